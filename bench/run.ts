@@ -11,6 +11,9 @@ import { join } from 'node:path'
 import { automations, table as automationsTable } from './automations/run.ts'
 import { chats, table as chatsTable } from './chats/run.ts'
 import { cli, table as cliTable } from './cli/run.ts'
+import { cloud, table as cloudTable } from './computers/cloud.ts'
+import { keeper, table as keeperTable } from './computers/keeper.ts'
+import { link, table as linkTable } from './computers/link.ts'
 import { drive, table as driveTable } from './drive/run.ts'
 import { memory, table as memoryTable } from './gateway/memory.ts'
 import { gateway, table as gatewayTable } from './gateway/run.ts'
@@ -34,6 +37,9 @@ const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record
   automations: { run: automations, table: automationsTable },
   search: { run: search, table: searchTable },
   chats: { run: chats, table: chatsTable },
+  keeper: { run: keeper, table: keeperTable },
+  link: { run: link, table: linkTable },
+  cloud: { run: cloud, table: cloudTable },
 }
 
 interface Kept {

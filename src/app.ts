@@ -5,10 +5,18 @@ import { createAuthority } from '#areas/accounts/sign-in/authority.ts'
 import { createUsageLookup } from '#areas/ai-gateway/usage/usage-lookup.ts'
 import { createDirectory } from '#areas/ai-gateway/directory/endpoint-directory.ts'
 import { background } from '#areas/background.ts'
-import { agentChanged, chatChanged, isHeldBack } from '#areas/automations/service.ts'
-import { type Runs, createOutsideTools, startRuns } from '#areas/chats/service.ts'
+import { agentChanged, chatChanged, isPausedByAgent } from '#areas/automations/service.ts'
+import { type Runs, createChatBatches, createOutsideTools, startRuns } from '#areas/chats/service.ts'
+import { startCloud } from '#areas/computers/drivers/cloud.ts'
+import type { Cloud } from '#areas/computers/drivers/handle.ts'
+import { INSTALL_PREFIX, openInstall, originFor } from '#areas/computers/install/open-install.ts'
+import { createReleases } from '#areas/computers/install/releases.ts'
+import { linkMount } from '#areas/computers/link/accept.ts'
+import { previewMount } from '#areas/computers/ports/previews.ts'
+import { type RunningLinks, startLinks } from '#areas/computers/link/links.ts'
 import { loadContracts } from '#areas/contracts.ts'
 import { LINK_PREFIX, openLink } from '#areas/drive/bytes/link.ts'
+import { attachSocket, createMachines } from '#areas/computers/service.ts'
 import { createThumbnails } from '#areas/drive/service.ts'
 import { createPushKeys } from '#areas/notifications/service.ts'
 import { type OperationKind, OperationWatch } from '#areas/operations/service.ts'
@@ -19,6 +27,7 @@ import { createRobots } from '#areas/web/service.ts'
 import type { Config } from '#config'
 import { openBlobs } from '#engine/blobs/open.ts'
 import { connectBus } from '#engine/bus/bus.ts'
+import type { CallerSocket } from '#engine/caller-socket.ts'
 import type { Acting, Context, Engine } from '#engine/context.ts'
 import { createDocumentReader } from '#engine/text/documents/reader.ts'
 import { createPictureMaker } from '#engine/pictures/maker.ts'
@@ -32,6 +41,7 @@ import { type AddressPolicy, addressPolicy } from '#engine/http-client/address.t
 import type { Limits } from '#engine/http-client/limits.ts'
 import { createOutbound } from '#engine/http-client/outbound.ts'
 import { connectPostgres } from '#engine/postgres/client.ts'
+import { Parts } from '#engine/processes/parts.ts'
 import { startProcess } from '#engine/processes/processes.ts'
 import { startRelay } from '#engine/outbox/relay.ts'
 import { createSecrets } from '#engine/secrets.ts'
@@ -48,14 +58,16 @@ import type { Principal } from '#kernel/principal.ts'
 import { registry } from '#kernel/registry.ts'
 import { createAgentDoor } from '#line/agent/agent.ts'
 import { EXPOSED, preflightHead } from '#line/cors.ts'
+import type { Entrance } from '#line/entrance.ts'
 import { type Door, createDoor } from '#line/http.ts'
 import { bytesMount } from '#line/rest/bytes-mount.ts'
 import { createLine } from '#line/invoke.ts'
-import { boundBy } from '#access/bound-by.ts'
+import { withinRightsOf } from '#access/within-rights.ts'
 import { createLimits } from '#line/limit.ts'
 import { listen, originAt } from '#line/listen.ts'
 import { callerFor } from '#line/agent/on-behalf.ts'
 import { createOrigins } from '#line/origin.ts'
+import { callerSockets } from '#line/upgrade/caller-sockets.ts'
 import { type Version, createVersions } from '#line/version.ts'
 import { healthMounts } from './health.ts'
 
@@ -64,6 +76,8 @@ export interface App extends AsyncDisposable {
   origin: string
   engine: Engine<Handles>
   door: Door
+  /** The part that is being taken down now. */
+  readonly down: string | null
 }
 
 export interface AppOptions {
@@ -72,14 +86,18 @@ export interface AppOptions {
   connection: pg.PoolConfig
   rootKeys: readonly string[]
   log: Log
-  /** How long and how much of other servers is waited for, where not as `LIMITS` says: only tests are in such a hurry. */
+  /** The bounds of waiting for other servers, in time and bytes, where not as `LIMITS` says: only tests are in such a hurry. */
   waits?: Partial<Limits>
   /** Only tests register other versions than the newest. */
   versions?: readonly Version[]
   /** Only tests register further services. */
   services?: readonly Service<Context<Handles>>[]
+  /** Only tests register further sockets of callers. */
+  sockets?: readonly CallerSocket<Handles>[]
   /** Only tests register further kinds of operations. */
   operations?: readonly OperationKind<object, Handles>[]
+  /** Only tests give out the program for computers of another clone: its folder. */
+  programRoot?: string
 }
 
 /** The only composition root. Disposing drains the door, then takes everything down in reverse. */
@@ -91,31 +109,49 @@ export async function startApp({
   waits,
   versions: dated,
   services: further = [],
+  sockets = [],
   operations: kinds = [],
+  programRoot,
 }: AppOptions): Promise<App> {
-  await using stack = new AsyncDisposableStack()
-  const postgres = stack.use(
+  await using parts = new Parts()
+  const postgres = parts.use(
+    'the connections to the database',
     connectPostgres(connection, (error) => log.warn({ error }, 'a connection to the database broke')),
   )
-  const bus = stack.use(await connectBus(postgres, log, config.busUrl))
-  const process = stack.use(await startProcess({ postgres, log }))
+  const bus = parts.use('the bus', await connectBus(postgres, log, config.busUrl))
+  const process = parts.use('the lease of this process', await startProcess({ postgres, log }))
   const leases = createLeases({ postgres, processId: process.id, log })
-  const authority = stack.use(await createAuthority(postgres, bus, log))
-  const ledger = stack.use(
+  const authority = parts.use('rights', await createAuthority(postgres, bus, log))
+  const ledger = parts.use(
+    'the ledger',
     createLedger({ postgres, processId: process.id, log, journalDir: join(config.dataDir, 'calls') }),
   )
-  const jobs = stack.use(await startJobs({ postgres, process, log }))
-  const blobs = stack.use(await openBlobs(config))
+  const jobs = parts.use('jobs', await startJobs({ postgres, process, log }))
+  const blobs = parts.use('blobs', await openBlobs(config))
   const versions = createVersions(dated)
   const limits = createLimits(config.limits, process.live)
   const metrics = createMetrics()
   const secrets = createSecrets(rootKeys)
-  const outbound = stack.use(createOutbound(policyOf('UK_UPSTREAM_ALLOW', config.upstreamAllow), waits))
-  const outside = stack.use(createOutbound(policyOf('UK_FETCH_ALLOW', config.fetchAllow), waits))
-  const documents = stack.use(createDocumentReader())
-  const pictures = stack.use(createPictureMaker())
-  const scanner = stack.use(createScanner())
-  const endpoints = stack.use(await createDirectory({ config, postgres, secrets, bus, log, outbound }))
+  const outbound = parts.use(
+    'calls of providers',
+    createOutbound(policyOf('UK_UPSTREAM_ALLOW', config.upstreamAllow), waits),
+  )
+  const outside = parts.use('calls of others', createOutbound(policyOf('UK_FETCH_ALLOW', config.fetchAllow), waits))
+  const documents = parts.use('the reader of documents', createDocumentReader())
+  const pictures = parts.use('the maker of pictures', createPictureMaker())
+  const scanner = parts.use('the scanner', createScanner())
+  const endpoints = parts.use(
+    'provider endpoints',
+    await createDirectory({
+      config,
+      postgres,
+      secrets,
+      bus,
+      log,
+      outbound,
+      machines: createMachines(postgres.db, () => links),
+    }),
+  )
   const gateway = createGateway({
     engine: { ledger, log, versions, outside, metrics, items: createKeptItems({ postgres, secrets, log }) },
     authority,
@@ -129,7 +165,7 @@ export async function startApp({
   const entries = registry([...services, ...further])
   const tools = createToolbox(entries)
   let origin = ''
-  const hub = stack.use(await openHub({ postgres, bus, secrets, log, events }))
+  const hub = parts.use('the hub', await openHub({ postgres, bus, secrets, log, events }))
   const engine: Engine<Handles> = {
     config,
     origin: () => config.publicUrl ?? origin,
@@ -165,6 +201,7 @@ export async function startApp({
     },
     agentChanged,
     chatChanged,
+    chatBatches: createChatBatches({ postgres, log }),
     hub,
     operationWatch: new OperationWatch({ postgres, bus, log }),
     outsideTools: createOutsideTools(),
@@ -175,7 +212,13 @@ export async function startApp({
     get runs() {
       return runs
     },
-    isHeldBack: (runIds) => isHeldBack(postgres.db, runIds),
+    get links() {
+      return links
+    },
+    get cloud() {
+      return cloud
+    },
+    isPausedByAgent: (runIds) => isPausedByAgent(postgres.db, runIds),
     async actAs({
       accountId,
       scopes,
@@ -188,7 +231,7 @@ export async function startApp({
       signal,
     }) {
       const known = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
-      const bound = known && (await boundBy(authority, known, lenders))
+      const bound = known && (await withinRightsOf(authority, known, lenders))
       const principal = bound && within(bound, run, automationId)
       const caller = { ip: '', userAgent: null, loopback: false }
       const agent = { consented }
@@ -198,25 +241,32 @@ export async function startApp({
     },
   }
   const line = createLine(engine, entries)
-  const runs: Runs = stack.use(startRuns(engine))
-  stack.use(startRealtime(engine))
-  const { handlers, schedules, consumers } = stack.use(background(engine, kinds))
-  stack.use(startRelay({ postgres, bus, leases, log, consumers, events }))
+  const links: RunningLinks = parts.use('links of computers', await startLinks(engine))
+  await process.listensAt(links.peer)
+  const releases = createReleases({
+    dataDir: config.dataDir,
+    log,
+    ...(programRoot !== undefined && { root: programRoot }),
+  })
+  const daemons = linkMount(engine, links.live, releases)
+  const cloud: Cloud = parts.use('cloud computers', await startCloud({ engine, leases, config, mount: daemons }))
+  const runs: Runs = parts.use('runs', startRuns(engine))
+  parts.use('realtime', startRealtime(engine))
+  const { handlers, schedules, consumers } = parts.use('background work', background(engine, kinds))
+  parts.use('the relay', startRelay({ postgres, bus, leases, log, consumers, events }))
   const origins = createOrigins(config)
   const closing = () => door.closing
+  const entrance: Entrance = { engine, line, authority, limits, versions, origins, metrics }
   const door: Door = createDoor({
-    engine,
-    line,
-    authority,
-    limits,
-    versions,
-    origins,
-    metrics,
+    ...entrance,
     mounts: [
       ...gateway.mounts,
       bytesMount(LINK_PREFIX, (method, url) => openLink(engine, method, url)),
+      bytesMount(INSTALL_PREFIX, (method, url, host) =>
+        openInstall(releases, method, url, originFor(config.publicUrl, origin, host)),
+      ),
       ...healthMounts({ metrics, postgres, draining: () => door.draining() }),
-      mcpMount(createAgentDoor({ engine, line, authority, limits, versions, origins, metrics, closing })),
+      mcpMount(createAgentDoor({ ...entrance, closing })),
       appMount({
         checkHost: origins.checkHost,
         dataDir: config.dataDir,
@@ -224,16 +274,30 @@ export async function startApp({
       }),
       ...docsMounts(await loadContracts(), { origin: () => config.publicUrl ?? origin, version: versions.newest }),
     ],
+    hosts: parts.use('previews', previewMount(engine, authority)),
+    upgrades: [daemons, callerSockets({ ...entrance, closing, sockets: [attachSocket, ...sockets] })],
   })
+  // Before what they work with: a command in the background holds the link of its computer for days.
+  parts.defer('jobs', () => jobs[Symbol.asyncDispose]())
   // Together: a caller waits for its run, and a run ends with nobody waiting.
-  stack.defer(async () => void (await Promise.all([runs.drain(config.drainSeconds), door.drain(config.drainSeconds)])))
+  parts.defer('requests and runs', async () => {
+    await Promise.all([runs.drain(config.drainSeconds), door.drain(config.drainSeconds)])
+  })
   await listen(door.server, config)
   const { port } = door.server.address() as AddressInfo
   origin = originAt(config, port)
   // Now that links can be written: mails carry some.
   await jobs.work(handlers, schedules)
-  const running = stack.move()
-  return { origin, engine, door, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  const running = parts.move()
+  return {
+    origin,
+    engine,
+    door,
+    get down() {
+      return running.down
+    },
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  }
 }
 
 /** The server acting for an account within a run or for an automation. */

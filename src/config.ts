@@ -4,16 +4,20 @@ import { settings } from './settings.ts'
 
 export interface Config {
   readonly host: string
+  /** The address at which this process listens for the others of its instance. */
+  readonly peerHost: string
   readonly port: number
   readonly dataDir: string
   readonly databaseUrl: string | null
-  /** What carries wake-ups and broadcasts between processes; null is PostgreSQL. */
+  /** The server that carries wake-ups and broadcasts between processes; null is PostgreSQL. */
   readonly busUrl: string | null
   readonly workers: number
   readonly secretKeys: readonly string[]
   readonly publicUrl: string | null
   readonly allowedHosts: readonly string[]
   readonly trustedProxies: readonly string[]
+  /** With a port where that is another one than of the instance itself. */
+  readonly previewDomain: string
   readonly signUp: 'open' | 'invite'
   readonly signUpCreditsUsd: string
   readonly catalogueUrl: string
@@ -33,7 +37,13 @@ export interface Config {
   /** Days that what runs asked their models is kept; 0 keeps none. */
   readonly requestRetentionDays: number
   readonly fastHttp: boolean
+  /** Null: all that work here. */
+  /** The first that is available makes what names none. */
+  readonly computerDrivers: readonly ComputerDriver[]
+  readonly docker: { readonly socket: string | null; readonly images: readonly string[] }
+  readonly computersPerWorkspace: number
   readonly drainSeconds: number
+  readonly stopSeconds: number
   readonly logLevel: string
   readonly embeddingModel: string
   readonly smtpUrl: string | null
@@ -88,8 +98,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const proxy = list('UK_TRUSTED_PROXIES').find((range) => !isRange(range))
   if (proxy !== undefined)
     throw new ConfigRefused(`UK_TRUSTED_PROXIES must be addresses or CIDRs such as 10.0.0.0/8, not "${proxy}"`)
+  if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/i.test(text('UK_PREVIEW_DOMAIN')))
+    throw new ConfigRefused(
+      `UK_PREVIEW_DOMAIN must be a name such as previews.example.com, not "${text('UK_PREVIEW_DOMAIN')}"`,
+    )
   const config: Config = Object.freeze({
     host,
+    peerHost: text('UK_PEER_HOST'),
     port: whole('UK_PORT', 0, 65_535),
     dataDir: resolve(text('UK_DATA_DIR')),
     databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:']),
@@ -99,6 +114,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     publicUrl: url('UK_PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? null,
     allowedHosts: list('UK_ALLOWED_HOSTS'),
     trustedProxies: list('UK_TRUSTED_PROXIES'),
+    previewDomain: text('UK_PREVIEW_DOMAIN').toLowerCase(),
     signUp: choice('UK_SIGN_UP', ['open', 'invite'], loopback(host) ? 'open' : 'invite') as Config['signUp'],
     signUpCreditsUsd: text('UK_SIGN_UP_CREDITS_USD'),
     localEngines: localEngines(text('UK_LOCAL_ENGINES')),
@@ -123,7 +139,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     }),
     requestRetentionDays: whole('UK_REQUEST_RETENTION_DAYS', 0, 3650),
     fastHttp: choice('UK_FAST_HTTP', ['on', 'off'], 'on') === 'on',
+    computerDrivers: driversIn(list('UK_COMPUTER_DRIVERS'), text('UK_DOCKER_SOCKET') !== ''),
+    docker: Object.freeze({
+      socket: socketIn(text('UK_DOCKER_SOCKET')),
+      images: imagesIn(list('UK_DOCKER_IMAGES')),
+    }),
+    computersPerWorkspace: whole('UK_COMPUTERS_PER_WORKSPACE', 0, 100_000),
     drainSeconds: whole('UK_DRAIN_SECONDS', 0, 3600),
+    stopSeconds: whole('UK_STOP_SECONDS', 1, 3600),
     logLevel: choice('UK_LOG', ['debug', 'info', 'warn', 'error'], 'info'),
     embeddingModel: text('UK_EMBEDDING_MODEL'),
     smtpUrl: url('SMTP_URL', ['smtp:', 'smtps:']),
@@ -131,6 +154,35 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     environment: Object.freeze({ ...environment }),
   })
   return { config, warnings: unknownSettings(environment) }
+}
+
+const COMPUTER_DRIVERS = ['bubblewrap', 'docker'] as const
+type ComputerDriver = (typeof COMPUTER_DRIVERS)[number]
+
+/** Containers are made by an engine that is not ours alone: only where that is said. */
+function driversIn(words: readonly string[], engine: boolean): Config['computerDrivers'] {
+  if (words.length === 0) return engine ? COMPUTER_DRIVERS : ['bubblewrap']
+  const wrong = words.find((word) => word !== 'off' && !COMPUTER_DRIVERS.some((name) => name === word))
+  if (wrong !== undefined)
+    throw new ConfigRefused(`UK_COMPUTER_DRIVERS must be off, or ${COMPUTER_DRIVERS.join(' or ')}, not "${wrong}"`)
+  return [...new Set(words)].filter((word): word is ComputerDriver => word !== 'off')
+}
+
+function socketIn(words: string): string | null {
+  if (words === '') return null
+  const path = words.replace(/^unix:\/\//, '')
+  if (!path.startsWith('/') || path.length > 107)
+    throw new ConfigRefused(`UK_DOCKER_SOCKET must be the path of a unix socket, not "${words}"`)
+  return path
+}
+
+function imagesIn(words: readonly string[]): readonly string[] {
+  const wrong = words.find((word) => !/^[a-z0-9][a-zA-Z0-9._:/@-]{0,254}$/.test(word))
+  if (wrong !== undefined)
+    throw new ConfigRefused(
+      `UK_DOCKER_IMAGES must be names such as docker.io/library/debian:stable-slim, not "${wrong}"`,
+    )
+  return words
 }
 
 function blobsIn(words: string): string {
@@ -159,7 +211,7 @@ function isRange(words: string): boolean {
   return most > 0 && rest.length === 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= most))
 }
 
-/** What the tests and the command line read, in whose environment a server may be started. */
+/** Settings of the tests and the command line, in whose environment a server may be started. */
 const elsewhere = ['UK_TEST_ALL', 'UK_KEY', 'UK_ORIGIN']
 
 function unknownSettings(environment: Readonly<Record<string, string | undefined>>): string[] {

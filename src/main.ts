@@ -1,8 +1,6 @@
 /** The server program: environment → config → database → app → `ready {origin}` on stdout → SIGTERM takes it down. */
 import cluster from 'node:cluster'
 import type pg from 'pg'
-import { startApp } from '#app'
-import { prepareSetupToken } from '#areas/accounts/sign-in/setup.ts'
 import { type Config, ConfigRefused, readConfig } from '#config'
 import { forgetStart } from '#engine/forget-start.ts'
 import { type Log, createLog } from '#engine/log.ts'
@@ -11,17 +9,23 @@ import { lockDataDir } from '#engine/postgres/embedded/datadir.ts'
 import { openDatabase } from '#engine/postgres/open.ts'
 import { rootKeys } from '#engine/secrets.ts'
 import { StartRefused, explainStart } from '#engine/start-refused.ts'
-import { buildApp } from '#faces/app/build.ts'
 import { tryPort } from '#line/listen.ts'
 
 process.title = 'ukiyo'
 
+/** All of the server: loaded while the database starts, and not at all where the start is refused before that. */
+const loadApp = () => import('#app')
+
 /** A terminal signals every process of a program, and npm and our own parent pass it on: within this it is one wish. */
 const SAME_WISH_MS = 1_000
+/** With several processes each says by itself what it waits for, before the one that has started them does. */
+const WORKERS_FIRST_SECONDS = 2
 
 try {
   if (cluster.isWorker) await work()
   else await serve()
+  // What a part has left open keeps nobody waiting.
+  process.exit()
 } catch (thrown) {
   const error = explainStart(thrown, 'the server does not start')
   process.exitCode = 1
@@ -40,35 +44,47 @@ async function serve(): Promise<void> {
   stack.use(lockDataDir(config.dataDir))
   await tryPort(config)
   const keys = rootKeys(config.secretKeys, config.dataDir)
+  const loading = config.workers === 1 ? loadApp() : null
+  loading?.catch(() => {})
   const database = stack.use(await openDatabase(config, (line) => log.info(line)))
   await sayToken(config, database.connection, log)
   const failed = database.failed.then((reason) => {
     throw new StartRefused(`the database has stopped: ${reason}`)
   })
-  if (config.workers === 1) {
+  if (loading !== null) {
+    const { startApp } = await loading
     const app = stack.use(await startApp({ config, connection: database.connection, rootKeys: keys, log }))
     process.stdout.write(`ready ${app.origin}\n`)
     prepareApp(config, log)
     forgetStart()
-    await Promise.race([stopped, failed])
+    await Promise.race([stopped, failed]).finally(() => boundStop(config, log, () => app.down ?? 'the database'))
   } else {
     const workers = stack.use(await startWorkers(config, { connection: database.connection, rootKeys: keys }))
     process.stdout.write(`ready ${workers.origin}\n`)
     prepareApp(config, log)
-    await Promise.race([stopped, failed, workers.failed])
+    await Promise.race([stopped, failed, workers.failed]).finally(() =>
+      boundStop(
+        { ...config, stopSeconds: config.stopSeconds + WORKERS_FIRST_SECONDS },
+        log,
+        () => workers.down ?? 'the database',
+      ),
+    )
   }
   log.info('stopping')
 }
 
 /** Behind `ready`: most of the time it is there already, and a build takes seconds. */
 function prepareApp({ dataDir }: Config, log: Log): void {
-  buildApp(dataDir).catch((error: unknown) => log.error({ error }, 'the app is not there'))
+  import('#faces/app/build.ts')
+    .then(({ buildApp }) => buildApp(dataDir))
+    .catch((error: unknown) => log.error({ error }, 'the app is not there'))
 }
 
 async function sayToken(config: Config, connection: pg.PoolConfig, log: Log): Promise<void> {
   await using postgres = connectPostgres({ ...connection, max: 1 }, (error) =>
     log.warn({ error }, 'a connection to the database broke'),
   )
+  const { prepareSetupToken } = await import('#areas/accounts/sign-in/setup.ts')
   const token = await prepareSetupToken(postgres.db, config.dataDir)
   if (token !== null) process.stdout.write(`setup token: ${token}\n`)
 }
@@ -86,6 +102,22 @@ function stopSignal(): Promise<void> {
   })
 }
 
+/**
+ * Ends a process that does not stop, as a kill would: what is settled is in the journal of the ledger, and the next start
+ * takes over the rest. The database that belongs to it is stopped with it.
+ */
+function boundStop(
+  { drainSeconds, stopSeconds }: Pick<Config, 'drainSeconds' | 'stopSeconds'>,
+  log: Log,
+  down: () => string,
+): void {
+  const late = (): void => {
+    log.error({ waits_for: down() }, 'the server does not stop in time, and is ended')
+    process.exit(1)
+  }
+  setTimeout(late, (drainSeconds + stopSeconds) * 1_000).unref()
+}
+
 interface Inherited {
   connection: pg.PoolConfig
   rootKeys: string[]
@@ -95,10 +127,11 @@ interface Inherited {
 async function startWorkers(
   config: Config,
   inherited: Inherited,
-): Promise<AsyncDisposable & { origin: string; failed: Promise<never> }> {
+): Promise<AsyncDisposable & { origin: string; failed: Promise<never>; readonly down: string | null }> {
   const failure = Promise.withResolvers<never>()
   failure.promise.catch(() => {})
   let stopping = false
+  const left = new Set<number | undefined>()
   const start = () =>
     new Promise<string>((resolve, reject) => {
       const worker = cluster.fork()
@@ -121,19 +154,31 @@ async function startWorkers(
     stopping = true
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
     await Promise.all(
-      workers.map((worker) => {
-        const ended = new Promise((resolve) => worker.once('exit', resolve))
+      workers.map(async (worker) => {
+        const ended = new Promise<number | null>((resolve) => worker.once('exit', resolve))
         worker.kill('SIGTERM')
-        return ended
+        left.add(worker.process.pid)
+        // One that did not stop in time has said so.
+        if ((await ended) === 1) process.exitCode = 1
+        left.delete(worker.process.pid)
       }),
     )
   })
   const origins = await Promise.all(Array.from({ length: config.workers }, start))
   const running = stack.move()
-  return { origin: origins[0]!, failed: failure.promise, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  return {
+    origin: origins[0]!,
+    failed: failure.promise,
+    get down() {
+      return left.size === 0 ? null : `server processes ${[...left].join(', ')}`
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
 }
 
 async function work(): Promise<void> {
+  const loading = loadApp()
+  loading.catch(() => {})
   const inherited = await new Promise<Inherited>((resolve) =>
     process.once('message', resolve as (message: unknown) => void),
   )
@@ -143,10 +188,12 @@ async function work(): Promise<void> {
   // Without its parent nobody would stop it.
   const orphaned = new Promise<void>((resolve) => process.once('disconnect', resolve))
   try {
+    const { startApp } = await loading
     await using app = await startApp({ config, ...inherited, log })
     process.send!({ origin: app.origin })
     forgetStart()
     await Promise.race([stopped, orphaned])
+    boundStop(config, log, () => app.down ?? 'its end')
   } catch (thrown) {
     const error = explainStart(thrown, 'a server process does not start')
     if (!(error instanceof StartRefused)) log.error({ error }, 'a server process failed')

@@ -48,6 +48,12 @@ export const settings: readonly Setting[] = [
     meaning: 'Fan-out between server processes: empty is PostgreSQL, or `nats://…`, `redis://…`.',
     secret: true,
   },
+  {
+    name: 'UK_PEER_HOST',
+    fallback: '127.0.0.1',
+    meaning:
+      'The address at which this process listens for the other server processes of the instance. Where these run on several machines, one of a private network.',
+  },
   { name: 'UK_WORKERS', fallback: '1', meaning: 'Server processes on this machine.' },
   {
     name: 'UK_SECRET_KEY',
@@ -66,6 +72,12 @@ export const settings: readonly Setting[] = [
     name: 'UK_TRUSTED_PROXIES',
     fallback: '',
     meaning: 'Addresses or CIDRs whose X-Forwarded-For counts, comma-separated.',
+  },
+  {
+    name: 'UK_PREVIEW_DOMAIN',
+    fallback: 'localhost',
+    meaning:
+      'Under it each forwarded port of a computer has an origin of its own, such as `p5173-<id>.previews.example.com`: a name of its own, with `*.` leading here.',
   },
   { name: 'UK_SIGN_UP', fallback: '', meaning: '`open` or `invite`. Empty: open on loopback, else invite.' },
   {
@@ -121,7 +133,34 @@ export const settings: readonly Setting[] = [
     meaning:
       '`on` or `off`: ordinary calls of the gateways are read by a reader of our own, in front of Node’s HTTP server.',
   },
+  {
+    name: 'UK_COMPUTER_DRIVERS',
+    fallback: '',
+    meaning:
+      'What cloud computers are made of: `bubblewrap`, `docker`, or `off` for none; the first that works is the default. Empty: `bubblewrap`, and `docker` where UK_DOCKER_SOCKET is set.',
+  },
+  {
+    name: 'UK_DOCKER_SOCKET',
+    fallback: '',
+    meaning:
+      'The socket of Docker or Podman on this host, such as `/run/podman/podman.sock`. Empty: where they usually listen, if UK_COMPUTER_DRIVERS names `docker`.',
+  },
+  {
+    name: 'UK_DOCKER_IMAGES',
+    fallback: 'docker.io/library/debian:stable-slim',
+    meaning: 'Images that computers may be made of, each with a shell and `mkfifo`; pulled when first used.',
+  },
+  {
+    name: 'UK_COMPUTERS_PER_WORKSPACE',
+    fallback: '20',
+    meaning: 'Cloud computers that a workspace may have; 0 is none.',
+  },
   { name: 'UK_DRAIN_SECONDS', fallback: '20', meaning: 'How long a stopping server lets requests finish.' },
+  {
+    name: 'UK_STOP_SECONDS',
+    fallback: '30',
+    meaning: 'How long a stop may last beyond that; then the log names what it waits for, and the process ends with 1.',
+  },
   { name: 'UK_LOG', fallback: 'info', meaning: 'Least level to log: debug, info, warn, error.' },
   { name: 'SMTP_URL', fallback: '', meaning: 'smtp://user:password@host:port to send mail.', secret: true },
   { name: 'UK_MAIL_FROM', fallback: 'Ukiyo <ukiyo@localhost>', meaning: 'The sender of mail.' },

@@ -10,7 +10,7 @@ export interface Room {
   is: string
   /** The rooms that these files may import from besides their own. */
   may: readonly string[]
-  /** How far their own room reaches: null where only `may` holds, as for contracts. Else the row's own folder. */
+  /** The reach of their own room: null where only `may` holds, as for contracts. Else the row's own folder. */
   own?: null
 }
 
@@ -60,6 +60,11 @@ export const ROOMS: readonly Room[] = [
     own: null,
   },
   {
+    files: 'areas/computers/**',
+    is: 'computers: rows, grants, and the server’s end of the link',
+    may: [...AREA, 'wire/**'],
+  },
+  {
     files: 'areas/{ai-gateway,chats,inference,models}/**',
     is: 'the areas that call models',
     may: [...AREA, 'gateway/**'],
@@ -68,6 +73,21 @@ export const ROOMS: readonly Room[] = [
     files: 'areas/*/**',
     is: 'one resource area: `contract` · `service` · `store` · rooms of its own where it is large · its stories',
     may: AREA,
+  },
+  {
+    files: 'wire/**',
+    is: 'what server and daemon say to each other: frames, streams with credit, the table of operations; pure',
+    may: ['kernel/**'],
+  },
+  {
+    files: 'daemon/**',
+    is: 'the program on a paired computer: the link, the keeper of terminals and commands, files, ports, users, engines',
+    may: ['kernel/**', 'wire/**', 'areas/contracts.ts', 'areas/*/contract.ts'],
+  },
+  {
+    files: 'faces/cli/commands/computer*.ts',
+    is: '`uk computer`, which runs the daemon and speaks to terminals',
+    may: ['kernel/**', 'config.ts', 'wire/**', 'daemon/**', 'areas/contracts.ts', 'areas/*/contract.ts'],
   },
   {
     files: 'faces/cli/routes/routes.ts',

@@ -3,9 +3,18 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
+/** What was found of a file is kept until it changes, or what it imports. */
+const types = (project: string): string[] => [
+  'node_modules/typescript/bin/tsc',
+  '-p',
+  project,
+  '--incremental',
+  '--tsBuildInfoFile',
+  `node_modules/.cache/types/${project === '.' ? 'server' : project}.tsbuildinfo`,
+]
 const checks: [string, string[]][] = [
-  ['types', ['node_modules/typescript/bin/tsc']],
-  ['types of the app', ['node_modules/typescript/bin/tsc', '-p', 'web']],
+  ['types', types('.')],
+  ['types of the app', types('web')],
   ['lint', ['node_modules/oxlint/bin/oxlint', '--type-aware', 'src', 'test', 'bench', 'tools', 'web']],
   ['format', ['node_modules/oxfmt/bin/oxfmt', '--check', 'src', 'test', 'bench', 'tools', 'web']],
   ['unused', ['node_modules/knip/bin/knip.js', '--no-progress']],

@@ -3,7 +3,7 @@ import type { Caller, Person } from './server.ts'
 /** The maker: a person, or a key of theirs. */
 type Maker = Caller & Pick<Person, 'workspaceId'>
 
-/** How to make one of each kind that a path can name, for the derived tests, in a workspace or the personal one. Answers its id. */
+/** Makes one of each kind that a path can name, for the derived tests, in a workspace or the personal one. Answers its id. */
 export const makers: Record<string, (person: Maker, workspaceId?: string) => Promise<string>> = {
   workspace: (person) => made(person, '/workspaces', { name: 'Team' }),
   agent: (person, workspace_id = person.workspaceId) => made(person, '/agents', { name: 'Helper', workspace_id }),
@@ -17,6 +17,8 @@ export const makers: Record<string, (person: Maker, workspaceId?: string) => Pro
       kind: 'webhook',
       action: { type: 'agent', agent_id: await makers.agent!(person, workspace_id), prompt: 'Report.' },
     }),
+  computer_pairing: (person, workspace_id) => made(person, '/computer-pairings', { workspace_id }),
+  computer: async (person, workspace_id) => (await pairedComputer(person, { workspace_id })).id,
   async upload(person, workspaceId = person.workspaceId) {
     const about = `workspace_id ${Buffer.from(workspaceId).toString('base64')}`
     const answer = await person.post('/drive/uploads', undefined, {
@@ -67,8 +69,11 @@ export const values: Record<string, unknown> = {
   confirm: 'Team',
   resource_type: 'agent',
   status: 'read',
+  path: '/tmp/nothing-is-here',
+  port: '5173',
   url: 'https://hooks.example.com/x',
   events: ['*'],
+  capabilities: ['exec'],
   actions: [{ id: 'call_1', decision: 'deny' }],
   endpoint: 'https://push.example.com/somebody',
   keys: {
@@ -76,6 +81,36 @@ export const values: Record<string, unknown> = {
     auth: 'A'.repeat(22),
   },
   preferences: [{ type: 'message', channel: 'email', enabled: true }],
+}
+
+/** A machine that was paired, as its daemon would do it, and has not connected. */
+export async function pairedComputer(
+  person: Caller,
+  { allows, ...pairing }: { workspace_id?: string | undefined; name?: string; allows?: readonly string[] } = {},
+): Promise<{ id: string; credential: string }> {
+  const { body } = await person.post('/computer-pairings', pairing)
+  const answer = await person.post('/computers/pair', {
+    token: body.data.token,
+    os: 'linux',
+    arch: 'x64',
+    hostname: 'box',
+    daemon_version: '1.0.0',
+    protocol: 1,
+    ...(allows && { allows }),
+  })
+  if (answer.status !== 201) throw new Error(`POST /computers/pair: ${answer.status} ${answer.text}`)
+  return { id: answer.body.data.computer.id, credential: answer.body.data.credential }
+}
+
+/** A workspace of the owner's with these people in it. */
+export async function teamOf(owner: Person, people: readonly (readonly [Person, string])[]): Promise<string> {
+  const { id } = (await owner.post('/workspaces', { name: 'Team' })).body.data
+  for (const [person, role] of people) {
+    const { token } = (await owner.post(`/workspaces/${id}/invitations`, { email: person.email, role })).body.data
+    const answer = await person.post('/invitations/accept', { token })
+    if (answer.status !== 200) throw new Error(`${person.name}: ${answer.text}`)
+  }
+  return id
 }
 
 async function made(person: Caller, path: string, body: object): Promise<string> {

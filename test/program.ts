@@ -24,6 +24,8 @@ export function startProgram(environment: Record<string, string>): Program {
       UK_PORT: '0',
       OLLAMA_HOST: 'off',
       UK_LOCAL_ENGINES: 'off',
+      // As root they would leave a folder outside the data dir.
+      UK_COMPUTER_DRIVERS: 'off',
       UK_DRAIN_SECONDS: '5',
       ...environment,
     },

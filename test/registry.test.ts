@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test'
 import { z } from 'zod'
 import { loadContracts } from '#areas/contracts.ts'
 import { type AnyEndpoint, pathNames } from '#kernel/contract.ts'
+import { describeCode } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { type Listed, inputSchemas, list } from '#kernel/registry.ts'
 import { pathOf, required, validBody } from './line/least-call.ts'
@@ -46,6 +47,16 @@ const isOpen = ({ auth }: AnyEndpoint): boolean => auth === 'open' || auth === '
 for (const listed of list(await loadContracts())) {
   const { name, endpoint } = listed
   describe(`${name}: ${endpoint.method} ${endpoint.path}`, () => {
+    if (endpoint.refused !== undefined)
+      return test('it is refused, whoever asks and for whatever', async () => {
+        for (const caller of [server.stranger, alice, key]) {
+          const answer = await request(caller, listed, newId(), { no_such_field: 1 }, '?no_such_parameter=1')
+          assert.deepEqual(
+            [answer.status, answer.body.error.code],
+            [describeCode(endpoint.refused!).status, endpoint.refused],
+          )
+        }
+      })
     const callerFor = (): Caller => (endpoint.auth === 'session' ? alice : key)
 
     test('carries a request id and a version', async () => {

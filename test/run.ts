@@ -4,7 +4,9 @@
  */
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buildApp } from '#faces/app/build.ts'
 import { startTestPostgres } from './database.ts'
 import { runLong } from './runner/long-figures.ts'
 import { runFiles } from './runner/crew.ts'
@@ -29,9 +31,10 @@ if (files.length === 0) {
   process.exit(1)
 }
 
-const { connection, stop } = await startTestPostgres()
-const environment = { UKIYO_TEST_POSTGRES: JSON.stringify(connection) }
 const all = !long && words.length === 0
+// In a fresh clone every server that a test starts would begin to build the app, and stop before it is there.
+const [{ connection, stop }] = await Promise.all([startTestPostgres(), all && buildApp(tmpdir())])
+const environment = { UKIYO_TEST_POSTGRES: JSON.stringify(connection) }
 const [{ passed, failed, skipped }, checked] = await Promise.all([
   long ? runLong(files, environment) : runShort(),
   all ? check() : true,

@@ -1,5 +1,5 @@
 import { readConfig } from '#config'
-import { type App, startApp } from '#app'
+import { type App, type AppOptions, startApp } from '#app'
 import { prepareSetupToken } from '#areas/accounts/sign-in/setup.ts'
 import type { OperationKind } from '#areas/operations/service.ts'
 import type { Context } from '#engine/context.ts'
@@ -19,7 +19,7 @@ export interface TestServer extends AsyncDisposable {
   /** Nobody in particular. */
   stranger: Caller
   /** A second server process on the same database. */
-  twin(environment?: Record<string, string>): Promise<TestServer>
+  twin(environment?: Record<string, string>, more?: Pick<TestOptions, 'programRoot'>): Promise<TestServer>
 }
 
 export interface Answer {
@@ -62,10 +62,13 @@ export interface TestOptions {
   versions?: readonly Version[]
   services?: readonly Service<Context>[]
   operations?: readonly OperationKind[]
+  sockets?: AppOptions['sockets']
   database?: TestDatabase
   /** Newest first. */
   rootKeys?: readonly string[]
   log?: Log
+  /** The clone whose program for computers is given out. */
+  programRoot?: string
 }
 
 export const testRootKey = 'a root key of the tests, 32 characters or more'
@@ -80,6 +83,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     UK_LIMIT_LOGINS: '0',
     OLLAMA_HOST: 'off',
     UK_LOCAL_ENGINES: 'off',
+    UK_COMPUTER_DRIVERS: 'off',
     ...options.environment,
   })
   const app = await startApp({
@@ -91,6 +95,8 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     ...(options.versions && { versions: options.versions }),
     ...(options.services && { services: options.services }),
     ...(options.operations && { operations: options.operations }),
+    ...(options.sockets && { sockets: options.sockets }),
+    ...(options.programRoot !== undefined && { programRoot: options.programRoot }),
   })
   const { origin } = app
   const owned = options.database === undefined
@@ -100,8 +106,8 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     database,
     stranger: caller(origin, {}),
     person: (name) => signUp(origin, name, () => prepareSetupToken(app.engine.postgres.db, config.dataDir)),
-    twin: (environment = {}) =>
-      testServer({ ...options, environment: { ...options.environment, ...environment }, database }),
+    twin: (environment = {}, more = {}) =>
+      testServer({ ...options, ...more, environment: { ...options.environment, ...environment }, database }),
     async [Symbol.asyncDispose]() {
       await app[Symbol.asyncDispose]()
       if (owned) await database[Symbol.asyncDispose]()
@@ -113,7 +119,9 @@ export function caller(origin: string, credentials: Record<string, string>): Cal
   const request: Caller['request'] = async (method, path, body, headers = {}) => {
     const response = await fetch(
       new URL(
-        /^\/(v1|compat|openai|anthropic|openrouter|mcp|docs|healthz|readyz|metrics|f|app)/.test(path)
+        /^\/(v1|compat|openai|anthropic|openrouter|mcp|docs|healthz|readyz|metrics|f|install|app(?!\/computer))/.test(
+          path,
+        )
           ? path
           : `/v1${path}`,
         origin,

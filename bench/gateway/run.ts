@@ -18,7 +18,7 @@ const FEW_ROUNDS = 8
 const SECONDS = 1
 /** Answers of each server before it is measured, for bodies of 1 KB; of larger ones fewer. */
 const WARM = 25_000
-/** Whom the closest ratio does not compare takes part in each so many rounds. */
+/** A rival that the closest ratio does not compare takes part in each so many rounds. */
 const SELDOM = 4
 /** Requests a second at which what durable reservations add is measured: a closed loop waits for itself. */
 const RATE = 5_000
@@ -130,7 +130,7 @@ export async function gateway(quick = false): Promise<Report> {
         (server === ours.server || server === raw ? WARM : WARM / 10) / (1 + bytes / 20_480),
       )
     for (let round = 0; round < rounds; round++) {
-      // Those that are compared stand side by side, in either order.
+      // Rivals that are compared stand side by side, in either order.
       const close = round % 2 === 0 ? field.slice(0, 3) : field.slice(0, 3).toReversed()
       for (const { name, server, request } of round % SELDOM === 0 ? [...close, ...field.slice(3)] : close) {
         const before = server.cpuSeconds()

@@ -76,7 +76,7 @@ export async function load({ port, request, connections, seconds, rate }: Load):
   const timer = setTimeout(() => {
     stopping = true
     clearInterval(ticker)
-    // Those that have nothing to wait for.
+    // Connections that have nothing to wait for.
     if (rate !== undefined) setTimeout(() => sockets.forEach((socket) => socket.destroy()), 500)
   }, seconds * 1000)
   await Promise.all(clients)

@@ -72,6 +72,7 @@ export const startOn = (
       UK_DATA_DIR: dataDir,
       OLLAMA_HOST: 'off',
       UK_LOCAL_ENGINES: 'off',
+      UK_COMPUTER_DRIVERS: 'off',
       UK_LIMIT_READS: '1000000000',
       UK_LIMIT_WRITES: '1000000000',
       UK_LIMIT_INFERENCE: '1000000000',

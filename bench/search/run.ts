@@ -146,7 +146,7 @@ function ripgrep(folder: string, pattern: string): number {
   }
 }
 
-/** How many of the 20 that are truly nearest were found. */
+/** The number of the 20 that are truly nearest which were found. */
 async function recallOf(
   client: pg.Client,
   workspaceId: string,

@@ -1,4 +1,4 @@
-/** How long a second start takes until `ready`, and what the server holds when nobody calls. */
+/** The time of a second start until `ready`, and the memory that the server holds when nobody calls. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

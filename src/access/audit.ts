@@ -24,7 +24,7 @@ interface AuditTable {
 }
 export type AuditRow = Selectable<AuditTable>
 
-export interface Audited {
+export interface AuditEntry {
   /** As its event: `member.added`. */
   action: string
   workspaceId: Id | null
@@ -34,7 +34,7 @@ export interface Audited {
 }
 
 /** Writes down who changed a right or removed something, in the transaction of the change. Stays when all else goes. */
-export async function writeAudit(ctx: Context, { action, workspaceId, subject, details }: Audited): Promise<void> {
+export async function writeAudit(ctx: Context, { action, workspaceId, subject, details }: AuditEntry): Promise<void> {
   await ctx.db
     .insertInto('audit')
     .values({

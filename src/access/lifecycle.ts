@@ -12,7 +12,7 @@ export type Move = 'archive' | 'unarchive' | 'trash' | 'restore'
 type Place = Pick<ResourceRow, 'status' | 'trashed_from'>
 
 /** The result of a move: the new status, null when it already holds, or `refused` with what would be allowed. */
-export function moved({ status, trashed_from }: Place, move: Move): Status | null | 'refused' {
+export function statusAfter({ status, trashed_from }: Place, move: Move): Status | null | 'refused' {
   if (move === 'restore') return status === 'trashed' ? (trashed_from ?? 'active') : null
   if (move === 'trash') return status === 'trashed' ? null : 'trashed'
   if (status === 'trashed') return 'refused'
@@ -43,8 +43,8 @@ export const lifecycleEvents = (kind: string, scope: Scope, channels: readonly C
 export const TRASH_DAYS = 30
 const BATCH = 500
 
-/** How a kind takes part. */
-export interface Kept<Shown> {
+/** A kind of resource, as the lifecycle knows it. */
+export interface LifecycleKind<Shown> {
   /** As it was registered. Events are `<kind>.archived`, `.unarchived`, `.trashed`, `.restored`, `.deleted`. */
   kind: string
   /** The thing as GET answers it. */
@@ -58,7 +58,7 @@ export interface Kept<Shown> {
  * Each is a compare-and-set in one transaction with its event; a repeat changes nothing. An area that has more to do
  * calls the door within a transaction of its own, which it joins.
  */
-export function lifecycleOf<Shown>(kept: Kept<Shown>) {
+export function lifecycleOf<Shown>(kept: LifecycleKind<Shown>) {
   const { kind, read, channels } = kept
 
   const tell = (ctx: Context, verb: string, row: ResourceRow): Promise<void> =>
@@ -72,7 +72,7 @@ export function lifecycleOf<Shown>(kept: Kept<Shown>) {
 
   async function go(ctx: Context, id: Id, move: Move): Promise<void> {
     const row = await lockResource(ctx, kind, id)
-    const status = moved(row, move)
+    const status = statusAfter(row, move)
     if (status === null) return
     if (status === 'refused') return refuseIn(row.status)
     const at = ctx.now()

@@ -36,9 +36,24 @@ export async function checkMet(
   ctx: Context,
   accountId: Id,
   param: string,
-  message = 'There is no such user in the workspaces you share.',
+  message = 'Nobody in the workspaces you share has this id.',
 ): Promise<void> {
   const shared = reachableWorkspaces(ctx.principal, null)
   if (accountId !== ctx.principal.accountId && !(await isInOneOf(ctx.db, accountId, shared)))
     refuse('not_found', { param, message })
+}
+
+/** The accounts that are members of any of these workspaces. */
+export async function accountsIn(db: Db, workspaceIds: readonly Id[]): Promise<Id[]> {
+  const { rows } = await sql<{ id: Id }>`select distinct account_id as id from members
+    where workspace_id = any(${workspaceIds}::ulid[])`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+/** The workspace that stands for an account, where what it owns by itself lives. */
+export async function personalWorkspaceOf(db: Db, accountId: Id): Promise<Id> {
+  const { rows } = await sql<{
+    id: Id
+  }>`select personal_workspace_id as id from accounts where id = ${accountId}`.execute(db)
+  return rows[0]?.id ?? refuse('not_found', { param: 'user_id' })
 }

@@ -1,7 +1,7 @@
 import type { Context } from '#engine/context.ts'
 import type { Found } from '#kernel/context.ts'
 import { sharedPlace } from './shares.ts'
-import { refuse } from '#kernel/errors.ts'
+import { absent, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkPlace, checkWritable } from './place.ts'
 import { type Membership, isHeldToOne, membershipIn } from '#kernel/principal.ts'
@@ -25,6 +25,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
     else if (found.place == null && !onlyReads(entry)) checkStandsForAccount(ctx)
     checkPlace(membership, endpoint.onScope ?? endpoint.scope, endpoint.role)
     checkStatus(entry, found, membership)
+    if (endpoint.capability !== undefined) found.checkCapability?.(endpoint.capability)
     return
   }
   if (endpoint.within !== undefined) {
@@ -32,8 +33,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
     const { credential, personalWorkspaceId } = ctx.principal
     const id = asked ?? (credential.kind === 'session' ? null : credential.workspaceId) ?? personalWorkspaceId
     const membership = membershipIn(ctx.principal, id)
-    if (membership === null)
-      refuse('not_found', { param: endpoint.within, message: 'There is no such workspace here.' })
+    if (membership === null) refuse('not_found', { param: endpoint.within, message: absent('workspace') })
     ctx.workspace = { id, membership }
     checkPlace(membership, endpoint.scope, endpoint.role)
     checkStatus(entry, null, membership)

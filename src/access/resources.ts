@@ -4,7 +4,7 @@
  * `lifecycle.ts` has the doors between the states.
  */
 import { type Generated, type RawBuilder, type Selectable, sql } from 'kysely'
-import { type RefusalMore, refuse } from '#kernel/errors.ts'
+import { type RefusalMore, absent, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkPlace, checkWritable } from './place.ts'
 import { type Membership, membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
@@ -196,7 +196,7 @@ export function checkTarget(ctx: Context, workspaceId: Id, scope: Scope, param =
   checkWritable(membership)
 }
 
-const noWorkspace = 'There is no such workspace here.'
+const noWorkspace = absent('workspace')
 
 /** The caller's place in the workspace of something that the call names; without one it is 404. */
 export const placeIn = (

@@ -14,7 +14,23 @@ import { watchSetup } from './accounts/sign-in/setup.ts'
 import { agentSecrets } from './agents/service.ts'
 import { automationConsumer, automationSchedules, automationSecrets, startAutomations } from './automations/service.ts'
 import { interruptedCalls } from './chats/runs/interrupted.ts'
-import { goalConsumer, goalJobs, goalSchedules, requestSchedules, requestSecrets, sending } from './chats/service.ts'
+import {
+  deletedRunSchedules,
+  goalConsumer,
+  goalJobs,
+  goalSchedules,
+  requestSchedules,
+  requestSecrets,
+  sendOperation,
+} from './chats/service.ts'
+import {
+  computerSchedules,
+  createOperation,
+  execOperation,
+  installOperation,
+  localModelConsumer,
+  snapshotOperation,
+} from './computers/service.ts'
 import { driveSchedules } from './drive/service.ts'
 import { textOperation } from './inference/service.ts'
 import {
@@ -36,7 +52,14 @@ export interface Background extends AsyncDisposable {
 }
 
 /** Every kind of operation that an area starts. */
-const kinds: readonly OperationKind<object, Handles>[] = [textOperation, sending]
+const kinds: readonly OperationKind<object, Handles>[] = [
+  textOperation,
+  sendOperation,
+  execOperation,
+  createOperation,
+  snapshotOperation,
+  installOperation,
+]
 
 /** Columns that areas keep sealed for long. Provider endpoints see to their own, which are sealed under more than an id. */
 const sealed: readonly SealedColumns[] = [
@@ -75,6 +98,7 @@ export function background(
       every('kept_items.retain', 3600, () => retainKeptItems(engine.postgres)),
       every('trash.empty', 3600, async () => void (await emptyTrash(engine))),
       every('blobs.sweep', 3600, async ({ signal }) => void (await sweepBlobs(engine, { signal }))),
+      ...computerSchedules(engine),
       ...driveSchedules(engine),
       ...search.schedules,
       ...accountSchedules(engine),
@@ -84,6 +108,7 @@ export function background(
       ...automationSchedules(engine),
       ...goalSchedules(engine),
       ...requestSchedules(engine),
+      ...deletedRunSchedules(engine),
     ],
     consumers: [
       searchConsumer(engine),
@@ -92,6 +117,7 @@ export function background(
       webhookConsumer(engine),
       automationConsumer(engine),
       goalConsumer(engine),
+      localModelConsumer(engine),
     ],
     async [Symbol.asyncDispose]() {
       closing.abort()

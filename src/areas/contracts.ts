@@ -5,6 +5,7 @@
 import type { Area } from '#kernel/contract.ts'
 
 const accounts = () => import('./accounts/contract.ts')
+const computers = () => import('./computers/contract.ts')
 const workspaces = () => import('./workspaces/contract.ts')
 
 export const contracts = {
@@ -23,6 +24,9 @@ export const contracts = {
   agents: async () => (await import('./agents/contract.ts')).agents,
   chats: async () => (await import('./chats/contract.ts')).chats,
   automations: async () => (await import('./automations/contract.ts')).automations,
+  computers: async () => (await computers()).computers,
+  computer_pairings: async () => (await computers()).computerPairings,
+  cloud_computers: async () => (await import('./computers/contract-cloud.ts')).cloudComputers,
   drive: async () => (await import('./drive/contract.ts')).drive,
   inference: async () => (await import('./inference/contract.ts')).inference,
   models: async () => (await import('./models/contract.ts')).models,

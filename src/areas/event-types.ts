@@ -6,6 +6,7 @@ import { providerEndpointEvents } from './ai-gateway/event-types.ts'
 import { apiKeyEvents } from './api-keys/event-types.ts'
 import { automationEvents } from './automations/event-types.ts'
 import { chatEvents } from './chats/event-types.ts'
+import { computerEvents } from './computers/event-types.ts'
 import { driveEvents } from './drive/event-types.ts'
 import { notificationEvents } from './notifications/event-types.ts'
 import { operationEvents } from './operations/event-types.ts'
@@ -21,6 +22,7 @@ export const events = eventTable([
   ...agentEvents,
   ...automationEvents,
   ...chatEvents,
+  ...computerEvents,
   ...driveEvents,
   ...operationEvents,
   ...notificationEvents,

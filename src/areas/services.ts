@@ -8,6 +8,9 @@ import { apiKeyService } from './api-keys/service.ts'
 import { auditService } from './audit/service.ts'
 import { automationService } from './automations/service.ts'
 import { type ChatHandles, chatService } from './chats/service.ts'
+import type { HasLinks } from './computers/link/links.ts'
+import type { HasCloud } from './computers/drivers/handle.ts'
+import { cloudService, computerService, pairingService } from './computers/service.ts'
 import { type HasThumbnails, driveService } from './drive/service.ts'
 import { type InferenceHandles, inferenceService } from './inference/service.ts'
 import { modelService } from './models/service.ts'
@@ -29,6 +32,8 @@ export type Handles = AgentHandles &
   InferenceHandles &
   SearchHandles &
   HasHub &
+  HasLinks &
+  HasCloud &
   HasOperationWatch &
   HasPushKeys &
   HasRobots &
@@ -50,6 +55,9 @@ export const services: readonly Service<Context<Handles>>[] = [
   agentService,
   chatService,
   automationService,
+  computerService,
+  pairingService,
+  cloudService,
   driveService,
   inferenceService,
   modelService,

@@ -2,7 +2,7 @@ import type { CallContext } from '#kernel/context.ts'
 import type { EventTable } from '#kernel/events.ts'
 import { implementWith } from '#kernel/implement.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Lender } from '#kernel/lenders.ts'
+import type { Lender } from '#kernel/principal.ts'
 import type { Budget } from '#kernel/money.ts'
 import type { Config } from '#config'
 import type { Blobs } from './blobs/blobs.ts'
@@ -17,8 +17,6 @@ import type { Emitted } from './outbox/outbox.ts'
 import type { Db, Postgres } from './postgres/client.ts'
 import type { PictureMaker } from './pictures/maker.ts'
 import type { Secrets } from './secrets.ts'
-
-export type { Emitted } from './outbox/outbox.ts'
 
 /**
  * The parts that keep state, built once by app.ts and shared by every call of this process; with the handles `H` of

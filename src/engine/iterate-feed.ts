@@ -1,7 +1,6 @@
-import { createParser } from 'eventsource-parser'
 import type { Event, Sink } from '#kernel/answers.ts'
 
-/** The events that a sink would have sent as bytes: for those who do not take bytes. */
+/** The events of a feed, one by one: for readers who do not take bytes. */
 export async function* iterate(
   open: (sink: Sink) => Disposable,
   signal: AbortSignal,
@@ -17,18 +16,14 @@ export async function* iterate(
     taken()
     wake()
   }
-  const parser = createParser({
-    onEvent: ({ id, event = '', data }) =>
-      void waiting.push({ ...(id !== undefined && { id }), event, data: JSON.parse(data) as unknown }),
-  })
   signal.addEventListener('abort', stop, { once: true })
   using _attached = open({
-    write(bytes) {
-      parser.feed(Buffer.from(bytes).toString())
+    write(batch) {
+      waiting.push(...batch.events())
       // A reader that iterates and does not keep up is left behind, as a slow socket is.
       if (waiting.length > MOST_WAITING) stop()
       wake()
-      return (unread += bytes.length)
+      return (unread += batch.bytes.length)
     },
     drained: () => (waiting.length === 0 || over ? Promise.resolve() : new Promise((resolve) => (taken = resolve))),
     end: stop,

@@ -49,10 +49,11 @@ export function createKeptItems({
     bounding.add(accountId)
     try {
       await pool.query(
-        `delete from kept_items where id in (select id from (select id,
+        // Sought once for all rows, however few of them the database knows of.
+        `delete from kept_items where id = any(array(select id from (select id,
            sum(bytes) over newest as bytes, row_number() over newest as place
            from kept_items where account_id = $1 window newest as (order by created_at desc, id desc)) as kept
-         where bytes > $2 or place > $3)`,
+         where bytes > $2 or place > $3))`,
         [accountId, MOST_BYTES, MOST_ITEMS],
       )
     } finally {

@@ -25,7 +25,10 @@ export async function resealAll(
     }
 }
 
-/** The rows behind this id; answers the last of them, or null at the end. */
+/** Characters of a secret that tell the key it was sealed with. */
+const HEAD = 64
+
+/** The rows behind this id; answers the last of them, or null at the end. A secret may be large, so each is read by itself. */
 async function resealSome(
   { postgres: { db }, secrets, log }: Parameters<typeof resealAll>[0],
   table: string,
@@ -33,12 +36,18 @@ async function resealSome(
   after: string,
 ): Promise<string | null> {
   const [at, sealed] = [sql.table(table), sql.ref(column)]
-  const { rows } = await sql<{ id: string; sealed: string }>`select id, ${sealed} as sealed from ${at}
+  const { rows } = await sql<{ id: string; head: string }>`select id, left(${sealed}, ${HEAD}) as head from ${at}
     where id > ${after} and ${sealed} is not null order by id limit ${AT_ONCE}`.execute(db)
-  for (const { id, sealed: before } of rows.filter((each) => secrets.isStale(each.sealed)))
+  for (const { id, head } of rows)
     try {
-      const again = secrets.seal(secrets.open(before, id), id)
-      await sql`update ${at} set ${sealed} = ${again} where id = ${id} and ${sealed} = ${before}`.execute(db)
+      if (!secrets.isStale(head)) continue
+      const [before] = (
+        await sql<{ sealed: string }>`select ${sealed} as sealed from ${at}
+        where id = ${id} and ${sealed} is not null`.execute(db)
+      ).rows
+      if (before === undefined) continue
+      const again = secrets.seal(secrets.open(before.sealed, id), id)
+      await sql`update ${at} set ${sealed} = ${again} where id = ${id} and ${sealed} = ${before.sealed}`.execute(db)
     } catch (error) {
       log.error({ error, table, row: id }, 'a stored secret cannot be opened')
     }

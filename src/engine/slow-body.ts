@@ -6,13 +6,13 @@ export const WHOLE_MS = 600_000
 const REST_MS = 60_000
 
 /** For a timer: the sender is left. */
-export const leaveSender = (request: IncomingMessage): void => {
+export const dropSender = (request: IncomingMessage): void => {
   if (!request.complete) request.socket.destroy()
 }
 
 /** Bounds how long an answered request may go on being sent: the server itself sets no bound, for uploads take hours. */
-export function boundRest(request: IncomingMessage): void {
+export function boundRemainder(request: IncomingMessage): void {
   if (request.complete) return
-  const timer = setTimeout(leaveSender, REST_MS, request).unref()
+  const timer = setTimeout(dropSender, REST_MS, request).unref()
   request.once('close', () => clearTimeout(timer))
 }

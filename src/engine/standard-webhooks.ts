@@ -15,7 +15,7 @@ export function signed(
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
-/** How far the sender's clock may be off (Standard Webhooks, "Verifying webhook authenticity"). */
+/** The most that the sender's clock may be off (Standard Webhooks, "Verifying webhook authenticity"). */
 const TOLERANCE_SECONDS = 300
 
 export interface Signed {

@@ -14,7 +14,7 @@ test('calls, pages and refusals, typed by the contracts', async () => {
   assert.equal((await byKey.me.get()).email, ada.email)
   const settings = await byKey.settings.update({ theme: 'dark' })
   assert.equal(settings.theme satisfies 'system' | 'light' | 'dark', 'dark')
-  // @ts-expect-error -- no such theme
+  // @ts-expect-error -- the contract does not have this theme
   await assert.rejects(byKey.settings.update({ theme: 'purple' }), (error) => {
     assert.ok(error instanceof ApiError)
     assert.deepEqual(

@@ -18,7 +18,7 @@ export interface ClientOptions {
   version?: string
   /** Sent with every call. */
   headers?: Record<string, string>
-  /** How requests travel. Default: `fetch`. */
+  /** Carries requests. Default: `fetch`. */
   send?: Send
 }
 
@@ -89,7 +89,7 @@ export interface File {
   body: AsyncIterable<Uint8Array>
 }
 
-/** The value that a call of this endpoint resolves to. */
+/** The value that a call of this endpoint resolves to. (`any`: the reply alone is looked at.) */
 export type Answer<E> =
   E extends Endpoint<any, any, any, any, infer R>
     ? R extends { kind: 'one'; of: infer T extends z.ZodType }
@@ -114,6 +114,7 @@ type Method<E> =
     ? (input?: Call<E>, more?: More) => Promise<Answer<E>>
     : (input: Call<E>, more?: More) => Promise<Answer<E>>
 
+// Variance: areas of any endpoints.
 export type Loaders = Record<string, () => Promise<Area<any>>>
 export type Client<L extends Loaders> = {
   [N in keyof L]: Awaited<ReturnType<L[N]>> extends Area<infer E> ? { [V in keyof E]: Method<E[V]> } : never
@@ -163,9 +164,13 @@ export function createCall({ origin, key, version, headers, send = sendByFetch }
       },
     })
     if (answer.status >= 200 && answer.status < 300) return answer
-    throw new ApiError(answer, errorIn(await answer.text()))
+    throw await failureOf(answer)
   }
 }
+
+/** The error that an answer which is not 2xx tells of. */
+export const failureOf = async (answer: Incoming): Promise<ApiError> =>
+  new ApiError(answer, errorIn(await answer.text()))
 
 const sendByFetch: Send = async ({ url, signal = null, ...rest }) => {
   const response = await fetch(url, { ...rest, signal, credentials: 'same-origin' })

@@ -5,6 +5,7 @@ import { inputSchemas } from '#kernel/registry.ts'
 /** Every code that an endpoint may answer with: the usual ones, which follow from its other fields, and its own. */
 export function refusalsOf(endpoint: AnyEndpoint): Code[] {
   const { auth = 'any', method, path, scope, on, within, reply, inAnyStatus } = endpoint
+  if (endpoint.refused !== undefined) return [endpoint.refused]
   const { query, body } = inputSchemas(endpoint)
   const known = auth === 'any' || auth === 'session'
   const changes = method !== 'GET'
@@ -24,7 +25,7 @@ export function refusalsOf(endpoint: AnyEndpoint): Code[] {
   add(known, 'missing_credentials', 'session_expired', 'rate_limited', 'concurrency_limited')
   add(auth === 'any', 'invalid_api_key', 'expired_api_key', 'revoked_api_key')
   add(auth === 'any' && scope !== null, 'missing_scope')
-  add(endpoint.ofAccount === true, 'capability_denied')
+  add(endpoint.ofAccount === true || endpoint.capability !== undefined, 'capability_denied')
   add(auth === 'session', 'cookie_session_required')
   add(auth === 'any' && endpoint.consent !== undefined, 'consent_required')
   add(changes && auth !== 'open', 'cross_site')

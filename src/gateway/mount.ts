@@ -9,7 +9,7 @@ import { type Embed, createEmbed } from './call/embed.ts'
 import { boundaryOf, readForm } from './model/form.ts'
 import { ModelRequest } from './call/model-request.ts'
 import { Health } from './routing/health.ts'
-import { recalled } from './kept/recall.ts'
+import { withKeptItems } from './stored-references/kept-items.ts'
 import { listModels, showModel } from './surfaces/list-models.ts'
 import type { Gateway, GatewayParts } from './request/gateway.ts'
 import type { ErrorAnswer } from './wire/problem.ts'
@@ -64,6 +64,7 @@ export const surfaces: readonly Surface[] = [
 /** The three surfaces, and the same life of a call for callers in this process. */
 export function createGateway(parts: GatewayParts): GatewayFaces {
   const gateway: Gateway = { ...parts, health: new Health(), cacheAffinity: new CacheAffinity(), inProgress: [] }
+  parts.directory.inUse(() => gateway.inProgress.flatMap((request) => [...request.uses()]))
   const byUrl = new Map<string, Place>()
   const roots = new Map<string, Surface>()
   const prefixes = new Map<string, Surface>()
@@ -202,4 +203,4 @@ function decode(words: string): string {
 
 /** The body with the items in it that this gateway keeps for the account, where the surface keeps any. */
 const withRecalled = ({ surface, gateway, caller }: GatewayRequest, body: Body): Body | Promise<Body> =>
-  surface.keeps === undefined ? body : recalled(body, gateway.engine.items, caller.principal)
+  surface.keeps === undefined ? body : withKeptItems(body, gateway.engine.items, caller.principal)

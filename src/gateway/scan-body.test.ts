@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { addressIn, keptIn, keptInBody } from './kept/find.ts'
+import { addressReferenceIn, storedReferenceIn, storedReferenceInBody } from './stored-references/find.ts'
 import { isObject, type Json } from './model/json.ts'
 import { mention, readBody } from './model/body.ts'
 import { scanBody } from './scan-body.ts'
 import { isMixed, isMixedBody } from './wire/openai-chat/decode/mixed.ts'
+import { holdsReasoning } from './wire/openai-chat/quirks.ts'
 
 /** Requests of the words that decide, in places that are theirs and in others. */
 const word = fc.constantFrom(
@@ -41,6 +42,9 @@ const message = fc.record(
     role: fc.constantFrom('user', 'assistant', 'tool', 'developer'),
     content: fc.oneof(word, fc.array(part, { maxLength: 2 })),
     tool_calls: tree,
+    reasoning: tree,
+    reasoning_content: tree,
+    reasoning_details: tree,
   },
   { requiredKeys: ['role', 'content'] },
 )
@@ -77,8 +81,8 @@ test('a request that was only scanned is judged as one that was parsed', () => {
       const json = JSON.parse(text) as Json
       const body = readBody(Buffer.from(odd ? escaped(text) : text), scanBody)
       assert.equal(isMixedBody(body), isMixed(json))
-      assert.deepEqual(keptInBody(body, false), keptIn(json))
-      assert.deepEqual(keptInBody(body, true), keptIn(json) ?? addressIn(json))
+      assert.deepEqual(storedReferenceInBody(body, false), storedReferenceIn(json))
+      assert.deepEqual(storedReferenceInBody(body, true), storedReferenceIn(json) ?? addressReferenceIn(json))
       for (const key in json) assert.deepEqual([body.has(key), body.value(key)], [true, json[key]])
       assert.deepEqual([body.has('no'), body.value('no')], [false, undefined])
       const some = (list: unknown, is: (one: Json) => boolean): boolean =>
@@ -87,6 +91,32 @@ test('a request that was only scanned is judged as one that was parsed', () => {
       if (some(json['input'], ({ type }) => type === 'item_reference')) assert.ok(body.mentions(mention.reference))
     }),
     { numRuns: 2_000 },
+  )
+})
+
+test('a request is judged by what it says, however it is spelled', () => {
+  const judged = (text: string, scan: typeof scanBody | null) => {
+    const body = readBody(Buffer.from(text), scan)
+    return [
+      isMixedBody(body),
+      storedReferenceInBody(body, false),
+      storedReferenceInBody(body, true),
+      holdsReasoning(body),
+    ]
+  }
+  fc.assert(
+    fc.property(request, (given) => {
+      const text = JSON.stringify(given)
+      const parsed = judged(text, null)
+      for (const spelled of [
+        text,
+        JSON.stringify(given, null, 2),
+        text.replaceAll(/([,:])(?=[[{"])/g, '$1 '),
+        escaped(text),
+      ])
+        assert.deepEqual(judged(spelled, scanBody), parsed, spelled)
+    }),
+    { numRuns: 1_000 },
   )
 })
 
@@ -113,7 +143,7 @@ test('an ordinary conversation with tools is not parsed', () => {
     scanBody,
   )
   assert.equal(isMixedBody(body), false)
-  assert.equal(keptInBody(body, true), null)
+  assert.equal(storedReferenceInBody(body, true), null)
   const all = Object.values(mention).reduce((bits, bit) => bits | bit, 0)
   assert.equal(body.mentions(all & ~mention.id), false)
 })

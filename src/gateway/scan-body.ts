@@ -1,14 +1,25 @@
-import { createJsonScan } from './json-scan/json-scan.ts'
-import { keptWords } from './kept/find.ts'
+import { createJsonScan, type Word } from './json-scan/json-scan.ts'
+import { referenceWords } from './stored-references/find.ts'
 import { mention } from './model/body.ts'
+import { mediaWords } from './model/weigh.ts'
 import { mixedWords } from './wire/openai-chat/decode/mixed.ts'
 import { reasoningWords } from './wire/openai-chat/quirks.ts'
 
 /** Reads a request's body, and looks out for all the words that decide what becomes of it. */
-export const scanBody = createJsonScan({
-  ...keptWords,
-  ...mixedWords,
-  ...reasoningWords,
-  developer: { value: mention.developer },
-  item_reference: { value: mention.reference },
-})
+export const scanBody = createJsonScan(
+  together(referenceWords, mixedWords, reasoningWords, mediaWords, {
+    developer: { value: mention.developer },
+    item_reference: { value: mention.reference },
+  }),
+)
+
+/** A word that several look out for has the bits of all. */
+function together(...lists: Readonly<Record<string, Word>>[]): Record<string, Word> {
+  const words: Record<string, Word> = {}
+  for (const list of lists)
+    for (const [text, word] of Object.entries(list)) {
+      const { name = 0, value = 0, ...more } = words[text] ?? {}
+      words[text] = { ...more, ...word, name: name | (word.name ?? 0), value: value | (word.value ?? 0) }
+    }
+  return words
+}

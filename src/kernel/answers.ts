@@ -66,10 +66,15 @@ export interface Reached {
 export const encodeEvent = ({ id, event, data }: Event): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
+/** Events that go to many readers at once: as bytes of server-sent events, which all of them share, or one by one. */
+export interface EventBatch {
+  readonly bytes: Uint8Array
+  events(): readonly Event[]
+}
 /** The receiver of a feed: one reader, whatever carries it there. */
 export interface Sink {
-  /** Bytes of server-sent events. Answers how many are unread, these included. */
-  write(bytes: Uint8Array): number
+  /** Answers how many bytes are unread, these included. */
+  write(batch: EventBatch): number
   /** Resolves when what is unread was taken, the reader has left, or it was given up as too slow. */
   drained(): Promise<void>
   /** For the reader to resume elsewhere. */

@@ -1,5 +1,6 @@
 import type { Id } from './ids.ts'
 import type { Membership, Principal } from './principal.ts'
+import type { Capability } from './scopes.ts'
 
 /** A resource that `permit` found: what every stored row carries. */
 export interface Found {
@@ -11,6 +12,8 @@ export interface Found {
   /** The caller's place with it, where its finder knows better: by a share of what it goes with. */
   place?: Membership | null
   status?: string
+  /** Refuses what the caller may not do with it, where that is a matter of capabilities: computers. */
+  checkCapability?(capability: Capability): void
   /** The folders that it lies in: who has a share of one has it of this. */
   ancestors?: readonly Id[]
   updated_at: Date
@@ -21,6 +24,8 @@ export interface Upload {
   /** The name that the sender gave them. */
   name: string | null
   mimeType: string | null
+  /** How many bytes its sender says there are; null where that is not known before they end. */
+  size: number | null
   /** A part holds only until the next is asked for: a reader that keeps it copies it. */
   bytes: AsyncIterable<Uint8Array>
 }
@@ -57,6 +62,8 @@ export interface CallContext {
   agent: { consented: boolean } | null
   /** The origin of the call. `loopback`: all that is known of it says this machine, and nothing tells of a proxy. */
   caller: { ip: string; userAgent: string | null; loopback: boolean }
+  /** The caller asks for events as they happen, where the endpoint has some. */
+  wantsEvents: boolean
   /** Null where the call brings no bytes. */
   upload: Upload | null
   /** Parts of the answer beside its body: another status than the contract's, headers, the session cookie. */
@@ -65,7 +72,7 @@ export interface CallContext {
   invoke(name: string, input: unknown): Promise<unknown>
 }
 
-/** How `permit` finds the resources of a kind, and how a service gets at the row that was found, typed. */
+/** Finds the resources of a kind for `permit`, and gives a service the row that was found, typed. */
 export interface Finder<C extends CallContext = CallContext, Row extends Found = Found> {
   kind: string
   find(ctx: C, id: Id): Promise<Row | null>

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { Background, Bytes, Event, Page, Results } from './answers.ts'
 import type { Code } from './errors.ts'
 import type { Id } from './ids.ts'
-import type { Role, Scope } from './scopes.ts'
+import type { Capability, Role, Scope } from './scopes.ts'
 
 /** The newest dated version of the contract: what new keys are pinned to and sessions speak. */
 export const newestVersion = '2026-11-21'
@@ -19,7 +19,7 @@ export type Reply =
   | { kind: 'one'; of: z.ZodType }
   | { kind: 'page'; of: z.ZodType; extra?: Shape; or?: z.ZodType }
   | { kind: 'results'; of: z.ZodType; filters: Shape }
-  | { kind: 'operation'; of: z.ZodType }
+  | { kind: 'operation'; of: z.ZodType; events?: z.ZodType }
   | { kind: 'stream'; of: z.ZodType; belongs: 'server' | 'caller' }
   | { kind: 'bytes' }
   | { kind: 'deleted' }
@@ -36,6 +36,9 @@ export const results = <T extends z.ZodType, const F extends Shape>(of: T, filte
   ({ kind: 'results', of, filters }) as const
 /** X inline with the endpoint's status, or an operation with 202 when the call goes to the background. */
 export const operation = <T extends z.ZodType>(of: T) => ({ kind: 'operation', of }) as const
+/** The same, or with `Accept: text/event-stream` what happens meanwhile as server-sent events, which end with the caller. */
+export const operationOrEvents = <T extends z.ZodType, E extends z.ZodType>(of: T, events: E) =>
+  ({ kind: 'operation', of, events }) as const
 /**
  * Server-sent events; `of` is the union of `{event, data}` that may come. What the `server` does goes on without its readers, and who loses the stream takes it up elsewhere; one of the
  * `caller` ends with it, cannot be resumed, and is let run to its end by a server that stops.
@@ -75,6 +78,8 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   role?: Role
   /** The share that is enough where the caller has no place in the resource's workspace. Default: `view` reads, nothing else is open to shares. */
   onShare?: 'view' | 'edit' | 'none'
+  /** The capability needed on that computer, by ownership or an exposure, and by what the machine itself allows. */
+  capability?: Capability
   /** The query or body field that names the workspace the call works in; absent in a call means the personal one. */
   within?: 'workspace_id'
   /** Changes what is the account's own, for which a key that is held to one workspace does not stand: 403 `capability_denied`. */
@@ -92,10 +97,11 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   /** Fields that HTTP carries as headers: `upload_offset` is `Upload-Offset`. Elsewhere they are fields like any other. */
   headers?: H
   /**
-   * How the body comes. `json`, the default · `multipart` besides as `multipart/form-data`, whose parts are the body's
-   * fields and then `file` · `bytes` as it is, of any type. What comes that way is `ctx.upload`.
+   * The form of the body. `json`, the default · `multipart` besides as `multipart/form-data`, whose parts are the body's
+   * fields and then `file` · `bytes` as it is, of any type · `bytes_or_json` as it is where the query names anything, else
+   * JSON. What comes that way is `ctx.upload`.
    */
-  takes?: 'json' | 'multipart' | 'bytes'
+  takes?: 'json' | 'multipart' | 'bytes' | 'bytes_or_json'
   reply: R
   /** Default 200. 201 for what a POST makes, 202 for accepted background work. */
   status?: 200 | 201 | 202
@@ -103,6 +109,8 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   limit?: LimitClass
   /** In bytes. Default 1 MiB. */
   bodyLimit?: number
+  /** The law lists it so that it is refused with this code, before anything of the call is looked at. */
+  refused?: Code
   /** Headers by which `OPTIONS` tells what this path can do. */
   capabilities?: Readonly<Record<string, string>>
   /** This endpoint's own codes; the usual ones follow from the other fields. */
@@ -279,7 +287,7 @@ export type Call<E> =
       >
     : never
 
-/** The answer of a handler. */
+/** The answer of a handler. (`any`: the reply alone is looked at.) */
 export type Output<E> =
   E extends Endpoint<any, any, any, any, infer R>
     ? R extends { kind: 'one'; of: infer T extends z.ZodType }
@@ -289,7 +297,7 @@ export type Output<E> =
         : R extends { kind: 'results'; of: infer T extends z.ZodType }
           ? Results<z.output<T>>
           : R extends { kind: 'operation'; of: infer T extends z.ZodType }
-            ? z.output<T> | Background
+            ? z.output<T> | Background | (R extends { events: z.ZodType } ? AsyncIterable<Event> : never)
             : R extends { kind: 'stream' }
               ? AsyncIterable<Event>
               : R extends { kind: 'bytes' }

@@ -49,7 +49,7 @@ const catalogue = {
     'forbidden',
     'This instance has no account yet: sign up with the setup token printed at start.',
   ],
-  not_found: [404, 'not_found', 'There is no such thing here.'],
+  not_found: [404, 'not_found', 'It does not exist, or you have no access to it.'],
   method_not_allowed: [405, 'method_not_allowed', 'This path does not take this method.'],
   pair_from_machine: [
     405,
@@ -61,6 +61,7 @@ const catalogue = {
   invalid_state: [409, 'conflict', 'Its present status does not allow this.'],
   chat_busy: [409, 'conflict', 'The chat has a run that is not finished.'],
   computer_offline: [409, 'conflict', 'The computer is not connected.'],
+  not_supported: [409, 'conflict', 'It cannot do this.'],
   not_ready: [409, 'conflict', 'It is not ready yet.'],
   limit_reached: [409, 'conflict', 'The limit on how many there may be is reached.'],
   last_owner: [409, 'conflict', 'The last owner of a workspace cannot leave or be demoted.'],
@@ -97,6 +98,9 @@ const catalogue = {
 } as const satisfies Record<string, readonly [number, string, string]>
 
 export type Code = keyof typeof catalogue
+
+/** The message of a 404 for what a call names: a stranger is not told whether it is there. */
+export const absent = (thing: string): string => `The ${thing} does not exist, or you have no access to it.`
 
 export interface RefusalMore {
   /** Says what is wrong and what would be right. Default: the catalogue's sentence. */

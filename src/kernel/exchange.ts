@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { Refusal } from './errors.ts'
 import type { Id } from './ids.ts'
 
@@ -10,6 +11,8 @@ export interface WholeRequest {
   /** Its connection: one object for all that come on it. */
   readonly socket: object
   readonly whole: Buffer
+  /** Nobody reads `whole` any more: its memory becomes another request's. Whoever is not sure never says so. */
+  done(): void
 }
 
 /** The receiver of an answer: the part of Node's `ServerResponse` that mounts need that write their own heads. */
@@ -33,7 +36,7 @@ export interface Reply {
 }
 
 /** A refusal as it is written, whatever the shape of its body. */
-export interface RefusalSaid {
+export interface WrittenRefusal {
   status: number
   headers: Record<string, string>
   body: object
@@ -52,9 +55,31 @@ export interface Mount {
   /** It writes `X-Request-Id` and all other headers itself, at once with the status: what the hot path can afford. */
   ownHead?: true
   /** A refusal of what never comes to it, in its own shape; absent: in that of REST. */
-  refusal?(why: Refusal, requestId: Id): RefusalSaid
+  refusal?(why: Refusal, requestId: Id): WrittenRefusal
   handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void | Promise<void>
   fast?: FastMount
   /** The server closes: answers with this, in its own shape, what is still in progress. */
   interrupt?(why: Refusal): void
+}
+
+/** Hosts beside the API's own: all that is asked of them is theirs, whatever its path. */
+export interface HostMount {
+  owns(host: string | undefined): boolean
+  handle(request: IncomingMessage, response: ServerResponse): Promise<void>
+  /** A request that turns its connection into a WebSocket. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
+  /** The server closes: ends what is open. */
+  end(): void
+}
+
+/** Paths at which a connection may become a WebSocket. Any other request for such a path is not this mount's. */
+export interface UpgradeMount {
+  /** Whether a path, without its query, is its own. */
+  owns(path: string): boolean
+  /** Takes the connection over, or throws what the caller is refused with before anything was written to it. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, requestId: Id): Promise<void>
+  /** The server begins to close: what can go on elsewhere ends now. */
+  drain?(): void
+  /** Nothing is waited for any more: what is left of it ends now. */
+  end?(): void
 }

@@ -3,8 +3,6 @@ import type { Id } from './ids.ts'
 import { type Lender, type Membership, type Principal, behalfOf, hasScope, membershipIn } from './principal.ts'
 import { type Scope, atLeast } from './scopes.ts'
 
-export type { Lender } from './principal.ts'
-
 /** Scopes of what tells of an account by itself, which no other member of a workspace may see or change. */
 const OWN: ReadonlySet<Scope> = new Set(['settings:read', 'settings:write', 'notification:read', 'usage:read'])
 
@@ -12,18 +10,18 @@ const OWN: ReadonlySet<Scope> = new Set(['settings:read', 'settings:write', 'not
 export function lendersOf(principal: Principal): Lender[] {
   const { account_id, scopes, held_to } = behalfOf(principal)
   const { credential } = principal
-  return distinct([
+  return distinctLenders([
     { account_id, scopes, held_to },
     ...(credential.kind === 'server' ? (credential.lenders ?? []) : []),
   ])
 }
 
-export const distinct = (lenders: readonly Lender[]): Lender[] => [
+export const distinctLenders = (lenders: readonly Lender[]): Lender[] => [
   ...new Map(lenders.map((one) => [JSON.stringify([one.account_id, one.scopes, one.held_to]), one])).values(),
 ]
 
 /** The server acting for somebody, with no more rights than the lender has as well. Null: a lender that is gone has none. */
-export function narrowed(principal: Principal, lender: Principal | null): Principal {
+export function narrowedTo(principal: Principal, lender: Principal | null): Principal {
   const { credential } = principal
   if (credential.kind !== 'server') return principal
   const another = lender?.accountId !== principal.accountId

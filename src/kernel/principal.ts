@@ -23,7 +23,7 @@ export interface Lender {
   held_to: Id | null
 }
 
-/** How the caller proved who it is. */
+/** The credential by which the caller proved who it is. */
 export type Credential =
   | { kind: 'session'; id: Id; expiresAt: Date }
   | {
@@ -101,12 +101,21 @@ export const anonymous: Principal = {
   memberships: new Map(),
 }
 
-/** On whose behalf something goes on later, as rows keep it: the caller's, with no more rights than this credential has. */
-export function behalfOf({ accountId, credential }: Principal) {
+/** The account on whose behalf something goes on later, as rows keep it, with no more rights than its credential had. */
+export interface Behalf {
+  account_id: Id
+  /** The key that pays. */
+  key_id: Id | null
+  /** Null: all of the account's. */
+  scopes: string[] | null
+  /** The only workspace that it reaches; null: all of the account's. */
+  held_to: Id | null
+}
+
+export function behalfOf({ accountId, credential }: Principal): Behalf {
   const session = credential.kind === 'session'
   return {
     account_id: accountId,
-    /** The key that pays. */
     key_id:
       credential.kind === 'key'
         ? credential.id
@@ -144,6 +153,13 @@ export function actorOf({ accountId, credential }: Pick<Principal, 'accountId' |
 }
 
 /** Tells who is behind a secret. The accounts area implements it; the line and the gateway ask it. */
+/** Somebody let in by a ticket. */
+export interface TicketHolder {
+  /** As their rights are now. Refuses with 401 once they have ended. */
+  principal(): Promise<Principal>
+  until: Date
+}
+
 export interface Authority {
   /**
    * Refuses with 401, and with 503 when this process has been cut off from the database so long that a revocation may

@@ -77,13 +77,13 @@ export type CostSource = 'reported' | 'computed' | 'estimated' | 'free'
 export type Billing = 'byok' | 'credits' | 'free'
 
 const EMPTY: Usage = usageOf({ requests: 0 })
-const BUCKETS = Object.keys(EMPTY) as (keyof Usage)[]
+export const usageFields = Object.keys(EMPTY) as (keyof Usage)[]
 
 /** Both together, bucket by bucket. */
 export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
   if (one === null || other === null) return one ?? other
   const sum = { ...EMPTY }
-  for (const bucket of BUCKETS) sum[bucket] = one[bucket] + other[bucket]
+  for (const bucket of usageFields) sum[bucket] = one[bucket] + other[bucket]
   return sum
 }
 

@@ -1,34 +1,34 @@
 /**
- * How every way in begins: who calls, whether there is room for one more call of theirs, whether their rate allows it,
+ * The beginning of every way in: who calls, whether there is room for one more call of theirs, whether their rate allows it,
  * and whether the credential has the scope. REST, the agent tool and the gateways ask here and nowhere else.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AnyEndpoint, LimitClass } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type Authority, type Principal, anonymous, hasScope } from '#kernel/principal.ts'
+import { type Authority, type Principal, type TicketHolder, anonymous, hasScope } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import type { Limits } from './limit.ts'
 
 /**
  * The credential of a request: the secret of a key, the token of a session, the address that is all an open
- * endpoint knows anybody by, or nothing. A key is not an object: the gateways make none per call.
+ * endpoint knows anybody by, a ticket, or nothing. A key is not an object: the gateways make none per call.
  */
-export type Presented = string | { session: string } | { address: string } | null
+export type PresentedCredential = string | { session: string } | { address: string } | TicketHolder | null
 
-export interface Desk {
+export interface AdmissionParts {
   authority: Pick<Authority, 'byKey' | 'bySession' | 'onChange'>
   limits: Pick<Limits, 'enter' | 'take'>
 }
 
 /** The limit that a call counts under, and the scope that its credential needs; null is none. */
-export interface Wanted {
+export interface AdmissionRule {
   limit: LimitClass
   scope: Scope | null
 }
 
 /** A caller to be admitted, told of each step as it is taken: it gives back what one took where the next refuses. */
-export interface Entrant {
+export interface AdmittedCaller {
   /** Their connection: on it a key that came before is known at once. */
   readonly connection: object
   /** Room for this call in flight, until it is disposed of. */
@@ -41,7 +41,12 @@ export interface Entrant {
  * Admits a call: answers who calls, at once where the authority knows. Refuses with 401, with 429 where too many are in
  * flight or came within a minute, with 403 where the credential lacks the scope, and with 503 where rights may be stale.
  */
-export function admit(desk: Desk, shown: Presented, wanted: Wanted, entrant: Entrant): Principal | Promise<Principal> {
+export function admit(
+  desk: AdmissionParts,
+  shown: PresentedCredential,
+  wanted: AdmissionRule,
+  entrant: AdmittedCaller,
+): Principal | Promise<Principal> {
   const principal = authenticate(desk.authority, shown, entrant.connection)
   return principal instanceof Promise
     ? principal.then((known) => take(desk.limits, shown, known, wanted, entrant))
@@ -49,11 +54,11 @@ export function admit(desk: Desk, shown: Presented, wanted: Wanted, entrant: Ent
 }
 
 function take(
-  limits: Desk['limits'],
-  shown: Presented,
+  limits: AdmissionParts['limits'],
+  shown: PresentedCredential,
   principal: Principal,
-  { limit, scope }: Wanted,
-  entrant: Entrant,
+  { limit, scope }: AdmissionRule,
+  entrant: AdmittedCaller,
 ): Principal {
   const payer = principal === anonymous ? addressOf(shown) : countedAs(principal)
   entrant.entered(limits.enter(payer), principal)
@@ -62,7 +67,7 @@ function take(
   return principal
 }
 
-const addressOf = (shown: Presented): string =>
+const addressOf = (shown: PresentedCredential): string =>
   shown !== null && typeof shown === 'object' && 'address' in shown ? `address ${shown.address}` : ''
 
 /** The subject of rate and room: its key, so that no key of an account starves another; sessions share an account's. */
@@ -71,12 +76,13 @@ export const countedAs = ({ accountId, credential }: Principal): Id =>
 
 /** Refuses with 401, or 503 when rights may be stale. */
 export function authenticate(
-  authority: Desk['authority'],
-  shown: Presented,
+  authority: AdmissionParts['authority'],
+  shown: PresentedCredential,
   connection?: object,
 ): Principal | Promise<Principal> {
   if (typeof shown === 'string') return shown === '' ? refuseForm() : authority.byKey(shown, connection)
   if (shown === null) return refuse('missing_credentials')
+  if ('principal' in shown) return shown.principal()
   return 'session' in shown ? authority.bySession(shown.session) : anonymous
 }
 
@@ -94,7 +100,7 @@ export const limitOf = (endpoint: Pick<AnyEndpoint, 'limit' | 'method'> | undefi
   endpoint?.limit ?? (endpoint === undefined || endpoint.method === 'GET' ? 'reads' : 'writes')
 
 /** The credential of a request. A key, valid or not, beats the cookie. */
-export function presented(headers: IncomingHttpHeaders, cookieName: string): Presented {
+export function presented(headers: IncomingHttpHeaders, cookieName: string): PresentedCredential {
   const secret = keyIn(headers)
   if (secret !== null) return secret
   const session = cookie(headers.cookie, cookieName)
@@ -137,15 +143,20 @@ function cookie(header: string | undefined, name: string): string | null {
  * credential ends. One look at a time: of two, the older could have the last word.
  */
 export abstract class RightsWatch implements Disposable {
-  readonly #authority: Desk['authority']
-  readonly #shown: Presented
+  readonly #authority: AdmissionParts['authority']
+  readonly #shown: PresentedCredential
   readonly #heard: Disposable
   #timer: NodeJS.Timeout | null = null
   #over = false
   #asked = false
   #looking = false
 
-  constructor(authority: Desk['authority'], shown: Presented, principal: Principal, connection: object) {
+  constructor(
+    authority: AdmissionParts['authority'],
+    shown: PresentedCredential,
+    principal: Principal,
+    connection: object,
+  ) {
     this.#authority = authority
     this.#shown = shown
     this.#heard = authority.onChange(principal.accountId, () => void this.recheck())
@@ -198,7 +209,9 @@ export abstract class RightsWatch implements Disposable {
 
   #setTimer({ credential }: Principal): void {
     if (this.#timer) clearTimeout(this.#timer)
-    const expiresAt = credential.kind === 'server' ? null : credential.expiresAt
+    const shown = this.#shown
+    const ticket = typeof shown === 'object' && shown !== null && 'until' in shown ? shown.until : null
+    const expiresAt = credential.kind === 'server' ? ticket : credential.expiresAt
     if (expiresAt === null || this.#over) return
     const left = Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)
     this.#timer = setTimeout(() => void this.recheck(), left).unref()

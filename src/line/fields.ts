@@ -22,11 +22,11 @@ export function wrongFields({ headers, httpVersion, rawHeaders }: IncomingMessag
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!
     const bit = LENGTHS.has(name.length) ? (ONCE.get(name.toLowerCase()) ?? 0) : 0
-    if ((seen & bit) !== 0) return twice(name)
+    if ((seen & bit) !== 0) return repeatedField(name)
     seen |= bit
   }
   return null
 }
 
-export const twice = (name: string): Refusal =>
+export const repeatedField = (name: string): Refusal =>
   new Refusal('invalid_parameter', { message: `The header \`${name}\` may stand only once.`, param: name })

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { boundRest } from '#engine/slow-body.ts'
+import { boundRemainder } from '#engine/slow-body.ts'
 import { Refusal } from '#kernel/errors.ts'
-import type { Mount, RefusalSaid } from '#kernel/exchange.ts'
+import type { HostMount, Mount, UpgradeMount, WrittenRefusal } from '#kernel/exchange.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { allowCors } from './cors.ts'
 import type { Entrance } from './entrance.ts'
@@ -10,7 +10,8 @@ import { answerMalformed } from './malformed.ts'
 import { answerFast } from './fast-http/front.ts'
 import { refusedAnswer } from './rest/reply.ts'
 import { LAST_WORDS_MS, createRest } from './rest/rest.ts'
-import { sendRefusal, sendSaid } from './rest/write.ts'
+import { sendRefusal, sendWrittenRefusal } from './rest/write.ts'
+import { createUpgrades } from './upgrade/upgrades.ts'
 
 // Not imported: an import reads all that the module offers, and some of that loads the whole of Node's `fetch`: 10 MB.
 const { createServer } = process.getBuiltinModule('node:http')
@@ -26,6 +27,9 @@ export interface Door {
 
 export interface DoorParts extends Entrance {
   mounts: readonly Mount[]
+  upgrades: readonly UpgradeMount[]
+  /** Of other origins than the API's, looked at before any path is. */
+  hosts: HostMount
 }
 
 /** The server: who answers a request, and how it closes. */
@@ -37,6 +41,12 @@ export function createDoor(parts: DoorParts): Door {
   const late = new AbortController()
   const rest = createRest({ ...parts, closing: closing.signal, late: late.signal })
   let draining = false
+  const upgrades = createUpgrades({
+    mounts: parts.upgrades,
+    hosts: parts.hosts,
+    version: versions.newest,
+    log: engine.log,
+  })
 
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_SECONDS * 1_000,
@@ -46,13 +56,18 @@ export function createDoor(parts: DoorParts): Door {
     maxHeaderSize: 32_768,
     // Node's own refusal would carry none of our headers.
     requireHostHeader: false,
+    shouldUpgradeCallback: upgrades.wants,
   })
   const mountOf = (url: string) => mounts.find(({ prefix }) => url.startsWith(prefix))
   const take = (request: IncomingMessage, response: ServerResponse): void => {
     const requestId = newId()
     const url = request.url!
-    const mount = mountOf(url)
     const wrong = wrongFields(request)
+    if (wrong === null && parts.hosts.owns(request.headers.host)) {
+      if (draining) response.setHeader('connection', 'close')
+      return void parts.hosts.handle(request, response).finally(() => boundRemainder(request))
+    }
+    const mount = mountOf(url)
     if (mount?.ownHead !== true || wrong !== null) {
       response.setHeader('x-request-id', requestId)
       response.setHeader('x-service-version', versions.newest)
@@ -60,8 +75,8 @@ export function createDoor(parts: DoorParts): Door {
     if (draining) response.setHeader('connection', 'close')
     if (wrong !== null) {
       allowCors(request, response)
-      sendSaid(request, response, said(mount, wrong, requestId))
-      return boundRest(request)
+      sendWrittenRefusal(request, response, said(mount, wrong, requestId))
+      return boundRemainder(request)
     }
     if (mount) {
       // A mount answers its own refusals in its own shape; what escapes it is a fault.
@@ -70,11 +85,11 @@ export function createDoor(parts: DoorParts): Door {
         if (handled)
           handled
             .catch((error: unknown) => sendRefusal(request, response, error, requestId, engine.log))
-            .finally(() => boundRest(request))
-        else if (mount.ownHead !== true) boundRest(request)
+            .finally(() => boundRemainder(request))
+        else if (mount.ownHead !== true) boundRemainder(request)
       } catch (error) {
         sendRefusal(request, response, error, requestId, engine.log)
-        boundRest(request)
+        boundRemainder(request)
       }
       return
     }
@@ -83,10 +98,11 @@ export function createDoor(parts: DoorParts): Door {
   server.on('request', take)
   // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', take)
+  server.on('upgrade', (request, socket, head) => upgrades.take(request, socket, head, draining))
   server.on('clientError', (error, socket) =>
     answerMalformed(error, socket, versions.newest, (url, why, requestId) => said(mountOf(url), why, requestId).body),
   )
-  const fast = engine.config.fastHttp ? answerFast(server, parts.mounts, KEEP_ALIVE_SECONDS, engine.log) : null
+  const fast = engine.config.fastHttp ? answerFast(server, parts, KEEP_ALIVE_SECONDS, engine.log) : null
 
   return {
     server,
@@ -96,6 +112,8 @@ export function createDoor(parts: DoorParts): Door {
       draining = true
       // Streams are asked to end at once (their readers resume elsewhere); other requests run to their end.
       closing.abort()
+      upgrades.drain()
+      parts.hosts.end()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       const closeIdle = () => {
         server.closeIdleConnections()
@@ -103,6 +121,7 @@ export function createDoor(parts: DoorParts): Door {
       }
       const closeAll = () => {
         server.closeAllConnections()
+        upgrades.closeAll()
         fast?.closeAll()
       }
       closeIdle()
@@ -123,5 +142,5 @@ export function createDoor(parts: DoorParts): Door {
 
 const KEEP_ALIVE_SECONDS = 65
 
-const said = (mount: Mount | undefined, why: Refusal, requestId: Id): RefusalSaid =>
+const said = (mount: Mount | undefined, why: Refusal, requestId: Id): WrittenRefusal =>
   mount?.refusal?.(why, requestId) ?? refusedAnswer(why)

@@ -1,5 +1,5 @@
-import type { Context, Emitted, Engine } from '#engine/context.ts'
-import { writeOutboxAll } from '#engine/outbox/outbox.ts'
+import type { Context, Engine } from '#engine/context.ts'
+import { type Emitted, writeOutboxAll } from '#engine/outbox/outbox.ts'
 import type { Answer } from '#kernel/context.ts'
 import { pathNames } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -53,6 +53,7 @@ export function createLine<H>(engine: Engine<H>, registry: readonly Entry<Contex
     async admit(outer, name, raw) {
       const entry = entries.get(name)
       if (!entry) return refuse('not_found', { message: `There is no endpoint ${name}.` })
+      if (entry.endpoint.refused) refuse(entry.endpoint.refused)
       if (entry.endpoint.auth === 'session' && outer.principal.credential.kind !== 'session')
         refuse('cookie_session_required')
       // Its own found, workspace and answer: a call within a call must not change the outer one's.
@@ -85,6 +86,7 @@ function createContext<H>(engine: Engine<H>, start: CallStart, invoke: Invoke): 
     caller: start.caller,
     agent: start.agent ?? null,
     answer,
+    wantsEvents: false,
     upload: null,
     found: null,
     workspace: null,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Refusal } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
-import { twice } from './fields.ts'
+import { repeatedField } from './fields.ts'
 
 /** Of Node's parser (llhttp). */
 interface ParseError extends NodeJS.ErrnoException {
@@ -18,7 +18,7 @@ const kinds: Record<string, [status: string, why: Refusal]> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', malformed('The header fields are too large.')],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', malformed('The request took too long to arrive.')],
 }
-const twoLengths: [string, Refusal] = ['400 Bad Request', twice('Content-Length')]
+const twoLengths: [string, Refusal] = ['400 Bad Request', repeatedField('Content-Length')]
 const other: [string, Refusal] = ['400 Bad Request', malformed('This is not well-formed HTTP.')]
 
 /**

@@ -1,7 +1,7 @@
 import type { Context } from '#engine/context.ts'
 import type { Authority, Principal } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
-import { type Presented, RightsWatch, authenticate, checkScope } from './admit.ts'
+import { type PresentedCredential, RightsWatch, authenticate, checkScope } from './admit.ts'
 import type { CallStart, Line } from './invoke.ts'
 import { permit } from '#access/permit.ts'
 
@@ -10,7 +10,7 @@ export interface Watched {
   start: CallStart
   entry: Entry<Context>
   input: Record<string, unknown>
-  credential: Presented
+  credential: PresentedCredential
   connection: object
 }
 

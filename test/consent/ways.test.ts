@@ -51,7 +51,9 @@ async function inputFor({ endpoint }: Listed): Promise<Record<string, unknown>> 
   })
   const [first, ...rest] = pathNames(endpoint.path)
   const id = first === undefined ? [] : [[first, endpoint.on ? await makers[endpoint.on]!(alice) : newId()] as const]
-  return { ...least, ...Object.fromEntries([...known, ...id, ...rest.map((name) => [name, newId()] as const)]) }
+  // Below the resource, an id is made up; a number such as a port stays as the schema's example has it.
+  const below = rest.filter((name) => typeof least[name] !== 'number').map((name) => [name, newId()] as const)
+  return { ...least, ...Object.fromEntries([...known, ...id, ...below]) }
 }
 
 async function made(path: string, body: object, who: Caller = alice) {

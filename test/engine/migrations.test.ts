@@ -70,6 +70,7 @@ async function emptyDatabase(): Promise<AsyncDisposable & { pool: pg.Pool; conne
 const together: Record<string, Record<string, string>> = {
   automations: { schedule: '0 8 * * *', time_zone: 'UTC' },
   shares: { email: 'a@example.com' },
+  computer_tickets: { terminal_id: 'main' },
 }
 
 const shapeOf = async (pool: pg.Pool): Promise<string[]> =>
@@ -229,4 +230,45 @@ test('a database that stopped at an older migration is refused, with what to do'
     /stopped at migration 0057-consents-used\.sql.*start the commit [0-9a-f]{7} on it once/,
   )
   assert.deepEqual(await rowsOf(old.pool), rows)
+})
+
+test('a database from before is not carried over beside a server of then, whose capped calls would fail', async () => {
+  await using old = await databaseFromBefore()
+  await old.pool.query(
+    `update processes set expires_at = now() + interval '1 minute' where id = (select min(id) from processes)`,
+  )
+  const shape = await shapeOf(old.pool)
+  await assert.rejects(migrate(old.pool), /from before 0\.1\.0 is running on this database.*stop it/)
+  assert.deepEqual(await shapeOf(old.pool), shape)
+  await old.pool.query('update processes set expires_at = now()')
+  assert.ok((await migrate(old.pool)).length > 0)
+})
+
+test('a start that is refused leaves the database as it was, so that the program from before starts on it', async () => {
+  const newer = /knows migration 0[07]70-of-a-branch\.sql, which this program does not/
+  const refused: readonly [why: string, damage: string, says: RegExp][] = [
+    ['it knows more', `insert into migrations (name) values ('0070-of-a-branch.sql')`, newer],
+    [
+      'one is missing and one is more',
+      `update migrations set name = '0770-of-a-branch.sql' where name ~ '^0042'`,
+      newer,
+    ],
+    ['one is missing', `delete from migrations where name ~ '^0042'`, /stopped at migration 0069-/],
+    ['only the first is there', `delete from migrations where name > '0002'`, /stopped at migration 0001-/],
+  ]
+  for (const [why, damage, says] of refused) {
+    await using old = await databaseFromBefore()
+    await old.pool.query(damage)
+    const names = async () => (await old.pool.query('select name from migrations order by name')).rows
+    const before = [await names(), await shapeOf(old.pool), await rowsOf(old.pool)]
+    await assert.rejects(migrate(old.pool), says, why)
+    assert.deepEqual([await names(), await shapeOf(old.pool), await rowsOf(old.pool)], before, why)
+  }
+})
+
+test('functions that were lost with a restored dump are made anew', async () => {
+  await using old = await databaseFromBefore()
+  await old.pool.query('drop function periods_of, settle_batch')
+  await migrate(old.pool)
+  assert.deepEqual(await migrate(old.pool), [])
 })

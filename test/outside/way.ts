@@ -5,7 +5,7 @@ import type pg from 'pg'
 /** A way to a server that can be closed, and that can go dead without a word. */
 export interface Way extends Disposable {
   port: number
-  /** How often somebody came along it. */
+  /** The number of times that somebody came along it. */
   attempts: number
   /** Whether who comes now is let through. */
   open: boolean
@@ -15,13 +15,16 @@ export interface Way extends Disposable {
   swallow(): void
 }
 
-/** The way to a database, and how one connects along it. */
-export async function wayToDatabase(connection: pg.PoolConfig): Promise<Way & { connection: pg.PoolConfig }> {
-  const way = await wayTo(() => connect(`${connection.host}/.s.PGSQL.${connection.port}`))
+/** The way to a database, and how one connects along it. What answers something arrives so much later as `lateMs` says. */
+export async function wayToDatabase(
+  connection: pg.PoolConfig,
+  lateMs?: (asked: Buffer) => number,
+): Promise<Way & { connection: pg.PoolConfig }> {
+  const way = await wayTo(() => connect(`${connection.host}/.s.PGSQL.${connection.port}`), lateMs)
   return Object.assign(way, { connection: { ...connection, host: '127.0.0.1', port: way.port } })
 }
 
-export async function wayTo(reach: () => Socket): Promise<Way> {
+export async function wayTo(reach: () => Socket, lateMs?: (asked: Buffer) => number): Promise<Way> {
   const pairs = new Set<[Socket, Socket]>()
   const server = createServer((inner) => {
     way.attempts += 1
@@ -35,7 +38,11 @@ export async function wayTo(reach: () => Socket): Promise<Way> {
       outer.destroy()
     })
     outer.once('close', () => inner.destroy())
-    inner.pipe(outer).pipe(inner)
+    inner.pipe(outer)
+    if (lateMs === undefined) return void outer.pipe(inner)
+    let ms = 0
+    inner.on('data', (asked: Buffer) => (ms = lateMs(asked)))
+    outer.on('data', (answer: Buffer) => setTimeout(() => inner.write(answer), ms))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

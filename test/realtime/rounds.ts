@@ -13,7 +13,7 @@ export interface Rounds {
   acknowledged: number
   /** The number of events that all subscribers together were told. */
   told: number
-  /** How often subscribers began again, mostly on the other server. */
+  /** The number of times that subscribers began again, mostly on the other server. */
   resumed: number
 }
 

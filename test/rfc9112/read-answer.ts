@@ -9,7 +9,7 @@ export interface Answer {
   fields: [name: string, value: string][]
   /** Without the framing. */
   body: Buffer
-  /** How many interim answers (1xx) came before it. */
+  /** The number of interim answers (1xx) before it. */
   interim: number
   /** It says that it is the last one of its connection. */
   closes: boolean

@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import type { Outcome } from './worker.ts'
 
 const root = join(import.meta.dirname, '../..')
-/** Tests wait about as long as they work. */
-const WORKERS = availableParallelism() + 2
+/** Tests wait for longer than they work. */
+const WORKERS = availableParallelism() + 3
 /** A process that holds more gives way to a new one. */
 const MOST_BYTES = 900 << 20
 const TEST_MS = 180_000
@@ -34,17 +34,24 @@ export async function runFiles(
     Array.from({ length: Math.min(WORKERS, waiting.length) }, async () => {
       let worker: Worker | null = null
       for (let next = waiting.shift(); next; next = waiting.shift()) {
-        if (next.alone || !worker?.usable()) await worker?.end()
-        if (next.alone || !worker?.usable()) worker = startWorker(environment)
+        if (next.alone) {
+          const own = startWorker(environment)
+          tell(await own.run(next.file))
+          await own.end()
+          continue
+        }
+        if (!worker?.usable()) {
+          await worker?.end()
+          worker = startWorker(environment)
+        }
         tell(await worker.run(next.file))
-        if (next.alone) await worker.end()
       }
       await worker?.end()
     }),
   )
 }
 
-/** Files that say so are begun first, else what is begun last would be waited for; then the longer ones. */
+/** Files that say so (15 s and more) are begun first, else what is begun last would be waited for; then those of more text. */
 const weight = (text: string): number => text.length + (/^\/\/ Takes long/m.test(text) ? 1e6 : 0)
 
 interface Worker {

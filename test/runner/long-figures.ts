@@ -59,7 +59,7 @@ export async function runLong(
       '--test-concurrency=1',
       '--test-reporter=spec',
       '--test-reporter-destination=stdout',
-      '--test-reporter=./test/long-figures.ts',
+      '--test-reporter=./test/runner/long-figures.ts',
       `--test-reporter-destination=${figures}`,
       '--test-timeout=3600000',
       ...files,

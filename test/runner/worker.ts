@@ -1,9 +1,12 @@
 /** Runs test files in this process, one after another, as `test/runner/crew.ts` names them. */
+import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
-import { run } from 'node:test'
-import { spec } from 'node:test/reporters'
+import { inspect } from 'node:util'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { run } from './light-tests.ts'
+
+const { spec } = await import('node:test/reporters')
 
 export interface Outcome {
   file: string
@@ -22,7 +25,19 @@ export interface Outcome {
 process.on('message', (file: string) => void runFile(file).then((outcome) => process.send!(outcome)))
 process.on('disconnect', () => process.exit())
 
+/** Of the file that is running: what no test is there to hear of. Its test may wait in vain for what did not come. */
+const FAULTY_MS = 20_000
+let faults: string[] = []
+let faulty = Promise.withResolvers<void>()
+for (const event of ['uncaughtException', 'unhandledRejection'] as const)
+  process.on(event, (error: unknown) => {
+    faults.push(`${event}: ${inspect(error)}\n`)
+    setTimeout(faulty.resolve, FAULTY_MS).unref()
+  })
+
 async function runFile(file: string): Promise<Outcome> {
+  faults = []
+  faulty = Promise.withResolvers()
   const events = run({ files: [file], isolation: 'none' })
   const outcome = { file, text: '', passed: 0, failed: 0, skipped: 0, seconds: 0 }
   events.on('test:summary', ({ counts, duration_ms, success }) => {
@@ -33,8 +48,17 @@ async function runFile(file: string): Promise<Outcome> {
     outcome.seconds = duration_ms / 1000
   })
   void endWhenDone(file)
-  for await (const part of events.compose(new spec())) outcome.text += part
-  return { ...outcome, memory: process.memoryUsage.rss(), quiet: await closes() }
+  const reading = (async () => {
+    for await (const part of events.compose(new spec())) outcome.text += part
+  })()
+  await Promise.race([reading, faulty.promise])
+  const quiet = await closes()
+  // Processes of a run end by a signal, and would keep nothing of it for those that come after them.
+  flushCompileCache()
+  // Behind the counts, where the reporter has what failed and why.
+  outcome.failed ||= faults.length
+  outcome.text += faults.join('')
+  return { ...outcome, memory: process.memoryUsage.rss(), quiet }
 }
 
 const CLOSING_MS = 5_000

@@ -1,3 +1,4 @@
+// Takes long: begun before others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fuzzAccess } from './access-fuzz.ts'

@@ -14,69 +14,75 @@ import {
 } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { needs } from '../needs.ts'
 import { type Program, startProgram, temporaryDir } from '../program.ts'
-import { caller } from '../server.ts'
+import { type Answer, caller } from '../server.ts'
 import { until } from '../until.ts'
 
-const signUp = { email: 'alice@example.com', password: 'a long password', name: 'Alice' }
 const csrf = { 'x-uk-csrf': '1' }
 
+/** The data dir of one server that is started and stopped all through this file: to make a database takes seconds. */
+const home = temporaryDir()
+after(() => home[Symbol.dispose]())
+const start = (environment: Record<string, string> = {}): Program =>
+  startProgram({ UK_DATA_DIR: home.path, ...environment })
+
+const credentials = (name: string) => ({ email: `${name}@example.com`, password: 'a long password' })
+const signUpOf = (name: string) => ({ ...credentials(name), name })
+/** Somebody new; alice, who is the first, is the administrator. */
+const signUp = async (origin: string, name: string) =>
+  sessionOf(await caller(origin, csrf).post('/auth/sign-up', signUpOf(name)))
+const signIn = async (origin: string, name: string) =>
+  sessionOf(await caller(origin, csrf).post('/auth/sign-in', credentials(name)))
+function sessionOf({ status, headers, text }: Answer): Record<string, string> {
+  assert.ok(status < 300, text)
+  return { ...csrf, cookie: headers.get('set-cookie')!.split(';')[0]! }
+}
+
 test('a first start says the setup token and that it is ready; a second keeps what was acknowledged', async () => {
-  using dir = temporaryDir()
-  const environment = { UK_DATA_DIR: dir.path }
-  let cookie: string
+  let alice: Record<string, string>
   {
-    await using program = startProgram(environment)
+    await using program = start()
     const origin = await program.ready
     const token = /^setup token: (\S+)$/m.exec(program.output().stdout)![1]!
-    assert.equal(readFileSync(join(dir.path, 'setup-token'), 'utf8').trim(), token)
-    assert.equal(statSync(join(dir.path, 'setup-token')).mode & 0o777, 0o600)
-    assert.equal(statSync(join(dir.path, 'secret-key')).mode & 0o777, 0o600)
-    const answer = await caller(origin, csrf).post('/auth/sign-up', signUp)
-    assert.equal(answer.status, 201)
-    cookie = answer.headers.get('set-cookie')!.split(';')[0]!
+    assert.equal(readFileSync(join(home.path, 'setup-token'), 'utf8').trim(), token)
+    assert.equal(statSync(join(home.path, 'setup-token')).mode & 0o777, 0o600)
+    assert.equal(statSync(join(home.path, 'secret-key')).mode & 0o777, 0o600)
+    alice = await signUp(origin, 'alice')
     for (const path of ['/healthz', '/readyz', '/metrics'])
       assert.equal((await caller(origin, {}).get(path)).status, 200, path)
   }
-  await using program = startProgram(environment)
+  await using program = start()
   const origin = await program.ready
   assert.doesNotMatch(program.output().stdout, /setup token/)
-  assert.equal((await caller(origin, { cookie }).get('/me')).body.data.email, signUp.email)
+  assert.equal((await caller(origin, alice).get('/me')).body.data.email, 'alice@example.com')
   program.child.kill('SIGTERM')
   assert.equal(await program.exited, 0)
 })
 
 test('killed without warning, with its database still running, it comes back and has lost nothing', async () => {
-  using dir = temporaryDir()
-  const environment = { UK_DATA_DIR: dir.path }
-  const first = startProgram(environment)
-  let cookie = ''
+  const first = start()
+  let bob: Record<string, string>
   try {
-    const answer = await caller(await first.ready, csrf).post('/auth/sign-up', signUp)
-    cookie = answer.headers.get('set-cookie')!.split(';')[0]!
-    assert.equal(
-      (await caller(await first.ready, { cookie, ...csrf }).patch('/settings', { theme: 'dark' })).status,
-      200,
-    )
+    bob = await signUp(await first.ready, 'bob')
+    assert.equal((await caller(await first.ready, bob).patch('/settings', { theme: 'dark' })).status, 200)
   } finally {
     first.child.kill('SIGKILL')
     await first.exited
   }
-  await using again = startProgram(environment)
-  assert.equal((await caller(await again.ready, { cookie }).get('/settings')).body.data.theme, 'dark')
+  await using again = start()
+  assert.equal((await caller(await again.ready, bob).get('/settings')).body.data.theme, 'dark')
 })
 
 test('a second instance on the same data dir, a port in use and settings that cannot be are refused in one line', async () => {
-  using dir = temporaryDir()
-  await using running = startProgram({ UK_DATA_DIR: dir.path })
+  await using running = start()
   const { port } = new URL(await running.ready)
   using other = temporaryDir()
   writeFileSync(join(other.path, 'file'), '')
   const refusals: [Record<string, string>, RegExp][] = [
-    [{ UK_DATA_DIR: dir.path }, new RegExp(`${dir.path}.*${running.child.pid}|in use`)],
+    [{ UK_DATA_DIR: home.path }, new RegExp(`${home.path}.*${running.child.pid}|in use`)],
     [{ UK_DATA_DIR: join(other.path, 'file/data') }, /a part of the path is a file/],
     [{ UK_DATA_DIR: other.path, UK_PORT: port }, new RegExp(`port ${port} .* is in use.*UK_PORT`)],
     [{ UK_DATA_DIR: other.path, UK_PORT: 'many' }, /UK_PORT must be a whole number/],
@@ -105,8 +111,7 @@ async function refusalOf(program: Program): Promise<string> {
 }
 
 test('several processes that cannot start say why once, and none is left', async () => {
-  using dir = temporaryDir()
-  const program = startProgram({ UK_DATA_DIR: dir.path, UK_WORKERS: '3', UK_UPSTREAM_ALLOW: 'garbage' })
+  const program = start({ UK_WORKERS: '3', UK_UPSTREAM_ALLOW: 'garbage' })
   // Closed is the output when the last process that could write to it has ended.
   assert.match(await refusalOf(program), /UK_UPSTREAM_ALLOW: "garbage" is neither/)
 })
@@ -127,8 +132,7 @@ test('a database that cannot be reached is named without its password', async ()
 })
 
 test('a setting that is not known is a warning with the nearest name', async () => {
-  using dir = temporaryDir()
-  await using program = startProgram({ UK_DATA_DIR: dir.path, UK_PROT: '1' })
+  await using program = start({ UK_PROT: '1' })
   await program.ready
   await until(
     async () => program.output().stderr,
@@ -137,9 +141,8 @@ test('a setting that is not known is a warning with the nearest name', async () 
 })
 
 test('what few callers need is loaded with the first of them, and what only starting needs is given back', async () => {
-  using dir = temporaryDir()
   using loaded = temporaryDir()
-  await using program = startProgram({ UK_DATA_DIR: dir.path, NODE_V8_COVERAGE: loaded.path })
+  await using program = start({ NODE_V8_COVERAGE: loaded.path })
   await program.ready
   const megabytes = () =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${program.child.pid}/status`, 'utf8'))![1]) / 1024
@@ -166,6 +169,7 @@ test('what few callers need is loaded with the first of them, and what only star
     'prom-client',
     're2js',
     'robots-parser',
+    'ws',
     'zod',
   ])
 })
@@ -193,20 +197,17 @@ async function begun(origin: string, path: string, body: object) {
 }
 
 test('a stopping server finishes what it has begun', async () => {
-  using dir = temporaryDir()
-  const program = startProgram({ UK_DATA_DIR: dir.path })
-  const request = await begun(await program.ready, '/v1/auth/sign-up', signUp)
+  const program = start()
+  const request = await begun(await program.ready, '/v1/auth/sign-up', signUpOf('carol'))
   program.child.kill('SIGTERM')
   assert.match(await request.end(), /^HTTP\/1.1 201 /)
   assert.equal(await program.exited, 0)
 })
 
 test('a server that has held a call under a cap stops as soon as it is told to', async () => {
-  using dir = temporaryDir()
-  await using program = startProgram({ UK_DATA_DIR: dir.path })
+  await using program = start()
   const origin = await program.ready
-  const cookie = (await caller(origin, csrf).post('/auth/sign-up', signUp)).headers.get('set-cookie')!.split(';')[0]!
-  const made = await caller(origin, { ...csrf, cookie }).post('/api-keys', {
+  const made = await caller(origin, await signIn(origin, 'alice')).post('/api-keys', {
     name: 'capped',
     scopes: ['*'],
     spend_cap_usd: 1,
@@ -221,13 +222,11 @@ test('a server that has held a call under a cap stops as soon as it is told to',
 })
 
 test('several processes share one port, and each answers', async () => {
-  using dir = temporaryDir()
-  await using program = startProgram({ UK_DATA_DIR: dir.path, UK_WORKERS: '2' })
+  await using program = start({ UK_WORKERS: '2' })
   const origin = await program.ready
-  const answer = await caller(origin, csrf).post('/auth/sign-up', signUp)
-  const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
+  const erin = await signUp(origin, 'erin')
   const answers = await Promise.all(
-    Array.from({ length: 8 }, () => caller(origin, { cookie, connection: 'close' }).get('/me')),
+    Array.from({ length: 8 }, () => caller(origin, { ...erin, connection: 'close' }).get('/me')),
   )
   assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
 })
@@ -242,8 +241,7 @@ test(
       await using program = startProgram({ UK_DATA_DIR: disk.path })
       const origin = await program.ready
       needed = disk.used()
-      const answer = await caller(origin, csrf).post('/auth/sign-up', signUp)
-      const alice = caller(origin, { cookie: answer.headers.get('set-cookie')!.split(';')[0]!, ...csrf })
+      const alice = caller(origin, await signUp(origin, 'alice'))
       const writes = () => alice.post('/chats', { title: 'A title' })
       assert.equal((await writes()).status, 201)
       disk.fill()
@@ -333,8 +331,7 @@ for (const [way, workers] of [
   ['Ctrl-C', '2'],
 ] as const)
   test(`npm start, ${way}, ${workers} at work: a request in progress is answered, and nothing is left running`, async () => {
-    using dir = temporaryDir()
-    const { child, ready, ended } = startByNpm({ UK_DATA_DIR: dir.path, UK_WORKERS: workers, UK_DRAIN_SECONDS: '20' })
+    const { child, ready, ended } = startByNpm({ UK_DATA_DIR: home.path, UK_WORKERS: workers, UK_DRAIN_SECONDS: '20' })
     const origin = await ready
     const request = await begun(origin, '/v1/auth/sign-in', { email: 'nobody@example.com', password: 'a password' })
     if (way === 'Ctrl-C') process.kill(-child.pid!, 'SIGINT')
@@ -345,5 +342,5 @@ for (const [way, workers] of [
     assert.match(await request.end(), /^HTTP\/1.1 401 /)
     await ended
     // The cluster says that it has ended by taking its pid file away.
-    assert.equal(existsSync(join(dir.path, 'postgres', 'postmaster.pid')), false)
+    assert.equal(existsSync(join(home.path, 'postgres', 'postmaster.pid')), false)
   })

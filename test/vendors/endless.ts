@@ -5,7 +5,7 @@ const EVERY_MS = 20
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n'
 const CHUNKED = `${HEAD}transfer-encoding: chunked\r\n\r\n`
 
-/** How an answer begins, what follows again and again, and whether that comes bit by bit or as fast as it is taken. */
+/** The beginning of an answer, what follows again and again, and whether that comes bit by bit or as fast as it is taken. */
 const kinds: Record<string, { begin: string; again: string; fast?: true }> = {
   'says nothing': { begin: '', again: '' },
   'a head byte by byte': { begin: `${HEAD}x: `, again: 'y' },

@@ -15,7 +15,7 @@ export type Vendor = {
   script(...next: Behaviour[]): void
   /** Drops what is still scripted. */
   unscript(): void
-  /** How many scripted uses are left; `Infinity` when one repeats for ever. */
+  /** The number of scripted uses that are left; `Infinity` when one repeats for ever. */
   pending(): number
   /** Puts something into the account of a key (the vendor's first by default); its id. Throws for kinds it does not keep. */
   keep(thing: { kind: string; text: string; key?: string | undefined }): string
@@ -87,7 +87,7 @@ export type Behaviour = {
   on?: string | undefined
   /** Anthropic only: every thread is lost before this request is read. */
   forgets?: true | undefined
-  /** How many requests use it; default 1. */
+  /** The number of requests that use it; default 1. */
   times?: number | undefined
 }
 

@@ -11,7 +11,7 @@ export const openBrowser = (): Promise<Browser> =>
     executablePath: PROGRAM,
     args: [
       ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
-      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost',
       '--no-proxy-server',
       '--disable-background-networking',
       '--disable-component-update',

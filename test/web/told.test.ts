@@ -77,7 +77,7 @@ test(
       ['email', true, 'daily'],
       ['push', false, 'none'],
     ]
-    // That it is being saved is said a moment after the click.
+    // The word that it is being saved comes a moment after the click.
     await until(wishes, (now) => isDeepStrictEqual(now, wished))
     await page.getByText('Changes are saved as you make them.').waitFor()
     await page.reload()

@@ -10,7 +10,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import { fromUsd, nanoOrNull, toUsd } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { isTimeZone, iso } from '#kernel/time.ts'
-import { ofEmail, ofNetwork, refundLogin, takeLogin, takeSignUp } from './sign-in/attempts.ts'
+import { emailSubject, networkSubject, refundLogin, takeLogin, takeSignUp } from './sign-in/attempts.ts'
 import { admin, auth, me, settings } from './contract.ts'
 import { hashPassword, passwordMatches } from './sign-in/password.ts'
 import { MAX_SESSIONS, SESSION_IDLE_SECONDS, SESSION_MAX_SECONDS, startSession } from './sign-in/sessions.ts'
@@ -18,6 +18,8 @@ import { isSetupToken, spendSetupToken } from './sign-in/setup.ts'
 import { showAccount, showSession, showSettings } from './show.ts'
 import { type AccountRow, accountStore, loginStore, sessionStore } from './store.ts'
 import { usageHistory, usageSummary } from './usage.ts'
+
+export { networkSubject as ofNetwork, refundLogin, takeLogin } from './sign-in/attempts.ts'
 
 export const authService = implement(auth, {
   async sign_up(ctx, { email, password, name, setup_token, invitation_token }) {
@@ -72,7 +74,7 @@ export const authService = implement(auth, {
   },
 
   async sign_in(ctx, { email, password }) {
-    const subjects = [ofNetwork(ctx), ofEmail(email)]
+    const subjects = [networkSubject(ctx), emailSubject(email)]
     await takeLogin(ctx, subjects)
     const account = await accountStore.byEmail(ctx.db, email)
     if (!(await passwordMatches(account?.password_hash ?? null, password))) refuse('invalid_credentials')
@@ -112,7 +114,7 @@ export const authService = implement(auth, {
 
   async change_password(ctx, { current_password, new_password }) {
     const account = await present(ctx)
-    const subjects = [ofEmail(account.email)]
+    const subjects = [emailSubject(account.email)]
     await takeLogin(ctx, subjects)
     if (!(await passwordMatches(account.password_hash, current_password)))
       refuse('invalid_credentials', { param: 'current_password', message: 'The current password is wrong.' })

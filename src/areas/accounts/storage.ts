@@ -4,7 +4,7 @@ import type { Context } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 
-/** How many bytes the things of one kind take, per workspace. */
+/** The bytes that the things of one kind take, per workspace. */
 interface Measured {
   kind: string
   bytes(db: Db, workspaceIds: readonly Id[]): Promise<Map<Id, bigint>>

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Context } from '#engine/context.ts'
 import { callsPage } from '#engine/ledger/calls/calls.ts'
-import type { UsageFilters, Whose } from '#engine/ledger/calls/calls.ts'
+import type { UsageFilters, CallsOwner } from '#engine/ledger/calls/calls.ts'
 import { totalOf } from '#engine/ledger/calls/usage-days.ts'
 import { placeIn } from '#access/resources.ts'
 import type { Page } from '#kernel/answers.ts'
@@ -14,7 +14,7 @@ import { storageOf } from './storage.ts'
 import type { AccountRow } from './store.ts'
 
 /** The caller's calls, as far as its credential reaches. */
-function ownCalls({ principal: { accountId, credential } }: Context): Whose {
+function ownCalls({ principal: { accountId, credential } }: Context): CallsOwner {
   const heldTo = credential.kind === 'session' ? null : credential.workspaceId
   return { accountId, ...(heldTo !== null && { workspaceIds: [heldTo] }) }
 }

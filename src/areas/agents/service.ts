@@ -13,7 +13,7 @@ import {
 import type { Db } from '#engine/postgres/client.ts'
 import { sharedPlace } from '#access/shares.ts'
 import { finder } from '#kernel/context.ts'
-import { refuse } from '#kernel/errors.ts'
+import { absent, refuse } from '#kernel/errors.ts'
 import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
@@ -25,7 +25,7 @@ import type { Period } from '#kernel/time.ts'
 import { agents } from './contract.ts'
 import { withServers } from './servers.ts'
 import { changed, definitionOf, showAgent, showVersion } from './show.ts'
-import { type AgentRow, type Beside, type CountedAgent, type Definition, agentStore } from './store.ts'
+import { type AgentRow, type OtherColumns, type CountedAgent, type Definition, agentStore } from './store.ts'
 
 export type { AgentRow } from './store.ts'
 export { agentSearchable } from './searchable.ts'
@@ -140,7 +140,7 @@ export async function agentFor(ctx: Context, id: Id, param = 'agent_id'): Promis
 
 /** The same for a row that was read already. */
 export function readableAgent(ctx: Context, row: AgentRow | undefined, param = 'agent_id'): AgentRow {
-  const gone = { param, message: 'There is no such agent here.' }
+  const gone = { param, message: absent('agent') }
   if (row === undefined || row.status === 'trashed') return refuse('not_found', gone)
   checkPlace(placeIn(ctx, row.workspace_id, gone), 'agent:read')
   return row
@@ -208,13 +208,13 @@ const membersOnly = (param: string): never =>
 const budgetOf = (given: {
   spend_cap_usd?: number | null | undefined
   spend_cap_period?: Period | undefined
-}): Beside => ({
+}): OtherColumns => ({
   ...(given.spend_cap_usd !== undefined && { spend_cap_nano: nanoOrNull(given.spend_cap_usd) }),
   ...(given.spend_cap_period !== undefined && { spend_cap_period: given.spend_cap_period }),
 })
 
 /** Also what is copied: whoever takes it over answers for what it may use. */
-async function insert(ctx: Context, workspace_id: Id, id: Id, definition: Definition, beside: Beside) {
+async function insert(ctx: Context, workspace_id: Id, id: Id, definition: Definition, beside: OtherColumns) {
   const register = await insertResource(ctx, { id, kind: 'agent', workspace_id })
   await agentStore.insert(ctx.db, id, definition, { ...beside, tools_by: lendersOf(ctx.principal) })
   await keepVersion(ctx, id, 1, definition)

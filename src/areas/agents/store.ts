@@ -2,7 +2,7 @@ import { type ColumnType, type Generated, type JSONColumnType, CompiledQuery, ty
 import type { Db, Postgres } from '#engine/postgres/client.ts'
 import { type ResourcePage, type ResourceRow, resourcePageText } from '#access/resources.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Lender } from '#kernel/lenders.ts'
+import type { Lender } from '#kernel/principal.ts'
 import type { Nano } from '#kernel/money.ts'
 import { type Period, periodKey } from '#kernel/time.ts'
 
@@ -51,7 +51,9 @@ interface AgentTable extends Omit<Definition, 'tools' | 'output_schema' | 'mcp_s
 export type AgentRow = Selectable<AgentTable> & ResourceRow
 export type CountedAgent = AgentRow & { spent_nano: Nano | null }
 /** The columns that are not part of its definition. */
-export type Beside = Partial<Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period' | 'sealed_headers' | 'tools_by'>>
+export type OtherColumns = Partial<
+  Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period' | 'sealed_headers' | 'tools_by'>
+>
 
 interface AgentVersionTable {
   id: Id
@@ -113,7 +115,7 @@ export const agentStore = {
     db: Db,
     id: Id,
     definition: Definition,
-    { tools_by, ...beside }: Beside & Pick<AgentRow, 'tools_by'>,
+    { tools_by, ...beside }: OtherColumns & Pick<AgentRow, 'tools_by'>,
   ): Promise<void> {
     await db
       .insertInto('agents')
@@ -132,7 +134,7 @@ export const agentStore = {
     return version
   },
 
-  async updateBeside(db: Db, id: Id, { tools_by, ...beside }: Beside): Promise<void> {
+  async updateBeside(db: Db, id: Id, { tools_by, ...beside }: OtherColumns): Promise<void> {
     const changes = { ...beside, ...(tools_by && { tools_by: JSON.stringify(tools_by) }) }
     await db.updateTable('agents').set(changes).where('id', '=', id).execute()
   },

@@ -18,6 +18,7 @@ export const RoutingPreview = z
         z.object({
           provider: z.string(),
           endpoint_id: idOut.nullable().describe('The provider endpoint behind it, if it is one that you may know.'),
+          computer_id: idOut.nullable().describe('The computer that would answer, where it is a local model.'),
           model: z.string().describe('The platform id of what would serve.'),
           upstream_model: z.string(),
           billing: z.enum(['byok', 'credits', 'free']),

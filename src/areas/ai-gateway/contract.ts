@@ -12,7 +12,7 @@ export const Provider = z
     name: z.string(),
     shape,
     billing: z.enum(['byok', 'credits', 'free']),
-    source: z.enum(['account', 'workspace', 'instance', 'environment', 'discovered', 'simulated']),
+    source: z.enum(['account', 'workspace', 'instance', 'environment', 'discovered', 'simulated', 'computer']),
     workspace_id: idOut.nullable(),
     endpoint_id: idOut.nullable().describe('The provider endpoint behind it, if it is one that you may know.'),
     models_count: z.int().describe('How many of its models this caller can call.'),

@@ -4,7 +4,7 @@ import type { Offer } from '#gateway/model/offer.ts'
 import type { GatewayFaces } from '#gateway/mount.ts'
 import type { RoutingPreview } from './contract-routing.ts'
 import type { aiGateway } from './contract.ts'
-import { administers } from './endpoints/administer.ts'
+import { isInstanceAdmin } from './endpoints/administer.ts'
 import type { Row } from './catalogues/rows.ts'
 import { knownEndpoint } from './show.ts'
 
@@ -35,7 +35,8 @@ export async function previewRoute(
     seed,
     candidates: candidates.map(({ offer, variant, weight, reason, maxCostUsd }) => ({
       provider: offer.endpoint.slug,
-      endpoint_id: knownEndpoint((offer as Row).source, administers(ctx)),
+      endpoint_id: knownEndpoint((offer as Row).source, isInstanceAdmin(ctx)),
+      computer_id: (offer as Row).source.computerId ?? null,
       model: offer.slug,
       upstream_model: offer.upstreamModel + variant,
       billing: offer.endpoint.billing,

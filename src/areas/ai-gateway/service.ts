@@ -6,9 +6,9 @@ import { sqlState } from '#engine/postgres/client.ts'
 import { workspaceGone } from '#access/resources.ts'
 import { rightsChanged } from '#access/rights.ts'
 import type { GatewayFaces } from '#gateway/mount.ts'
-import type { Lately } from '#gateway/routing/health.ts'
+import type { HealthView } from '#gateway/routing/health.ts'
 import { finder } from '#kernel/context.ts'
-import { refuse } from '#kernel/errors.ts'
+import { absent, refuse } from '#kernel/errors.ts'
 import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
@@ -18,15 +18,17 @@ import { checkBaseUrl, originOf } from './endpoints/address.ts'
 import { AskFailed } from './lists/ask-provider.ts'
 import { aiGateway } from './contract.ts'
 import type { HasEndpoints } from './directory/endpoint-directory.ts'
-import { administers, ownerFor, reachesOwn } from './endpoints/administer.ts'
+import { isInstanceAdmin, ownerFor, reachesWholeAccount } from './endpoints/administer.ts'
 import { checkHasKey, hasKey, presetOf, presets, whyKeyless } from './endpoints/presets.ts'
 import { previewRoute } from './preview.ts'
 import { sealHeaders, sealKey, whyUnreadable } from './endpoints/sealing.ts'
-import { show, showPreset, showProvider } from './show.ts'
+import { showEndpoint, showPreset, showProvider } from './show.ts'
 import { gatewayUsage } from './usage/report.ts'
 import { type EndpointChanges, type EndpointRow, INSTANCE, endpointStore } from './store.ts'
 
 export type { EndpointDirectory, HasEndpoints } from './directory/endpoint-directory.ts'
+export { TransportFailed } from '#gateway/providers/transport/transport.ts'
+export type { LocalModel, Machine, Machines } from './directory/local-models.ts'
 export { catalogueService } from './catalogues/catalogues.ts'
 export { type Row, rowOfCatalogue } from './catalogues/rows.ts'
 
@@ -36,12 +38,12 @@ export const endpoints = finder<Context, EndpointRow>('provider_endpoint', async
   const row = await endpointStore.get(ctx.db, id)
   if (row === undefined) return null
   // An endpoint of the instance is the administrator's as if it were their own.
-  if (row.owner_id === INSTANCE) return administers(ctx) ? { ...row, account_id: ctx.principal.accountId } : null
-  return row.account_id !== null && !reachesOwn(ctx) ? null : row
+  if (row.owner_id === INSTANCE) return isInstanceAdmin(ctx) ? { ...row, account_id: ctx.principal.accountId } : null
+  return row.account_id !== null && !reachesWholeAccount(ctx) ? null : row
 })
 
 export interface GatewayHandles extends HasEndpoints, Pick<GatewayFaces, 'previewRoute'> {
-  providerHealth: Lately
+  providerHealth: HealthView
 }
 
 export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
@@ -53,7 +55,12 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         // An engine that was looked for and is not there serves nobody.
         .filter(({ from, endpoint }) => from !== 'discovered' || byEndpoint.has(endpoint.id))
         .map((source) =>
-          showProvider(source, byEndpoint.get(source.endpoint.id) ?? [], administers(ctx), ctx.engine.providerHealth),
+          showProvider(
+            source,
+            byEndpoint.get(source.endpoint.id) ?? [],
+            isInstanceAdmin(ctx),
+            ctx.engine.providerHealth,
+          ),
         )
         .toSorted((a, b) => compare(keyOf(a), keyOf(b)))
       const after = positionOf('providers', ctx.principal.accountId, cursor)?.[0]
@@ -74,12 +81,12 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
 
     async list(ctx, { workspace_id, enabled, cursor, limit }) {
       const all = [
-        ...(reachesOwn(ctx) ? [ctx.principal.accountId] : []),
-        ...(administers(ctx) ? [INSTANCE] : []),
+        ...(reachesWholeAccount(ctx) ? [ctx.principal.accountId] : []),
+        ...(isInstanceAdmin(ctx) ? [INSTANCE] : []),
         ...reachableWorkspaces(ctx.principal, 'gateway:read'),
       ]
       if (workspace_id !== undefined && !all.includes(workspace_id))
-        refuse('not_found', { param: 'workspace_id', message: 'There is no such workspace here.' })
+        refuse('not_found', { param: 'workspace_id', message: absent('workspace') })
       const filters = { accountId: ctx.principal.accountId, workspace_id, enabled }
       const before = positionOf('provider_endpoints', filters, cursor)
       const rows = await endpointStore.list(ctx.db, workspace_id === undefined ? all : [workspace_id], {
@@ -91,7 +98,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         rows,
         limit,
         ({ id }) => cursorOf('provider_endpoints', filters, [id]),
-        (row) => show(row, ctx.engine.secrets),
+        (row) => showEndpoint(row, ctx.engine.secrets),
       )
     },
 
@@ -107,7 +114,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
       )
     },
 
-    get: async (ctx) => show(endpoints.of(ctx), ctx.engine.secrets),
+    get: async (ctx) => showEndpoint(endpoints.of(ctx), ctx.engine.secrets),
 
     async create(ctx, input) {
       const preset =
@@ -152,7 +159,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
           .catch(slugTaken(slug))
           .catch(workspaceGone)
       })
-      return show(row, secrets)
+      return showEndpoint(row, secrets)
     },
 
     async update(ctx, { id, api_key, headers, models, base_url, ...plain }) {
@@ -185,7 +192,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
           return { unchanged: row }
         return endpointStore.update(ctx.db, id, changes).catch(slugTaken(plain.slug ?? row.slug))
       })
-      return show(row, secrets)
+      return showEndpoint(row, secrets)
     },
 
     async delete(ctx, { id }) {
@@ -231,7 +238,7 @@ const checked = (ctx: Context, baseUrl: string, shape: EndpointRow['shape'], own
     baseUrl,
     shape,
     owner === INSTANCE ? null : addressPolicy(ctx.engine.config.upstreamAllow),
-    administers(ctx),
+    isInstanceAdmin(ctx),
   )
 
 const missing = (param: string): never =>

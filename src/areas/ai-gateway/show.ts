@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Secrets } from '#engine/secrets.ts'
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
-import type { Lately } from '#gateway/routing/health.ts'
+import type { HealthView } from '#gateway/routing/health.ts'
 import { faultWords } from '#gateway/routing/explain.ts'
 import { type Id, idOf } from '#kernel/ids.ts'
 import { iso } from '#kernel/time.ts'
@@ -14,7 +14,7 @@ import type { Source } from './endpoints/sources.ts'
 import { type EndpointRow, INSTANCE } from './store.ts'
 
 /** Never with a secret: whether there is a key, its end, and the names of the headers. */
-export const show = (row: EndpointRow, secrets: Secrets): z.output<typeof ProviderEndpoint> => ({
+export const showEndpoint = (row: EndpointRow, secrets: Secrets): z.output<typeof ProviderEndpoint> => ({
   id: row.id,
   name: row.name,
   slug: row.slug,
@@ -72,7 +72,7 @@ export const showProvider = (
   source: Source,
   rows: readonly Row[],
   administers: boolean,
-  health: Lately,
+  health: HealthView,
 ): z.output<typeof Provider> => {
   const { from, ownerId, workspaceId, endpoint, createdAt } = source
   return {
@@ -92,14 +92,14 @@ export const showProvider = (
 
 function showHealth(
   rows: readonly Row[],
-  health: Lately,
+  health: HealthView,
 ): Pick<z.output<typeof Provider>, 'status' | 'status_reason' | 'set_aside_until'> {
   const now = performance.now()
   const aside = rows.flatMap((row) => health.aside(row) ?? [])
   const last = aside.toSorted((a, b) => b.until - a.until)[0]
   if (last === undefined) return { status: 'available', status_reason: null, set_aside_until: null }
   // Of an endpoint with a thousand models only those that were called can have failed.
-  const called = rows.filter((row) => health.figures(row) !== null || health.aside(row) !== null)
+  const called = rows.filter((row) => health.stats(row) !== null || health.aside(row) !== null)
   return {
     status: aside.length === called.length ? 'set_aside' : 'degraded',
     status_reason: faultWords[last.kind],

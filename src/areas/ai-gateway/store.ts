@@ -75,7 +75,7 @@ export const endpointStore = {
       .orderBy('id')
       .execute(),
 
-  /** How many an owner has. Two creations of one owner count one after the other. */
+  /** The number of an owner's endpoints. Two creations of one owner count one after the other. */
   async countForCreate(db: Db, owner: Id): Promise<number> {
     await sql`select pg_advisory_xact_lock(hashtextextended(${`provider_endpoints ${owner}`}, 0))`.execute(db)
     const { count } = await db

@@ -4,7 +4,7 @@ import { type Context, implement } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { rightsChanged } from '#access/rights.ts'
 import { hashSecret, newSecret } from '#access/api-key.ts'
-import { refuse } from '#kernel/errors.ts'
+import { absent, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { type Nano, nanoOrNull, toUsd, usdOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
@@ -20,7 +20,7 @@ export const apiKeyService = implement(apiKeys, {
     const { accountId } = ctx.principal
     const filters = { accountId, status, ...(workspace_id !== undefined && { workspace_id }) }
     if (workspace_id !== undefined && !ctx.principal.memberships.has(workspace_id))
-      refuse('not_found', { param: 'workspace_id', message: 'There is no such workspace here.' })
+      refuse('not_found', { param: 'workspace_id', message: absent('workspace') })
     const whose =
       workspace_id === undefined
         ? { accountId }
@@ -38,7 +38,7 @@ export const apiKeyService = implement(apiKeys, {
 
   async create(ctx, { name, scopes, workspace_id, version, expires_at, spend_cap_usd, spend_cap_period }) {
     if (workspace_id !== null && !ctx.principal.memberships.has(workspace_id))
-      refuse('not_found', { param: 'workspace_id', message: 'There is no such workspace here.' })
+      refuse('not_found', { param: 'workspace_id', message: absent('workspace') })
     if (expires_at !== null && new Date(expires_at) <= ctx.now())
       refuse('invalid_parameter', { param: 'expires_at', message: '`expires_at` must lie in the future.' })
     const secret = newSecret()

@@ -60,7 +60,7 @@ export const apiKeyStore = {
       .limit(limit)
       .execute(),
 
-  /** How many of the account's keys are not revoked. Holds the account's row, so that two creations count one after the other. */
+  /** The number of the account's keys that are not revoked. Holds the account's row, so that two creations count one after the other. */
   async countForCreate(db: Db, accountId: Id): Promise<number> {
     await db.selectFrom('accounts').select('id').where('id', '=', accountId).forUpdate().execute()
     const { count } = await db

@@ -1,6 +1,7 @@
 /** The action of an automation is done later in the name of who sets it up: they must be allowed to do it now. */
 import { agentFor } from '#areas/agents/service.ts'
 import { chatFor } from '#areas/chats/service.ts'
+import { checkCommand } from '#areas/computers/service.ts'
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -9,8 +10,7 @@ import { hasScope } from '#kernel/principal.ts'
 import type { Action } from './store.ts'
 
 export async function checkAction(ctx: Context, action: Action, workspaceId: Id): Promise<void> {
-  if (action.type === 'command')
-    return refuse('not_ready', { param: 'action.type', message: 'Commands on computers cannot be run yet.' })
+  if (action.type === 'command') return void (await checkCommand(ctx, action.computer_id, 'action.computer_id'))
   for (const scope of ['chat:write', 'chat:run', 'agent:read'] as const) {
     if (!hasScope(ctx.principal, scope))
       refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })

@@ -33,7 +33,13 @@ export const Action = z
       chat_id: id.nullable().default(null).describe('The chat that it speaks in. Null: each run has a new one.'),
       prompt: prompt.describe('What the agent is told. A webhook’s body follows it.'),
     }),
-    z.strictObject({ type: z.literal('command'), computer_id: id, command: words(100_000).pipe(z.string().min(1)) }),
+    z.strictObject({
+      type: z.literal('command'),
+      computer_id: id,
+      command: words(32_768)
+        .pipe(z.string().min(1))
+        .describe('For `/bin/sh -c`. Reads the body of a webhook; another exit code than 0 is a failed run.'),
+    }),
   ])
   .meta({ id: 'AutomationAction' })
 
@@ -98,7 +104,15 @@ export const AutomationRun = z
     webhook_id: z.string().nullable(),
     chat_id: idOut.nullable(),
     run_id: idOut.nullable(),
-    error: z.object({ type: z.string(), message: z.string(), code: z.string().optional() }).nullable(),
+    operation_id: idOut.nullable().describe('The operation that runs its command; its content is the output.'),
+    error: z
+      .object({
+        type: z.string(),
+        message: z.string(),
+        code: z.string().optional(),
+        details: z.record(z.string(), z.unknown()).optional(),
+      })
+      .nullable(),
     cost_usd: usd.nullable(),
     started_at: time.nullable(),
     completed_at: time.nullable(),

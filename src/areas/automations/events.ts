@@ -1,4 +1,4 @@
-import type { Emitted } from '#engine/context.ts'
+import type { Emitted } from '#engine/outbox/outbox.ts'
 import type { AutomationRow } from './store.ts'
 
 export const automationEvent = (

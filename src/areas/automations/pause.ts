@@ -21,7 +21,7 @@ async function pauseUnlessVouched(ctx: Context, rows: readonly AutomationRow[]):
   const known = new Map<string, Promise<boolean>>()
   for (const row of rows) {
     const key = JSON.stringify([row.account_id, row.scopes, row.held_to, row.workspace_id])
-    const vouched = known.get(key) ?? mayVouch(ctx, row)
+    const vouched = known.get(key) ?? hasRightsOf(ctx, row)
     known.set(key, vouched)
     if (await vouched) continue
     await automationStore.update(ctx.db, row.id, { paused_reason: 'agent_changed', paused_at: ctx.now() })
@@ -30,7 +30,7 @@ async function pauseUnlessVouched(ctx: Context, rows: readonly AutomationRow[]):
 }
 
 /** Whether the caller may do all that the automation may where it lives. */
-export async function mayVouch(
+export async function hasRightsOf(
   { engine, principal, signal }: Context,
   row: Pick<AutomationRow, 'account_id' | 'scopes' | 'held_to' | 'workspace_id'>,
 ): Promise<boolean> {
@@ -53,12 +53,12 @@ const may = (principal: Principal, { permissions }: Membership, scope: Scope): b
   hasScope(principal, scope) && (permissions === null || permissions.has(scope))
 
 /** Whether one of these runs is an automation's that is paused since its agent was changed. */
-export const isHeldBack = async (db: Db, runIds: readonly Id[]): Promise<boolean> =>
+export const isPausedByAgent = async (db: Db, runIds: readonly Id[]): Promise<boolean> =>
   (await automationStore.ofRuns(db, runIds)).some(({ paused_reason }) => paused_reason === 'agent_changed')
 
 /** Refuses to let it go on at the word of somebody who could not do what it does. */
-export async function checkVouches(ctx: Context, row: AutomationRow): Promise<void> {
-  if (row.paused_reason !== 'agent_changed' || (await mayVouch(ctx, row))) return
+export async function checkRightsOf(ctx: Context, row: AutomationRow): Promise<void> {
+  if (row.paused_reason !== 'agent_changed' || (await hasRightsOf(ctx, row))) return
   refuse('insufficient_role', {
     message:
       'Its agent was changed by somebody with fewer rights than its account has or may have, and so are yours. Its account lets it go on, or change its `action`, and it acts in your rights.',

@@ -18,25 +18,25 @@ import { automationEvent } from './events.ts'
 import { fire } from './webhooks/fire.ts'
 import { tendRuns } from './runs/outcomes.ts'
 import { checkAction } from './check-action.ts'
-import { checkVouches, mayVouch } from './pause.ts'
+import { checkRightsOf, hasRightsOf } from './pause.ts'
 import { scheduleOf } from './schedule/schedule.ts'
 import { showAutomation } from './show.ts'
 import { giveWayTo, stopRuns } from './runs/stop.ts'
 import { runStore } from './runs/run-store.ts'
 import { cancelRun, listRuns, retryRun, testFire } from './runs/control.ts'
-import { type AutomationRow, asleepBy, automationStore } from './store.ts'
+import { type AutomationRow, inactiveReason, automationStore } from './store.ts'
 import { newToken } from './webhooks/token.ts'
 import { clockOf, fireTicks } from './worker.ts'
 import type { ChatHandles } from '#areas/chats/service.ts'
 import { showStats } from './runs/show-run.ts'
 
 export { automationConsumer } from './runs/outcomes.ts'
-export { agentChanged, chatChanged, isHeldBack } from './pause.ts'
+export { agentChanged, chatChanged, isPausedByAgent } from './pause.ts'
 export { automationSecrets } from './store.ts'
 export { startAutomations } from './worker.ts'
 
 const TEND_SECONDS = 5
-/** That one account answers for, the archived among them. */
+/** Automations that one account answers for, the archived among them. */
 const MOST_AUTOMATIONS = 1_000
 const DAY_SECONDS = 86_400
 
@@ -106,20 +106,20 @@ export const automationService = implementWith<Context<ChatHandles>>()(
       if (before.kind === 'webhook' && (given.schedule !== undefined || given.time_zone !== undefined))
         refuse('invalid_parameter', { param: 'schedule', message: 'A webhook automation has no schedule.' })
       return ctx.transaction(async (ctx) => {
-        const held = await holdBoth(ctx, id)
-        const schedule = given.schedule ?? held.schedule
-        const timeZone = given.time_zone ?? held.time_zone
-        const moved = schedule !== held.schedule || timeZone !== held.time_zone
+        const locked = await lockWithChat(ctx, id)
+        const schedule = given.schedule ?? locked.schedule
+        const timeZone = given.time_zone ?? locked.time_zone
+        const moved = schedule !== locked.schedule || timeZone !== locked.time_zone
         // A caller who says when another's fires, or what it may spend, would spend their money: they answer for it, too.
-        const another = held.account_id !== ctx.principal.accountId && (moved || given.max_cost_usd !== undefined)
-        if (another && !given.action) await checkAction(ctx, held.action, held.workspace_id)
+        const another = locked.account_id !== ctx.principal.accountId && (moved || given.max_cost_usd !== undefined)
+        if (another && !given.action) await checkAction(ctx, locked.action, locked.workspace_id)
         const answers = another || given.action !== undefined
-        if (answers && held.account_id !== ctx.principal.accountId) await checkRoom(ctx)
+        if (answers && locked.account_id !== ctx.principal.accountId) await checkRoom(ctx)
         // At the word of somebody who may do what it does, or in whose rights it acts from now on.
-        const paused = held.paused_reason === 'agent_changed'
-        const goesOn = paused && (answers || (await mayVouch(ctx, held)))
+        const paused = locked.paused_reason === 'agent_changed'
+        const goesOn = paused && (answers || (await hasRightsOf(ctx, locked)))
         const now = await clockOf(ctx.db)
-        if (moved || goesOn) await fireLeft(ctx, held, now)
+        if (moved || goesOn) await fireLeft(ctx, locked, now)
         await updateResource(ctx, id, {})
         await automationStore.update(ctx.db, id, {
           ...(given.name !== undefined && { name: given.name }),
@@ -151,7 +151,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
       await stopRuns(ctx.engine, going.get(id) ?? [], 'cancelled')
       await ctx.transaction(async (ctx) => {
         const row = automation.of(ctx)
-        await holdBoth(ctx, id)
+        await lockWithChat(ctx, id)
         await ctx.db.deleteFrom('resources').where('id', '=', id).execute()
         await writeAudit(ctx, {
           action: 'automation.deleted',
@@ -168,9 +168,9 @@ export const automationService = implementWith<Context<ChatHandles>>()(
 
     unarchive: (ctx, { id }) =>
       ctx.transaction(async (ctx) => {
-        const held = await holdBoth(ctx, id)
-        await checkVouches(ctx, held)
-        if (asleepBy(held) !== null) await fireLeft(ctx, held, await clockOf(ctx.db))
+        const locked = await lockWithChat(ctx, id)
+        await checkRightsOf(ctx, locked)
+        if (inactiveReason(locked) !== null) await fireLeft(ctx, locked, await clockOf(ctx.db))
         await automationStore.update(ctx.db, id, { failures: 0, paused_reason: null, paused_at: null })
         return doors.unarchive(ctx, { id })
       }),
@@ -210,21 +210,21 @@ export const automationService = implementWith<Context<ChatHandles>>()(
       const token = newToken()
       const secret = newWebhookSecret()
       return ctx.transaction(async (ctx) => {
-        const held = await holdBoth(ctx, id)
+        const locked = await lockWithChat(ctx, id)
         const { secrets } = ctx.engine
         // A caller who can say what is sent to it answers for it from then on.
-        const another = held.account_id !== ctx.principal.accountId
+        const another = locked.account_id !== ctx.principal.accountId
         if (another) {
-          await checkAction(ctx, held.action, held.workspace_id)
+          await checkAction(ctx, locked.action, locked.workspace_id)
           await checkRoom(ctx)
         }
         const former = {
           id: newId(),
           automation_id: id,
-          token_hash: held.token_hash!,
+          token_hash: locked.token_hash!,
           expires_at: new Date(ctx.now().getTime() + overlap_seconds * 1000),
         }
-        const sealed_secret = secrets.seal(secrets.open(held.sealed_secret!, id), former.id)
+        const sealed_secret = secrets.seal(secrets.open(locked.sealed_secret!, id), former.id)
         await automationStore.retire(ctx.db, id, overlap_seconds === 0 ? null : { ...former, sealed_secret })
         await updateResource(ctx, id, {})
         await automationStore.update(ctx.db, id, {
@@ -234,7 +234,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
         })
         await writeAudit(ctx, {
           action: 'automation.secret_rotated',
-          workspaceId: held.workspace_id,
+          workspaceId: locked.workspace_id,
           subject: { type: 'automation', id },
           details: { overlap_seconds },
         })
@@ -258,16 +258,16 @@ async function checkRoom(ctx: Context): Promise<void> {
 }
 
 /** Its own row before the register's: everybody takes them in this order. */
-async function holdBoth(ctx: Context, id: Id): Promise<AutomationRow> {
-  const held = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+async function lockWithChat(ctx: Context, id: Id): Promise<AutomationRow> {
+  const locked = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
   await lockResource(ctx, 'automation', id)
-  return held
+  return locked
 }
 
 /** The ticks that are due and nobody has fired: each becomes its row before the schedule or the state changes. */
-async function fireLeft(ctx: Context<ChatHandles>, held: AutomationRow, now: Date): Promise<void> {
-  if (held.next_fire_at === null || held.next_fire_at > now) return
-  const { more, giveWay } = await fireTicks(ctx.engine, ctx.db, [held], now)
+async function fireLeft(ctx: Context<ChatHandles>, locked: AutomationRow, now: Date): Promise<void> {
+  if (locked.next_fire_at === null || locked.next_fire_at > now) return
+  const { more, giveWay } = await fireTicks(ctx.engine, ctx.db, [locked], now)
   if (more)
     refuse('not_ready', { message: 'It still makes up for ticks that the server missed. Try again in a while.' })
   ctx.afterCommit(() => {

@@ -3,6 +3,7 @@ import type { Db } from '#engine/postgres/client.ts'
 import type { SealedColumns } from '#engine/reseal.ts'
 import { type ResourcePage, type ResourceRow, resourcePage } from '#access/resources.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Behalf } from '#kernel/principal.ts'
 import type { Nano } from '#kernel/money.ts'
 import { ON_TIME_MS } from './schedule/ticks.ts'
 
@@ -20,7 +21,7 @@ export type Action =
 /** Why the server paused it: it kept failing, which archives it too, or its agent was changed by somebody with fewer rights. */
 export type PausedReason = 'failures' | 'agent_changed'
 
-interface AutomationTable {
+interface AutomationTable extends Behalf {
   id: Id
   name: string
   kind: 'cron' | 'webhook'
@@ -32,10 +33,6 @@ interface AutomationTable {
   catch_up_window_seconds: number
   max_cost_nano: Nano | null
   timeout_seconds: number
-  account_id: Id
-  scopes: string[] | null
-  held_to: Id | null
-  key_id: Id | null
   next_fire_at: Date | null
   last_fired_at: ColumnType<Date | null, never, Date | null>
   failures: ColumnType<number, never, number>
@@ -47,7 +44,7 @@ interface AutomationTable {
 export type AutomationRow = Selectable<AutomationTable> & Omit<ResourceRow, 'kind'> & { workspace_status: string }
 
 /** Why it fires no more, and what waits is not begun: it is archived, or its workspace is; or it is paused. */
-export const asleepBy = ({
+export const inactiveReason = ({
   status,
   workspace_status,
   paused_reason,
@@ -97,7 +94,7 @@ export const automationStore = {
       .execute(),
 
   /** Nobody else fires or changes it until the transaction ends. */
-  hold: (db: Db, id: Id): Promise<AutomationRow | undefined> =>
+  lock: (db: Db, id: Id): Promise<AutomationRow | undefined> =>
     whole(db).where('r.id', '=', id).forUpdate('a').executeTakeFirst(),
 
   /** The automations that an account answers for. Nobody else adds to them until the transaction ends. */
@@ -191,6 +188,14 @@ export const automationStore = {
   /** They have run well: earlier failures count no more. */
   forgive: async (db: Db, ids: readonly Id[]): Promise<void> =>
     void (await sql`update automations set failures = 0 where id = any(${ids}::ulid[]) and failures > 0`.execute(db)),
+
+  /** Whether some automation has a tick to fire now: asked first, for mostly none has. */
+  async isDue(db: Db): Promise<boolean> {
+    const { rows } = await sql<{
+      due: boolean
+    }>`select exists (select from automations where next_fire_at <= now()) as due`.execute(db)
+    return rows[0]!.due
+  },
 
   /**
    * Automations with a tick to fire, held by the caller; those that somebody else holds are left to them. One that is on

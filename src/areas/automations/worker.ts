@@ -9,7 +9,7 @@ import { placesFor } from './runs/places.ts'
 import { scheduleOf } from './schedule/schedule.ts'
 import { startsStore } from './runs/starts-store.ts'
 import { type Started, startSome } from './runs/start.ts'
-import { type AutomationRow, automationStore, asleepBy } from './store.ts'
+import { type AutomationRow, automationStore, inactiveReason } from './store.ts'
 import { stopRuns } from './runs/stop.ts'
 import { type Due, dueTicks } from './schedule/ticks.ts'
 import type { ChatHandles } from '#areas/chats/service.ts'
@@ -29,7 +29,7 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
   const { bus, log } = engine
   const closing = new AbortController()
   const stopping = new Set<Promise<unknown>>()
-  const aside = (work: Promise<unknown>): void => {
+  const inBackground = (work: Promise<unknown>): void => {
     const watched = work
       .catch((error: unknown) => log.warn({ error }, 'runs of automations cannot be stopped now'))
       .finally(() => stopping.delete(watched))
@@ -46,16 +46,16 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
     let some = false
     while (!closing.signal.aborted) {
       const started: Started = await startSome(engine, { after, but: launching, signal: closing.signal })
-      for (const id of started.alone) aside(launchAlone(id))
+      for (const id of started.alone) inBackground(launchAlone(id))
       after = started.after
-      some ||= started.held > 0
+      some ||= started.locked > 0
       if (after !== null) continue
       if (!some) return
       some = false
     }
   }, 'runs of automations cannot be started now')
   const firing = rounds(async () => {
-    while (!closing.signal.aborted && (await fireDue(engine, undefined, aside))) starting.wake()
+    while (!closing.signal.aborted && (await fireDue(engine, undefined, inBackground))) starting.wake()
   }, 'automations cannot be fired now')
 
   /** Aside, so that who waits for a provider holds up nobody. Faults of ours are tried again later, not in a circle. */
@@ -81,12 +81,13 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
   }
 }
 
-/** Fires one batch of what is due; whether more may be. Runs that give way are stopped `aside`: it may take seconds. */
+/** Fires one batch of what is due; whether more may be. Runs that give way are stopped `inBackground`: it may take seconds. */
 export async function fireDue(
   engine: Engine<ChatHandles>,
   now?: Date,
-  aside?: (work: Promise<unknown>) => void,
+  inBackground?: (work: Promise<unknown>) => void,
 ): Promise<boolean> {
+  if (now === undefined && !(await automationStore.isDue(engine.postgres.db))) return false
   const done = await engine.postgres.db.transaction().execute(async (db) => {
     const at = now ?? (await clockOf(db))
     const due = await automationStore.due(db, at, AT_ONCE)
@@ -98,7 +99,7 @@ export async function fireDue(
   engine.bus.poke('outbox')
   if (done.giveWay.length > 0) {
     const stopped = stopRuns(engine, done.giveWay, 'cancelled')
-    if (aside) aside(stopped)
+    if (inBackground) inBackground(stopped)
     else await stopped
   }
   return done.more
@@ -122,7 +123,7 @@ export async function fireTicks(
       continue
     }
     more ||= found.more
-    const asleep = asleepBy(automation)
+    const asleep = inactiveReason(automation)
     for (const tick of found.ticks)
       firings.push({
         automation,
@@ -135,7 +136,7 @@ export async function fireTicks(
     moves.push({ id: automation.id, next: found.next, fired: null })
   }
   const accounts = due.map(({ account_id }) => account_id)
-  const left = await startsStore.hold(db, accounts, engine.config.limits.inference, at)
+  const left = await startsStore.lock(db, accounts, engine.config.limits.inference, at)
   const admitted = await admit(db, firings, at, left)
   await startsStore.keep(db, left)
   const names = new Map(due.map((automation) => [automation.id, automation]))

@@ -12,7 +12,7 @@ import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { membershipIn } from '#kernel/principal.ts'
 import { accept } from './commands/accept.ts'
-import type { Sent } from './commands/fresh-run.ts'
+import type { NewMessage } from './commands/fresh-run.ts'
 import { decide } from './commands/decide.ts'
 import { namesFiles, withFiles } from './messages/attachments.ts'
 import { compact } from './commands/compact.ts'
@@ -23,7 +23,7 @@ import { delegate } from './commands/delegate.ts'
 import { retry } from './commands/retry.ts'
 import { stopAll } from './commands/stop.ts'
 import { exportChat } from './copies/export.ts'
-import { answered, follow } from './worker/follow.ts'
+import { untilAnswered, follow } from './worker/follow.ts'
 import { goalStore } from './goals/goal-store.ts'
 import { endGoalOf, readGoal, resumeGoal, startGoal } from './goals/goals.ts'
 import { endGoalWithRun, stop } from './goals/stop.ts'
@@ -31,16 +31,18 @@ import { listMessages } from './messages/list.ts'
 import { messageStore } from './messages/message-store.ts'
 import type { Part } from './messages/parts.ts'
 import { type RunRow, runStore } from './runs/run-store.ts'
-import { showRun, toldTo } from './runs/show.ts'
+import { showRun, visibleTo } from './runs/show.ts'
 import { type ChatHandles, type Runs, startRuns as start } from './worker/runs.ts'
 import { showChat } from './show.ts'
 import { type ChatRow, chatStore } from './store.ts'
 
 export { chatSearchable } from './searchable.ts'
+export { deletedRunSchedules } from './worker/late-writes.ts'
 export { requestSchedules, requestSecrets } from './runs/model-requests.ts'
 export { goalConsumer, goalJobs, goalSchedules } from './goals/pursue.ts'
 export { type NewChat, type NewChatPermit, bulkCreate, permitNewChat } from './commands/bulk-create.ts'
 export { type OutsideTools, createOutsideTools } from './agent/tools/outside-tools.ts'
+export { createChatBatches } from './worker/chat-batches.ts'
 export type { ChatHandles, Runs } from './worker/runs.ts'
 export { type Outcome, chatFor, checkPost, outcomesOf, postMessage, spentFor } from './commands/post-message.ts'
 export { stopRun } from './commands/stop.ts'
@@ -48,9 +50,7 @@ export { stopRun } from './commands/stop.ts'
 /** Takes part in running the chats of this database. */
 export const startRuns = (engine: Engine<ChatHandles>): Runs => start(engine, delegate(engine))
 
-const chat = finder('chat', (ctx: Context<ChatHandles>, id): Promise<ChatRow | null> =>
-  chatStore.find(ctx.engine.postgres, id),
-)
+const chat = finder('chat', (ctx: Context<ChatHandles>, id): Promise<ChatRow | null> => ctx.engine.chatBatches.find(id))
 
 const doors = lifecycleOf({
   kind: 'chat',
@@ -59,11 +59,11 @@ const doors = lifecycleOf({
 })
 
 /** The operation that goes on when its sender does not wait: it ends as the run does. */
-export const sending = defineOperation<{ chat_id: Id; run_id: Id }, ChatHandles>(
+export const sendOperation = defineOperation<{ chat_id: Id; run_id: Id }, ChatHandles>(
   'chats.send',
   async (ctx, { chat_id, run_id }, { signal }) => {
     const { runs } = ctx.engine
-    const answer = await answered(ctx, run_id, DAY_MS)
+    const answer = await untilAnswered(ctx, run_id, DAY_MS)
     if (answer)
       return {
         result: answer,
@@ -131,7 +131,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
       return ctx.transaction(async (ctx) => {
         const register = await touchResource(ctx, 'chat', id)
         if (head_message_id !== undefined && !(await messageStore.get(ctx.db, id, head_message_id)))
-          refuse('not_found', { param: 'head_message_id', message: 'There is no such message in this chat.' })
+          refuse('not_found', { param: 'head_message_id', message: 'The message does not exist in this chat.' })
         await chatStore.update(ctx.db, id, {
           ...(title !== undefined && { title, title_source: 'user' }),
           ...(agent_id !== undefined && { agent_id }),
@@ -214,11 +214,11 @@ export const chatService = implementWith<Context<ChatHandles>>()(
         rows,
         limit,
         (row) => cursorOf('runs', filters, [row.id]),
-        (row) => showRun(toldTo(ctx.principal, row)),
+        (row) => showRun(visibleTo(ctx.principal, row)),
       )
     },
 
-    run: async (ctx, { id, run_id }) => showRun(toldTo(ctx.principal, await theRun(ctx, id, run_id))),
+    run: async (ctx, { id, run_id }) => showRun(visibleTo(ctx.principal, await theRun(ctx, id, run_id))),
 
     async events(ctx, { id, run_id, last_event_id }) {
       await theRun(ctx, id, run_id)
@@ -242,7 +242,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
 )
 
 /** A message that a call sends. */
-type Message = Omit<Sent, 'content' | 'budget'> & {
+type Message = Omit<NewMessage, 'content' | 'budget'> & {
   content: Parameters<typeof withFiles>[2]
   max_cost_usd?: number | undefined
 }
@@ -259,11 +259,11 @@ const read = async (ctx: Context, id: Id): Promise<ChatRow> =>
 
 const theRun = async (ctx: Context, chatId: Id, runId: Id): Promise<RunRow> =>
   (await runStore.get(ctx.db, chatId, runId)) ??
-  refuse('not_found', { param: 'run_id', message: 'There is no such run in this chat.' })
+  refuse('not_found', { param: 'run_id', message: 'The run does not exist in this chat.' })
 
 /** The answer when it is there, or an operation that will have it. */
 async function waitFor(ctx: Context<ChatHandles>, run: RunRow, background: boolean) {
-  const answer = background ? null : await answered(ctx, run.id)
+  const answer = background ? null : await untilAnswered(ctx, run.id)
   // Nobody who left reads this; a client that is still there asks for the run once the server is back.
   if (answer === null && !background && ctx.signal.aborted) refuse('shutting_down', { details: { run_id: run.id } })
   return answer ?? inBackground(ctx, run)
@@ -272,7 +272,7 @@ async function waitFor(ctx: Context<ChatHandles>, run: RunRow, background: boole
 const inBackground = (ctx: Context, { id, chat_id, workspace_id }: RunRow): Promise<Background> =>
   startOperation(
     ctx,
-    sending,
+    sendOperation,
     { chat_id, run_id: id },
     { resource: { type: 'run', id }, workspaceId: workspace_id, chatId: chat_id },
   )
@@ -290,7 +290,7 @@ const tell = (
   })
 
 /** A run as somebody is told of it; null when it is gone. */
-export async function runForTelling(
+export async function runToReport(
   postgres: Engine['postgres'],
   id: Id,
 ): Promise<{
@@ -307,7 +307,7 @@ export async function runForTelling(
   status_reason: string | null
 } | null> {
   const [run] = await runStore.byIds(postgres.db, [id])
-  const chat = run && (await chatStore.find(postgres, run.chat_id))
+  const chat = run && (await chatStore.get(postgres.db, run.chat_id))
   if (!run || !chat) return null
   const ended = run.completed_at ?? new Date()
   return {

@@ -1,5 +1,4 @@
 import { type ColumnType, type Generated, type Selectable, type Updateable, sql } from 'kysely'
-import { createBatches } from '#engine/batches.ts'
 import { type Db, type Postgres, nextTime } from '#engine/postgres/client.ts'
 import { type ResourcePage, type ResourceRow, type Status, resourcePageText } from '#access/resources.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -37,18 +36,8 @@ const further = `(select u.id from runs u where u.chat_id = c.id and u.status in
 
 const FIND = `select r.*, c.*, ${further} from resources r join chats c on c.id = r.id where r.id = any($1::ulid[])`
 
-/** Chats that calls of one moment begin with, in one query. */
-const AT_ONCE = 500
-const finds = new WeakMap<Postgres, (id: Id) => Promise<ChatRow | null>>()
-
-async function findAll({ pool }: Postgres, ids: readonly Id[]): Promise<(ChatRow | null)[]> {
-  const { rows } = await pool.query<ChatRow>({ name: 'chats_find', text: FIND, values: [[...new Set(ids)]] })
-  const byId = new Map(rows.map((row) => [row.id, row]))
-  return ids.map((id) => byId.get(id) ?? null)
-}
-
 /** A chat as whoever changes its tree or its runs holds it. */
-export interface HeldChat {
+export interface LockedChat {
   id: Id
   status: Status
   workspace_id: Id
@@ -63,14 +52,14 @@ export interface HeldChat {
 }
 
 export const chatStore = {
-  /** Every call on a chat begins with it, so those of one moment share a query. */
-  find(postgres: Postgres, id: Id): Promise<ChatRow | null> {
-    let find = finds.get(postgres)
-    if (!find) finds.set(postgres, (find = createBatches(AT_ONCE, (ids) => findAll(postgres, ids))))
-    return find(id)
+  /** Chats in the order of their ids; null for one that is gone. */
+  async find({ pool }: Postgres, ids: readonly Id[]): Promise<(ChatRow | null)[]> {
+    const { rows } = await pool.query<ChatRow>({ name: 'chats_find', text: FIND, values: [[...new Set(ids)]] })
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    return ids.map((id) => byId.get(id) ?? null)
   },
 
-  /** The same within a transaction. */
+  /** One of them, within a transaction too. */
   async get(db: Db, id: Id): Promise<ChatRow | null> {
     const { rows } = await sql<ChatRow>`select r.*, c.*, ${sql.raw(further)}
       from resources r join chats c on c.id = r.id where r.id = ${id}`.execute(db)
@@ -123,10 +112,10 @@ export const chatStore = {
    * Takes the chat's turn: changes of its tree or its runs happen one after the other. The row is read anew behind
    * the lock, for what was read before it may be old. Null when the chat is gone.
    */
-  async hold(db: Db, id: Id): Promise<HeldChat | null> {
+  async lock(db: Db, id: Id): Promise<LockedChat | null> {
     const { rows: held } = await sql`select 1 from resources where id = ${id} and kind = 'chat' for update`.execute(db)
     if (held.length === 0) return null
-    const { rows } = await sql<HeldChat>`select r.id, r.status, r.workspace_id, r.updated_at, c.title_source,
+    const { rows } = await sql<LockedChat>`select r.id, r.status, r.workspace_id, r.updated_at, c.title_source,
         c.head_message_id, c.agent_id, c.model, c.last_seq, exists (select from runs u where u.chat_id = c.id
           and u.status in ('queued', 'running', 'requires_action')) as busy
       from resources r join chats c on c.id = r.id where r.id = ${id}`.execute(db)
@@ -134,7 +123,7 @@ export const chatStore = {
   },
 
   /** Takes the turns of many, as far as nobody else has them now; answers which it got. */
-  async holdFree(db: Db, ids: readonly Id[]): Promise<Set<Id>> {
+  async lockFree(db: Db, ids: readonly Id[]): Promise<Set<Id>> {
     const { rows } = await sql<{ id: Id }>`select id from resources where id = any(${ids}::ulid[]) and kind = 'chat'
       order by id for update skip locked`.execute(db)
     return new Set(rows.map(({ id }) => id))

@@ -93,18 +93,27 @@ export const drive = area(
     upload: endpoint('POST /drive/files', {
       summary: 'Upload a file',
       description:
-        'As `multipart/form-data`: the fields first, then the part `file`, of any size. Or as JSON with `content`. 200 instead of 201 where it became a version of a file that was there.',
+        'As `multipart/form-data`: the fields first, then the part `file`, of any size. Or as JSON with `content`, or with `computer_source`: a file of a computer that you may read. 200 instead of 201 where it became a version of a file that was there.',
       scope: 'drive:write',
       takes: 'multipart',
       bodyLimit: 32 << 20,
       body: {
         workspace_id: workspace,
         parent_id: parent,
-        name: words(1_024).optional().describe('Default: the file name of the part `file`.'),
+        name: words(1_024).optional().describe('Default: the file name of the part `file`, or of the source.'),
         mime_type: z.string().max(127).optional().describe('Used where neither bytes nor name tell.'),
         on_conflict: onConflict,
         content: content.optional().describe('The content, where no part `file` is sent.'),
         encoding,
+        computer_source: z
+          .strictObject({
+            computer_id: id,
+            path: words(12_400).pipe(z.string().regex(/^(file:\/\/)?\//, 'must be an absolute path')),
+          })
+          .optional()
+          .describe(
+            'A file of a computer, instead of bytes. It needs `computer:read` and the capability `fs_read` there.',
+          ),
       },
       reply: one(DriveFile),
       status: 201,

@@ -1,4 +1,6 @@
+import { basename } from 'node:path/posix'
 import type { Context, Engine } from '#engine/context.ts'
+import { type Bytes, isStored } from '#kernel/answers.ts'
 import { type Schedule, every } from '#engine/jobs/jobs.ts'
 import { type Status, visibleWorkspaces } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -12,11 +14,11 @@ import { drive } from './contract.ts'
 import { copy } from './tree/copy.ts'
 import { bytesOf } from './bytes/download.ts'
 import { edit } from './tree/edit.ts'
-import { file, fileFor, heldTarget, holdTree, targetOf } from './tree/locate.ts'
+import { file, fileFor, lockTarget, lockTree, targetOf } from './tree/locate.ts'
 import { findByGlob } from './find/glob.ts'
 import { grep } from './find/grep.ts'
 import { forgetLinks, mintLink } from './bytes/link.ts'
-import { checkName, tamed } from './tree/names.ts'
+import { checkName, safeName } from './tree/names.ts'
 import { showFile, showUpload, showVersion, uploadHeaders } from './show.ts'
 import { addUpStorage, checkRoom } from './bytes/storage.ts'
 import { fileStore } from './store.ts'
@@ -24,12 +26,13 @@ import { compile, readText } from './text/read-text.ts'
 import { type HasThumbnails, forgetThumbnails, thumbnailOf } from './bytes/thumbnail.ts'
 import { move, remove, restore, trash } from './tree/move.ts'
 import { checkKept, upload } from './uploads/locate-upload.ts'
-import { append, begin, expireUploads, speakingTus, terminate } from './uploads/receive.ts'
+import { append, begin, expireUploads, withTusHeaders, terminate } from './uploads/receive.ts'
 import { restoreVersion, versionOf } from './tree/versions.ts'
 import { checkFree, insert, putFile, staging } from './tree/write.ts'
 
 export { fileSearchable, learnFile } from './text/searchable.ts'
 export { storedByWorkspace } from './bytes/storage.ts'
+export { safeHeaders } from './bytes/download.ts'
 
 export const driveService = implementWith<Context<HasThumbnails>>()(
   drive,
@@ -75,17 +78,25 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
       return { id, created_at, ...text, content_version, content_updated_at }
     },
 
-    async upload(ctx, { workspace_id, parent_id, name: given, mime_type, on_conflict: onConflict, content, encoding }) {
+    async upload(ctx, given) {
+      const { workspace_id, parent_id, mime_type, on_conflict: onConflict, content, encoding, computer_source } = given
       const target = await targetOf(ctx, { workspace_id, parent_id })
-      const name = nameFor(given, ctx.upload?.name ?? null)
+      const name = nameFor(given.name, ctx.upload?.name ?? (computer_source ? basename(computer_source.path) : null))
       if (ctx.upload !== null && content !== undefined)
         refuse('invalid_parameter', { param: 'content', message: 'Send `content` or the part `file`, not both.' })
-      const bytes = ctx.upload?.bytes ?? (content === undefined ? null : [decoded(content, encoding)])
-      if (bytes === null)
-        return refuse('missing_parameter', { param: 'file', message: 'Send the part `file`, or `content`.' })
+      if (computer_source !== undefined && (ctx.upload !== null || content !== undefined))
+        refuse('invalid_parameter', { param: 'computer_source', message: 'Send bytes or `computer_source`, not both.' })
+      const sent = ctx.upload?.bytes ?? (content === undefined ? null : [decoded(content, encoding)])
+      if (sent === null && computer_source === undefined)
+        return refuse('missing_parameter', {
+          param: 'file',
+          message: 'Send the part `file`, or `content`, or `computer_source`.',
+        })
       // Known before a gigabyte has come.
       if (onConflict === 'fail') await checkFree(ctx, target, name)
-      await checkRoom(ctx, target.workspaceId, 1, 'now')
+      const source = computer_source === undefined ? null : await onComputer(ctx, computer_source)
+      const bytes = source?.bytes ?? sent!
+      await checkRoom(ctx, target.workspaceId, source?.size ?? 1, 'now')
       const said = mime_type ?? ctx.upload?.mimeType ?? null
       return staging(ctx, each(bytes), async (staged) => {
         // Judged anew: the bytes may have taken hours, and the sender's place may be gone.
@@ -103,8 +114,8 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
       if (there !== undefined) return showExisting(ctx, there)
       try {
         return await ctx.transaction(async (ctx) => {
-          await holdTree(ctx, [target.workspaceId], 'shared')
-          return showFile(await insert(ctx, await heldTarget(ctx, target), name, 'fail', null))
+          await lockTree(ctx, [target.workspaceId], 'shared')
+          return showFile(await insert(ctx, await lockTarget(ctx, target), name, 'fail', null))
         })
       } catch (error) {
         // Somebody else was quicker.
@@ -193,7 +204,7 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
     thumbnail: (ctx, { size }) => thumbnailOf(ctx, file.of(ctx), Number(size)),
 
     begin_upload: (ctx, given) =>
-      speakingTus(ctx, async () => {
+      withTusHeaders(ctx, async () => {
         const row = await begin(ctx, given)
         ctx.answer.status = 201
         Object.assign(ctx.answer.headers, {
@@ -203,7 +214,7 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
       }),
 
     get_upload: (ctx) =>
-      speakingTus(ctx, async () => {
+      withTusHeaders(ctx, async () => {
         const row = upload.of(ctx)
         checkKept(row)
         Object.assign(ctx.answer.headers, uploadHeaders(row))
@@ -211,14 +222,14 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
       }),
 
     append_upload: (ctx, given) =>
-      speakingTus(ctx, async () => {
+      withTusHeaders(ctx, async () => {
         const { offset, fileId } = await append(ctx, given)
         ctx.answer.headers['upload-offset'] = String(offset)
         if (fileId === null) ctx.answer.headers['upload-expires'] = upload.of(ctx).expires_at.toUTCString()
         else ctx.answer.headers['x-uk-file-id'] = fileId
       }),
 
-    terminate_upload: (ctx, { tus_resumable }) => speakingTus(ctx, () => terminate(ctx, tus_resumable)),
+    terminate_upload: (ctx, { tus_resumable }) => withTusHeaders(ctx, () => terminate(ctx, tus_resumable)),
   },
   [file, upload],
 )
@@ -251,7 +262,7 @@ async function workspacesOf(
 
 function nameFor(given: string | undefined, sent: string | null): string {
   if (given !== undefined) return checkName(given)
-  return sent === null ? refuse('missing_parameter', { param: 'name', message: '`name` is required.' }) : tamed(sent)
+  return sent === null ? refuse('missing_parameter', { param: 'name', message: '`name` is required.' }) : safeName(sent)
 }
 
 export function decoded(content: string, encoding: 'utf8' | 'base64', param = 'content'): Buffer {
@@ -275,4 +286,15 @@ export const driveSchedules = (engine: Engine): Schedule[] => [
 
 export { type Attachment, attach, bytesAttached, carry, textAttached } from './text/attachment.ts'
 export { type HasThumbnails, createThumbnails } from './bytes/thumbnail.ts'
+export { type ReadableFile, readableFile } from './tree/readable-file.ts'
 export { dropFilesOf } from './tree/copy.ts'
+
+/** The bytes of a file of a computer, by the rights that its own download asks for. */
+async function onComputer(
+  ctx: Context,
+  { computer_id, path }: { computer_id: Id; path: string },
+): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> }> {
+  const { body } = (await ctx.invoke('computers.download', { id: computer_id, path })) as Bytes
+  if (!isStored(body)) return refuse('invalid_state', { param: 'computer_source' })
+  return { size: body.size, bytes: body.read({ start: 0, end: body.size }) }
+}

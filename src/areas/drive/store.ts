@@ -20,7 +20,7 @@ export interface FileTable {
   ancestors: Id[]
   trashed: Generated<boolean>
   trashed_with: Id | null
-  /** How often it went into the trash. */
+  /** The number of times that it went into the trash. */
   trashings: Generated<number>
   mime_type: string | null
   size_bytes: bigint | null

@@ -11,13 +11,13 @@ export type Part = z.output<typeof OutputPart>
 export type Completed = z.output<typeof TextCompletion>
 
 /** Something that the readers of a stream are told, before it has its number. */
-export interface Told {
+export interface StreamEvent {
   event: string
   data: Record<string, unknown>
 }
 
 /** Puts an answer together from its chunks, and says of each what a reader of the stream sees. */
-export class Answer {
+export class InferenceAnswer {
   readonly id: Id
   readonly createdAt: string
   readonly content: Part[] = []
@@ -30,7 +30,7 @@ export class Answer {
     this.createdAt = iso(at)
   }
 
-  add(chunk: Chunk): Told[] {
+  add(chunk: Chunk): StreamEvent[] {
     switch (chunk.type) {
       case 'text': {
         const last = this.content.at(-1)
@@ -103,7 +103,7 @@ export class Answer {
     return part
   }
 
-  #delta(event: string, part: Part, delta: string): Told {
+  #delta(event: string, part: Part, delta: string): StreamEvent {
     return { event, data: { message_id: this.id, index: this.content.indexOf(part), delta } }
   }
 }

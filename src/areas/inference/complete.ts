@@ -5,7 +5,7 @@ import type { Completion, Served } from '#gateway/call/complete.ts'
 import type { GatewayFaces } from '#gateway/mount.ts'
 import type { Chunk, CanonicalRequest } from '#gateway/model/canonical-request.ts'
 import { lossesHeader } from '#gateway/translation/translate.ts'
-import { noSuchModel, toldModels } from '#gateway/routing/model-names/unknown-model.ts'
+import { noSuchModel, visibleModels } from '#gateway/routing/model-names/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
@@ -14,26 +14,23 @@ import type { Principal } from '#kernel/principal.ts'
 export interface InferenceHandles extends HasEndpoints, Pick<GatewayFaces, 'completeTurn'> {}
 
 /** A call that has begun: its first chunk is there, so what can be refused has been refused. */
-export interface Begun extends AsyncDisposable {
+export interface StartedCall extends AsyncDisposable {
   served(): Served
   chunks: AsyncIterable<Chunk>
-  /** The endpoint that served was disabled or deleted meanwhile. */
-  gone(): boolean
 }
 
 /** Calls the model and waits for its first word, or where it is wanted whole for its last. Refuses as `completeTurn` does. */
-export async function begin(
+export async function startCall(
   ctx: Context<InferenceHandles>,
   turn: CanonicalRequest,
   id: Id,
   workspaceId: Id,
   { signal, whole }: { signal: AbortSignal; whole: boolean },
-): Promise<Begun> {
-  const acting = await askerOf(ctx, turn.model, workspaceId)
-  const ended = new AbortController()
+): Promise<StartedCall> {
+  const acting = await callerFor(ctx, turn.model, workspaceId)
   const completion: Completion = ctx.engine.completeTurn(acting, turn, {
     id,
-    signal: AbortSignal.any([signal, ended.signal]),
+    signal,
     payer: payerOf(ctx.principal, workspaceId),
     surface: 'inference',
     whole,
@@ -42,13 +39,11 @@ export async function begin(
   const first = await iterator.next()
   if (first.done || completion.served === null)
     return refuse('provider_error', { message: 'The provider answered nothing.' })
-  const watch = ctx.engine.endpoints.watch(completion.served.endpointId, () => ended.abort())
   const { provider, seed, losses } = completion.served
   ctx.answer.headers['x-uk-route'] = `provider=${provider}; seed=${seed}`
   if (losses.length > 0) ctx.answer.headers['x-uk-losses'] = lossesHeader(losses)
   return {
     served: () => completion.served!,
-    gone: () => ended.signal.aborted,
     chunks: {
       async *[Symbol.asyncIterator]() {
         yield first.value
@@ -56,14 +51,13 @@ export async function begin(
       },
     },
     async [Symbol.asyncDispose]() {
-      watch[Symbol.dispose]()
       await iterator.return?.(undefined)
     },
   }
 }
 
 /** As whom the model is asked there. Refuses (`not_found`) one that nobody serves, with the one that may have been meant. */
-export async function askerOf(
+export async function callerFor(
   { engine, principal }: Context<HasEndpoints>,
   model: string,
   workspaceId: Id,
@@ -71,7 +65,7 @@ export async function askerOf(
   const { endpoints } = engine
   const acting = actingIn(principal, workspaceId)
   if ((await endpoints.offers(acting, model)).length > 0) return acting
-  const told = await toldModels(endpoints, principal, acting)
+  const told = await visibleModels(endpoints, principal, acting)
   return refuse('not_found', { param: 'model', message: noSuchModel(model, told) })
 }
 

@@ -3,14 +3,14 @@ import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
-import { Answer, type Completed, type Part } from './answer.ts'
-import { type InferenceHandles, askerOf, begin } from './complete.ts'
+import { InferenceAnswer, type Completed, type Part } from './answer.ts'
+import { type InferenceHandles, callerFor, startCall } from './complete.ts'
 import { inference } from './contract.ts'
-import { narrate } from './narrate.ts'
-import { type Ask, turnOf } from './turn.ts'
+import { streamEvents } from './stream-events.ts'
+import { type TextInput, turnOf } from './turn.ts'
 
 /** `POST /inference/text` in the background. Not repeatable: what a provider was paid for once is not asked twice. */
-export const textOperation = defineOperation<Ask & { workspaceId: Id }, InferenceHandles>(
+export const textOperation = defineOperation<TextInput & { workspaceId: Id }, InferenceHandles>(
   'inference.text',
   async (ctx, { workspaceId, ...ask }, { signal }) => {
     const { completed, cost } = await complete(ctx, ask, workspaceId, signal)
@@ -40,32 +40,27 @@ export const inferenceService = implementWith<Context<InferenceHandles>>()(infer
     if (!background) return (await complete(ctx, ask, workspaceId, ctx.signal)).completed
     // A refusal that can be known now is said now.
     turnOf(ask)
-    await askerOf(ctx, ask.model, workspaceId)
+    await callerFor(ctx, ask.model, workspaceId)
     return startOperation(ctx, textOperation, { ...ask, workspaceId }, { workspaceId })
   },
 
   async text_stream(ctx, input) {
     const { workspace_id: _, ...ask } = input
-    const answer = new Answer(newId(), ctx.now())
-    const call = await begin(ctx, turnOf(ask), answer.id, ctx.workspace!.id, { signal: ctx.signal, whole: false })
-    return narrate(ctx, answer, call)
+    const answer = new InferenceAnswer(newId(), ctx.now())
+    const call = await startCall(ctx, turnOf(ask), answer.id, ctx.workspace!.id, { signal: ctx.signal, whole: false })
+    return streamEvents(ctx, answer, call)
   },
 })
 
 async function complete(
   ctx: Context<InferenceHandles>,
-  ask: Ask,
+  ask: TextInput,
   workspaceId: Id,
   signal: AbortSignal,
 ): Promise<{ completed: Completed; cost: bigint | null }> {
-  const answer = new Answer(newId(), ctx.now())
-  await using call = await begin(ctx, turnOf(ask), answer.id, workspaceId, { signal, whole: true })
-  try {
-    for await (const chunk of call.chunks) answer.add(chunk)
-  } catch (error) {
-    if (call.gone()) refuse('no_route', { message: 'The provider endpoint was disabled or deleted.' })
-    throw error
-  }
+  const answer = new InferenceAnswer(newId(), ctx.now())
+  await using call = await startCall(ctx, turnOf(ask), answer.id, workspaceId, { signal, whole: true })
+  for await (const chunk of call.chunks) answer.add(chunk)
   return { completed: answer.shown(call.served()), cost: call.served().cost }
 }
 

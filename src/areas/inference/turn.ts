@@ -5,7 +5,7 @@ import type { Tool, CanonicalRequest, CanonicalMessage, CanonicalPart } from '#g
 import type { InputMessage, InputPart, inference } from './contract.ts'
 
 /** Parameters of both calls. */
-export type Ask = Omit<Input<(typeof inference.endpoints)['text_stream']>, 'workspace_id'>
+export type TextInput = Omit<Input<(typeof inference.endpoints)['text_stream']>, 'workspace_id'>
 
 /** A request → the CanonicalRequest in the middle of every translation. */
 export function turnOf({
@@ -17,7 +17,7 @@ export function turnOf({
   tools,
   tool_choice,
   response_format,
-}: Ask): CanonicalRequest {
+}: TextInput): CanonicalRequest {
   const turn: CanonicalRequest = {
     model,
     messages: [
@@ -85,7 +85,7 @@ function partOf(part: z.output<typeof InputPart>): CanonicalPart {
   }
 }
 
-/** An optional field that was left out is absent in a CanonicalRequest, not undefined. */
+/** An optional field that was left out is absent in a CanonicalRequest, not undefined. (`fromEntries` forgets the names of fields.) */
 type Whole<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 const withoutGaps = <T extends object>(value: T): Whole<T> & (T extends { parameters: object } ? Tool : unknown) =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as never

@@ -1,17 +1,17 @@
 import { personBehind, personOf } from '#areas/accounts/service.ts'
-import { runForTelling } from '#areas/chats/service.ts'
+import { runToReport } from '#areas/chats/service.ts'
 import { invitationOf, workspaceName } from '#areas/workspaces/service.ts'
 import type { Engine } from '#engine/context.ts'
-import type { Consumer, Happened } from '#engine/outbox/deliveries.ts'
+import type { Consumer, DeliveredEvent } from '#engine/outbox/deliveries.ts'
 import type { Id } from '#kernel/ids.ts'
 import { isPresent } from '#areas/realtime/service.ts'
 import { filled } from './caps.ts'
-import { type Word, notify } from './notify.ts'
+import { type NewNotification, notify } from './notify.ts'
 
 /** Runs shorter than that are waited for by whoever asked. */
 const LONG_SECONDS = 30
 
-type Source = (engine: Engine, event: Happened) => Promise<Omit<Word, 'toldOf'>[]>
+type Source = (engine: Engine, event: DeliveredEvent) => Promise<Omit<NewNotification, 'toldOf'>[]>
 
 /** Events that people are notified of. The id of the event is kept with each notification, so that a repeat tells nobody twice. */
 const sources: Readonly<Record<string, Source>> = {
@@ -116,14 +116,14 @@ export const notificationConsumer = (engine: Engine): Consumer => ({
 })
 
 /** The accounts that an event names, apart from whoever made it happen. */
-const concerned = ({ channels, actor }: Happened): Id[] =>
+const concerned = ({ channels, actor }: DeliveredEvent): Id[] =>
   channels
     .filter((channel) => channel.startsWith('user:'))
     .map((channel) => channel.slice(5))
     .filter((id) => id !== actor?.account_id)
 
-async function runEnded(engine: Engine, event: Happened, atOnce: boolean) {
-  const run = await runForTelling(engine.postgres, event.resource_id!)
+async function runEnded(engine: Engine, event: DeliveredEvent, atOnce: boolean) {
+  const run = await runToReport(engine.postgres, event.resource_id!)
   // An automation tells of its own runs, and a person who looks at the chat sees it.
   // A task's end is told by the run that handed it on; that its agent needs somebody, by the task itself.
   if (!run || (atOnce ? run.status_reason === 'subagent' : run.delegated)) return []
@@ -138,11 +138,7 @@ const runTitles = {
   'run.requires_action': 'Waits for you: %s',
 } as const
 
-const runWord = (
-  type: keyof typeof runTitles,
-  id: Id,
-  run: NonNullable<Awaited<ReturnType<typeof runForTelling>>>,
-) => ({
+const runWord = (type: keyof typeof runTitles, id: Id, run: NonNullable<Awaited<ReturnType<typeof runToReport>>>) => ({
   to: run.accountId,
   type,
   title: runTitles[type].replace('%s', () => run.title),
@@ -154,12 +150,12 @@ const runWord = (
   toldOf: `${type} ${id}`,
 })
 
-async function operationEnded(engine: Engine, event: Happened) {
+async function operationEnded(engine: Engine, event: DeliveredEvent) {
   const { operation } = event.data as {
     operation: { kind: string; resource: { type: string; id: Id } | null; error: { message: string } | null }
   }
   if (operation.resource?.type === 'run') {
-    const run = await runForTelling(engine.postgres, operation.resource.id)
+    const run = await runToReport(engine.postgres, operation.resource.id)
     // One that waits for a person has told so itself, and is not at its end.
     if (run?.status !== 'completed' && run?.status !== 'failed') return []
     return [runWord(`run.${run.status}`, operation.resource.id, run)]
@@ -176,10 +172,10 @@ async function operationEnded(engine: Engine, event: Happened) {
 }
 
 /** Its maker included: it is their own work. */
-const accountsOf = ({ channels }: Happened): Id[] =>
+const accountsOf = ({ channels }: DeliveredEvent): Id[] =>
   channels.filter((channel) => channel.startsWith('user:')).map((channel) => channel.slice(5))
 
-function automation(event: Happened, type: 'automation.failed' | 'automation.paused', title: string) {
+function automation(event: DeliveredEvent, type: 'automation.failed' | 'automation.paused', title: string) {
   const { name, automation_id, workspace_id, error } = event.data
   const message = typeof error === 'string' ? error : (error as { message?: string } | null)?.message
   const id = (automation_id as Id | undefined) ?? event.resource_id!
@@ -194,13 +190,13 @@ function automation(event: Happened, type: 'automation.failed' | 'automation.pau
   }))
 }
 
-function sharedThing({ data, resource_type, resource_id }: Happened): { type: string; id: string } | null {
+function sharedThing({ data, resource_type, resource_id }: DeliveredEvent): { type: string; id: string } | null {
   if (typeof data.resource_type === 'string' && typeof data.resource_id === 'string')
     return { type: data.resource_type, id: data.resource_id }
   return resource_type !== null && resource_id !== null ? { type: resource_type, id: resource_id } : null
 }
 
-async function cap(_: Engine, event: Happened) {
+async function cap(_: Engine, event: DeliveredEvent) {
   const { kind, name, cap_usd, spent_usd } = event.data
   const what =
     kind === 'api_key'

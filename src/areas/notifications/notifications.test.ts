@@ -326,7 +326,6 @@ test('a run in the background, an invitation, a membership: each tells those who
      from changes where type = 'member.added' and channel = $1`,
     [`workspace:${third}`, bob.id],
   )
-  server.app.engine.bus.poke('deliveries')
   await until(
     () => pool.query(`select 1 from deliveries where consumer = 'notifications'`),
     ({ rowCount }) => rowCount === 0,

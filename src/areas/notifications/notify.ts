@@ -13,7 +13,7 @@ import { type NotificationRow, notificationStore } from './store.ts'
 import { type KnownType, type Severity, typeOf } from './preferences/types.ts'
 import { configs, preferences } from './preferences/preference-store.ts'
 
-export interface Word {
+export interface NewNotification {
   to: Id
   type: KnownType | (string & {})
   title: string
@@ -36,7 +36,7 @@ export interface Notified {
  * Tells somebody something where they want to hear of it: in the app at once, by e-mail and push when it is time. All
  * within the transaction of `db`. Null when it was told before, is wanted nowhere, or the account is gone.
  */
-export async function notify(engine: Engine, db: Db, word: Word, at = new Date()): Promise<Notified | null> {
+export async function notify(engine: Engine, db: Db, word: NewNotification, at = new Date()): Promise<Notified | null> {
   const person = await personOf(db, word.to)
   if (!person) return null
   const wanted = await preferences.of(db, word.to, word.type)

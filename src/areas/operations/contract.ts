@@ -78,7 +78,7 @@ export const operations = area(
     content: endpoint('GET /operations/:id/content', {
       summary: 'Get the output of an operation that succeeded',
       description:
-        'A redirect (302) to the file that it made, or its text with its type; without either, its `result` as JSON.',
+        'A redirect (302) to the file that it made, or its text with its type; without either, its `result` as JSON. Of a command on a computer the output so far, also while it runs.',
       scope: 'operation:read',
       on: 'operation',
       reply: bytes,

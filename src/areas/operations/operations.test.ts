@@ -1,3 +1,4 @@
+// Takes long: begun before others.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +24,7 @@ const anew = () => {
   began = Promise.withResolvers()
 }
 
-/** How often each operation was done. */
+/** The number of times that each operation was done. */
 const done = new Map<string, number>()
 
 const kinds = [

@@ -11,10 +11,12 @@ import { type OperationRow, jobKey, operations } from './store.ts'
 import type { HasOperationWatch } from './watch.ts'
 
 const SWEEP_MS = 3_000
-/** How long an operation may take to stop by itself. Cancelled ones must have ended within 10 s. */
+/** The time that an operation may take to stop by itself. Cancelled ones must have ended within 10 s. */
 const GRACE_SECONDS = 4
 const PROGRESS_MS = 500
-const MOST_ATTEMPTS = 3
+/** What was appended is written at least so far apart, and the more there is, the further. */
+const APPEND_MS = 500
+const APPEND_CHARACTERS_PER_MS = 4_096
 
 /** Does operations, and sees to it that each comes to an end. `handlers` go to the job runner. */
 export function runOperations<H extends HasOperationWatch>(
@@ -50,6 +52,7 @@ export function runOperations<H extends HasOperationWatch>(
     const signal = AbortSignal.any([ended.signal, stopping])
     using late = after(signal, GRACE_SECONDS * 1000)
     using progress = progressOf(row)
+    const content = appendsOf(row)
     try {
       const ctx = await engine.actAs({
         accountId: row.account_id,
@@ -60,15 +63,28 @@ export function runOperations<H extends HasOperationWatch>(
       })
       if (!ctx) throw new Refusal('not_found', { message: 'The account is gone.' })
       checkStill(ctx, kind, row)
-      const work = kind.run(ctx, row.input as object, { id, signal, attempt: row.attempts, progress: progress.set })
-      await conclude(row, await Promise.race([work, late.passed]))
+      const work = kind.run(ctx, row.input as object, {
+        id,
+        signal,
+        cancelled: ended.signal,
+        attempt: row.attempts,
+        progress: progress.set,
+        append: content.add,
+      })
+      const outcome = await Promise.race([work, late.passed])
+      await content.flush()
+      await conclude(row, outcome)
     } catch (error) {
+      await content.flush()
       if (ended.signal.aborted)
         await transition(engine, (tx) => operations.leave(tx, id, engine.processId, 'cancelled'))
-      else if (stopping.aborted) await interrupted(row, engine.processId)
+      // Parts that it works with may stop a moment before it is told to.
+      else if (stopping.aborted || isStopping(error)) await interrupted(row, engine.processId)
       else await fail(row, error)
     }
   }
+
+  const isStopping = (error: unknown): boolean => error instanceof Refusal && error.code === 'shutting_down'
 
   async function conclude(
     row: OperationRow,
@@ -100,7 +116,7 @@ export function runOperations<H extends HasOperationWatch>(
 
   /** Its process ended under it: done again where that is safe, and not for ever. */
   async function interrupted(row: OperationRow, processId: Id): Promise<void> {
-    if (!kinds.get(row.kind)?.repeatable || row.attempts >= MOST_ATTEMPTS) {
+    if (!kinds.get(row.kind)?.repeatable || row.attempts >= kinds.get(row.kind)!.attempts) {
       await end(row, processId, {
         type: 'unavailable',
         code: 'interrupted',
@@ -137,6 +153,39 @@ export function runOperations<H extends HasOperationWatch>(
       [Symbol.dispose]() {
         if (timer) clearTimeout(timer)
         waiting = null
+      },
+    }
+  }
+
+  /** What an operation puts out while it goes on: written now and then, and what is left of it before its end. */
+  function appendsOf({ id }: OperationRow): { add: (text: string) => void; flush: () => Promise<void> } {
+    let waiting = ''
+    let written = 0
+    let first = true
+    let timer: NodeJS.Timeout | null = null
+    let writing = Promise.resolve()
+    const write = (): void => {
+      timer = null
+      const text = waiting
+      waiting = ''
+      written += text.length
+      const anew = first
+      first = false
+      writing = writing
+        .then(() => operations.append(db, id, engine.processId, text, anew))
+        .catch((error: unknown) => engine.log.warn({ error, operation: id }, 'content was not written'))
+    }
+    return {
+      add(text) {
+        // PostgreSQL holds no NUL in a text.
+        waiting += text.replaceAll('\0', '\uFFFD')
+        timer ??= setTimeout(write, first ? 0 : APPEND_MS + written / APPEND_CHARACTERS_PER_MS)
+      },
+      async flush() {
+        if (timer) clearTimeout(timer)
+        timer = null
+        if (waiting !== '') write()
+        await writing
       },
     }
   }

@@ -1,15 +1,16 @@
-import type { Context } from '#engine/context.ts'
+import type { Context, Engine } from '#engine/context.ts'
+import type { Db } from '#engine/postgres/client.ts'
 import { every } from '#engine/jobs/jobs.ts'
 import { sharedPlace, sharedThings } from '#access/shares.ts'
 import { finder } from '#kernel/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
-import { refuse } from '#kernel/errors.ts'
+import { type ErrorBody, refuse } from '#kernel/errors.ts'
 import { implementWith } from '#kernel/implement.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { actorOf, isHeldToOne, membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
 import { operations as contract } from './contract.ts'
-import { tell, wake } from './events.ts'
+import { tell, transition, wake } from './events.ts'
 import { showOperation } from './show.ts'
 import { type OperationRow, type Status, operations, over } from './store.ts'
 import type { HasOperationWatch } from './watch.ts'
@@ -82,6 +83,9 @@ export const operationService = implementWith<Context<HasOperationWatch>>()(
 
     content(ctx) {
       const { row } = operationFinder.of(ctx)
+      // What puts something out as it goes on can be read meanwhile, and whatever became of it.
+      const partial = row.content !== null && row.status !== 'succeeded'
+      if (partial) return contentOf(row)
       if (!over(row.status)) return refuse('not_ready', { details: { status: row.status } })
       if (row.status !== 'succeeded')
         return refuse('invalid_state', {
@@ -94,6 +98,34 @@ export const operationService = implementWith<Context<HasOperationWatch>>()(
   },
   [operationFinder],
 )
+
+/** Asks an operation to stop, for the server itself. */
+export async function cancelOperation(engine: Engine, id: Id): Promise<void> {
+  await transition(engine, (db) => operations.requestCancel(db, id))
+}
+
+/** Operations as they are shown, in the order of their ids here: whether the caller may see them is for who asks to say. */
+export async function showOperations(db: Db, ids: readonly Id[]): Promise<ReturnType<typeof showOperation>[]> {
+  const rows = new Map((ids.length === 0 ? [] : await operations.some(db, ids)).map((row) => [row.id, row]))
+  return ids.flatMap((id) => rows.get(id) ?? []).map(showOperation)
+}
+
+/** Those of these operations that have ended; one that is gone counts as cancelled. */
+export async function endedOperations(db: Db, ids: readonly Id[]): Promise<EndedOperation[]> {
+  const rows = new Map((await operations.some(db, ids)).map((row) => [row.id, row]))
+  return ids.flatMap((id): EndedOperation[] => {
+    const row = rows.get(id)
+    if (row === undefined) return [{ id, status: 'cancelled', result: null, error: null }]
+    const { status, result, error } = row
+    return over(status) ? [{ id, status, result, error: error as ErrorBody['error'] | null }] : []
+  })
+}
+export interface EndedOperation {
+  id: Id
+  status: OperationRow['status']
+  result: unknown
+  error: ErrorBody['error'] | null
+}
 
 /** Resolves when the status is another one, has come to an end, the time is over, or the caller has left. */
 async function statusOther(

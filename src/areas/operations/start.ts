@@ -15,8 +15,12 @@ export interface Running {
   signal: AbortSignal
   /** 1, and more when it was begun before by a process that ended. */
   attempt: number
+  /** Fires at a cancellation and when its time is over, and not when the server stops. */
+  cancelled: AbortSignal
   /** 0 to 1. Cheap to call often. */
   progress(fraction: number): void
+  /** Adds to its content, which can be read meanwhile: text, of this attempt alone. Cheap to call often. */
+  append(text: string): void
 }
 
 /** The end of an operation. */
@@ -36,6 +40,8 @@ export interface OperationKind<I extends object = object, H = unknown> {
   run(ctx: Context<H>, input: I, operation: Running): Promise<Outcome>
   /** May be done again from the start after its process died; else it then fails as `interrupted`. */
   repeatable: boolean
+  /** How often at most, the first time included. */
+  attempts: number
   /** Seconds from its start; then it ends as `expired`. */
   expiresInSeconds: number
   contentSeconds: number
@@ -54,11 +60,12 @@ export const defineOperation = <I extends object, H = unknown>(
   run: OperationKind<I, H>['run'],
   {
     repeatable = false,
+    attempts = 3,
     expiresInSeconds = DAY,
     contentSeconds = 7 * DAY,
     scope = null,
   }: Partial<Omit<OperationKind<I>, 'name' | 'run'>> = {},
-): OperationKind<I, H> => ({ name, run, repeatable, expiresInSeconds, contentSeconds, scope })
+): OperationKind<I, H> => ({ name, run, repeatable, attempts, expiresInSeconds, contentSeconds, scope })
 
 /**
  * Writes the operation and its job in one transaction (the caller's, if there is one). What it answers is what a

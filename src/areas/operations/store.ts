@@ -1,6 +1,7 @@
 import { type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Behalf } from '#kernel/principal.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { z } from 'zod'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
@@ -13,13 +14,11 @@ declare module '#engine/postgres/tables.ts' {
     operations: OperationTable
   }
 }
-interface OperationTable {
+interface OperationTable extends Behalf {
   id: Id
-  account_id: Id
   workspace_id: Id | null
   /** The chat that it goes on in: a share of that is one of this. */
   chat_id: Id | null
-  key_id: Id | null
   kind: string
   status: Generated<Status>
   progress: number | null
@@ -34,11 +33,7 @@ interface OperationTable {
   content_expires_at: Date | null
   content_seconds: number | null
   cost_nano: Nano | null
-  /** Scopes of whoever started it; null is all of the account's. */
-  scopes: string[] | null
   process_id: Id | null
-  /** The only workspace that the starter's credential reaches; null is all of the account's. */
-  held_to: Id | null
   attempts: Generated<number>
   cancel_requested_at: Date | null
   started_at: Date | null
@@ -94,6 +89,9 @@ export const operations = {
       .where('id', '=', id)
       .where('account_id', '=', accountId)
       .executeTakeFirst()) ?? null,
+
+  some: (db: Db, ids: readonly Id[]): Promise<OperationRow[]> =>
+    db.selectFrom('operations').selectAll().where('id', 'in', ids).execute(),
 
   list: (
     db: Db,
@@ -170,7 +168,17 @@ export const operations = {
   ): Promise<OperationRow | null> =>
     (await db
       .updateTable('operations')
-      .set({ ...changes, status, ...(over(status) && { completed_at: now }), process_id: null, updated_at: nextTime })
+      .set({
+        // Of what was appended; an outcome that brings content says it by itself.
+        ...(over(status) && {
+          completed_at: now,
+          content_expires_at: sql<Date>`case when content is not null then now() + make_interval(secs => content_seconds) end`,
+        }),
+        ...changes,
+        status,
+        process_id: null,
+        updated_at: nextTime,
+      })
       .where('id', '=', id)
       .where('status', '=', 'running')
       .where('process_id', '=', processId)
@@ -186,6 +194,20 @@ export const operations = {
       .where('process_id', '=', processId)
       .returningAll()
       .executeTakeFirst()) ?? null,
+
+  /** Adds to what can be read of it while it runs under this process; `anew` forgets what another attempt put out. */
+  append: async (db: Db, id: Id, processId: Id, text: string, anew: boolean): Promise<void> => {
+    await db
+      .updateTable('operations')
+      .set({
+        content: anew ? text : sql<string>`coalesce(content, '') || ${text}`,
+        content_type: 'text/plain; charset=utf-8',
+      })
+      .where('id', '=', id)
+      .where('status', '=', 'running')
+      .where('process_id', '=', processId)
+      .execute()
+  },
 
   /** States of these operations, for their watchers. */
   states: async (db: Db, ids: readonly Id[]): Promise<{ id: Id; status: Status; cancel_requested_at: Date | null }[]> =>

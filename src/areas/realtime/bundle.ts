@@ -1,20 +1,22 @@
+import type { Event, EventBatch } from '#kernel/answers.ts'
+
 /**
  * Frames in the order in which a reader gets them, and with them their bytes. Readers who get the same ones hold the same
  * bundle, so that what waits for a thousand who read slowly is there once.
  */
-export class Bundle {
+export class Bundle implements EventBatch {
   readonly #before: Bundle | null
-  readonly #frame: Buffer | null
-  readonly #next = new Map<Buffer, Bundle>()
+  readonly #frame: EventBatch | null
+  readonly #next = new Map<EventBatch, Bundle>()
   #bytes: Buffer | null = null
 
-  constructor(before: Bundle | null = null, frame: Buffer | null = null) {
+  constructor(before: Bundle | null = null, frame: EventBatch | null = null) {
     this.#before = before
     this.#frame = frame
   }
 
   /** This one and a frame behind it. */
-  add(frame: Buffer): Bundle {
+  add(frame: EventBatch): Bundle {
     const known = this.#next.get(frame)
     if (known) return known
     const next = new Bundle(this, frame)
@@ -22,12 +24,16 @@ export class Bundle {
     return next
   }
 
-  bytes(): Buffer {
-    return (this.#bytes ??= Buffer.concat(Bundle.#framesOf(this)))
+  get bytes(): Buffer {
+    return (this.#bytes ??= Buffer.concat(Bundle.#framesOf(this).map(({ bytes }) => bytes)))
   }
 
-  static #framesOf(last: Bundle): Buffer[] {
-    const frames: Buffer[] = []
+  events(): Event[] {
+    return Bundle.#framesOf(this).flatMap((frame) => frame.events())
+  }
+
+  static #framesOf(last: Bundle): EventBatch[] {
+    const frames: EventBatch[] = []
     for (let at: Bundle | null = last; at !== null; at = at.#before) if (at.#frame) frames.push(at.#frame)
     return frames.toReversed()
   }

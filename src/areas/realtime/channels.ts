@@ -112,16 +112,17 @@ function heardScopes({ principal }: Context, membership: Membership | null): Rea
 export async function channelOf(ctx: Context, words: string): Promise<Readable> {
   const channel = parseChannel(words)
   return (
-    (channel && (await readable(ctx, channel))) ?? refuse('not_found', { param: 'channel', message: noChannel(words) })
+    (channel && (await readable(ctx, channel))) ??
+    refuse('not_found', { param: 'channel', message: unknownChannel(words) })
   )
 }
 
 /** Refuses speakers who are no more than a viewer in the workspace, or of what is shared with them. */
-export function checkSpeaker({ place }: Readable): void {
+export function checkMaySend({ place }: Readable): void {
   if (place) checkPlace(place, 'realtime:write')
 }
 
-export const noChannel = (words: string): string => `There is no channel ${words.slice(0, 130)} here.`
+export const unknownChannel = (words: string): string => `There is no channel ${words.slice(0, 130)} here.`
 
-export const mayHear = ({ scopes }: Pick<Readable, 'scopes'>, scope: Scope | null): boolean =>
+export const mayReceive = ({ scopes }: Pick<Readable, 'scopes'>, scope: Scope | null): boolean =>
   scope === null || scopes === null || (isScope(scope) && scopes.has(scope))

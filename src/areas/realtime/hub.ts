@@ -1,8 +1,9 @@
 import { type Change, changesAfter, changesBetween, logEpoch } from '#engine/outbox/changes.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Secrets } from '#engine/secrets.ts'
+import type { EventBatch } from '#kernel/answers.ts'
 import { Bundle } from './bundle.ts'
-import { changeFrame } from './frames.ts'
+import { changeFrame, jsonFrame } from './frames.ts'
 import { type Positions, createPositions } from './position.ts'
 import type { Reader } from './reader.ts'
 
@@ -12,7 +13,7 @@ const BATCH = 1_000
 const PAGE = 500
 /** Bytes that are written to a reader at once: before more is, it is looked at how much waits. */
 const MOST_AT_ONCE = 1 << 18
-const TOPIC = 'live'
+const TOPIC = 'realtime'
 
 export type HubParts = Pick<Engine, 'bus' | 'events' | 'log' | 'postgres'>
 
@@ -36,9 +37,9 @@ export class Hub {
     this.#engine = engine
     this.positions = positions
     this.#heard = engine.bus.hear(TOPIC, (words) => {
-      const end = words.indexOf('\n')
-      const readers = this.#readers.get(words.slice(0, end))
-      if (readers) tellAll(readers, Buffer.from(words.slice(end + 1)))
+      const [channel, event] = words.split('\n', 2) as [string, string]
+      const readers = this.#readers.get(channel)
+      if (readers) tellAll(readers, jsonFrame(event, words.slice(channel.length + event.length + 2)))
     })
   }
 
@@ -85,8 +86,8 @@ export class Hub {
   }
 
   /** Tells everybody who follows the channel now, in every process; nothing of it is kept. */
-  say(channel: string, frame: Buffer): void {
-    this.#engine.bus.send(TOPIC, `${channel}\n${frame.toString()}`)
+  say(channel: string, event: string, data: unknown): void {
+    this.#engine.bus.send(TOPIC, `${channel}\n${event}\n${JSON.stringify(data)}`)
   }
 
   #follow(): () => void {
@@ -132,7 +133,7 @@ export class Hub {
     for (const row of rows) {
       const readers = this.#readers.get(row.channel)
       if (readers === undefined) continue
-      let frame: Buffer | null = null
+      let frame: EventBatch | null = null
       const scope = this.#engine.events.scopeOf(row.type, row.resource_type)
       for (const reader of readers) {
         if (!reader.live || row.seq <= reader.position || !reader.hears(row.channel, row.seq, scope)) continue
@@ -140,7 +141,7 @@ export class Hub {
         reader.add(frame, begin)
         touched.add(reader)
       }
-      bytes += frame?.length ?? 0
+      bytes += frame?.bytes.length ?? 0
       if (bytes < MOST_AT_ONCE) continue
       flush(touched)
       begin = new Bundle()
@@ -177,7 +178,7 @@ export class Hub {
       if (!reader.hears(row.channel, row.seq, this.#engine.events.scopeOf(row.type, row.resource_type))) continue
       const frame = changeFrame(row, this.positions.encode(row.seq))
       reader.add(frame, begin)
-      bytes += frame.length
+      bytes += frame.bytes.length
       if (bytes < MOST_AT_ONCE) continue
       reader.flush()
       await reader.drained()
@@ -201,7 +202,7 @@ function flush(touched: Set<Reader>): void {
 
 const NOBODY: ReadonlySet<Reader> = new Set()
 
-function tellAll(readers: ReadonlySet<Reader>, frame: Buffer): void {
+function tellAll(readers: ReadonlySet<Reader>, frame: EventBatch): void {
   for (const reader of readers) reader.say(frame)
 }
 

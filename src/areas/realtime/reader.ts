@@ -1,9 +1,9 @@
 import type { Context } from '#engine/context.ts'
 import { iterate } from '#engine/iterate-feed.ts'
-import type { Event, Feed, Sink } from '#kernel/answers.ts'
+import type { Event, EventBatch, Feed, Sink } from '#kernel/answers.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import { Bundle } from './bundle.ts'
-import { type Readable, mayHear, readable } from './channels.ts'
+import { type Readable, mayReceive, readable } from './channels.ts'
 import { eventFrame } from './frames.ts'
 
 /** The start of a subscription, and what it is told of that. */
@@ -14,7 +14,7 @@ export interface Start {
   /** Channels that begin later, because their changes since `position` are not all there. */
   from: ReadonlyMap<string, bigint>
   /** `subscribed`, and a `reset` for each channel that cannot go on where it was. */
-  frames: readonly Buffer[]
+  frames: readonly EventBatch[]
 }
 
 /** The hub, as a subscription knows it. */
@@ -96,12 +96,12 @@ export class Reader implements Feed {
 
   hears(channel: string, seq: bigint, scope: Scope | null): boolean {
     const readable = this.channels.get(channel)
-    if (readable === undefined || !mayHear(readable, scope)) return false
+    if (readable === undefined || !mayReceive(readable, scope)) return false
     return this.#from === null || seq > (this.#from.get(channel) ?? 0n)
   }
 
   /** Kept until `flush`: what comes at once goes in one write. `begin` is of all who are told at once. */
-  add(frame: Buffer, begin: Bundle): void {
+  add(frame: EventBatch, begin: Bundle): void {
     this.#pending = (this.#pending ?? begin).add(frame)
   }
 
@@ -109,10 +109,10 @@ export class Reader implements Feed {
     const pending = this.#pending
     if (pending === null) return
     this.#pending = null
-    this.#sink?.write(pending.bytes())
+    this.#sink?.write(pending)
   }
 
-  say(frame: Buffer): void {
+  say(frame: EventBatch): void {
     this.flush()
     this.#sink?.write(frame)
   }

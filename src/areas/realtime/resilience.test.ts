@@ -1,3 +1,4 @@
+// Takes long: begun before others.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -5,9 +5,8 @@ import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { iso } from '#kernel/time.ts'
-import { channelOf, checkSpeaker } from './channels.ts'
+import { channelOf, checkMaySend } from './channels.ts'
 import { realtime } from './contract.ts'
-import { eventFrame } from './frames.ts'
 import type { HasHub, Hub } from './hub.ts'
 import { type PresenceRow, presence } from './presence-store.ts'
 import type { Reader } from './reader.ts'
@@ -24,19 +23,16 @@ export const realtimeService = implementWith<Context<HasHub>>()(realtime, {
 
   async broadcast(ctx, { channel: words, event, data }) {
     const readable = await channelOf(ctx, words)
-    checkSpeaker(readable)
+    checkMaySend(readable)
     const { name } = readable.channel
     const at = iso(ctx.now())
-    ctx.engine.hub.say(
-      name,
-      eventFrame('broadcast', { channel: name, event, data, sender: ctx.principal.accountId, at }),
-    )
+    ctx.engine.hub.say(name, 'broadcast', { channel: name, event, data, sender: ctx.principal.accountId, at })
     return { id: newId(), created_at: at, channel: name, event }
   },
 
   async heartbeat(ctx, { channel: words, data }) {
     const readable = await channelOf(ctx, words)
-    checkSpeaker(readable)
+    checkMaySend(readable)
     if (data && Buffer.byteLength(JSON.stringify(data)) > MOST_DATA_BYTES)
       refuse('invalid_parameter', { param: 'data', message: `\`data\` may have ${MOST_DATA_BYTES} bytes at most.` })
     const channel = readable.channel.name
@@ -70,10 +66,12 @@ const show = (row: PresenceRow) => ({
 })
 
 const tell = (hub: Hub, row: PresenceRow, how: 'joined' | 'left'): void =>
-  hub.say(
-    row.channel,
-    eventFrame('presence', { channel: row.channel, joined: how === 'joined', left: how === 'left', member: show(row) }),
-  )
+  hub.say(row.channel, 'presence', {
+    channel: row.channel,
+    joined: how === 'joined',
+    left: how === 'left',
+    member: show(row),
+  })
 
 const EXPIRE_MS = 1_000
 /** Rights that end without a change of rights, because a chat went elsewhere, are noticed within 5 s. */

@@ -2,7 +2,7 @@ import { type ChannelState, channelStates, forgottenSeq, offsetsAt } from '#engi
 import type { Context } from '#engine/context.ts'
 import type { Feed } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
-import { type Readable, noChannel, parseChannel, readable } from './channels.ts'
+import { type Readable, unknownChannel, parseChannel, readable } from './channels.ts'
 import { eventFrame } from './frames.ts'
 import type { HasHub, Hub } from './hub.ts'
 import { Reader, type Start } from './reader.ts'
@@ -35,7 +35,7 @@ async function readableOnes(ctx: Context, words: string): Promise<Map<string, Re
   for (const name of asked) {
     const channel = parseChannel(name)
     const mine = channel && (await readable(ctx, channel))
-    if (!mine) return refuse('not_found', { param: 'channels', message: noChannel(name) })
+    if (!mine) return refuse('not_found', { param: 'channels', message: unknownChannel(name) })
     found.set(mine.channel.name, mine)
   }
   return found

@@ -8,7 +8,7 @@ import { rightsChanged } from '#access/rights.ts'
 import { placeIn } from '#access/resources.ts'
 import { type Access, type SharedType, scopesOf } from '#access/shares.ts'
 import { hashSecret } from '#access/api-key.ts'
-import { type RefusalMore, refuse } from '#kernel/errors.ts'
+import { type RefusalMore, absent, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { checkPlace, checkWritable } from '#access/place.ts'
@@ -162,7 +162,7 @@ async function resourceFor(
   access: Access,
   own: Scope = 'share:write',
 ): Promise<{ place: Membership; title: string | null }> {
-  const gone: RefusalMore = { param: 'resource_id', message: `There is no such ${type} here.` }
+  const gone: RefusalMore = { param: 'resource_id', message: absent(type) }
   const found = await shareStore.resource(ctx.db, type, id)
   if (found === undefined) return refuse('not_found', gone)
   const place = placeIn(ctx, found.workspace_id, gone)
@@ -183,10 +183,7 @@ async function resourceFor(
 /** Nobody finds out by sharing who has an account here: an id counts where one knows it already. */
 async function checkGrantee(ctx: Context, grantee: Grantee): Promise<void> {
   if ('workspace_id' in grantee)
-    return void placeIn(ctx, grantee.workspace_id, {
-      param: 'grantee.workspace_id',
-      message: 'There is no such workspace here.',
-    })
+    return void placeIn(ctx, grantee.workspace_id, { param: 'grantee.workspace_id', message: absent('workspace') })
   if (!('user_id' in grantee)) return
   if (grantee.user_id === ctx.principal.accountId)
     refuse('invalid_parameter', { param: 'grantee.user_id', message: 'You have this already.' })
@@ -194,12 +191,12 @@ async function checkGrantee(ctx: Context, grantee: Grantee): Promise<void> {
     ctx,
     grantee.user_id,
     'grantee.user_id',
-    'By id only somebody with whom you share a workspace can be named, and no such account does. Name them by `email`.',
+    'By id only somebody with whom you share a workspace can be named, and nobody of this id does. Name them by `email`.',
   )
 }
 
 async function shareFor(ctx: Context, { share_id, resource_id, resource_type, grantee }: Named): Promise<NamedShare> {
-  const gone = { param: share_id === undefined ? 'resource_id' : 'share_id', message: 'There is no such share here.' }
+  const gone = { param: share_id === undefined ? 'resource_id' : 'share_id', message: absent('share') }
   if (share_id === undefined && (resource_id === undefined || grantee === undefined))
     return refuse('missing_parameter', {
       param: 'share_id',

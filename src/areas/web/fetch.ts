@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import type { Context } from '#engine/context.ts'
-import { type Read, Unreadable, bare, kindOf } from '#engine/text/documents/document.ts'
+import { type Read, Unreadable, plainRead, kindOf } from '#engine/text/documents/document.ts'
 import { readDocument } from '#engine/text/documents/read.ts'
 import { looksBinary } from '#engine/text/documents/text.ts'
 import { RetrieveFailed, type Retrieved, retrieve } from '#engine/http-client/retrieve.ts'
@@ -99,7 +99,7 @@ async function reach(ctx: Context, robots: Robots, url: URL): Promise<Retrieved>
 }
 
 async function readPage(ctx: Context, { url, bytes }: Retrieved, type: string | null): Promise<Read> {
-  if (bytes.length === 0) return bare('')
+  if (bytes.length === 0) return plainRead('')
   const charset = /charset\s*=\s*"?([\w:.-]+)/i.exec(type ?? '')?.[1]
   // Servers of downloads often say no more of them than that they are bytes.
   const untold = type === null || /octet-stream/.test(type)

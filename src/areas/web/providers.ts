@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { WebResult } from './contract.ts'
 
-export interface Question {
+export interface WebQuery {
   query: string
   freshness?: 'day' | 'week' | 'month' | 'year' | undefined
   language?: string | undefined
@@ -13,7 +13,7 @@ export interface Question {
   /** Pages count from 1. */
   page: number
 }
-export interface Ask {
+export interface WebSearch {
   url: string
   method: 'GET' | 'POST'
   headers: string[]
@@ -25,9 +25,9 @@ export interface Found {
 }
 export interface Provider {
   name: 'brave' | 'tavily' | 'searxng'
-  ask(base: string, key: string, question: Question): Ask
+  ask(base: string, key: string, question: WebQuery): WebSearch
   /** Null when the answer is not of this service's shape. */
-  read(answer: unknown, question: Question): Found | null
+  read(answer: unknown, question: WebQuery): Found | null
 }
 
 const text = z.string().nullish()
@@ -60,7 +60,7 @@ const entities: Record<string, string> = {
 }
 
 /** Services without a field for it take the operator `site:`. */
-const within = ({ query, domains }: Question): string =>
+const within = ({ query, domains }: WebQuery): string =>
   domains?.length ? `${query} (${domains.map((domain) => `site:${domain}`).join(' OR ')})` : query
 
 /** https://api-dashboard.search.brave.com/documentation/services/web-search: `offset` counts pages, 0 to 9; 20 a page. */

@@ -2,7 +2,7 @@ import type { Config } from '#config'
 import type { Context } from '#engine/context.ts'
 import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
-import { type Found, type Provider, type Question, brave, searxng, tavily } from './providers.ts'
+import { type Found, type Provider, type WebQuery, brave, searxng, tavily } from './providers.ts'
 
 interface SetUp {
   provider: Provider
@@ -31,7 +31,7 @@ const TIMEOUT_MS = 15_000
 /** Asks the first that answers. One that was named is not replaced by another. */
 export async function searchWeb(
   ctx: Context,
-  question: Question,
+  question: WebQuery,
   named: Provider['name'] | undefined,
 ): Promise<Found & { provider: Provider['name'] }> {
   const ready = providersOf(ctx.engine.config).filter(({ provider }) => named === undefined || provider.name === named)
@@ -56,7 +56,7 @@ export async function searchWeb(
   throw failure!
 }
 
-async function askOne(ctx: Context, { provider, base, key }: SetUp, question: Question): Promise<Found> {
+async function askOne(ctx: Context, { provider, base, key }: SetUp, question: WebQuery): Promise<Found> {
   const { name } = provider
   const { url, method, headers, body } = provider.ask(base, key, question)
   try {

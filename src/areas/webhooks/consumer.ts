@@ -1,9 +1,9 @@
 import type { Engine } from '#engine/context.ts'
-import type { Consumer, Happened } from '#engine/outbox/deliveries.ts'
+import type { Consumer, DeliveredEvent } from '#engine/outbox/deliveries.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { isScope } from '#kernel/scopes.ts'
 import { matches } from './matches.ts'
-import { standing } from './standing.ts'
+import { placeOfResponsible } from './responsible.ts'
 import { deliveryStore, endpointStore } from './store.ts'
 
 /** Makes a delivery of each event that an endpoint wants, once per endpoint and event. */
@@ -23,7 +23,7 @@ export const webhookConsumer = (engine: Engine): Consumer => ({
     for (const endpoint of await endpointStore.enabledIn(db, workspaces)) {
       if (!matches(endpoint.events, event.type)) continue
       if (scope !== null && endpoint.scopes !== null && !endpoint.scopes.includes(scope)) continue
-      const place = await standing(engine, endpoint)
+      const place = await placeOfResponsible(engine, endpoint)
       if (place === null || (scope !== null && isScope(scope) && place.permissions?.has(scope) === false)) continue
       const row = {
         id: newId(),
@@ -40,7 +40,7 @@ export const webhookConsumer = (engine: Engine): Consumer => ({
 })
 
 export const payloadOf = (
-  event: Pick<Happened, 'id' | 'type' | 'at' | 'data' | 'resource_type' | 'resource_id'>,
+  event: Pick<DeliveredEvent, 'id' | 'type' | 'at' | 'data' | 'resource_type' | 'resource_id'>,
   workspaceId: Id,
 ): string =>
   JSON.stringify({

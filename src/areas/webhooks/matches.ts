@@ -8,9 +8,9 @@ export const matches = (patterns: readonly string[], type: string): boolean =>
   )
 
 /** Types that can be sent: an endpoint gets what its workspace hears. */
-export const sendable = ({ list }: EventTable): EventType[] =>
+export const sendableTypes = ({ list }: EventTable): EventType[] =>
   list.filter(({ channels }) => channels.includes('workspace'))
 
 /** The first pattern that names nothing that can be sent, or null. */
-export const strange = (patterns: readonly string[], table: EventTable): string | null =>
-  patterns.find((pattern) => !sendable(table).some(({ type }) => matches([pattern], type))) ?? null
+export const firstUnknownPattern = (patterns: readonly string[], table: EventTable): string | null =>
+  patterns.find((pattern) => !sendableTypes(table).some(({ type }) => matches([pattern], type))) ?? null

@@ -3,7 +3,7 @@ import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
 import { signed } from '#engine/standard-webhooks.ts'
 import type { Id } from '#kernel/ids.ts'
 import { FAILING_DAYS, nextAttempt } from './retries.ts'
-import { disable, standing } from './standing.ts'
+import { disable, placeOfResponsible } from './responsible.ts'
 import { type Attempt, type DeliveryRow, type EndpointRow, deliveryStore, endpointStore } from './store.ts'
 
 const POLL_MS = 1_000
@@ -79,7 +79,7 @@ export function startSender(engine: Engine): AsyncDisposable {
 async function deliver(engine: Engine, row: DeliveryRow, signal: AbortSignal): Promise<void> {
   const { db } = engine.postgres
   const endpoint = await endpointStore.get(db, row.endpoint_id)
-  if (endpoint?.status !== 'enabled' || (await standing(engine, endpoint)) === null) return
+  if (endpoint?.status !== 'enabled' || (await placeOfResponsible(engine, endpoint)) === null) return
   const at = new Date()
   const startedAt = performance.now()
   const { answer, error } = await post(engine, endpoint, row, at, signal)

@@ -12,7 +12,7 @@ import { scopes } from '#kernel/scopes.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import { payloadOf } from './consumer.ts'
 import { webhooks } from './contract.ts'
-import { sendable, strange } from './matches.ts'
+import { sendableTypes, firstUnknownPattern } from './matches.ts'
 import { type DeliveryRow, type EndpointRow, type FormerSecret, deliveryStore, endpointStore } from './store.ts'
 
 export { webhookConsumer } from './consumer.ts'
@@ -30,7 +30,7 @@ export const webhookService = implement(
   webhooks,
   {
     event_types(ctx, { cursor, limit }) {
-      const list = sendable(ctx.engine.events)
+      const list = sendableTypes(ctx.engine.events)
       const from = wholeAt(positionOf('event_types', null, cursor), 0) ?? 0
       const rows = list.slice(from, from + limit + 1).map((row, i) => ({ ...row, place: from + i }))
       return pageOf(
@@ -128,7 +128,7 @@ export const webhookService = implement(
     rotate_secret(ctx, { id, overlap_seconds }) {
       const secret = newWebhookSecret()
       return ctx.transaction(async (ctx) => {
-        const before = (await endpointStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+        const before = (await endpointStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
         const ends = new Date(ctx.now().getTime() + overlap_seconds * 1000)
         const former = overlap_seconds === 0 ? [] : formerOf(ctx, before, ends)
         await endpointStore.retire(ctx.db, id, former)
@@ -198,7 +198,7 @@ function readableScopes({ principal, workspace }: Context): string[] | null {
 }
 
 function checkEvents({ engine }: Context, events: readonly string[]): void {
-  const wrong = strange(events, engine.events)
+  const wrong = firstUnknownPattern(events, engine.events)
   if (wrong !== null)
     refuse('invalid_parameter', {
       param: 'events',

@@ -117,7 +117,7 @@ export const endpointStore = {
       .execute(),
 
   /** Nobody else changes it until the transaction ends. */
-  hold: async (db: Db, id: Id): Promise<EndpointRow | null> =>
+  lock: async (db: Db, id: Id): Promise<EndpointRow | null> =>
     (await db.selectFrom('webhook_endpoints').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()) ?? null,
 
   /** Former secrets that still sign, newest first. */
@@ -143,7 +143,7 @@ export const endpointStore = {
         order by id desc limit ${MOST_SECRETS}))`.execute(db)
   },
 
-  /** How many the workspace has. Holds its row, so that two creations count one after the other. */
+  /** The number of the workspace's endpoints. Locks its row, so that two creations count one after the other. */
   count: async (db: Db, workspaceId: Id): Promise<number> => {
     await sql`select 1 from workspaces where id = ${workspaceId} for no key update`.execute(db)
     const { n } = await db

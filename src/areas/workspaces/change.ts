@@ -7,7 +7,7 @@ import { type NamedMember, memberStore } from './member-store.ts'
 import { type WorkspaceRow, workspaceStore } from './store.ts'
 
 /** A workspace that is held until the transaction ends, and the caller's place in it as it is now. */
-export interface Held {
+export interface LockedWorkspace {
   workspace: WorkspaceRow
   me: NamedMember
 }
@@ -16,9 +16,12 @@ export interface Held {
  * Changes who may do what in the workspace of the call. It is held meanwhile and the caller's membership read again:
  * of two who change each other at once, the second is judged by what the first left. In force here when it resolves.
  */
-export function changeWithin<T>(ctx: Context, change: (ctx: Context, held: Held) => Promise<T>): Promise<T> {
+export function changeWithin<T>(
+  ctx: Context,
+  change: (ctx: Context, locked: LockedWorkspace) => Promise<T>,
+): Promise<T> {
   return changeRights(ctx, async (ctx) => {
-    const workspace = await hold(ctx, ctx.workspace!.id)
+    const workspace = await lockWorkspace(ctx, ctx.workspace!.id)
     const me = await memberStore.get(ctx.db, workspace.id, ctx.principal.accountId)
     return change(ctx, { workspace, me: me ?? refuse('not_found', { param: 'id' }) })
   })
@@ -30,10 +33,10 @@ export async function changeRights<T>(ctx: Context, change: (ctx: Context) => Pr
   return result
 }
 
-export const hold = async (ctx: Context, workspaceId: Id): Promise<WorkspaceRow> =>
-  (await workspaceStore.hold(ctx.db, workspaceId)) ?? refuse('not_found', { param: 'id' })
+export const lockWorkspace = async (ctx: Context, workspaceId: Id): Promise<WorkspaceRow> =>
+  (await workspaceStore.lock(ctx.db, workspaceId)) ?? refuse('not_found', { param: 'id' })
 
-export interface Told {
+export interface RightsChange {
   /** `member.added`: the event's type, and the word in the audit. */
   action: string
   workspaceId: Id
@@ -46,9 +49,9 @@ export interface Told {
 }
 
 /** Says in the transaction of a change what it was: to the other processes, to the audit, and as an event. */
-export async function tell(
+export async function recordRightsChange(
   ctx: Context,
-  { action, workspaceId, id, accountIds = [], data, details }: Told,
+  { action, workspaceId, id, accountIds = [], data, details }: RightsChange,
 ): Promise<void> {
   const subject = { type: action.slice(0, action.indexOf('.')), id }
   await rightsChanged(ctx.db, accountIds)

@@ -16,7 +16,7 @@ export function checkGrant(own: Grant, given: Grant): void {
       message: `Only ${given.role === 'owner' ? 'an owner' : `somebody who is ${given.role} or more`} can make somebody ${given.role}; your role is ${own.role}.`,
       details: { required_role: given.role, role: own.role },
     })
-  const lacked = beyond(own, given)
+  const lacked = firstBeyond(own, given)
   if (lacked !== null)
     refuse('insufficient_role', {
       param: 'permissions',
@@ -26,7 +26,7 @@ export function checkGrant(own: Grant, given: Grant): void {
 }
 
 /** Something that is given and not owned, or null. */
-function beyond(own: Grant, given: Grant): string | null {
+function firstBeyond(own: Grant, given: Grant): string | null {
   if (own.permissions === null) return null
   if (given.permissions === null) return 'all of the role'
   const owned = grants(own.permissions)
@@ -43,12 +43,14 @@ export function checkAbove(own: Grant, target: Grant): void {
 }
 
 /** A change has to be within what the caller may grant unless it only takes away. */
-export const raises = (before: Grant, after: Grant): boolean =>
-  !atLeast(before.role, after.role) || beyond(before, after) !== null
+export const isRaise = (before: Grant, after: Grant): boolean =>
+  !atLeast(before.role, after.role) || firstBeyond(before, after) !== null
 
 /** Whether somebody could grant this now. */
 export function mayGrant(own: Grant | undefined, given: Grant): boolean {
-  return own !== undefined && atLeast(own.role, 'admin') && atLeast(own.role, given.role) && beyond(own, given) === null
+  return (
+    own !== undefined && atLeast(own.role, 'admin') && atLeast(own.role, given.role) && firstBeyond(own, given) === null
+  )
 }
 
 export const placeOf = (grant: Grant, status: Membership['status']): Membership => ({

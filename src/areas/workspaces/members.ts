@@ -5,9 +5,9 @@ import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { isInOneOf } from '#access/members.ts'
 import { checkPlace, checkWritable } from '#access/place.ts'
 import { reachableWorkspaces } from '#kernel/principal.ts'
-import { type Held, changeWithin, refusePersonal, tell } from './change.ts'
+import { type LockedWorkspace, changeWithin, refusePersonal, recordRightsChange } from './change.ts'
 import { members } from './contract.ts'
-import { type Grant, checkAbove, checkGrant, placeOf, raises } from './grant.ts'
+import { type Grant, checkAbove, checkGrant, placeOf, isRaise } from './grant.ts'
 import { type NamedMember, memberStore } from './member-store.ts'
 import { checkRoomFor, joinAs } from './service.ts'
 import { showMember } from './show.ts'
@@ -20,11 +20,11 @@ export const memberService = implement(members, {
   },
 
   add: (ctx, { id, user_id, role, permissions }) =>
-    changeWithin(ctx, async (ctx, held) => {
-      checkManager(held)
-      refusePersonal(held.workspace, 'A personal workspace has one member. Create a workspace to work with others.')
+    changeWithin(ctx, async (ctx, locked) => {
+      checkManager(locked)
+      refusePersonal(locked.workspace, 'A personal workspace has one member. Create a workspace to work with others.')
       const given = { role, permissions: unique(permissions) }
-      checkGrant(held.me, given)
+      checkGrant(locked.me, given)
       await checkKnown(ctx, user_id)
       if (await memberStore.get(ctx.db, id, user_id))
         refuse('already_exists', { param: 'user_id', message: 'This user is a member already.' })
@@ -36,16 +36,16 @@ export const memberService = implement(members, {
     }),
 
   update: (ctx, { id, memberId, role, permissions }) =>
-    changeWithin(ctx, async (ctx, held) => {
-      checkManager(held)
+    changeWithin(ctx, async (ctx, locked) => {
+      checkManager(locked)
       const before = await found(ctx, id, memberId)
       const after: Grant = {
         role: role ?? before.role,
         permissions: permissions === undefined ? before.permissions : unique(permissions),
       }
       if (same(before, after)) return showMember(before)
-      checkAbove(held.me, before)
-      if (raises(before, after)) checkGrant(held.me, after)
+      checkAbove(locked.me, before)
+      if (isRaise(before, after)) checkGrant(locked.me, after)
       if (after.role !== 'owner' || after.permissions !== null) await checkNotLastOwner(ctx, before)
       await memberStore.update(ctx.db, before.id, {
         role: after.role,
@@ -57,12 +57,12 @@ export const memberService = implement(members, {
     }),
 
   async remove(ctx, { id, memberId }) {
-    await changeWithin(ctx, async (ctx, held) => {
+    await changeWithin(ctx, async (ctx, locked) => {
       const member = await found(ctx, id, memberId)
-      if (member.id !== held.me.id) {
+      if (member.id !== locked.me.id) {
         // Taking somebody's rights away goes in an archived workspace too.
-        checkPlace(placeOf(held.me, held.workspace.status), 'member:write', 'admin')
-        checkAbove(held.me, member)
+        checkPlace(placeOf(locked.me, locked.workspace.status), 'member:write', 'admin')
+        checkAbove(locked.me, member)
       }
       await checkNotLastOwner(ctx, member)
       await memberStore.delete(ctx.db, member.id)
@@ -73,7 +73,7 @@ export const memberService = implement(members, {
 })
 
 /** Asks the membership that is held for what `permit` asked of the one that this process knew. */
-export function checkManager({ me, workspace }: Held): void {
+export function checkManager({ me, workspace }: LockedWorkspace): void {
   const place = placeOf(me, workspace.status)
   checkPlace(place, 'member:write', 'admin')
   checkWritable(place)
@@ -82,12 +82,12 @@ export function checkManager({ me, workspace }: Held): void {
 const found = async (ctx: Context, workspaceId: Id, memberId: Id): Promise<NamedMember> =>
   (await memberStore.get(ctx.db, workspaceId, memberId)) ?? refuse('not_found', { param: 'memberId' })
 
-/** Whom the caller meets in no workspace may as well not exist. */
+/** An account that the caller meets in no workspace may as well not exist. */
 async function checkKnown(ctx: Context, accountId: Id): Promise<void> {
   if (!(await isInOneOf(ctx.db, accountId, reachableWorkspaces(ctx.principal, 'member:read'))))
     refuse('not_found', {
       param: 'user_id',
-      message: 'There is no such user in the workspaces you share. Invite them by e-mail instead.',
+      message: 'Nobody in the workspaces you share has this id. Invite them by e-mail instead.',
     })
 }
 
@@ -108,7 +108,7 @@ export const tellOf = (
   { id, workspace_id, account_id, role, permissions }: NamedMember,
   details: Record<string, unknown> = {},
 ): Promise<void> =>
-  tell(ctx, {
+  recordRightsChange(ctx, {
     action,
     workspaceId: workspace_id,
     id,

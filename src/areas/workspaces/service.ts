@@ -10,7 +10,7 @@ import { type Nano, nanoOrNull, usdOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { checkPlace, checkWritable } from '#access/place.ts'
 import { type Membership, reachableWorkspaces } from '#kernel/principal.ts'
-import { changeRights, changeWithin, hold, refusePersonal, tell } from './change.ts'
+import { changeRights, changeWithin, lockWorkspace, refusePersonal, recordRightsChange } from './change.ts'
 import { workspaces } from './contract.ts'
 import { type Grant, placeOf } from './grant.ts'
 import { invitationStore } from './invitation-store.ts'
@@ -56,7 +56,7 @@ export const workspaceService = implement(
           spend_cap_period,
         })
         await joinAs(ctx, id, accountId, { role: 'owner', permissions: null })
-        await tell(ctx, {
+        await recordRightsChange(ctx, {
           action: 'workspace.created',
           workspaceId: id,
           id,
@@ -69,7 +69,7 @@ export const workspaceService = implement(
 
     async update(ctx, { id, name, description, spend_cap_usd, spend_cap_period }) {
       const row = await changeRights(ctx, async (ctx) => {
-        const before = await hold(ctx, id)
+        const before = await lockWorkspace(ctx, id)
         checkUnchanged(ctx, before.updated_at)
         checkWritable({ ...ctx.workspace!.membership, status: before.status })
         const after = {
@@ -84,7 +84,7 @@ export const workspaceService = implement(
           const budget = { spend_cap_usd: usdOrNull(after.spend_cap_nano), spend_cap_period: after.spend_cap_period }
           const rebudgeted =
             after.spend_cap_nano !== before.spend_cap_nano || after.spend_cap_period !== before.spend_cap_period
-          await tell(ctx, {
+          await recordRightsChange(ctx, {
             action: 'workspace.updated',
             workspaceId: id,
             id,
@@ -122,7 +122,7 @@ export const workspaceService = implement(
         // Its provider endpoints went with it: whoever remembers them forgets them, and their streams end.
         await rightsChanged(ctx.db, [id])
         const removed = { ...contents, file_bytes: Number(fileBytes), members: accountIds.length, keys }
-        await tell(ctx, {
+        await recordRightsChange(ctx, {
           action: 'workspace.deleted',
           workspaceId: id,
           id,
@@ -147,7 +147,7 @@ async function put(ctx: Context, status: 'archived' | 'active') {
     refusePersonal(before, 'A personal workspace cannot be archived.')
     if (before.status !== status) {
       await workspaceStore.update(ctx.db, before.id, { status, archived_at: status === 'archived' ? ctx.now() : null })
-      await tell(ctx, {
+      await recordRightsChange(ctx, {
         action: status === 'archived' ? 'workspace.archived' : 'workspace.unarchived',
         workspaceId: before.id,
         id: before.id,

@@ -66,7 +66,7 @@ export const workspaceStore = {
       .executeTakeFirstOrThrow(),
 
   /** Holds the workspace, so that changes of who is in it come one after the other. Things can still be put into it. */
-  hold: (db: Db, id: Id): Promise<WorkspaceRow | undefined> =>
+  lock: (db: Db, id: Id): Promise<WorkspaceRow | undefined> =>
     db.selectFrom('workspaces').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst(),
 
   async update(db: Db, id: Id, changes: Updateable<WorkspaceTable>): Promise<void> {
@@ -77,7 +77,7 @@ export const workspaceStore = {
       .execute()
   },
 
-  /** How many things of each kind are in it. */
+  /** The number of things of each kind in it. */
   async contents(db: Db, id: Id): Promise<Record<string, number>> {
     const rows = await db
       .selectFrom('resources')

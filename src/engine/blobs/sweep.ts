@@ -10,6 +10,7 @@ const referrers = [
   ['file_versions', 'sha256'],
   ['files', 'sha256'],
   ['thumbnails', 'thumbnail'],
+  ['computer_snapshots', 'sha256'],
 ] as const
 const unreferenced = sql.join(
   referrers.map(

@@ -13,12 +13,36 @@ export interface Rounds extends AsyncDisposable {
  * comes in between shares the second. What a round throws goes to `failed`; the next one comes all the same.
  */
 export function startRounds(
-  { bus, poke, pollMs, paceMs = 0 }: { bus: Bus; poke: string; pollMs: number; paceMs?: number },
-  work: (closing: AbortSignal) => Promise<boolean | void>,
+  { bus, poke, pollMs, paceMs }: { bus: Bus; poke: string; pollMs: number; paceMs?: number },
+  work: Work,
   failed: (error: unknown) => void,
 ): Rounds {
+  const rounds = createRounds({ paceMs }, work, failed)
+  const woken = bus.on(poke, rounds.wake)
+  const timer = setInterval(rounds.poll, pollMs)
+  rounds.poll()
+  return {
+    wake: rounds.wake,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      woken[Symbol.dispose]()
+      await rounds[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** `poked`: somebody knows of work to do; else it is only looked whether there is some. */
+type Work = (closing: AbortSignal, poked: boolean) => Promise<boolean | void>
+
+/** The same, where the caller alone says when a round comes: on a word of somebody, or to look whether one was lost. */
+export function createRounds(
+  { paceMs = 0 }: { paceMs?: number | undefined },
+  work: Work,
+  failed: (error: unknown) => void,
+): Rounds & { poll(): void } {
   const closing = new AbortController()
   let again = false
+  let poked = false
   let running: Promise<void> | null = null
   let lastAt = -Infinity
 
@@ -26,29 +50,30 @@ export function startRounds(
     while (again && !closing.signal.aborted) {
       const wait = lastAt + paceMs - performance.now()
       if (wait > 0) await sleep(wait)
-      again = false
+      const known = poked
+      again = poked = false
       lastAt = performance.now()
       try {
-        if (await work(closing.signal)) again = true
+        if (await work(closing.signal, known)) again = poked = true
       } catch (error) {
         failed(error)
       }
     }
+    // In the same moment as the last look at it: whoever wakes a promise's turn later would find it running still.
+    running = null
   }
-  function wake(): void {
+  function poll(): void {
     again = true
-    running ??= run().finally(() => (running = null))
+    running ??= run()
   }
-
-  const woken = bus.on(poke, wake)
-  const timer = setInterval(wake, pollMs)
-  wake()
   return {
-    wake,
+    poll,
+    wake() {
+      poked = true
+      poll()
+    },
     async [Symbol.asyncDispose]() {
       closing.abort()
-      clearInterval(timer)
-      woken[Symbol.dispose]()
       await running
     },
   }

@@ -10,8 +10,8 @@ export interface WorkerLimits {
 }
 
 /** Why a process gave no answer: it was ended, or ended itself. `unsent`: not for its question, which it may not even have got. */
-export type Lost = 'too_slow' | 'too_large' | 'unsent'
-export type Outcome<Said> = { said: Said } | { lost: Lost }
+export type WorkerFailure = 'too_slow' | 'too_large' | 'unsent'
+export type Outcome<Said> = { said: Said } | { lost: WorkerFailure }
 
 const LOOK_MS = 25
 /** Sent to all processes of a service, or of a terminal, that is stopped: nothing is wrong with what was asked. */
@@ -60,7 +60,7 @@ export class Worker<Asked, Said> {
   ask(asked: Asked): Promise<Outcome<Said>> {
     const { timeMs, memoryMb } = this.#limits
     const { promise, resolve } = Promise.withResolvers<Outcome<Said>>()
-    const stop = (lost: Lost): void => {
+    const stop = (lost: WorkerFailure): void => {
       resolve({ lost })
       this.end()
     }

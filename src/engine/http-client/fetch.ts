@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import type { Outbound } from './outbound.ts'
-import type { Send, Whose } from './send.ts'
+import type { Send, ExchangeOwner } from './send.ts'
 import { RetrieveFailed, explained } from './retrieve.ts'
 
 /** Bytes that may still be read; who begins something new fills it again. */
@@ -17,7 +17,7 @@ const BUFFERED = 256 * 1024
  * `withinMs`. Rejects with RetrieveFailed.
  */
 export const fetchThrough =
-  (outbound: Outbound, meter: Meter, { credential, party, withinMs }: Whose & { withinMs: number }) =>
+  (outbound: Outbound, meter: Meter, { credential, party, withinMs }: ExchangeOwner & { withinMs: number }) =>
   (input: string | URL, { method = 'GET', headers, body, signal }: RequestInit = {}): Promise<Response> => {
     const url = new URL(input)
     const { promise, resolve, reject } = Promise.withResolvers<Response>()

@@ -8,7 +8,7 @@ import type {
 import { type Meter, fetchThrough } from './fetch.ts'
 import type { Outbound } from './outbound.ts'
 import { RetrieveFailed } from './retrieve.ts'
-import type { Whose } from './send.ts'
+import type { ExchangeOwner } from './send.ts'
 
 /** A server of the Model Context Protocol that somebody named, over streamable HTTP. */
 export interface OutsideServer {
@@ -56,10 +56,15 @@ const LONGEST_MESSAGE = 1_000
 
 /** A server's words about its results are taken as they come: its schemas are never compiled. */
 const unchecked: jsonSchemaValidator = {
+  // Whatever type it is asked for.
   getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
 }
 
-export function outsideMcp(outbound: Outbound, { url, headers, timeoutMs }: OutsideServer, whose: Whose): OutsideMcp {
+export function outsideMcp(
+  outbound: Outbound,
+  { url, headers, timeoutMs }: OutsideServer,
+  whose: ExchangeOwner,
+): OutsideMcp {
   const meter: Meter = { left: MOST_BYTES }
   const through = fetchThrough(outbound, meter, { ...whose, withinMs: timeoutMs })
   const openMs = Math.min(OPEN_MS, timeoutMs)

@@ -1,4 +1,4 @@
-import { lookup } from 'node:dns'
+import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { type LookupFunction, isIP } from 'node:net'
 import type { Dispatcher } from 'undici'
 import type { AddressPolicy } from './address.ts'
@@ -79,12 +79,30 @@ function checkedConnector(policy: AddressPolicy, to: Destination, timeoutMs: num
 /** The very look-up whose answer is connected to: a second answer of a rebinding name is never asked for. */
 function checkedLookup(policy: AddressPolicy, host: string, port: number): LookupFunction {
   return (name, how, done) => {
-    lookup(name, { ...how, all: true }, (error, addresses) => {
-      if (error) return done(error, '', 0)
+    const answered = (addresses: readonly LookupAddress[]): void => {
       const permitted = addresses.filter(({ address }) => policy.permits(host, address, port))
       if (permitted.length === 0) return done(new AddressRefused(host), '', 0)
       if (how.all) return done(null, permitted)
       done(null, permitted[0]!.address, permitted[0]!.family)
-    })
+    }
+    lookUp(name, how).then(answered, (error: NodeJS.ErrnoException) => done(error, '', 0))
   }
+}
+
+const underWay = new Map<string, Promise<LookupAddress[]>>()
+
+/** Who asks for a name that is being looked up gets that answer: the system looks up two at a time, and some take seconds. */
+function lookUp(name: string, how: LookupOptions): Promise<LookupAddress[]> {
+  const key = `${name} ${how.family ?? 0} ${how.hints ?? 0}`
+  let asked = underWay.get(key)
+  if (asked !== undefined) return asked
+  asked = new Promise((resolve, reject) => {
+    lookup(name, { ...how, all: true }, (error, addresses) => {
+      underWay.delete(key)
+      if (error) reject(error)
+      else resolve(addresses)
+    })
+  })
+  underWay.set(key, asked)
+  return asked
 }

@@ -2,9 +2,9 @@ import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import type { Outbound } from './outbound.ts'
-import type { Send, Whose } from './send.ts'
+import type { Send, ExchangeOwner } from './send.ts'
 
-export interface Wanted extends Whose {
+export interface Wanted extends ExchangeOwner {
   url: URL
   method?: 'GET' | 'POST' | 'DELETE'
   /** Name, value, name, value. They go to every hop, so no keys in here unless `hops` is 0. */

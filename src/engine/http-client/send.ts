@@ -1,5 +1,5 @@
 /** The owner of an exchange. A connection that carried one for these is never lent to one for others. */
-export interface Whose {
+export interface ExchangeOwner {
   /** The endpoint that is asked and the credential that it is asked with, in words that hold no secret; empty: with none. */
   credential: string
   /** The reader of the answer: an account's id, or what else the answer is for. */
@@ -7,7 +7,7 @@ export interface Whose {
 }
 
 /** A request on its way out. */
-export interface Send extends Whose {
+export interface Send extends ExchangeOwner {
   /** `https://api.example.com`: scheme, host and port. */
   origin: string
   /** Path and query. */

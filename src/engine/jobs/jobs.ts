@@ -14,7 +14,8 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import type { Log } from '../log.ts'
 import type { Db, Postgres } from '../postgres/client.ts'
-import { KEEP_ALIVE, leaveSilent } from '../postgres/silent.ts'
+import { createPool } from '../postgres/pool.ts'
+import { KEEP_ALIVE, dropSilentConnections } from '../postgres/silent.ts'
 import type { ServerProcess } from '../processes/processes.ts'
 import { endOf } from './runner-end.ts'
 
@@ -52,10 +53,14 @@ export interface JobRunner extends Jobs {
 const CONCURRENCY = 50
 /** Back-off is e^attempt seconds, so the last of these comes half an hour after the first. */
 const ATTEMPTS = 8
+/** How often the queue is looked into, where nobody says that there is a job. */
+const TURN_MS = 1_000
 const UNLOCK_MS = 10_000
 const AGAIN_MS = 500
 const STOP_MS = 10_000
 const DAY_SECONDS = 86_400
+/** Within this time every recurring job of a new database has had its first round. */
+const FIRST_SECONDS = 60
 
 /** A runner, the name under which it locks jobs, and its end, with the error that it came to. */
 interface Taken {
@@ -69,13 +74,16 @@ export async function startJobs({
   postgres,
   process,
   log,
+  turnMs = TURN_MS,
 }: {
   postgres: Postgres
   process: ServerProcess
   log: Log
+  /** Only tests are in such a hurry. */
+  turnMs?: number
 }): Promise<JobRunner> {
   // Connections of their own: requests that take all others must not keep jobs from being done, nor the reverse.
-  const pool = new pg.Pool({
+  const pool = createPool({
     ...KEEP_ALIVE,
     ...postgres.connection,
     max: 6,
@@ -84,7 +92,7 @@ export async function startJobs({
   })
   pool.on('error', (error) => log.warn({ error }, 'a connection for jobs broke'))
   pool.on('connect', (client) => client.on('error', (error) => log.debug({ error }, 'a connection for jobs broke')))
-  leaveSilent(pool, postgres.connection, (error) => log.warn({ error }, 'a connection for jobs broke'))
+  dropSilentConnections(pool, postgres.connection, (error) => log.warn({ error }, 'a connection for jobs broke'))
   const utils = await makeWorkerUtils({ pgPool: pool, logger: loggerFor(log) })
   await utils.migrate()
   const stopping = new AbortController()
@@ -116,6 +124,15 @@ export async function startJobs({
       [schedules.map(({ name }) => `every:${name}`), schedules.map(({ seconds }) => seconds)],
     )
 
+  /** The first rounds of what this database has never done are spread over a minute; those that wait keep their time. */
+  const begin = (schedules: readonly Schedule[]): Promise<unknown> =>
+    postgres.pool.query(
+      `select 1 from graphile_worker.add_jobs(array(
+        select (name, '{}', null, now() + make_interval(secs => least(seconds, $3 * (n - 1) / cardinality($1))), $4, 'every:' || name, null, null)::graphile_worker.job_spec
+        from unnest($1::text[], $2::float8[]) with ordinality s(name, seconds, n)), job_key_preserve_run_at => true)`,
+      [schedules.map(({ name }) => name), schedules.map(({ seconds }) => seconds), FIRST_SECONDS, ATTEMPTS],
+    )
+
   /** The next round is added whether this one fails or not; one that a crash takes with it is unlocked and run again. */
   const scheduled =
     ({ name, seconds, run: work }: Schedule): JobHandler =>
@@ -142,7 +159,7 @@ export async function startJobs({
       preset: {
         worker: {
           concurrentJobs: CONCURRENCY,
-          pollInterval: 1_000,
+          pollInterval: turnMs,
           gracefulShutdownAbortTimeout: STOP_MS,
           // One look-up feeds all the jobs of this process, where each of fifty would make its own.
           localQueue: { size: CONCURRENCY },
@@ -154,7 +171,7 @@ export async function startJobs({
     })
     const [{ workerPool }] = (await named) as [WorkerEventMap['pool:create']]
     const [{ localQueue }] = (await queued) as [WorkerEventMap['localQueue:init']]
-    const ended = endOf(runner, events, localQueue, () => pool.query('select 1'))
+    const ended = endOf(runner, events, localQueue, () => pool.query('select 1'), turnMs)
     await process.locksJobsAs(workerPool.id).catch(async (error: unknown) => {
       void runner.stop().catch(() => {})
       await ended
@@ -201,9 +218,7 @@ export async function startJobs({
       const taskList = Object.fromEntries(Object.entries(all).map(([name, handler]) => [name, task(handler)]))
       await unlockDead()
       await bringNear(schedules)
-      for (const { name } of schedules)
-        await sql`select 1 from graphile_worker.add_job(${name}, '{}'::json, job_key => ${`every:${name}`}, job_key_mode => 'preserve_run_at',
-          max_attempts => ${ATTEMPTS}::int)`.execute(postgres.db)
+      await begin(schedules)
       taking = keepTaking(taskList, await take(taskList))
       unlocking = setInterval(
         () =>
@@ -230,6 +245,7 @@ export async function startJobs({
 
   function task(handler: JobHandler): TaskList[string] {
     return async (payload, { job, abortSignal }) => {
+      // Of any work: its handler alone knows the shape in which it was asked for.
       await handler(payload as never, {
         signal: abortSignal ? AbortSignal.any([stopping.signal, abortSignal]) : stopping.signal,
         attempt: job.attempts,

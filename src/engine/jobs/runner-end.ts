@@ -5,23 +5,23 @@
  */
 import type { Runner, WorkerEventMap, WorkerEvents } from 'graphile-worker'
 
-const LOOK_MS = 1_000
-/** A runner looks for jobs every second, and is given up after as many looks of ours that found the database and not it. */
+/** A runner that looks for no jobs is given up after as many looks of ours that found the database and not it. */
 const SILENT_LOOKS = 8
-/** The time left to it after its last job. */
-const LAST_MS = 1_000
-/** The most time that it takes to give its jobs back where it could not end well. */
-const FORCED_MS = 10_000
+/** Turns of its clock that are left to it after its last job. */
+const LAST_TURNS = 1
+/** The most that it takes to give its jobs back where it could not end well. */
+const FORCED_TURNS = 10
 
 /**
  * Settles with what the runner came to, or null where it was stopped. One that looks for no jobs is stopped, and ends when
- * its last job has. Rejects never. `reach`: asks the database anything.
+ * its last job has. Rejects never. `reach`: asks the database anything. `turnMs`: how often it looks for jobs, and we at it.
  */
 export function endOf(
   runner: Runner,
   events: WorkerEvents,
   queue: WorkerEventMap['localQueue:init']['localQueue'],
   reach: () => Promise<unknown>,
+  turnMs: number,
 ): Promise<unknown> {
   const { promise, resolve } = Promise.withResolvers<unknown>()
   let why: Error | null = null
@@ -39,8 +39,8 @@ export function endOf(
     }, ms).unref()
   }
   events.on('localQueue:getJobs:complete', () => (heard = true))
-  events.on('pool:gracefulShutdown:complete', () => within(LAST_MS))
-  events.on('pool:gracefulShutdown:error', () => within(FORCED_MS))
+  events.on('pool:gracefulShutdown:complete', () => within(LAST_TURNS * turnMs))
+  events.on('pool:gracefulShutdown:error', () => within(FORCED_TURNS * turnMs))
 
   // The runner keeps what it has fetched and not begun, and asks for no more; an answer that takes long is awaited.
   const asks = (): boolean => queue.mode === 'POLLING' && !queue.fetchInProgress
@@ -54,7 +54,7 @@ export function endOf(
     await runner.stop().catch(() => {})
   }
   function lookAgain(): void {
-    timer = setTimeout(() => void look(), LOOK_MS).unref()
+    timer = setTimeout(() => void look(), turnMs).unref()
   }
   lookAgain()
 

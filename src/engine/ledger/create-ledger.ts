@@ -7,11 +7,11 @@ import type { Billing } from '#kernel/usage.ts'
 import type { Log } from '../log.ts'
 import { type Postgres, connectPostgres } from '../postgres/client.ts'
 import { createBatches } from '../batches.ts'
-import { isReserved, draws, guards, holdsOf } from './holds.ts'
+import { isReserved, drawsBalance, isGuarded, capsOf } from './caps.ts'
 import { releaseItem, settleItem, sharedBy } from './settle/item.ts'
 import { createJournal, journalsIn, noJournal } from './settle/journal.ts'
 import type { Ledger, Payer } from './ledger.ts'
-import { createMarks } from './marks.ts'
+import { createSentCalls } from './sent-calls.ts'
 import { createSettleQueue } from './settle/queue.ts'
 import { recover, startReconciler } from './settle/reconcile.ts'
 import { refundCall } from './refund.ts'
@@ -42,7 +42,7 @@ export function createLedger({
   const { pool, db } = postgres
   const journal = journalDir === undefined ? noJournal : createJournal(journalDir, processId, log)
   const queue = createSettleQueue(pool, log, journal)
-  const marks = createMarks(pool, log)
+  const sentCalls = createSentCalls(pool, log)
   const reconciler = startReconciler(postgres, log, async () => {
     if (journalDir !== undefined) await recover(postgres, journalsIn(journalDir, processId), queue.settle, log)
   })
@@ -65,23 +65,25 @@ export function createLedger({
   )
 
   return {
-    guards,
+    isGuarded: isGuarded,
     isReserved,
     async affordable(payer, billing) {
-      if (!guards(payer, billing)) return null
+      if (!isGuarded(payer, billing)) return null
       return least(await left(payer, billing))
     },
     async reserve(call, worst, least = worst) {
       if (!isReserved(call.payer, call.billing)) return worst ?? 0n
-      if (worst === null && guards(call.payer, call.billing))
+      if (worst === null && isGuarded(call.payer, call.billing))
         return refuse('unpriced_model', { message: unpriced.tokens(call), details: { model: call.model } })
       if (queue.full())
         return refuse('unavailable', { message: 'Calls cannot be recorded now.', headers: { 'retry-after': '1' } })
       // An id that was released and not yet written would take its new reservation away again.
       if (queue.has(call.id)) await queue.flush()
       const asked = { call, worst: worst ?? 0n, least: least ?? 0n }
+      const before = queue.written()
       let held = await reserve(asked)
-      if (held instanceof Refusal && queue.any()) {
+      // What was over may have held too much: it waits to be written, or was written since the database looked.
+      if (held instanceof Refusal && (queue.any() || queue.written() !== before)) {
         await queue.flush()
         held = await reserve(asked)
       }
@@ -89,16 +91,16 @@ export function createLedger({
       return held
     },
     sent(call, soFar = 0n, now) {
-      if (isReserved(call.payer, call.billing)) marks.sent(call.id, soFar, now)
+      if (isReserved(call.payer, call.billing)) sentCalls.sent(call.id, soFar, now)
       else journal.begun(call, sharedBy(call))
     },
     settle(call, outcome) {
-      marks.forget(call.id)
+      sentCalls.forget(call.id)
       queue.add(settleItem(call, outcome))
     },
     release(call) {
       if (!isReserved(call.payer, call.billing)) return journal.dropped(call.id)
-      marks.forget(call.id)
+      sentCalls.forget(call.id)
       queue.add(releaseItem(call.id))
     },
     flush: () => queue.flush(),
@@ -130,7 +132,7 @@ export function createLedger({
     refund: refundCall,
     async [Symbol.asyncDispose]() {
       await reconciler[Symbol.asyncDispose]()
-      await marks[Symbol.asyncDispose]()
+      await sentCalls[Symbol.asyncDispose]()
       await queue[Symbol.asyncDispose]()
       await reserving[Symbol.asyncDispose]()
     },
@@ -138,15 +140,15 @@ export function createLedger({
 
   /** The amount that balance and each cap leave. */
   async function left(payer: Payer, billing: Billing): Promise<Nano[]> {
-    const holds = holdsOf(payer, new Date())
+    const caps = capsOf(payer, new Date())
     const { rows } = await sql<{ balance: Nano; used: string[] }>`select
       coalesce((select nano from balances where account_id = ${payer.accountId}), 0) as balance,
-      array(select coalesce(s.nano + s.held, 0) from unnest(${holds.map(({ subject }) => subject)}::bpchar[], ${holds.map(({ period }) => period)}::text[])
+      array(select coalesce(s.nano + s.held, 0) from unnest(${caps.map(({ subject }) => subject)}::bpchar[], ${caps.map(({ period }) => period)}::text[])
         with ordinality x(s, p, n) left join spends s on s.subject = x.s and s.period = x.p order by x.n) as used`.execute(
       db,
     )
     const { balance, used } = rows[0]!
-    return [...(draws(payer, billing) ? [balance] : []), ...holds.map(({ cap }, i) => cap - BigInt(used[i]!))]
+    return [...(drawsBalance(payer, billing) ? [balance] : []), ...caps.map(({ cap }, i) => cap - BigInt(used[i]!))]
   }
 }
 

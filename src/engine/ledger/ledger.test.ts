@@ -14,6 +14,7 @@ import { connectPostgres } from '../postgres/client.ts'
 import { startProcess } from '../processes/processes.ts'
 import { createLedger } from './create-ledger.ts'
 import type { Budget } from '#kernel/money.ts'
+import { wayToDatabase } from '#test/outside/way.ts'
 import { until } from '#test/until.ts'
 import type { Ledger, Payer } from './ledger.ts'
 import { totalOf } from './calls/usage-days.ts'
@@ -35,6 +36,7 @@ async function instance(t: TestContext) {
   const number = async (text: string, ...values: unknown[]): Promise<bigint> =>
     BigInt((await postgres.pool.query<{ n: string }>(`select (${text})::text as n`, values)).rows[0]!.n)
   return {
+    stack,
     database,
     postgres,
     ledger,
@@ -86,6 +88,23 @@ test('what is held is given back when a call settles for less, and the lines sum
   assert.equal(await balance(by), 700n)
   assert.equal(await record(unsent.id), undefined)
   assert.equal(await open(), 0n)
+})
+
+test('a call is refused nothing for a hold that was given back while its refusal was on its way', async (t) => {
+  const { database, stack } = await instance(t)
+  // Longer than what has ended waits to be written.
+  let late = 0
+  const way = await wayToDatabase(database.connection, (asked) => (asked.includes('reserve_calls') ? late : 0))
+  stack.defer(() => way[Symbol.dispose]())
+  const postgres = stack.use(connectPostgres(way.connection, () => {}))
+  const process = stack.use(await startProcess({ postgres, log }))
+  const ledger = stack.use(createLedger({ postgres, processId: process.id, log }))
+  const by = payer({ tier: 'unlimited', budgets: [{ kind: 'goal', subject: newId(), nano: 100n, period: 'total' }] })
+  const one = call(by)
+  await ledger.reserve(one, 100n)
+  late = 1_000
+  ledger.settle(one, outcome(0n))
+  assert.equal(await ledger.reserve(call(by), 100n), 100n)
 })
 
 test('a budget that is first spent from while others wait for a second one holds nobody up', async (t) => {
@@ -195,8 +214,8 @@ test('the unlimited tier and the own provider key are charged nothing, recorded,
   const key = { id: newId(), cap: { nano: 100n, period: 'month' as const } }
   const unlimited = payer({ tier: 'unlimited', key })
   const byok = payer({ key })
-  assert.equal(ledger.guards(payer({ tier: 'unlimited' }), 'credits'), false)
-  assert.equal(ledger.guards(payer(), 'byok'), false)
+  assert.equal(ledger.isGuarded(payer({ tier: 'unlimited' }), 'credits'), false)
+  assert.equal(ledger.isGuarded(payer(), 'byok'), false)
   const first = call(unlimited)
   const second = call(byok, { billing: 'byok' })
   await ledger.reserve(first, 60n)
@@ -239,7 +258,7 @@ test('a workspace is counted before it has a budget, a chat that is only counted
     workspaceId,
     budgets: [{ kind: 'chat', subject: chat, nano: null, period: 'total' }],
   })
-  assert.equal(ledger.guards(counted, 'credits'), false)
+  assert.equal(ledger.isGuarded(counted, 'credits'), false)
   ledger.settle(call(counted), outcome(70n))
   const spent = await ledger.spent([
     { id: workspaceId, period: 'week' },

@@ -67,7 +67,7 @@ export interface Refunded {
  */
 export interface Ledger extends AsyncDisposable {
   /** Whether a cap, a budget, or a balance that it draws on can refuse a call of this payer. */
-  guards(payer: Payer, billing: Billing): boolean
+  isGuarded(payer: Payer, billing: Billing): boolean
   /** Whether it is held before it is sent: when something guards it, and always for a run, which outlives its process. */
   isReserved(payer: Payer, billing: Billing): boolean
   /** The amount that the tightest of balance and caps leaves, for saying so to who is refused. Null: nothing guards. */

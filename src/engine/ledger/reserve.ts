@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { type Code, Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Budget, type Nano, formatUsd, toUsd } from '#kernel/money.ts'
-import type { Hold } from './holds.ts'
+import type { CallCap } from './caps.ts'
 import { type Shared, sharedBy } from './settle/item.ts'
 import type { MeteredCall } from './ledger.ts'
 import { ledgerFunctions } from '../postgres/functions.ts'
@@ -14,7 +14,7 @@ export interface Reserve {
   least: Nano
 }
 
-/** More than any balance or cap holds, and far enough below 2⁶³ to be added to one: what is dearer is refused all the same. */
+/** More than any balance or cap caps, and far enough below 2⁶³ to be added to one: what is dearer is refused all the same. */
 const MOST: Nano = 2n ** 61n
 const most = (nano: Nano): Nano => (nano > MOST ? MOST : nano)
 
@@ -25,8 +25,8 @@ const statement = {
 
 /** One round trip for all of them; answers per item what is held, or why nothing is. */
 export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly Reserve[]): Promise<(Nano | Error)[]> {
-  const accounts = new Asked()
-  const holds = new Asked()
+  const accounts = new ReserveColumns()
+  const capColumns = new ReserveColumns()
   const kinds = new Map<Shared, Kind>()
   const places: number[] = []
   for (const { call, worst } of items) {
@@ -38,19 +38,19 @@ export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly R
         (kind = {
           place: kinds.size + 1,
           account: shared.account === null ? 0 : accounts.place(shared.account, MOST),
-          holds: shared.holds.map(({ subject, period, cap }) => holds.place(`${subject} ${period}`, cap)),
+          caps: shared.caps.map(({ subject, period, cap }) => capColumns.place(`${subject} ${period}`, cap)),
         }),
       )
     places.push(kind.place)
     const asked = most(worst)
     if (kind.account > 0) accounts.add(kind.account, asked)
-    for (const place of kind.holds) holds.add(place, asked)
+    for (const place of kind.caps) capColumns.add(place, asked)
   }
   const shared = [...kinds.keys()]
   const over = [...kinds.values()]
   let last = 0
-  const lasts = over.map((kind) => (last += kind.holds.length))
-  const names = holds.names()
+  const lasts = over.map((kind) => (last += kind.caps.length))
+  const names = capColumns.names()
   const { rows } = await pool.query<{ item: number; refused_by: number | null; amount: Nano }>({
     ...statement,
     values: [
@@ -59,17 +59,17 @@ export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly R
       list(accounts.sums.map(most)),
       list(names.map((name) => name.slice(0, 26))),
       list(names.map((name) => name.slice(27))),
-      list(holds.sums.map(most)),
-      list(holds.caps),
+      list(capColumns.sums.map(most)),
+      list(capColumns.caps),
       `[${shared.map(({ text }) => text).join(',')}]`,
       list(shared.map(({ payer }) => payer)),
-      list(shared.map(({ holds }) => inList(holds.map(({ subject }) => subject)))),
-      list(shared.map(({ holds }) => inList(holds.map(({ period }) => period)))),
+      list(shared.map(({ caps }) => inList(caps.map(({ subject }) => subject)))),
+      list(shared.map(({ caps }) => inList(caps.map(({ period }) => period)))),
       list(over.map(({ account }) => account)),
-      list(over.map((kind, i) => lasts[i]! - kind.holds.length + 1)),
+      list(over.map((kind, i) => lasts[i]! - kind.caps.length + 1)),
       list(lasts),
-      list(over.flatMap((kind) => kind.holds)),
-      list(shared.flatMap((one) => one.holds.map(({ cap }) => cap))),
+      list(over.flatMap((kind) => kind.caps)),
+      list(shared.flatMap((one) => one.caps.map(({ cap }) => cap))),
       list(items.map(({ call }) => call.id)),
       list(items.map(({ call }) => call.startedAt.getTime())),
       list(items.map(({ worst }) => most(worst))),
@@ -80,7 +80,7 @@ export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly R
   const results: (Nano | Error)[] = items.map(({ worst }) => worst)
   for (const { item, refused_by: by, amount } of rows)
     results[item - 1] =
-      by === null ? amount : refusal(items[item - 1]!, shared[places[item - 1]! - 1]!.holds[by - 1], by, amount)
+      by === null ? amount : refusal(items[item - 1]!, shared[places[item - 1]! - 1]!.caps[by - 1], by, amount)
   return results
 }
 
@@ -90,16 +90,16 @@ const list = (values: readonly (string | number | bigint)[]): string => `{${valu
 /** A list as an element of one. */
 const inList = (values: readonly string[]): string => `"${list(values)}"`
 
-/** The calls of a batch that share their payer and model: by place, the account and the holds that they stand under. */
+/** The calls of a batch that share their payer and model: by place, the account and the caps that they stand under. */
 interface Kind {
   place: number
   account: number
-  holds: readonly number[]
+  caps: readonly number[]
 }
 
-function refusal({ call, worst }: Reserve, hold: Hold | undefined, by: number, available: Nano): Error {
+function refusal({ call, worst }: Reserve, cap: CallCap | undefined, by: number, available: Nano): Error {
   if (by < 0) return new Error(`call ${call.id} is reserved already: every attempt needs an id of its own`)
-  const purse = purses[hold?.of ?? 'account']
+  const purse = purses[cap?.of ?? 'account']
   const left = available > 0n ? available : 0n
   const param = purse.param !== undefined && { param: purse.param }
   const needed_usd = toUsd(worst)
@@ -109,11 +109,11 @@ function refusal({ call, worst }: Reserve, hold: Hold | undefined, by: number, a
     details: {
       available_usd: toUsd(left),
       needed_usd,
-      ...(hold && hold.of !== 'key' && { budget: hold.of, subject: hold.subject }),
-      ...(hold && { period: hold.period, cap_usd: toUsd(hold.cap) }),
+      ...(cap && cap.of !== 'key' && { budget: cap.of, subject: cap.subject }),
+      ...(cap && { period: cap.period, cap_usd: toUsd(cap.cap) }),
     },
   })
-  if (!call.payer.overheard || (hold && ofChat.has(hold.of))) return whole
+  if (!call.payer.overheard || (cap && ofChat.has(cap.of))) return whole
   return new Refusal(purse.code, {
     ...param,
     message: `${purse.called} does not cover this call, which may cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
@@ -123,7 +123,7 @@ function refusal({ call, worst }: Reserve, hold: Hold | undefined, by: number, a
 }
 
 /** Caps whose rest may be known to all who read the chat. */
-const ofChat: ReadonlySet<Hold['of']> = new Set(['chat', 'goal', 'run'])
+const ofChat: ReadonlySet<CallCap['of']> = new Set(['chat', 'goal', 'run'])
 
 /** A balance or cap that a call is paid from, or counts for. */
 interface Purse {
@@ -141,7 +141,7 @@ const budget = (of: Budget['kind'], param: 'spend_cap_usd' | 'max_cost_usd'): Pu
   remedy: `Raise \`${param}\` of the ${of}.`,
 })
 
-const purses: Record<'account' | Hold['of'], Purse> = {
+const purses: Record<'account' | CallCap['of'], Purse> = {
   account: {
     code: 'insufficient_credits',
     called: 'The credit balance',
@@ -160,8 +160,8 @@ const purses: Record<'account' | Hold['of'], Purse> = {
   run: budget('run', 'max_cost_usd'),
 }
 
-/** Accounts or holds without doubles, each with its place from 1, what is asked of it, and the lowest cap put to it. */
-class Asked {
+/** Accounts or caps without doubles, each with its place from 1, what is asked of it, and the lowest cap put to it. */
+class ReserveColumns {
   readonly #places = new Map<string, number>()
   readonly sums: Nano[] = []
   readonly caps: Nano[] = []

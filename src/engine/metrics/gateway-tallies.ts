@@ -55,7 +55,7 @@ export function createGatewayTallies(registry: Registry): GatewayTallies {
   registry.registerMetric(all)
   registry.registerMetric(failed)
   registry.registerMetric(more)
-  // Of a metric the registry uses its name and what it tells.
+  // Of a metric the registry uses its name and what it tells, which its types do not say.
   registry.registerMetric(firstByte as unknown as Histogram)
   return {
     call(surface, outcome, firstByteMs) {

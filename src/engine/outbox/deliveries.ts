@@ -1,13 +1,12 @@
 import type { Id } from '#kernel/ids.ts'
-import type { Bus } from '../bus/bus.ts'
-import { startRounds } from '../bus/rounds.ts'
+import { type Rounds, createRounds } from '../bus/rounds.ts'
 import type { Lease } from '../processes/leases.ts'
 import type { Log } from '../log.ts'
 import type { Db, Postgres } from '../postgres/client.ts'
 import type { Actor } from '#kernel/principal.ts'
 
 /** An event as a consumer gets it. */
-export interface Happened {
+export interface DeliveredEvent {
   /** The same at every delivery: what a consumer is idempotent by. */
   id: Id
   /** `chat.created` */
@@ -28,10 +27,10 @@ export interface Consumer {
   /** Which types it wants; absent: all. */
   types?: readonly string[]
   /** Which of those, decided for a batch in the transaction that carries it: what is not wanted costs no more than this. */
-  sift?(db: Db): Promise<(event: Pick<Happened, 'type' | 'channels' | 'data'>) => boolean>
-  handle(event: Happened): Promise<void>
+  sift?(db: Db): Promise<(event: Pick<DeliveredEvent, 'type' | 'channels' | 'data'>) => boolean>
+  handle(event: DeliveredEvent): Promise<void>
   /** Several in their order, where that is cheaper. When it throws, they come again one by one. */
-  together?(events: readonly Happened[]): Promise<void>
+  together?(events: readonly DeliveredEvent[]): Promise<void>
 }
 
 const BATCH = 100
@@ -39,28 +38,55 @@ const POLL_MS = 1_000
 /** A delivery that fails so often is given up, so that what comes behind it gets through. */
 const MOST_ATTEMPTS = 12
 
-/** Hands waiting deliveries to their consumers for as long as this process has the lease. */
+/** Hands waiting deliveries to their consumers. */
+export interface Deliveries extends AsyncDisposable {
+  /** These have got some. */
+  wake(consumers: ReadonlySet<string>): void
+}
+
+/** Goes on for as long as this process has the lease. What waits since before, or failed, is found by one look for all. */
 export function deliverTo(parts: {
   postgres: Postgres
-  bus: Bus
   log: Log
   consumers: readonly Consumer[]
   lease: Lease
-}): AsyncDisposable {
-  const loops = parts.consumers.map((consumer) => deliver(parts, consumer))
+}): Deliveries {
+  const { postgres, log, consumers } = parts
+  const names = consumers.map(({ name }) => name)
+  const lines = new Map(consumers.map((consumer) => [consumer.name, deliver(parts, consumer)]))
+  const wake = (waiting: Iterable<string>): void => {
+    for (const name of waiting) lines.get(name)?.wake()
+  }
+  const looking = createRounds(
+    {},
+    async () => {
+      const { rows } = await postgres.pool.query<{ name: string }>({
+        name: 'deliveries_waiting',
+        text: 'select name from unnest($1::text[]) name where exists (select from deliveries d where d.consumer = name)',
+        values: [names],
+      })
+      wake(rows.map(({ name }) => name))
+    },
+    (error) => log.error({ error }, 'events cannot be delivered now'),
+  )
+  const timer = setInterval(looking.poll, POLL_MS)
+  looking.poll()
   return {
+    wake,
     async [Symbol.asyncDispose]() {
-      await Promise.all(loops.map((loop) => loop[Symbol.asyncDispose]()))
+      clearInterval(timer)
+      await looking[Symbol.asyncDispose]()
+      await Promise.all([...lines.values()].map((line) => line[Symbol.asyncDispose]()))
     },
   }
 }
 
 function deliver(
-  { postgres: { pool }, bus, log, lease }: { postgres: Postgres; bus: Bus; log: Log; lease: Lease },
+  { postgres: { pool }, log, lease }: { postgres: Postgres; log: Log; lease: Lease },
   consumer: Consumer,
-): AsyncDisposable {
+): Rounds {
   /** Answers the numbers of those that were handled together: all of them or none. */
-  async function allAtOnce(rows: readonly { seq: bigint; event: Happened }[]): Promise<string[]> {
+  async function allAtOnce(rows: readonly { seq: bigint; event: DeliveredEvent }[]): Promise<string[]> {
     if (consumer.together === undefined || rows.length < 2) return []
     try {
       await consumer.together(rows.map(({ event }) => event))
@@ -74,7 +100,7 @@ function deliver(
   /** Whether there may be more. The head of the line holds up what is behind it: a consumer sees its events in order. */
   async function round(closing: AbortSignal): Promise<boolean> {
     if (lease.signal.aborted) return false
-    const { rows } = await pool.query<{ seq: bigint; event: Happened; attempts: number; due: boolean }>({
+    const { rows } = await pool.query<{ seq: bigint; event: DeliveredEvent; attempts: number; due: boolean }>({
       name: 'deliveries_next',
       text: 'select seq, event, attempts, due_at <= now() as due from deliveries where consumer = $1 order by seq limit $2',
       values: [consumer.name, BATCH],
@@ -109,7 +135,7 @@ function deliver(
     return handled.length > 0 && rows.length === BATCH
   }
 
-  return startRounds({ bus, poke: 'deliveries', pollMs: POLL_MS }, round, (error) =>
+  return createRounds({}, round, (error) =>
     log.error({ error, consumer: consumer.name }, 'events cannot be delivered now'),
   )
 }

@@ -14,7 +14,7 @@ export interface Emitted {
 }
 
 /** An event and who made it happen; null is the server itself. */
-export interface Told {
+export interface AttributedEvent {
   event: Emitted
   actor: Actor | null
 }
@@ -31,7 +31,7 @@ export const writeOutboxAll = (db: Db, events: readonly Emitted[], actor: Actor 
   )
 
 /** The same for many that different people made happen. */
-export async function writeOutboxEach(db: Db, told: readonly Told[]): Promise<void> {
+export async function writeOutboxEach(db: Db, told: readonly AttributedEvent[]): Promise<void> {
   if (told.length === 0) return
   const rows = outboxRows(told)
   // One text for any number of events, which is planned once per connection.
@@ -43,7 +43,7 @@ export async function writeOutboxEach(db: Db, told: readonly Told[]): Promise<vo
 }
 
 /** Events as rows, for a statement that writes them beside what they tell of. */
-export const outboxRows = (told: readonly Told[]) =>
+export const outboxRows = (told: readonly AttributedEvent[]) =>
   told.map(({ event: { type, channels, resource, data }, actor }) => ({
     id: newId(),
     type,

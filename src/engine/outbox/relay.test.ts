@@ -5,7 +5,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import { testDatabase } from '#test/database.ts'
 import { type Bus, connectBus } from '../bus/bus.ts'
 import { retainChanges } from './changes.ts'
-import type { Happened } from './deliveries.ts'
+import type { DeliveredEvent } from './deliveries.ts'
 import { createLeases } from '../processes/leases.ts'
 import { createLog } from '../log.ts'
 import { writeOutbox } from './outbox.ts'
@@ -128,9 +128,16 @@ test(
       await postgres.db.transaction().execute((db) => tell(db, `n.${n}`, 'chat:busy', `chat:${n % 3}`))
       bus.poke('outbox')
     }
-    const half = Array.from({ length: 300 }, (_, n) => write(n))
-    await Promise.all(half.slice(0, 100))
-    const rest = Promise.all([...half, ...Array.from({ length: 300 }, (_, n) => write(300 + n))])
+    // More writers than connections, and no more: all 600 at once would only time out in the queue for one.
+    const writers = async (from: number, to: number): Promise<void> => {
+      const left = Array.from({ length: to - from }, (_, n) => from + n).values()
+      const writer = async () => {
+        for (const n of left) await write(n)
+      }
+      await Promise.all(Array.from({ length: 60 }, writer))
+    }
+    await writers(0, 100)
+    const rest = writers(100, 600)
     await one[Symbol.asyncDispose]()
     await rest
     const rows = await until(bus, 'changes', () =>
@@ -186,7 +193,7 @@ test(
 
 test('consumers get their types in order, and again what they failed at', { timeout: 30_000 }, async (t) => {
   const { postgres, relay } = await instance(t)
-  const seen: Happened[] = []
+  const seen: DeliveredEvent[] = []
   const done = Promise.withResolvers<void>()
   let failures = 1
   await relay([

@@ -3,7 +3,7 @@ import type { EventTable } from '#kernel/events.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Bus } from '../bus/bus.ts'
 import { startRounds } from '../bus/rounds.ts'
-import { type Consumer, deliverTo } from './deliveries.ts'
+import { type Consumer, type Deliveries, deliverTo } from './deliveries.ts'
 import type { Lease, Leases } from '../processes/leases.ts'
 import type { Log } from '../log.ts'
 import type { Db, Postgres } from '../postgres/client.ts'
@@ -43,31 +43,30 @@ export interface RelayParts {
  */
 export function startRelay({ postgres, bus, leases, log, consumers, events }: RelayParts): AsyncDisposable {
   let lease: Lease | null = null
-  let delivering: AsyncDisposable | null = null
+  let delivering: Deliveries | null = null
   const undeclared = new Set<string>()
 
   /** Whether another round is to follow at once. */
-  async function round(closing: AbortSignal): Promise<boolean> {
+  async function round(closing: AbortSignal, poked: boolean): Promise<boolean> {
     if (lease?.signal.aborted) await stepDown()
     if (lease === null) {
       lease = await leases.acquire('relay')
       if (lease === null) return false
-      delivering = deliverTo({ postgres, bus, log, consumers, lease })
+      delivering = deliverTo({ postgres, log, consumers, lease })
     }
     const { fence, signal } = lease
+    if (!poked && !(await isWaiting(postgres.db, fence))) return false
     while (!closing.aborted && !signal.aborted) {
-      const n = await postgres.db.transaction().execute((db) => relayBatch(db, fence, consumers, events, missing))
-      if (n === null) {
+      const carried = await postgres.db.transaction().execute((db) => relayBatch(db, fence, consumers, events, missing))
+      if (carried === null) {
         // Its time may be over without a word, say where the clock of the database was set forward.
         log.warn({ lease: lease.name }, 'the relay lost its lease')
         await stepDown()
         return true
       }
-      if (n > 0) {
-        bus.poke('changes')
-        if (consumers.length > 0) bus.poke('deliveries')
-      }
-      if (n < BATCH) return false
+      if (carried.events > 0) bus.poke('changes')
+      delivering?.wake(carried.consumers)
+      if (carried.events < BATCH) return false
     }
     return false
   }
@@ -97,14 +96,27 @@ export function startRelay({ postgres, bus, leases, log, consumers, events }: Re
   }
 }
 
-/** Carries up to `BATCH` events; answers how many. Null when the lease has gone to somebody else. */
+/** Whether there is something to carry, or the lease has gone to somebody else. */
+async function isWaiting(db: Db, fence: bigint): Promise<boolean> {
+  const { rows } = await sql<{ waiting: boolean }>`select exists (select from outbox)
+    or not exists (select from leases where name = 'relay' and fence = ${fence}) as waiting`.execute(db)
+  return rows[0]!.waiting
+}
+
+/** What one turn has carried: how many events, and the consumers that got some. */
+interface Carried {
+  events: number
+  consumers: ReadonlySet<string>
+}
+
+/** Carries up to `BATCH` events. Null when the lease has gone to somebody else. */
 async function relayBatch(
   db: Db,
   fence: bigint,
   consumers: readonly Consumer[],
   events: EventTable,
   missing: (type: string) => void,
-): Promise<number | null> {
+): Promise<Carried | null> {
   const { rows: held } = await sql`select 1 from leases where name = 'relay' and fence = ${fence} for update`.execute(
     db,
   )
@@ -113,7 +125,7 @@ async function relayBatch(
     await sql<Row>`select seq, id, type, channels, resource_type, resource_id, actor, data, at from outbox order by seq limit ${BATCH}`.execute(
       db,
     )
-  if (found.length === 0) return 0
+  if (found.length === 0) return { events: 0, consumers: new Set() }
   for (const { type } of found) if (!events.has(type)) missing(type)
   const rows = found.map((row) => ({ ...row, channels: events.channelsOf(row.type, row.channels) }))
   const perChannel = new Map<string, number>()
@@ -143,7 +155,7 @@ async function relayBatch(
       from jsonb_to_recordset(${JSON.stringify(deliveries)}::jsonb) as x(consumer text, seq bigint, event jsonb)
       on conflict do nothing`.execute(db)
   await sql`delete from outbox where seq = any(${rows.map(({ seq }) => String(seq))}::int8[])`.execute(db)
-  return rows.length
+  return { events: rows.length, consumers: new Set(deliveries.map(({ consumer }) => consumer)) }
 }
 
 /** Reserves so many offsets per channel; answers the first of each. A channel's first change has offset 1. */

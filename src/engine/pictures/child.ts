@@ -1,5 +1,5 @@
 /** The process in which pictures of strangers are made small: it holds no keys, and may neither write files nor start programs. */
-import type { Drawing, Drawn } from './maker.ts'
+import type { PictureRequest, PictureResult } from './maker.ts'
 
 const MOST_PIXELS = 100_000_000
 /** Bytes of a picture as it lies in memory: what a plain one of few bytes may have, for each byte of its file, and at all. */
@@ -7,14 +7,16 @@ const PLAIN = 64 << 20
 const EACH = 100
 const MOST = 400 << 20
 
-process.on('message', (drawing: Drawing) => void answer(drawing))
+process.on('message', (drawing: PictureRequest) => void answer(drawing))
 process.on('disconnect', () => process.exit(0))
 
-async function answer({ bytes, pixels }: Drawing): Promise<void> {
-  process.send!(await drawn(bytes, pixels).catch((error: unknown): Drawn => ({ none: String(error).slice(0, 300) })))
+async function answer({ bytes, pixels }: PictureRequest): Promise<void> {
+  process.send!(
+    await drawn(bytes, pixels).catch((error: unknown): PictureResult => ({ none: String(error).slice(0, 300) })),
+  )
 }
 
-async function drawn(bytes: Uint8Array, pixels: number): Promise<Drawn> {
+async function drawn(bytes: Uint8Array, pixels: number): Promise<PictureResult> {
   const found = await import('sharp').catch(() => null)
   if (found === null) return { missing: true }
   const sharp = found.default

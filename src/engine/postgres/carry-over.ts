@@ -5,7 +5,7 @@ import { StartRefused } from '../start-refused.ts'
 const LAST = 'fb32076'
 
 /** The migrations that a database had before they became one file per subject. */
-const before = `
+export const beforeSquash: readonly string[] = `
   0001-foundation 0002-ledger 0003-agents 0003-invitations 0004-provider-endpoints 0005-chats 0006-data-policy
   0006-settle-batch 0007-budgets-and-usage 0008-drive 0009-search 0010-realtime 0011-notifications 0012-automations
   0013-shares 0014-goals 0016-email-confirmations 0016-webhooks 0017-interrupted-calls-and-catalogue 0018-drive-links
@@ -41,21 +41,28 @@ const now = [
 
 /**
  * A database from before the squash has the same tables under other names of migrations: they are renamed, here and in
- * `done`. The functions that were made with the tables go: the ledger's stand in a schema of their own.
+ * `done`. The functions that were made with the tables go: the ledger's stand in a schema of their own. Refused while a
+ * program from before runs on it.
  */
 export async function carryOver(client: pg.ClientBase, done: Set<string>): Promise<void> {
-  const old = before.filter((name) => done.has(name))
+  const old = beforeSquash.filter((name) => done.has(name))
   if (old.length === 0) return
-  if (old.length < before.length)
+  if (old.length < beforeSquash.length)
     throw new StartRefused(
       `the database stopped at migration ${old.at(-1)!}, of a Ukiyo from before 0.1.0: start the commit ${LAST} on it once, which brings it further, then this one`,
     )
+  // Its capped calls would fail for want of the functions that go here.
+  const { rowCount } = await client.query('select from processes where expires_at > now()')
+  if (rowCount! > 0)
+    throw new StartRefused(
+      'a Ukiyo from before 0.1.0 is running on this database, or was killed in the last half minute: stop it, and start this one then',
+    )
   await client.query(`
-    drop function reserve_calls, reserved_calls, settle_batch, settle_calls, reconcile_calls, periods_of;
-    drop type settled_call;
+    drop function if exists reserve_calls, reserved_calls, settle_batch, settle_calls, reconcile_calls, periods_of;
+    drop type if exists settled_call;
     alter table automation_runs validate constraint automation_runs_skip_reason_check`)
-  await client.query('delete from migrations where name = any($1)', [before])
+  await client.query('delete from migrations where name = any($1)', [beforeSquash])
   await client.query('insert into migrations (name) select unnest($1::text[])', [now])
-  for (const name of before) done.delete(name)
+  for (const name of beforeSquash) done.delete(name)
   for (const name of now) done.add(name)
 }

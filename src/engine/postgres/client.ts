@@ -1,7 +1,8 @@
 import { Kysely, PostgresDialect, type Transaction, sql } from 'kysely'
 import pg from 'pg'
+import { createPool } from './pool.ts'
 import { prepareStatements } from './prepared.ts'
-import { KEEP_ALIVE, leaveSilent } from './silent.ts'
+import { KEEP_ALIVE, dropSilentConnections } from './silent.ts'
 import type { Database } from './tables.ts'
 
 export type Db = Kysely<Database> | Transaction<Database>
@@ -17,7 +18,7 @@ export interface Postgres extends AsyncDisposable {
 pg.types.setTypeParser(pg.types.builtins.INT8, BigInt)
 
 export function connectPostgres(connection: pg.PoolConfig, log: (error: Error) => void): Postgres {
-  const pool = new pg.Pool({
+  const pool = createPool({
     max: 20,
     idleTimeoutMillis: 60_000,
     connectionTimeoutMillis: 5_000,
@@ -32,7 +33,7 @@ export function connectPostgres(connection: pg.PoolConfig, log: (error: Error) =
   // One that breaks while it is in use tells its statement, and this besides: unheard it would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   prepareStatements(pool)
-  leaveSilent(pool, connection, log)
+  dropSilentConnections(pool, connection, log)
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
   return {
     pool,

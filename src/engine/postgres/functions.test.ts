@@ -60,7 +60,7 @@ test('a server of an older version goes on with its own functions beside a newer
 
 test('versions that nobody runs any more go, and one of them that starts again is made again', async (t) => {
   const pool = await database(t)
-  const versions = [1, 2, 3, 4, 5].map((number) => version(t, number))
+  const versions = Array.from({ length: 11 }, (_, i) => version(t, i + 1))
   for (const each of versions) assert.equal(await apply(pool, each), true)
   const { rows } = await pool.query(
     `select nspname::text as name from pg_namespace where starts_with(nspname, 'books_')`,
@@ -68,11 +68,23 @@ test('versions that nobody runs any more go, and one of them that starts again i
   assert.deepEqual(
     rows.map(({ name }) => name as string).toSorted(),
     versions
-      .slice(2)
+      .slice(-8)
       .map(({ schema }) => schema)
       .toSorted(),
   )
   assert.equal(await apply(pool, versions[0]!), true)
+})
+
+test('a version that servers came back to stays, however many are tried out after it', async (t) => {
+  const pool = await database(t)
+  const [good, ...tried] = Array.from({ length: 20 }, (_, i) => version(t, i + 1))
+  await apply(pool, good!)
+  for (const each of tried) {
+    assert.equal(await apply(pool, each), true)
+    // It is found wanting, and servers of the version before start again.
+    assert.equal(await apply(pool, good!), false)
+    assert.equal((await pool.query(`select ${good!.schema}.answer(0) as it`)).rows[0].it, 2)
+  }
 })
 
 test('two servers that start at once make the functions once', async (t) => {

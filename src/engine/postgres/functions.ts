@@ -12,8 +12,11 @@ export interface Functions {
   sql: string
 }
 
-/** Older versions that are kept: a server of another version goes on beside this one with the functions that it began with. */
-const KEPT = 2
+/**
+ * Further versions that are kept, those that a program began with last: a server of another version goes on beside this one
+ * with its own. One that never ends while so many others come and go loses them, so it is more than are tried out in a day.
+ */
+const KEPT = 7
 
 export const ledgerFunctions = functionsIn('ledger', join(import.meta.dirname, '../ledger/sql'))
 
@@ -29,20 +32,24 @@ export function functionsIn(name: string, folder: string): Functions {
 }
 
 /**
- * Creates the functions when the database does not have this version of them, and drops all but the newest versions. What
+ * Creates the functions when the database does not have this version of them, and drops those not begun with for longest. What
  * is there is never replaced, so that no running server loses a function that it calls. Within a transaction under the
  * lock of migrations. Answers whether there was anything to do.
  */
 export async function applyFunctions(client: pg.ClientBase, { schema, prefix, sql }: Functions): Promise<boolean> {
-  // A schema's comment is when it was made: a counter, for two may be made within one tick of a clock.
-  const { rows } = await client.query<{ name: string; made: number }>(
-    `select nspname::text as name, coalesce(obj_description(oid, 'pg_namespace'), '0')::int as made from pg_namespace
+  // A schema's comment is when a program began with it last: a counter, for two may begin within one tick of a clock.
+  const { rows } = await client.query<{ name: string; begun: number }>(
+    `select nspname::text as name, coalesce(obj_description(oid, 'pg_namespace'), '0')::int as begun from pg_namespace
      where starts_with(nspname, $1) and substr(nspname, length($1) + 1) ~ '^[0-9a-f]{12}$' order by 2 desc`,
     [prefix],
   )
-  if (rows.some(({ name }) => name === schema)) return false
+  const begins = `comment on schema ${schema} is '${(rows[0]?.begun ?? 0) + 1}'`
+  if (rows.some(({ name }) => name === schema)) {
+    if (rows[0]!.name !== schema) await client.query(begins)
+    return false
+  }
   for (const { name } of rows.slice(KEPT)) await client.query(`drop schema ${name} cascade`)
-  await client.query(`create schema ${schema}; comment on schema ${schema} is '${(rows[0]?.made ?? 0) + 1}'`)
+  await client.query(`create schema ${schema}; ${begins}`)
   // Functions keep this path (`set search_path from current`): they find each other in their own schema, tables after it.
   await client.query(`select set_config('search_path', $1 || ', ' || current_setting('search_path'), true)`, [schema])
   await client.query(sql)

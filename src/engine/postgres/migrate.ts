@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { applyFunctions, ledgerFunctions } from './functions.ts'
-import { carryOver } from './carry-over.ts'
+import { beforeSquash, carryOver } from './carry-over.ts'
 
 const folder = join(import.meta.dirname, 'migrations')
 // Any number, the same in every process: only one migrates at a time.
@@ -31,9 +31,10 @@ export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
     const done = new Set(
       (await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name),
     )
-    await inTransaction(client, () => carryOver(client, done))
-    const unknown = [...done].filter((name) => !names.includes(name)).sort()
+    // Before anything is changed: who is refused may go back to the program that they had.
+    const unknown = [...done].filter((name) => !names.includes(name) && !beforeSquash.includes(name)).sort()
     if (unknown.length > 0) throw new NewerDatabase(unknown.at(-1)!)
+    await inTransaction(client, () => carryOver(client, done))
     for (const name of names) {
       if (done.has(name)) continue
       if (upTo !== undefined && name > upTo) break

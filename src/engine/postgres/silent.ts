@@ -29,7 +29,7 @@ interface Wait {
  * Leaves connections of a pool that wait for an answer which will never come: the server, asked on another one, works
  * on nothing for them, twice in a row. What a long statement waits for is never touched. With them go the idle ones.
  */
-export function leaveSilent(pool: pg.Pool, connection: pg.ClientConfig, log: (error: Error) => void): void {
+export function dropSilentConnections(pool: pg.Pool, connection: pg.ClientConfig, log: (error: Error) => void): void {
   const waits = new Map<Client, Wait>()
   const idle = new Set<Client>()
   let timer: NodeJS.Timeout | null = null
@@ -78,13 +78,13 @@ export function leaveSilent(pool: pg.Pool, connection: pg.ClientConfig, log: (er
   }
 
   function leave(client: Client): true {
-    log(cutOff(client))
+    log(dropConnection(client))
     return true
   }
 }
 
 /** Cuts a connection off: a caller who waits on it hears that it is gone. */
-export function cutOff(client: pg.ClientBase): Error {
+export function dropConnection(client: pg.ClientBase): Error {
   const error = new Error('a connection to the database is silent, and nothing is at its other end')
   ;(client as Client).connection.stream.destroy(Object.assign(error, { code: 'ECONNRESET' }))
   return error

@@ -12,12 +12,14 @@ const STALE_MS = 5_000
 /** This server process among those that share the database, as its lease row in `processes` names it. */
 export interface ServerProcess extends AsyncDisposable {
   id: Id
-  /** How many processes are alive, this one included: what a limit of the whole instance is divided by. */
+  /** The number of processes alive, this one included: a limit of the whole instance is divided by it. */
   live(): number
   /** The database answered no longer than 5 s ago. */
   inTouch(): boolean
   /** Under this name the jobs of this process are locked; they are unlocked when it dies. */
   locksJobsAs(workerPool: string): Promise<void>
+  /** The other processes find it there, `host:port`. */
+  listensAt(peer: string): Promise<void>
 }
 
 /** Writes the lease row, keeps it alive, and removes it when disposed of. Rows of dead neighbours end at once. */
@@ -31,6 +33,7 @@ export async function startProcess({
   const id = newId()
   const place = placeOfPids()
   let workerPool: string | null = null
+  let peer: string | null = null
   let live = 1
   let contactAt = -Infinity
   let beatAt = -Infinity
@@ -42,9 +45,10 @@ export async function startProcess({
       // Inserted again where a long silence had it removed.
       await pool.query({
         name: 'process_beat',
-        text: `insert into processes (id, expires_at, place, pid, worker_pool) values ($1, now() + make_interval(secs => $2), $3, $4, $5)
-          on conflict (id) do update set expires_at = excluded.expires_at, worker_pool = excluded.worker_pool`,
-        values: [id, EXPIRY_SECONDS, place, process.pid, workerPool],
+        text: `insert into processes (id, expires_at, place, pid, worker_pool, peer)
+          values ($1, now() + make_interval(secs => $2), $3, $4, $5, $6)
+          on conflict (id) do update set expires_at = excluded.expires_at, worker_pool = excluded.worker_pool, peer = excluded.peer`,
+        values: [id, EXPIRY_SECONDS, place, process.pid, workerPool, peer],
       })
       beatAt = startedAt
     }
@@ -77,6 +81,10 @@ export async function startProcess({
     async locksJobsAs(name) {
       workerPool = name
       await pool.query('update processes set worker_pool = $2 where id = $1', [id, name])
+    },
+    async listensAt(address) {
+      peer = address
+      await pool.query('update processes set peer = $2 where id = $1', [id, peer])
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)

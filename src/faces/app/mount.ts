@@ -35,7 +35,7 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
-/** How long a request waits for a build before it gets a page that asks again. */
+/** The time that a request waits for a build before it gets a page that asks again. */
 const WAIT_MS = 1_500
 
 /** `/app`: the web app. Every path below it that is not a file is a page of it. */
@@ -53,7 +53,7 @@ export function appMount({ checkHost, dataDir, warn }: AppMountOptions): Serving
     prefix: '/app',
     async handle(request, response) {
       const path = request.url!.split('?')[0]!.slice('/app'.length)
-      if (path !== '' && !path.startsWith('/')) refuse('not_found', { message: 'There is no such path.' })
+      if (path !== '' && !path.startsWith('/')) refuse('not_found', { message: 'This path does not exist.' })
       checkHost(request)
       if (request.method !== 'GET' && request.method !== 'HEAD')
         refuse('method_not_allowed', { message: 'This path takes GET, HEAD.', headers: { allow: 'GET, HEAD' } })
@@ -65,7 +65,7 @@ export function appMount({ checkHost, dataDir, warn }: AppMountOptions): Serving
       const found = await within(files(), WAIT_MS)
       if (found === 'late') return sendWaiting(response)
       const file = found.get(path) ?? (path.startsWith('/assets/') ? undefined : found.get('/index.html'))
-      if (!file) return refuse('not_found', { message: 'There is no such file; reload the page.' })
+      if (!file) return refuse('not_found', { message: 'This file does not exist; reload the page.' })
       sendFile(request, response, file)
     },
   }

@@ -343,7 +343,7 @@ const script = async (shell: string): Promise<string> => {
   return terminal.said.join('')
 }
 
-/** How each shell is asked what it would offer for the last of these words. */
+/** The command by which each shell is asked what it would offer for the last of these words. */
 const shells: Record<string, { args: string[]; ask: (words: readonly string[]) => string }> = {
   bash: {
     args: [],

@@ -1,9 +1,9 @@
-/** How the program ends. `uk help exit-codes` prints this. */
+/** The exit codes of the program. `uk help exit-codes` prints this. */
 export const exits = {
   ok: [0, 'Done.'],
   failure: [1, 'The server failed, or the work that was waited for did, or a test found something wrong.'],
   usage: [2, 'The command or its input is not right (400, 405, 413, 415).'],
-  not_found: [3, 'There is no such thing, or you may not know of it (404, 410).'],
+  not_found: [3, 'It does not exist, or you have no access to it (404, 410).'],
   auth: [4, 'Not signed in, or not allowed (401, 403).'],
   conflict: [5, 'Its present state does not allow this (409, 412).'],
   limit: [6, 'A limit, budget or balance is reached (402, 429, 507).'],

@@ -2,13 +2,14 @@ import { ApiError } from '../client.ts'
 import { Stop, codeOf, exitFor } from './exit.ts'
 import { clean, type Terminal } from './terminal.ts'
 import { Unreachable } from './server/send.ts'
-import { specialFor } from './commands/specials.ts'
 import { kebab } from '../words.ts'
 
 interface Around {
   terminal: Terminal
   json: boolean
   words: readonly string[]
+  /** Undefined: the words are an endpoint's, or nobody's. */
+  special: { words: readonly string[]; usage: string } | undefined
 }
 
 /** Says what went wrong and what to do next, on stderr; answers the exit code. */
@@ -37,26 +38,33 @@ function explainApi(error: ApiError, around: Around): number {
   const exit = exitFor(error.status)
   if (json) {
     const { type, message, code, param, details, requestId } = error
-    terminal.err(JSON.stringify({ error: { type, message, code, param, details }, request_id: requestId }))
+    terminal.err(
+      withoutSecrets(JSON.stringify({ error: { type, message, code, param, details }, request_id: requestId })),
+    )
     return codeOf(exit)
   }
-  say(around, codeOf(exit), exit, clean(error.message), hintFor(error, around))
+  say(around, codeOf(exit), exit, error.message, hintFor(error, around))
   if (error.requestId !== null) terminal.err(terminal.style('dim', `request id ${error.requestId}`))
   return codeOf(exit)
 }
 
+/** Keys and tokens that were given where something else belongs: errors are kept in logs and shown to others. */
+const SECRET = /\b(uk[a-z]{0,2}_)[0-9A-Za-z]{16,}/g
+const withoutSecrets = (text: string): string => text.replaceAll(SECRET, '$1…')
+
 function say({ terminal, json }: Around, code: number, type: string, message: string, hint?: string): number {
-  if (json) terminal.err(JSON.stringify({ error: { type, message, ...(hint !== undefined && { hint }) } }))
+  if (json)
+    terminal.err(withoutSecrets(JSON.stringify({ error: { type, message, ...(hint !== undefined && { hint }) } })))
   else {
-    terminal.err(`${terminal.style('red', 'uk:')} ${message}`)
-    if (hint !== undefined) terminal.err(hint)
+    // Names of files, and whatever else others chose.
+    terminal.err(`${terminal.style('red', 'uk:')} ${withoutSecrets(clean(message))}`)
+    if (hint !== undefined) terminal.err(withoutSecrets(clean(hint)))
   }
   return code
 }
 
 /** The words of the command, and nothing that was given to it. */
-function commandIn({ words }: Around): string {
-  const special = specialFor(words)
+function commandIn({ words, special }: Around): string {
   if (special) return special.words.join(' ')
   return words
     .slice(0, 2)
@@ -68,10 +76,9 @@ const usageHint = ({ exit }: Stop, around: Around): string | undefined =>
   exit === 'usage' && around.words.length > 0 ? `See \`uk ${commandIn(around)} --help\`.` : undefined
 
 /** Which option of the command a refused field is. */
-function optionFor(param: string | undefined, { words }: Around): string {
+function optionFor(param: string | undefined, { special }: Around): string {
   if (param === undefined) return ''
   const option = `--${kebab(param.split('.')[0]!)}`
-  const special = specialFor(words)
   // A command that is not an endpoint takes a password from a prompt or a pipe.
   const known = special ? special.usage.match(/--[a-z-]+/g)?.find((one) => one.startsWith(option)) : option
   return known === undefined ? '' : `It is ${known}. `

@@ -6,7 +6,8 @@ import { Stop } from './exit.ts'
 import { type Field, fieldsOf, positionals } from './input/fields.ts'
 import { type Pair, columns, examples, sections } from './output/layout.ts'
 import { commandGroups, findCommand, nearWords } from './resolve.ts'
-import { type Special, specialFor, specials } from './commands/specials.ts'
+import { type Special, specialFor, specials, specialsUnder } from './commands/specials.ts'
+import { isOnItsWay } from './server/arrive.ts'
 import type { Terminal } from './terminal.ts'
 import { topicSummaries, topics } from './help/topics.ts'
 
@@ -23,6 +24,8 @@ export async function helpOn(topic: readonly (string | Listed)[], terminal: Term
   const found = await findCommand(words)
   if (found.kind === 'command') return commandHelp(found.listed, terminal)
   if (found.kind === 'group') return groupHelp(found.words[0]!, found.listed, terminal)
+  const under = specialsUnder(found.word)
+  if (under.length > 0) return specialsHelp(found.word, under, terminal)
   const near = nearWords(found.word, [...found.known, ...Object.keys(topics)])
   throw new Stop(
     'usage',
@@ -37,13 +40,7 @@ async function programHelp(terminal: Terminal): Promise<string> {
     ['Usage', 'uk <area> <command> [values] [--options]'],
     ['Examples', examples(['uk login', 'uk me get', 'uk api-keys list', 'uk help exit-codes'])],
     ['Areas', columns(groups, terminal)],
-    [
-      'Further commands',
-      columns(
-        specials.map(({ words, summary }): Pair => [words.join(' '), summary]),
-        terminal,
-      ),
-    ],
+    ['Further commands', columns(specials.map(commandPair), terminal)],
     ['Options of every command', columns(optionPairs(), terminal)],
     [
       'Help',
@@ -57,7 +54,10 @@ async function programHelp(terminal: Terminal): Promise<string> {
 
 function groupHelp(word: string, listed: readonly Listed[], terminal: Terminal): string {
   const { title, summary } = listed[0]!.area
-  const commands = listed.map((one): Pair => [usageOf(one).slice(3), one.endpoint.summary])
+  const commands = [
+    ...listed.map((one): Pair => [usageOf(one).slice(3), one.endpoint.summary]),
+    ...specialsUnder(word).map(commandPair),
+  ]
   return sections(terminal, [
     [title, summary],
     ['Usage', `uk ${word} <command> [values] [--options]`],
@@ -73,7 +73,7 @@ function commandHelp(listed: Listed, terminal: Terminal): string {
   const flags = fields.filter((field) => !field.inPath)
   const { kind } = endpoint.reply
   const useful = optionPairs().filter(([option]) =>
-    optionFits(option.split(' ')[0]!.slice(2), kind, endpoint.auth === 'session'),
+    optionFits(option.split(' ')[0]!.slice(2), isOnItsWay(listed) ? 'operation' : kind, endpoint.auth === 'session'),
   )
   return sections(terminal, [
     [endpoint.summary, endpoint.description ?? ''],
@@ -147,15 +147,26 @@ function defaultWords(fallback: unknown): string {
   return `Default: ${typeof fallback === 'object' ? JSON.stringify(fallback) : String(fallback)}.`
 }
 
-const specialHelp = ({ words, usage, summary, more }: Special, terminal: Terminal): string =>
+const commandPair = ({ words, summary }: Special): Pair => [words.join(' '), summary]
+
+const specialsHelp = (word: string, under: readonly Special[], terminal: Terminal): string =>
+  sections(terminal, [
+    ['Usage', `uk ${word} <command> [values] [--options]`],
+    ['Commands', columns(under.map(commandPair), terminal)],
+    ['More', `uk help ${word} <command>`],
+  ])
+
+const specialHelp = ({ words, usage, summary, more, examples: own }: Special, terminal: Terminal): string =>
   sections(terminal, [
     [summary, more],
     ['Usage', `uk ${words.join(' ')} ${usage}`.trim()],
     [
       'Examples',
-      examples([
-        `uk ${words.join(' ')} ${usage.includes('bash|') ? 'bash' : usage.includes('--json') ? '--json' : ''}`.trim(),
-      ]),
+      examples(
+        own ?? [
+          `uk ${words.join(' ')} ${usage.includes('bash|') ? 'bash' : usage.includes('--json') ? '--json' : ''}`.trim(),
+        ],
+      ),
     ],
   ])
 

@@ -2,7 +2,7 @@ import type { Listed } from '#kernel/registry.ts'
 import { globals } from './globals.ts'
 import { Stop, codeOf } from './exit.ts'
 import type { Found } from './resolve.ts'
-import { specialFor, specials } from './commands/specials.ts'
+import { specialFor, specials, specialsUnder } from './commands/specials.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The program: words in, exit code out. */
@@ -19,13 +19,13 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     }
     // Loaded when a command is certain: it brings the contracts, and they most of the time to start.
     const { findCommand, nearWords } = await import('./resolve.ts')
-    const found = await findCommand(words)
+    const found = orGroup(await findCommand(words), words)
     if (found.kind === 'command') return await runEndpoint(found.listed, found.rest, terminal)
     if (found.kind === 'group' && found.wrong === null) return await help(found.words, terminal, asksHelp)
     return refuseWords(found, nearWords)
   } catch (error) {
     const { explain } = await import('./failure.ts')
-    return explain(error, { terminal, json, words })
+    return explain(error, { terminal, json, words, special: specialFor(words) })
   }
 }
 
@@ -39,8 +39,17 @@ function startOf(argv: readonly string[]): { words: string[]; asksHelp: boolean 
     if (option?.[0] === 'value' && i + 1 < argv.length) before.push(argv[++i]!)
   }
   const rest = argv.slice(i)
-  const asksHelp = argv.includes('--help') || argv.includes('-h')
-  return { words: rest.length === 0 ? [] : [...rest, ...before], asksHelp }
+  // What stands behind two dashes is for another program.
+  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
+  const asksHelp = own.includes('--help') || own.includes('-h')
+  const end = rest.includes('--') ? rest.indexOf('--') : rest.length
+  return { words: rest.length === 0 ? [] : [...rest.slice(0, end), ...before, ...rest.slice(end)], asksHelp }
+}
+
+/** `uk computer` begins commands as an area does, and none of them is an endpoint. */
+function orGroup(found: Found, [, wrong]: readonly string[]): Found {
+  if (found.kind !== 'nothing' || specialsUnder(found.word).length === 0) return found
+  return { kind: 'group', listed: [], words: [found.word], wrong: wrong?.startsWith('-') ? null : (wrong ?? null) }
 }
 
 function refuseWords(
@@ -55,10 +64,10 @@ function refuseWords(
       near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'See `uk help`.',
     )
   }
-  const near = nearWords(
-    found.wrong!,
-    found.listed.map(({ verb }) => verb.replaceAll('_', '-')),
-  )
+  const near = nearWords(found.wrong!, [
+    ...found.listed.map(({ verb }) => verb.replaceAll('_', '-')),
+    ...specialsUnder(found.words[0]!).map(({ words }) => words[1]!),
+  ])
   const group = found.words.join(' ')
   throw new Stop(
     'usage',

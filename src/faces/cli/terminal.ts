@@ -20,7 +20,8 @@ export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): 
   // A reader that has seen enough (`uk … | head`) is not a failure.
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   return {
-    out: (text) => new Promise((resolve) => void (stdout.write(text) ? resolve() : stdout.once('drain', resolve))),
+    // Once it has left: of what only waits its turn, the end of the program would leave nothing.
+    out: (text) => new Promise((resolve) => void stdout.write(text, () => resolve())),
     err: (text) => void stderr.write(`${text}\n`),
     interactive: stdout.isTTY,
     canAsk: stdin.isTTY && stderr.isTTY,
@@ -49,7 +50,7 @@ export const shown = (text: string, { interactive }: Terminal): string => (inter
 const wide = /\p{Emoji_Presentation}|[\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\uff01-\uff60]/u
 const joined = /^\p{M}+$/u
 
-/** How many columns a text takes. */
+/** The columns that a text takes. */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0

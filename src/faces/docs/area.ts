@@ -119,7 +119,9 @@ function typeOf(schema: Schema, schemas: Record<string, Schema>): string {
 }
 
 function answerOf({ responses }: Operation, { schemas, responses: shared }: Document['components']): Html {
-  const [status, one] = Object.entries(responses).find(([status]) => Number(status) < 300)!
+  const all = Object.entries(responses)
+  // One that refuses whatever it is asked has only its refusals to show.
+  const [status, one] = all.find(([status]) => Number(status) < 300) ?? all[0]!
   const response = '$ref' in one ? shared[one.$ref.slice(one.$ref.lastIndexOf('/') + 1)]! : one
   const [type, { schema = {}, example } = {}] = Object.entries(response.content ?? {})[0] ?? []
   const shown =

@@ -95,7 +95,7 @@ test('what is not a page is 404, and a page is only read', async () => {
     assert.match(response.headers.get('content-type') ?? '', /^text\/html/)
     assert.match(response.headers.get('content-security-policy') ?? '', /default-src 'none'/)
     const text = await response.text()
-    assert.match(text, /<h1>There is no such page<\/h1>/)
+    assert.match(text, /<h1>Page not found<\/h1>/)
     assert.match(text, /<a href="\/docs">/)
   }
   for (const path of ['/docsthings', '/v1/openapi.jsonx']) {

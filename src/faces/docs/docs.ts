@@ -48,7 +48,7 @@ export function docsMounts(areas: readonly Area[], { origin, version }: DocsOpti
       'Not found · Ukiyo API',
       '',
       areas,
-      html`<h1>There is no such page</h1>
+      html`<h1>Page not found</h1>
         <p class="lead">
           What was here has moved, or the address has a slip of the pen. <a href="/docs">Start here</a>, or take an area
           from the list.
@@ -81,7 +81,7 @@ function answer(
   const found = serve(path.length > 1 ? path.replace(/\/$/, '') : path)
   if (!found) {
     if (!path.startsWith('/docs/'))
-      return refuse(response, 404, 'not_found', 'There is no such page. /docs lists them all.')
+      return refuse(response, 404, 'not_found', 'This page does not exist. /docs lists them all.')
     secure(response)
     return void response.writeHead(404, { 'content-type': 'text/html; charset=utf-8' }).end(missing())
   }

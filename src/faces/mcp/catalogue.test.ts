@@ -73,6 +73,7 @@ test('words are the same however they are bent', () => {
 })
 
 test('every endpoint can be described, and the example is one that its schema takes', () => {
+  // A description asks a caller nothing else.
   const caller = { may: () => true } as unknown as AgentCaller
   for (const card of catalogue.cards) {
     const { input } = describe(card, caller).example as { input: unknown }

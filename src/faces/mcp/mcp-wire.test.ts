@@ -224,6 +224,14 @@ describe('the wire of 2026-07-28', () => {
     assert.deepEqual([batch.status, batch.body.error.code], [400, -32600])
   })
 
+  test('a message of nothing but depth is refused before it is parsed', async () => {
+    const deep = (levels: number): string =>
+      `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":${'['.repeat(levels)}"${'x'.repeat(70_000)}"${']'.repeat(levels)}}}`
+    const refused = await key.post('/mcp', deep(400_000), { accept })
+    assert.deepEqual([refused.status, refused.body.error.code], [400, 'malformed_json'], refused.text)
+    assert.equal((await key.post('/mcp', deep(64), { accept })).status, 200)
+  })
+
   test('progress is on the wire before the call has ended', async () => {
     const { id } = (
       await modern('tools/call', { name: 'do', arguments: { name: 'notes.create', input: { text: 'ab' } } })

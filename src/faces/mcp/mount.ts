@@ -28,7 +28,7 @@ export function mcpMount(door: AgentDoor): McpMount {
     prefix: PATH,
     async handle(request, response, requestId) {
       if (request.url!.split('?')[0] !== PATH)
-        refuse('not_found', { message: 'There is no such path. The agent tool is at /mcp.' })
+        refuse('not_found', { message: 'This path does not exist. The agent tool is at /mcp.' })
       using admitted = await door.admit(request, response, requestId)
       if (admitted === null) return
       // The SDK takes some 90 ms to load: the first caller waits for it, the start of the server does not.

@@ -1,10 +1,14 @@
 import type { CacheHint, Server, ServerContext, jsonSchemaValidator } from '@modelcontextprotocol/server'
 import about from '../../../package.json' with { type: 'json' }
 import type { ToolCall } from './tools/agent-tools.ts'
-import { type Asking, type ToolName, type ToolResult, instructions, isTool, tools } from './tools/tools.ts'
+import { type ConsentQuestion, type ToolName, type ToolResult, instructions, isTool, tools } from './tools/tools.ts'
 
-/** How a tool is run: in the server, or by asking a server. */
-export type RunTool = (tool: ToolName, given: Record<string, unknown>, call: ToolCall) => Promise<ToolResult | Asking>
+/** Runs a tool: in the server, or by asking a server. */
+export type RunTool = (
+  tool: ToolName,
+  given: Record<string, unknown>,
+  call: ToolCall,
+) => Promise<ToolResult | ConsentQuestion>
 
 export type Sdk = Pick<typeof import('@modelcontextprotocol/server'), 'Server' | 'ProtocolError' | 'inputRequired'>
 
@@ -13,6 +17,7 @@ const HEARTBEAT_MS = 10_000
 const keep: CacheHint = { ttlMs: 3_600_000, cacheScope: 'public' }
 /** A consent is a form without fields, so nothing is validated: the SDK's own validator would be built anew for every request. */
 const validator: jsonSchemaValidator = {
+  // Whatever type it is asked for.
   getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),
 }
 
@@ -27,6 +32,7 @@ export function createServer({ Server, ProtocolError, inputRequired }: Sdk, run:
       cacheHints: { 'tools/list': keep, 'server/discover': keep },
     },
   )
+  // They are constants, read-only throughout, which the SDK's types would have writable.
   server.setRequestHandler('tools/list', () => ({ tools: [...tools] }) as never)
   server.setRequestHandler('tools/call', async ({ params }, ctx) => {
     const { name, arguments: given = {} } = params

@@ -79,6 +79,9 @@ const outputsOf = (listed: readonly Listed[]): Record<string, z.ZodType> =>
       const further = reply.kind === 'page' ? reply.extra : reply.kind === 'results' ? reply.filters : undefined
       return [
         ...('of' in reply ? [[name, reply.of] as [string, z.ZodType]] : []),
+        ...(reply.kind === 'operation' && reply.events
+          ? [[`${name} events`, reply.events] as [string, z.ZodType]]
+          : []),
         ...(reply.kind === 'page' && reply.or ? [[`${name} or`, reply.or] as [string, z.ZodType]] : []),
         ...(further ? [[`${name} further`, z.object(further).partial()] as [string, z.ZodType]] : []),
       ]
@@ -105,6 +108,7 @@ function operationOf(
     'x-uk-scope': scope,
     'x-uk-cli': ['uk', ...wordsOf(listed)].join(' '),
     ...(consent && { 'x-uk-consent': consent }),
+    ...(endpoint.capability && { 'x-uk-capability': endpoint.capability }),
     ...(auth === 'session' && { security: [{ session: [] }] }),
     ...((auth === 'open' || auth === 'sign_in') && { security: [] }),
     parameters: parametersOf(listed, described),
@@ -114,6 +118,7 @@ function operationOf(
         content: {
           'application/json': { schema: body, example: leastExample(body, schemas) },
           ...(endpoint.takes === 'multipart' && { 'multipart/form-data': { schema: formOf(body) } }),
+          ...(endpoint.takes === 'bytes_or_json' && { '*/*': { schema: { type: 'string', format: 'binary' } } }),
         },
       },
     }),
@@ -121,7 +126,7 @@ function operationOf(
       requestBody: { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } },
     }),
     responses: {
-      ...successOf(listed, described, schemas),
+      ...(endpoint.refused === undefined && successOf(listed, described, schemas)),
       ...Object.fromEntries(
         refusalsByStatus(endpoint).map(([status, may]) => [status, refusalResponse(status, may, shared)]),
       ),
@@ -204,6 +209,9 @@ function successOf(
     headers: carried,
     content: { [type]: { schema } },
   })
+  const happening = outputs[`${name} events`]
+  const orEvents = (response: Response): Response =>
+    happening ? { ...response, content: { ...response.content, 'text/event-stream': { schema: happening } } } : response
   switch (reply.kind) {
     case 'one':
       return {
@@ -212,7 +220,7 @@ function successOf(
       }
     case 'operation':
       return {
-        ...(status !== 202 && { [status]: json(saying[status], data(of)) }),
+        ...(status !== 202 && { [status]: orEvents(json(saying[status], data(of))) }),
         202: json(
           'Goes on in the background: `data` is an operation.',
           data('Operation' in schemas ? ref('schemas', 'Operation') : of),

@@ -23,6 +23,7 @@ export interface Operation {
   'x-uk-scope': string | null
   'x-uk-cli': string
   'x-uk-consent'?: 'person'
+  'x-uk-capability'?: string
   security?: Record<string, string[]>[]
   parameters: (Parameter | { $ref: string })[]
   requestBody?: { required: boolean; content: Record<string, { schema: Schema; example?: unknown }> }

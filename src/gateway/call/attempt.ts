@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Payer } from '#engine/ledger/ledger.ts'
+import { Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Usage } from '#kernel/usage.ts'
@@ -10,13 +11,13 @@ import type { Candidate } from '../routing/router.ts'
 import type { TranslatedRequest } from '../translation/translate.ts'
 import type { Gateway } from '../request/gateway.ts'
 import { Metering, type WorstCase } from './money/metering.ts'
-import { usedBy } from './money/settle.ts'
+import { billedUsage } from './money/settle.ts'
 
 /**
- * For whom a call is made, and all that differs with it: what is asked, how it is sent, and where the answer goes — a
+ * The maker of a call, and all that differs with it: what is asked, how it is sent, and where the answer goes — a
  * client's bytes, a client's own shape, an iterator, vectors. The rest of a call's life is `Call` and `Attempt`.
  */
-export interface Asker {
+export interface CallHandler {
   readonly gateway: Gateway
   readonly payer: Payer
   /** Where the call comes from, for the ledger and the metrics: `compat-a`, `inference`, `chat`, … */
@@ -33,17 +34,19 @@ export interface Asker {
   readonly conversation: string | null
   /** Nobody waits for the answer any more. */
   readonly gone: boolean
-  /** How an offer is asked; null: by the asker's own bytes. Refuses what it cannot be asked at all. */
+  /** The request as an offer is asked; null: by the client's own bytes. Refuses what it cannot be asked at all. */
   translatedFor(offer: Offer): TranslatedRequest | null
   /** The most input tokens that this attempt can cost. */
   inputBound(attempt: Attempt): number
+  /** No less than that and found with less work; null: there is no such way. */
+  roughInputBound?(attempt: Attempt): number | null
   /** The most that this attempt may cost. Refuses what cannot be bounded. */
   worstCase(attempt: Attempt, inputTokens: number): WorstCase
   /** A fair guess where nobody counts the input. */
   guessInput(): number
   /** Sends it, and tells the attempt of the answer that it waits for. `limit`: the output tokens that money was held for. */
   send(attempt: Attempt, limit: number | null): void
-  /** Fields that did not reach the provider, by the names of the asker's fields. */
+  /** Fields that did not reach the provider, by the names of the client's fields. */
   lossesOf(attempt: Attempt): readonly Loss[]
   /** The answer of this attempt begins. */
   begin(
@@ -56,16 +59,18 @@ export interface Asker {
   /** The answer is over and settled; with a fault it broke off. */
   ended(attempt: Attempt, reading: Reading, fault: UpstreamFault | null): void
   /** An attempt that raced this call's answer was left; null: nobody knows what it cost. */
-  outrun?(attempt: Attempt, cost: Nano | null): void
-  /** Whether it does without an answer after this fault. */
-  makesDo?(fault: UpstreamFault): boolean
+  hedgeLost?(attempt: Attempt, cost: Nano | null): void
+  /** The endpoint of an answer that has begun serves nobody any more. Absent: the handler watches for it itself. */
+  withdrawn?(): void
+  /** True: it does without an answer after this fault. */
+  toleratesFault?(fault: UpstreamFault): boolean
   /** Nobody is left to ask. `exhausted`: several were, and none was at fault for good. */
   failed(failure: unknown, candidate: Candidate, exhausted: boolean): void
 }
 
 /** The call that an attempt belongs to, as the attempt tells it what became of it. */
 export interface AttemptOwner {
-  readonly asker: Asker
+  readonly handler: CallHandler
   /** An attempt's answer begins. */
   begin(attempt: Attempt, contentType: string, length: number | null, provider: IncomingHttpHeaders): void
   /** An attempt came to nothing, and nobody has seen anything of it. */
@@ -74,16 +79,22 @@ export interface AttemptOwner {
   ended(attempt: Attempt, reading: Reading, fault: UpstreamFault | null): void
 }
 
+/** The owner wants it so, and the provider is not at fault. */
+export const WITHDRAWN: UpstreamFault = {
+  kind: 'withdrawn',
+  message: 'The provider endpoint was disabled or deleted.',
+}
+
 /** One candidate asked: its money held, the request sent, what became of it told to health, cache affinity and ledger. */
 export class Attempt implements AttemptListener {
   /** The call's in the ledger. */
   readonly id: Id
   readonly candidate: Candidate
-  /** How it is asked; null: by the asker's own bytes. */
+  /** The request as it is asked; null: by the client's own bytes. */
   readonly translated: TranslatedRequest | null
   readonly startedAt: number
   readonly #call: AttemptOwner
-  readonly #asker: Asker
+  readonly #handler: CallHandler
   /** Null: tokens are counted and nothing is generated or charged. */
   readonly #metering: Metering | null
   #answer: AnswerInProgress | null = null
@@ -91,6 +102,7 @@ export class Attempt implements AttemptListener {
   #inputTokens = 0
   #beganAt = 0
   #over = false
+  #withdrawn = false
   #settled: { usage: Usage; cost: Nano | null } | null = null
 
   /** `startedAt` by the clock of `performance.now()`. */
@@ -102,12 +114,12 @@ export class Attempt implements AttemptListener {
     startedAt: number,
   ) {
     this.#call = call
-    this.#asker = call.asker
+    this.#handler = call.handler
     this.id = id
     this.candidate = candidate
     this.translated = translated
     this.startedAt = startedAt
-    const { gateway, payer, surface, metered } = call.asker
+    const { gateway, payer, surface, metered } = call.handler
     this.#metering = metered ? new Metering(gateway.engine.ledger, candidate.offer, { id, payer, surface }) : null
   }
 
@@ -129,22 +141,45 @@ export class Attempt implements AttemptListener {
   start(refused: (error: unknown) => void): void {
     const metering = this.#metering
     if (metering === null || !metering.guarded) return this.#send(null)
-    this.#hold(metering)
+    this.#reserve(metering)
       .then((limit) => {
-        if (this.#over || this.#asker.gone) metering.release()
-        else this.#send(limit)
+        if (this.#over || this.#handler.gone) metering.release()
+        else if (this.#withdrawn) {
+          metering.release()
+          this.#over = true
+          this.#call.failed(this, WITHDRAWN)
+        } else this.#send(limit)
       })
-      .catch(refused)
+      .catch((error: unknown) => {
+        // Of two that race it is not waited for any more.
+        if (!this.#over) refused(error)
+      })
   }
 
-  async #hold(metering: Metering): Promise<number | null> {
-    this.#inputTokens = this.#asker.inputBound(this)
-    return metering.hold(this.#asker.worstCase(this, this.#inputTokens))
+  async #reserve(metering: Metering): Promise<number | null> {
+    const rough = this.#handler.roughInputBound?.(this) ?? null
+    if (rough !== null && (await this.#reserveRoughly(metering, rough))) return null
+    this.#inputTokens = this.#handler.inputBound(this)
+    return metering.reserve(this.#handler.worstCase(this, this.#inputTokens))
+  }
+
+  /** False: there is not money enough for a rough bound, and an exact one may be less. */
+  async #reserveRoughly(metering: Metering, inputTokens: number): Promise<boolean> {
+    const worst = this.#handler.worstCase(this, inputTokens)
+    if ('images' in worst) return false
+    this.#inputTokens = inputTokens
+    try {
+      await metering.reserveWhole(worst)
+      return true
+    } catch (error) {
+      if (error instanceof Refusal && error.type === 'payment_required') return false
+      throw error
+    }
   }
 
   #send(limit: number | null): void {
     try {
-      this.#asker.send(this, limit)
+      this.#handler.send(this, limit)
     } catch (error) {
       this.#metering?.release()
       throw error
@@ -165,7 +200,7 @@ export class Attempt implements AttemptListener {
   failed(fault: UpstreamFault): void {
     this.#over = true
     this.#answer = null
-    const { gateway, surface, streaming } = this.#asker
+    const { gateway, surface, streaming } = this.#handler
     if (this.#metering !== null) {
       gateway.engine.metrics.gateway.call(surface, 'failed', null)
       this.#metering.fail(performance.now() - this.startedAt, streaming)
@@ -177,7 +212,7 @@ export class Attempt implements AttemptListener {
     this.#over = true
     this.#answer = null
     const broken = why ?? reading.fault
-    const { gateway, conversation } = this.#asker
+    const { gateway, conversation } = this.#handler
     if (broken === null) {
       const now = performance.now()
       const written = reading.usage?.output_tokens ?? 0
@@ -191,6 +226,17 @@ export class Attempt implements AttemptListener {
     // Before it is told: who hears of the end may ask what it cost, and may not come back.
     this.#settle(reading, broken === null ? 'succeeded' : 'failed', firstByteAt, characters)
     this.#call.ended(this, reading, why)
+  }
+
+  /** Its endpoint serves nobody any more: somebody else is asked where nothing was shown, else the answer ends here. */
+  withdraw(): void {
+    if (this.#over || this.#withdrawn) return
+    this.#withdrawn = true
+    if (this.#beganAt > 0) return this.#handler.withdrawn?.()
+    // While its money is held nothing has been sent: it is given up then.
+    if (this.#answer === null) return
+    this.#answer.leave()
+    this.failed(WITHDRAWN)
   }
 
   /** Its answer is not wanted any more: what was produced is paid for. Answers what it cost, null where nobody knows. */
@@ -212,13 +258,13 @@ export class Attempt implements AttemptListener {
   ): Nano | null {
     const metering = this.#metering
     if (metering === null) return 0n
-    const asker = this.#asker
-    asker.gateway.engine.metrics.gateway.call(
-      asker.surface,
+    const handler = this.#handler
+    handler.gateway.engine.metrics.gateway.call(
+      handler.surface,
       status,
-      firstByteAt === 0 ? null : firstByteAt - asker.startedAt,
+      firstByteAt === 0 ? null : firstByteAt - handler.startedAt,
     )
-    const { usage, estimated } = usedBy(reading, status === 'succeeded', characters, asker)
+    const { usage, estimated } = billedUsage(reading, status === 'succeeded', characters, handler)
     const cost = metering.settle({
       status,
       usage,
@@ -229,7 +275,7 @@ export class Attempt implements AttemptListener {
       finishReason: reading.finishReason,
       firstTokenMs: firstByteAt === 0 ? null : firstByteAt - this.startedAt,
       durationMs: performance.now() - this.startedAt,
-      streamed: asker.streaming,
+      streamed: handler.streaming,
     })
     this.#settled = { usage, cost }
     return cost

@@ -5,10 +5,11 @@ import type { UpstreamFault } from '../model/canonical-request.ts'
 import { isRetryable } from '../model/fault-rules.ts'
 import { scrub } from '../wire/scrub.ts'
 import type { Reading } from '../model/in-progress.ts'
+import type { EndpointUse } from '../model/offer.ts'
 import { RetryPolicy, type Step } from '../routing/retry.ts'
 import type { Candidate } from '../routing/router.ts'
 import type { TranslatedRequest } from '../translation/translate.ts'
-import { type Asker, Attempt, type AttemptOwner } from './attempt.ts'
+import { type CallHandler, Attempt, type AttemptOwner } from './attempt.ts'
 
 const none: readonly Candidate[] = []
 
@@ -17,7 +18,7 @@ const none: readonly Candidate[] = []
  * is left to ask. No promise is made where the next step can be taken at once.
  */
 export class Call implements AttemptOwner {
-  readonly asker: Asker
+  readonly handler: CallHandler
   #candidates = none
   // Made when the first one fails: most calls never need it.
   #policy: RetryPolicy | null = null
@@ -26,9 +27,11 @@ export class Call implements AttemptOwner {
   #rival: Attempt | null = null
   #waiting: NodeJS.Timeout | null = null
   #hedging: NodeJS.Timeout | null = null
+  /** The first that could not be paid. */
+  #refusal: { error: unknown; candidate: Candidate } | null = null
 
-  constructor(asker: Asker) {
-    this.asker = asker
+  constructor(handler: CallHandler) {
+    this.handler = handler
   }
 
   /** The one that is heard, or was asked last. */
@@ -36,11 +39,22 @@ export class Call implements AttemptOwner {
     return this.#attempt
   }
 
-  /** Asks the first of these. `patienceMs`: after so long without a first byte the next one is asked as well; null: never. */
-  start(candidates: readonly Candidate[], patienceMs: number | null): void {
+  /** Nobody but the first was asked, or is to be. */
+  get simple(): boolean {
+    return this.#policy === null
+  }
+
+  /** Asks the first of these. `hedgeDelayMs`: after so long without a first byte the next one is asked as well; null: never. */
+  start(candidates: readonly Candidate[], hedgeDelayMs: number | null): void {
     this.#candidates = candidates
     this.#begin(candidates[0]!)
-    if (patienceMs !== null && candidates.length > 1) this.#hedging = setTimeout(() => this.#hedge(), patienceMs)
+    if (hedgeDelayMs !== null && candidates.length > 1) this.#hedging = setTimeout(() => this.#hedge(), hedgeDelayMs)
+  }
+
+  /** The endpoints that are asked right now. */
+  *uses(): Generator<EndpointUse> {
+    for (const one of [this.#attempt, this.#rival])
+      if (one?.over === false) yield { endpoint: one.offer.endpoint, gone: () => one.withdraw() }
   }
 
   /** Nobody wants the answer any more: what was produced is paid for. */
@@ -51,10 +65,10 @@ export class Call implements AttemptOwner {
   }
 
   #begin(candidate: Candidate): void {
-    const { asker } = this
+    const { handler } = this
     let translated: TranslatedRequest | null
     try {
-      translated = asker.translatedFor(candidate.offer)
+      translated = handler.translatedFor(candidate.offer)
     } catch (error) {
       // The next one's shape may have a place for it.
       const step = error instanceof Refusal && this.#candidates.length > 1 ? this.#plan().next() : null
@@ -66,42 +80,52 @@ export class Call implements AttemptOwner {
       this,
       candidate,
       translated,
-      first ? asker.id : newId(),
-      first ? asker.startedAt : performance.now(),
+      first ? handler.id : newId(),
+      first ? handler.startedAt : performance.now(),
     )
     this.#attempt = attempt
-    attempt.start((error) => {
-      const rival = this.#rival
-      if (attempt !== this.#attempt || rival === null) return this.#fail(error, candidate)
-      // Without money for the first one the other goes on alone.
-      this.#attempt = rival
-      this.#rival = null
-    })
+    attempt.start((error) => this.#refused(attempt, error))
   }
 
   /** The first has not begun in the time that it was given. */
   #hedge(): void {
-    const { asker } = this
-    if (asker.gone || this.#attempt?.over !== false) return
+    const { handler } = this
+    if (handler.gone || this.#attempt?.over !== false) return
     const candidate = this.#plan().rival()
     if (candidate === null) return
     try {
-      const rival = new Attempt(this, candidate, asker.translatedFor(candidate.offer), newId(), performance.now())
+      const rival = new Attempt(this, candidate, handler.translatedFor(candidate.offer), newId(), performance.now())
       this.#rival = rival
-      asker.gateway.engine.metrics.gateway.further('hedge')
-      // Without money for two the first one goes on alone.
-      rival.start((error) => {
-        if (this.#rival === rival) this.#rival = null
-        else this.#fail(error, candidate)
-      })
+      handler.gateway.engine.metrics.gateway.further('hedge')
+      rival.start((error) => this.#refused(rival, error))
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
       this.#rival = null
+      // The first one goes on alone, whatever is wrong with asking the other.
+      if (!(error instanceof Refusal)) handler.gateway.engine.log.error({ error }, 'a second provider cannot be asked')
     }
   }
 
+  /** An attempt may not be sent, for want of money mostly. */
+  #refused(one: Attempt, error: unknown): void {
+    if (this.#goesOnWithout(one) || this.handler.gone) return
+    this.#refusal ??= { error, candidate: one.candidate }
+    // There may be money for the next one, or it may not need any: a preview leaves out who cannot be paid.
+    const step = error instanceof Refusal && error.status === 402 ? this.#plan().next() : null
+    if (step !== null) this.#take(step)
+    else this.#fail(this.#refusal.error, this.#refusal.candidate)
+  }
+
+  /** Of two that race the other one is left. */
+  #goesOnWithout(one: Attempt): boolean {
+    const other = one === this.#rival ? this.#attempt : this.#rival
+    this.#rival = null
+    if (other === null || other.over) return false
+    this.#attempt = other
+    return true
+  }
+
   #plan(): RetryPolicy {
-    const { startedAt, gateway } = this.asker
+    const { startedAt, gateway } = this.handler
     return (this.#policy ??= new RetryPolicy(this.#candidates, gateway.health, { startedAt }))
   }
 
@@ -119,37 +143,32 @@ export class Call implements AttemptOwner {
 
   /** An attempt's answer begins. Of two that race the other one is left. */
   begin(one: Attempt, contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
-    const { asker } = this
+    const { handler } = this
     if (this.#hedging) clearTimeout(this.#hedging)
     if (this.#rival !== null) {
       const loser = one === this.#rival ? this.#attempt! : this.#rival
       this.#attempt = one
       this.#rival = null
-      asker.outrun?.(loser, loser.leave())
+      handler.hedgeLost?.(loser, loser.leave())
     }
-    const losses = asker.lossesOf(one)
-    for (const name of losses) asker.gateway.engine.metrics.loss(asker.surface, one.offer.endpoint.shape, name)
-    asker.begin(one, losses, contentType, length, provider)
+    const losses = handler.lossesOf(one)
+    for (const name of losses) handler.gateway.engine.metrics.loss(handler.surface, one.offer.endpoint.shape, name)
+    handler.begin(one, losses, contentType, length, provider)
   }
 
   /** An attempt came to nothing, and nobody has seen anything of it. */
   failed(one: Attempt, why: UpstreamFault): void {
-    const { asker } = this
-    if (asker.makesDo?.(why)) return
+    const { handler } = this
+    if (handler.toleratesFault?.(why)) return
     const { candidate } = one
-    const { gateway, conversation } = asker
+    const { gateway, conversation } = handler
     const { gateway: tallies } = gateway.engine.metrics
     const policy = this.#plan()
     policy.failed(candidate, why)
     tallies.fault(why.kind)
     if (conversation !== null) gateway.cacheAffinity.forget(conversation)
-    const other = one === this.#rival ? this.#attempt : this.#rival
-    this.#rival = null
-    if (other !== null && !other.over) {
-      this.#attempt = other
-      return
-    }
-    const step = asker.gone ? null : policy.next()
+    if (this.#goesOnWithout(one)) return
+    const step = handler.gone ? null : policy.next()
     if (step !== null) {
       tallies.further(step.candidate === candidate ? 'retry' : 'fallback')
       return this.#take(step)
@@ -166,12 +185,12 @@ export class Call implements AttemptOwner {
   }
 
   ended(one: Attempt, reading: Reading, why: UpstreamFault | null): void {
-    this.asker.ended(one, reading, why)
+    this.handler.ended(one, reading, why)
   }
 
   #fail(failure: unknown, candidate: Candidate, exhausted = false): void {
     this.#quiet()
-    this.asker.failed(failure, candidate, exhausted)
+    this.handler.failed(failure, candidate, exhausted)
   }
 
   #quiet(): void {

@@ -9,12 +9,12 @@ import type { Offer } from '../model/offer.ts'
 import { refusalOf } from '../model/refusal.ts'
 import { conversationOf } from '../routing/cache-affinity.ts'
 import { choose } from '../routing/choose.ts'
-import { sketchOf } from '../routing/constraints.ts'
+import { summaryOf } from '../routing/constraints.ts'
 import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 import { type Candidate, newSeed } from '../routing/router.ts'
 import { isSimulated } from '../sim/offers.ts'
-import { type TranslatedRequest, isAsked, translateFor } from '../translation/translate.ts'
-import type { Asker, Attempt } from './attempt.ts'
+import { type TranslatedRequest, isTranslatable, translateFor } from '../translation/translate.ts'
+import type { CallHandler, Attempt } from './attempt.ts'
 import { Call } from './call.ts'
 import { callerOf } from '../request/caller.ts'
 import { IteratedAnswer } from './iterated-answer.ts'
@@ -59,7 +59,8 @@ export interface Served {
  * answer broke off after its beginning, an `error`. Before the first chunk it throws a Refusal: `not_found`
  * (`param: 'model'`), 402s, `no_route`, `context_length_exceeded`, `invalid_parameter`, `rate_limited`,
  * `provider_error`, `timeout`. When the signal fires or the consumer stops, the provider is left at once and what was
- * produced is settled.
+ * produced is settled. So it is when its endpoint is disabled or deleted (`no_route`): until the first word, or the last
+ * where it is wanted whole, another one is asked.
  */
 export interface Completion extends AsyncIterable<Chunk> {
   /** Null until the first chunk, or until it is left; whole after the last. */
@@ -82,7 +83,7 @@ export const createCompleteTurn =
   }
 
 /** A call for a caller in this process, who iterates its answer. */
-class DirectCall implements Asker {
+class DirectCall implements CallHandler {
   readonly gateway: Gateway
   readonly payer: Payer
   readonly surface: string
@@ -98,6 +99,8 @@ class DirectCall implements Asker {
   readonly #call: Call
   readonly #begun = Promise.withResolvers<IteratedAnswer>()
   #answer: IteratedAnswer | null = null
+  /** Of the endpoint that is asked. */
+  #watch: Disposable | null = null
   #shown: Attempt | null = null
 
   constructor(
@@ -164,19 +167,20 @@ class DirectCall implements Asker {
       throw error
     } finally {
       this.#call.leave()
+      this.#watch?.[Symbol.dispose]()
     }
   }
 
   #candidates(offers: readonly Offer[]): readonly Candidate[] {
     const { model } = this.#canonical
     const { gateway, payer } = this
-    const asked = this.#canonical as unknown as Record<string, unknown>
+    const asked = this.#canonical
     if (offers.length > 1) this.conversation = conversationOf(callerOf(this.#principal).limitId, asked, null)
     const constraints = liveConstraints(gateway, payer, {
-      sketch: sketchOf(asked, ['max_output_tokens']),
+      summary: summaryOf(asked, ['max_output_tokens']),
       seed: this.#seed,
       conversation: this.conversation,
-      serves: isAsked,
+      serves: isTranslatable,
     })
     return choose([{ model, offers }], constraints, gateway.health, false, {
       // Who asks for it here is not known: areas that do know say what may have been meant.
@@ -204,7 +208,7 @@ class DirectCall implements Asker {
   }
 
   guessInput(): number {
-    return guessInput(this.#canonical as unknown as Record<string, unknown>)
+    return guessInput(this.#canonical)
   }
 
   lossesOf({ translated }: Attempt): readonly Loss[] {
@@ -212,10 +216,12 @@ class DirectCall implements Asker {
   }
 
   send(attempt: Attempt, limit: number | null): void {
-    const { outbound, engine } = this.gateway
+    const { outbound, engine, directory } = this.gateway
     const answer = new IteratedAnswer(attempt, this.#canonical, isSimulated(attempt.offer), !this.streaming)
     this.#answer = answer
     attempt.sent(answer)
+    this.#watch?.[Symbol.dispose]()
+    this.#watch = directory.watch(attempt.offer.endpoint, () => answer.withdraw())
     const net = { outbound, outside: engine.outside, party: this.payer.accountId }
     answer.open(attempt.translated!.send(limit, net, answer.signal)).catch((error: unknown) => {
       attempt.leave()

@@ -6,7 +6,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { usageOf } from '#kernel/usage.ts'
 import type { Loss, UpstreamFault } from '../model/canonical-request.ts'
-import { type AnswerInProgress, type Reading, unread } from '../model/in-progress.ts'
+import { type AnswerInProgress, type Reading, emptyReading } from '../model/in-progress.ts'
 import { parseJson } from '../model/json.ts'
 import type { Offer } from '../model/offer.ts'
 import { refusalOf } from '../model/refusal.ts'
@@ -17,7 +17,7 @@ import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 import { newSeed } from '../routing/router.ts'
 import { embeddingWireOf } from '../wire/embeddings.ts'
 import { fault, readFault } from '../wire/faults.ts'
-import type { Asker, Attempt } from './attempt.ts'
+import type { CallHandler, Attempt } from './attempt.ts'
 import { Call } from './call.ts'
 import { liveConstraints } from './live-constraints.ts'
 import type { WorstCase } from './money/metering.ts'
@@ -54,7 +54,7 @@ const MOST_BYTES = 64 << 20
 const TIMEOUT_MS = 60_000
 
 /** A call for vectors: its answer is collected whole. */
-class EmbeddingCall implements Asker, AnswerInProgress {
+class EmbeddingCall implements CallHandler, AnswerInProgress {
   readonly gateway: Gateway
   readonly payer: Payer
   readonly surface: string
@@ -92,7 +92,7 @@ class EmbeddingCall implements Asker, AnswerInProgress {
     const offers = await this.gateway.directory.offers(principal, model)
     signal.throwIfAborted()
     const constraints = liveConstraints(this.gateway, this.payer, {
-      sketch: { tools: false, images: false, inputTokens: null, maxTokens: null },
+      summary: { tools: false, images: false, inputTokens: null, maxTokens: null },
       seed: newSeed(),
       conversation: null,
       serves: ({ endpoint }) => embeddingWireOf(endpoint.shape) !== null,
@@ -145,7 +145,7 @@ class EmbeddingCall implements Asker, AnswerInProgress {
         this.#vectors = vectors
         attempt.begin('', null, {})
         const usage = tokens === null ? null : usageOf({ input_tokens: tokens })
-        attempt.ended({ ...unread(), usage, ended: true, closed: true }, null, performance.now(), 0)
+        attempt.ended({ ...emptyReading(), usage, ended: true, closed: true }, null, performance.now(), 0)
       })
       .catch((error: unknown) => {
         attempt.leave()
@@ -154,7 +154,7 @@ class EmbeddingCall implements Asker, AnswerInProgress {
   }
 
   leave(): { reading: Reading; characters: number } {
-    return { reading: unread(), characters: 0 }
+    return { reading: emptyReading(), characters: 0 }
   }
 
   begin(): void {}

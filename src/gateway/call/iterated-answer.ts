@@ -1,5 +1,6 @@
 import type { CanonicalRequest, Chunk, UpstreamFault } from '../model/canonical-request.ts'
 import type { AnswerInProgress, AttemptListener, Reading } from '../model/in-progress.ts'
+import { WITHDRAWN } from './attempt.ts'
 import { ChunkMeter } from '../translation/chunk-meter.ts'
 
 /**
@@ -16,6 +17,7 @@ export class IteratedAnswer implements AnswerInProgress {
   #firstAt = 0
   #over = false
   #left = false
+  #withdrawn = false
 
   constructor(attempt: AttemptListener, request: CanonicalRequest, simulated: boolean, whole: boolean) {
     this.#attempt = attempt
@@ -42,6 +44,13 @@ export class IteratedAnswer implements AnswerInProgress {
     return { reading: this.#meter.reading(), characters: this.#meter.uncounted }
   }
 
+  /** Its endpoint serves nobody any more: it ends here, or somebody else is asked where nothing was shown. */
+  withdraw(): void {
+    if (this.#over || this.#withdrawn) return
+    this.#withdrawn = true
+    this.#abort.abort()
+  }
+
   /** Reads up to what may be shown, which is told to the attempt as a beginning. */
   async open(chunks: AsyncIterable<Chunk>): Promise<void> {
     this.#source = chunks[Symbol.asyncIterator]()
@@ -49,7 +58,7 @@ export class IteratedAnswer implements AnswerInProgress {
       for (;;) {
         const chunk = await this.#next()
         if (this.#over) return
-        const fault = chunk === null ? BROKEN_OFF : this.#meter.add(chunk)
+        const fault = this.#faultIn(chunk)
         if (fault !== null) {
           this.#over = true
           this.#abort.abort()
@@ -74,7 +83,7 @@ export class IteratedAnswer implements AnswerInProgress {
     this.#held = []
     while (!this.#over) {
       const chunk = await this.#next()
-      const fault = chunk === null ? BROKEN_OFF : this.#meter.add(chunk)
+      const fault = this.#faultIn(chunk)
       if (fault !== null) this.#end(fault)
       else if (chunk!.type === 'finish') this.#end(null)
       yield fault === null ? chunk! : { type: 'error', error: fault }
@@ -91,9 +100,21 @@ export class IteratedAnswer implements AnswerInProgress {
     else this.#held.push(chunk)
   }
 
+  /** Null: it has no further chunk. */
   async #next(): Promise<Chunk | null> {
-    const { done, value } = await this.#source!.next()
-    return done ? null : value
+    try {
+      const { done, value } = await this.#source!.next()
+      return done ? null : value
+    } catch (error) {
+      if (this.#withdrawn) return null
+      throw error
+    }
+  }
+
+  /** Why nothing more will come of it; null: it goes on. */
+  #faultIn(chunk: Chunk | null): UpstreamFault | null {
+    if (this.#withdrawn) return WITHDRAWN
+    return chunk === null ? BROKEN_OFF : this.#meter.add(chunk)
   }
 
   #end(fault: UpstreamFault | null): void {

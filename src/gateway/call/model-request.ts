@@ -8,22 +8,22 @@ import { costOf } from '../model/cost.ts'
 import type { PassthroughFormat } from '../passthrough/formats/format.ts'
 import type { Listed, Offer } from '../model/offer.ts'
 import { namesAddress } from '../translation/fetched-media.ts'
-import { keptInBody } from '../kept/find.ts'
-import { refuseKept } from '../kept/refuse.ts'
-import { type Asked, type Candidate, newSeed } from '../routing/router.ts'
+import { storedReferenceInBody } from '../stored-references/find.ts'
+import { refuseReference } from '../stored-references/refuse.ts'
+import { type RequestedModel, type Candidate, newSeed } from '../routing/router.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
-import { raised } from '../wire/shared/least-output.ts'
+import { raisedLimit } from '../wire/shared/least-output.ts'
 import { LIMIT } from '../wire/shared/losses.ts'
 import type { Demands } from '../request/surface.ts'
 import { formatOf, refusesHistory, reportedBy } from '../providers/supports.ts'
 import { unknownModel } from '../routing/model-names/unknown-model.ts'
-import { Translation, type TranslatedRequest, isServed, lossless, passesThrough } from '../translation/translate.ts'
+import { Translation, type TranslatedRequest, canServe, onlyLossless, passesThrough } from '../translation/translate.ts'
 import { askForUsage } from '../passthrough/forwarded-body.ts'
 import type { Loss } from '../model/canonical-request.ts'
-import { askedModels } from '../routing/model-names/variants.ts'
+import { requestedModels } from '../routing/model-names/variants.ts'
 import type { GatewayRequest } from '../request/request.ts'
 import { conversationOf } from '../routing/cache-affinity.ts'
-import { seedIn, sketchOf, strictIn } from '../routing/constraints.ts'
+import { seedIn, summaryOf, strictIn } from '../routing/constraints.ts'
 import { liveConstraints } from './live-constraints.ts'
 
 const none: readonly never[] = []
@@ -76,7 +76,7 @@ export class ModelRequest {
     this.#seed = seedIn(request.incoming.headers['x-uk-seed']) ?? newSeed()
     const strict = strictIn(request.incoming.headers['x-uk-strict'])
     const found = (candidates: Chosen): void =>
-      then(strict ? lossless(candidates, (offer) => this.lossesTo(offer, this.translatedFor(offer))) : candidates)
+      then(strict ? onlyLossless(candidates, (offer) => this.lossesTo(offer, this.translatedFor(offer))) : candidates)
     if (this.#demands === null)
       request.after(directory.offers(principal, this.model), (offers) => {
         const only = this.#only(offers)
@@ -84,14 +84,14 @@ export class ModelRequest {
         else this.#chosen([{ model: this.model, offers }], found)
       })
     else
-      request.after(askedModels(directory, principal, this.#demands.models), (asked) => {
+      request.after(requestedModels(directory, principal, this.#demands.models), (asked) => {
         this.#unserved = asked.flatMap(({ model, offers }) => (offers.length === 0 ? [model] : []))
         this.#chosen(asked, found)
       })
   }
 
   /** The caller's list of models is read only where a name leads nowhere. */
-  #chosen(asked: readonly Asked[], found: (candidates: Chosen) => void): void {
+  #chosen(asked: readonly RequestedModel[], found: (candidates: Chosen) => void): void {
     const { request } = this
     if (asked.every(({ offers }) => offers.length > 0)) found(this.#choose(asked, none))
     else
@@ -103,19 +103,19 @@ export class ModelRequest {
   /** Most models are served by one offer alone, which then is asked whatever old data says that it cannot do. */
   #only(offers: readonly Offer[]): Chosen | null {
     const [offer] = offers
-    if (offers.length !== 1 || !isServed(this.request.surface, offer!)) return null
+    if (offers.length !== 1 || !canServe(this.request.surface, offer!)) return null
     return [{ offer: offer!, asked: this.model, variant: '', weight: 1, reason: '' }]
   }
 
-  #choose(asked: readonly Asked[], offered: readonly Listed[]): Chosen {
+  #choose(asked: readonly RequestedModel[], offered: readonly Listed[]): Chosen {
     const { surface, gateway, caller, incoming } = this.request
     this.conversation = conversationOf(caller.limitId, this.body.json, incoming.headers['x-session-id'])
     const constraints = {
       ...liveConstraints(gateway, caller.payer, {
-        sketch: sketchOf(this.body.json, this.format.limitFields),
+        summary: summaryOf(this.body.json, this.format.limitFields),
         seed: this.#seed,
         conversation: this.conversation,
-        serves: (offer) => isServed(surface, offer),
+        serves: (offer) => canServe(surface, offer),
       }),
       ...this.#demands?.constraints,
     }
@@ -146,10 +146,10 @@ export class ModelRequest {
     const losses = lossesOnTheWay(offer.endpoint, body, this.request.incoming.headers)
     if (limit === undefined) return losses
     const asked = body.value(limit) as number
-    return raised(asked, shape) === asked ? losses : [...losses, limit]
+    return raisedLimit(asked, shape) === asked ? losses : [...losses, limit]
   }
 
-  /** How this offer is asked; null: with the client's own bytes. */
+  /** The request as this offer is asked; null: with the client's own bytes. */
   translatedFor(offer: Offer): TranslatedRequest | null {
     const { surface } = this.request
     // Wrapped, a count would need a request of another kind: it is a guess.
@@ -169,8 +169,8 @@ export class ModelRequest {
   /** In an account that many share, what lies there may be somebody else's; behind a cloud's door it is out of reach. */
   #refuseStrangers({ endpoint }: Offer): void {
     if (endpoint.billing === 'byok' && !isWrapped(endpoint)) return
-    const found = keptInBody(this.body, endpoint.billing !== 'byok')
-    if (found !== null) refuseKept(found)
+    const found = storedReferenceInBody(this.body, endpoint.billing !== 'byok')
+    if (found !== null) refuseReference(found)
   }
 
   /** The request as it is read for whoever speaks another shape. */

@@ -6,14 +6,14 @@ import { callerOf } from '../request/caller.ts'
 import { routed, tell } from '../routing/choose.ts'
 import { worstCost } from '../model/cost.ts'
 import type { Offer, Shape } from '../model/offer.ts'
-import { LEAST_OUTPUT, mostOutput } from './money/metering.ts'
+import { amountsOf, mostOutput } from './money/metering.ts'
 import type { Gateway } from '../request/gateway.ts'
 import { readPreferences } from '../routing/preferences.ts'
-import { type Asked, type Candidate, type Route, newSeed } from '../routing/router.ts'
+import { type RequestedModel, type Candidate, type Route, newSeed } from '../routing/router.ts'
 import type { Excluded } from '../routing/filter.ts'
-import { noSuchModel, toldModels } from '../routing/model-names/unknown-model.ts'
-import { isServedIn } from '../translation/translate.ts'
-import { askedModels } from '../routing/model-names/variants.ts'
+import { noSuchModel, visibleModels } from '../routing/model-names/unknown-model.ts'
+import { canServeIn } from '../translation/translate.ts'
+import { requestedModels } from '../routing/model-names/variants.ts'
 import { liveConstraints } from './live-constraints.ts'
 
 /** A call as far as its route hangs on it. */
@@ -48,16 +48,16 @@ export const createPreviewRoute =
   async (principal, { models, shape, provider, parameters, maxTokens, inputTokens, tools, images, seed: given }) => {
     const seed = given ?? newSeed()
     const { payer } = callerOf(principal)
-    const asked = await askedModels(gateway.directory, principal, models)
-    const isServed = ({ offers }: Asked): boolean => offers.length > 0
-    const told = asked.every(isServed) ? [] : await toldModels(gateway.directory, principal)
+    const asked = await requestedModels(gateway.directory, principal, models)
+    const isServed = ({ offers }: RequestedModel): boolean => offers.length > 0
+    const told = asked.every(isServed) ? [] : await visibleModels(gateway.directory, principal)
     const { constraints: preferred, together } = readPreferences(provider, () => [...parameters])
     const constraints = {
       ...liveConstraints(gateway, payer, {
-        sketch: { tools, images, inputTokens, maxTokens },
+        summary: { tools, images, inputTokens, maxTokens },
         seed,
         conversation: null,
-        serves: (offer) => isServedIn(shape, offer),
+        serves: (offer) => canServeIn(shape, offer),
       }),
       ...preferred,
     }
@@ -92,7 +92,7 @@ export const createPreviewRoute =
     }
   }
 
-/** Why the call would be refused for its money; `spare`: what balance and caps leave, null where nothing guards. */
+/** Why a call leaves this offer out for its money, as a live one does when it cannot be held; `spare`: what balance and caps leave, null where nothing guards. */
 function whyUnpaid(
   offer: Offer,
   spare: Nano | null,
@@ -101,9 +101,8 @@ function whyUnpaid(
 ): Extract<Excluded, 'unpriced' | 'unaffordable'> | null {
   if (spare === null) return null
   if (offer.pricing === null) return 'unpriced'
-  const most = mostOutput(offer, maxTokens)
-  const least = maxTokens === null ? Math.min(most, LEAST_OUTPUT) : most
-  return worstCost(offer.pricing, inputTokens ?? 0, least, 1) > spare ? 'unaffordable' : null
+  const { least } = amountsOf(offer, offer.pricing, { inputTokens: inputTokens ?? 0, maxTokens, n: 1 })
+  return least > spare ? 'unaffordable' : null
 }
 
 /** Null: without a price, or without a bound of the input. */

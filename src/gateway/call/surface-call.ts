@@ -3,7 +3,7 @@ import type { Send } from '#engine/http-client/send.ts'
 import type { Payer } from '#engine/ledger/ledger.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
-import { keepable, keptFor } from '../kept/recall.ts'
+import { itemsToKeep, ownerOfItems } from '../stored-references/kept-items.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
 import type { Loss, UpstreamFault } from '../model/canonical-request.ts'
 import { scrub } from '../wire/scrub.ts'
@@ -18,17 +18,17 @@ import { TextPassthrough } from '../passthrough/text-passthrough.ts'
 import { dispatch } from '../providers/dispatch.ts'
 import { type Upstream, upstreamOf } from '../providers/upstream.ts'
 import type { GatewayRequest } from '../request/request.ts'
-import { patienceIn } from '../routing/constraints.ts'
+import { hedgeDelayIn } from '../routing/constraints.ts'
 import type { Candidate } from '../routing/router.ts'
 import { isSimulated } from '../sim/offers.ts'
 import type { Redraft } from '../passthrough/redraft.ts'
 import type { Surface } from '../request/surface.ts'
 import { type TranslatedRequest, countFor, lossesHeader } from '../translation/translate.ts'
 import { TranslatedResponse, type Writer } from '../translation/translated-response.ts'
-import type { Asker, Attempt } from './attempt.ts'
+import type { CallHandler, Attempt } from './attempt.ts'
 import { Call } from './call.ts'
 import { guessInput } from '../model/weigh.ts'
-import { type WorstCase, inputBound } from './money/metering.ts'
+import { type WorstCase, inputBound, roughInputBound } from './money/metering.ts'
 import type { ModelRequest } from './model-request.ts'
 import type { Gateway } from '../request/gateway.ts'
 import { worstCaseOf } from './money/worst-case.ts'
@@ -37,7 +37,7 @@ import { worstCaseOf } from './money/worst-case.ts'
 const UNCOUNTED: ReadonlySet<number> = new Set([404, 405, 501])
 
 /** A call for a client of a surface: its answer is a response, the provider's bytes as they come or written anew. */
-export class SurfaceCall implements Asker {
+export class SurfaceCall implements CallHandler {
   readonly request: GatewayRequest
   readonly #modelRequest: ModelRequest
   readonly #call: Call
@@ -81,6 +81,7 @@ export class SurfaceCall implements Asker {
     this.request.onLeave(
       () => this.#left(),
       (failure) => this.#tell(failure),
+      () => this.#call.uses(),
     )
     this.#modelRequest.candidates((candidates) => this.#go(candidates))
   }
@@ -89,8 +90,8 @@ export class SurfaceCall implements Asker {
     // A client that left while something was looked up pays for nothing.
     if (this.gone) return
     const { surface, incoming } = this.request
-    const patience = patienceIn(incoming.headers['x-uk-hedge'])
-    this.#call.start(candidates, this.metered ? patience : null)
+    const delay = hedgeDelayIn(incoming.headers['x-uk-hedge'])
+    this.#call.start(candidates, this.metered ? delay : null)
     if (surface.keepAlive !== undefined && this.streaming) this.#keepAlive(surface.keepAlive)
   }
 
@@ -101,6 +102,10 @@ export class SurfaceCall implements Asker {
   inputBound({ translated, offer }: Attempt): number {
     // The body that is sent is what costs: a translation may say more than the client did.
     return inputBound(translated?.body ?? this.#modelRequest.body.json, this.payer, offer.contextLength)
+  }
+
+  roughInputBound({ translated }: Attempt): number | null {
+    return translated === null ? roughInputBound(this.#modelRequest.body, this.payer) : null
   }
 
   worstCase({ translated, candidate }: Attempt, inputTokens: number): WorstCase {
@@ -178,7 +183,8 @@ export class SurfaceCall implements Asker {
       ? { stream: surface.stream(about, translation.includeUsage, request.id) }
       : { whole: (answer) => surface.whole(answer, about) }
     const keep = surface.keeps?.(body)
-      ? (output: readonly Json[]) => gateway.engine.items.keep(keptFor(request.caller.principal), keepable(output))
+      ? (output: readonly Json[]) =>
+          gateway.engine.items.keep(ownerOfItems(request.caller.principal), itemsToKeep(output))
       : null
     const simulated = isSimulated(attempt.offer)
     const answer = new TranslatedResponse(attempt, response, writer, translation.canonical, simulated, keep)
@@ -198,7 +204,7 @@ export class SurfaceCall implements Asker {
   }
 
   /** Many who speak a vendor's shape do not count for it. */
-  makesDo(why: UpstreamFault): boolean {
+  toleratesFault(why: UpstreamFault): boolean {
     if (this.metered || this.request.surface.count === null || !UNCOUNTED.has(why.status ?? 0)) return false
     this.#count(this.guessInput())
     return true
@@ -226,18 +232,23 @@ export class SurfaceCall implements Asker {
     if (this.#modelRequest.format.media) head.push('x-content-type-options', 'nosniff')
     if (losses.length > 0) head.push('x-uk-losses', lossesHeader(losses))
     if (contentType.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
-    // How much of its quota is left, and whose it is, says something only to who owns the account.
+    // The rest of its quota, and whose it is, says something only to who owns the account.
     if (endpoint.billing === 'byok')
       for (const name in provider)
         if (name.startsWith('x-ratelimit-') || name.startsWith('anthropic-') || name.startsWith('openai-'))
           head.push(name, String(provider[name]))
     if (!response.headersSent) response.writeHead(200, head)
-    if (this.streaming) request.watchRights(endpoint.id)
+    if (this.streaming) request.watchRights(endpoint)
   }
 
-  outrun({ offer }: Attempt, cost: Nano | null): void {
+  hedgeLost({ offer }: Attempt, cost: Nano | null): void {
     const spent = cost === null ? '' : `; cost_usd=${toUsd(cost)}`
     this.request.head.push('x-uk-hedge', `provider=${offer.endpoint.slug}${spent}`)
+  }
+
+  /** Nothing tells a client of the end of half an answer but the end of its connection. */
+  withdrawn(): void {
+    this.request.response.destroy()
   }
 
   /** The client's stream is still open for a last frame. */
@@ -245,11 +256,14 @@ export class SurfaceCall implements Asker {
     const { request } = this
     const { surface, response } = request
     request.over()
-    if (!this.streaming || response.writableEnded) return
-    const { endpoint } = attempt.offer
-    if (why) response.end(this.#frame(attempt, { ...scrub(why, endpoint), provider: endpoint.slug }))
-    else if (surface.closing !== null && reading.fault === null && !reading.closed) response.end(surface.closing)
-    else response.end()
+    if (this.streaming && !response.writableEnded) {
+      const { endpoint } = attempt.offer
+      if (why) response.end(this.#frame(attempt, { ...scrub(why, endpoint), provider: endpoint.slug }))
+      else if (surface.closing !== null && reading.fault === null && !reading.closed) response.end(surface.closing)
+      else response.end()
+    }
+    // It is written, told of and paid for: a connection to a provider reads nothing of it once it has told of the end.
+    if (this.#call.simple && attempt.translated === null) request.leaveBody()
   }
 
   failed(failure: unknown, candidate: Candidate, exhausted: boolean): void {

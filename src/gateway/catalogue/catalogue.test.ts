@@ -64,7 +64,7 @@ test('tiers rise, cost no less than what is below them, and price the same bucke
   }
 })
 
-test('nothing costs zero but what is named free or has no such units', () => {
+test('nothing costs zero but what is named free or does not have such units', () => {
   for (const { slug, kind, pricing } of priced)
     if (kind === 'text' && !slug.endsWith(':free'))
       for (const price of [pricing.input, pricing.output]) assert.ok(nanoPerMillion(price) > 0n, slug)

@@ -19,6 +19,7 @@ const scan = createJsonScan({
   input: { data: 'within' },
 })
 const read = (text: string): Scan | null => scan(Buffer.from(text))
+const seen = (text: string): number => read(text)!.seen & (FILE | TOOL | ADDRESS)
 
 /** As `JSON.parse` has it: the text of each field at the top; null where it refuses. */
 function parsed(text: string): Record<string, unknown> | null {
@@ -34,10 +35,11 @@ function parsed(text: string): Record<string, unknown> | null {
 function spanned(text: string, { spans }: Scan): Record<string, unknown> {
   const bytes = Buffer.from(text)
   const at = (from: number, to: number): unknown => JSON.parse(bytes.toString('utf8', from, to))
-  const fields: Record<string, unknown> = {}
+  const fields: [string, unknown][] = []
   for (let i = 0; i < spans.length; i += 4)
-    fields[at(spans[i]!, spans[i + 1]!) as string] = at(spans[i + 2]!, spans[i + 3]!)
-  return fields
+    fields.push([at(spans[i]!, spans[i + 1]!) as string, at(spans[i + 2]!, spans[i + 3]!)])
+  // One may be called `__proto__`, which is a name like any other here.
+  return Object.fromEntries(fields)
 }
 
 test('the compiled scan is that of its source', () => {
@@ -148,7 +150,6 @@ test('a text of megabytes is read like a short one; a longer one is left to `JSO
 })
 
 test('words are seen as names or as values, as they are looked for, and only whole', () => {
-  const seen = (text: string): number => read(text)!.seen
   assert.equal(seen('{"file_id":1}'), FILE)
   assert.equal(seen('{"a":[{"b":{"file_id":null}}]}'), FILE)
   assert.equal(seen('{"file_ix":1}'), ADDRESS)
@@ -159,7 +160,6 @@ test('words are seen as names or as values, as they are looked for, and only who
 })
 
 test('in somebody’s own data no word counts, and behind it they do again', () => {
-  const seen = (text: string): number => read(text)!.seen
   assert.equal(seen('{"metadata":{"file_id":1,"a":[{"url":1}],"metadata":{"url":1}},"b":"tool_use"}'), TOOL)
   assert.equal(seen('{"metadata":[{"file_id":1}],"url":1}'), ADDRESS)
   assert.equal(seen('{"metadata":"x","url":1}'), ADDRESS)
@@ -168,10 +168,14 @@ test('in somebody’s own data no word counts, and behind it they do again', () 
 })
 
 test('an escape that could spell a letter of a word counts as every word', () => {
-  const seen = (text: string): number => read(text)!.seen
   for (const text of ['{"a":{"fil\\u0065_id":1}}', '{"a":"tool\\u005fuse"}', '{"a":"\\u0035"}'])
-    assert.equal(seen(text) & (FILE | TOOL | ADDRESS), FILE | TOOL | ADDRESS, text)
+    assert.equal(seen(text), FILE | TOOL | ADDRESS, text)
   for (const text of ['{"a":"\\u003c\\u00e9\\ud83d\\u2028"}', '{"a":"\\\\u0065"}']) assert.equal(seen(text), 0, text)
+})
+
+test('what no word is looked out for may be anywhere: whoever asks for it is not told that it is not there', () => {
+  assert.equal(read('{"a":1}')!.seen & 8, 8)
+  assert.equal(createJsonScan()(Buffer.from('{}'))!.seen, 0x3fff)
 })
 
 test('it is told of which arrays every element has the item, as an object', () => {

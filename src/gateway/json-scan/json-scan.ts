@@ -16,10 +16,15 @@ export interface Word {
 export interface Scan {
   /** Of every field at the top four numbers: where its name, with its quotes, and its value begin and end. */
   spans: readonly number[]
-  /** Bits of the words that were seen; all of them where an escape spells a letter that a word might have. */
+  /**
+   * Bits of the words that were seen; all of them where an escape spells a letter that a word might have. A bit that no word
+   * has is always set: nobody looked.
+   */
   seen: number
   /** Of each field a bit: its array holds objects alone, and each has an `item` that is an object. */
   holds: number
+  /** Some number has an exponent, and may be longer where somebody writes it out. */
+  exponents: boolean
 }
 
 /**
@@ -37,7 +42,7 @@ declare const WebAssembly: {
 
 interface Exports {
   memory: { readonly buffer: ArrayBuffer; grow(pages: number): number }
-  /** How many fields the object has, -1: as `null` of `JsonScan`. */
+  /** The number of the object's fields, -1: as `null` of `JsonScan`. */
   scan(length: number): number
 }
 
@@ -53,15 +58,16 @@ const SLOTS = 4_096
 const WORDS = 36_864
 const WORD_BYTES = 40
 const TEXT = 65_536
-const ZEROS = 16
+const ZEROS = 64
 const NUMBERS = 2 + 4 * 32
+const SUBJECTS = 0x3fff
+const EXPONENT = 1 << 14
 
 const classes = [
   [1, ' \t\n\r'],
   [2, '0123456789'],
   [4, '0123456789abcdefABCDEF'],
   [8, '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz'],
-  [16, '"\\/bfnrt'],
 ] as const
 
 export function createJsonScan(words: Readonly<Record<string, Word>> = {}): JsonScan {
@@ -71,6 +77,7 @@ export function createJsonScan(words: Readonly<Record<string, Word>> = {}): Json
   let told = new Int32Array(memory.buffer, TOLD, NUMBERS)
   for (const [bit, characters] of classes) for (const character of characters) room[character.charCodeAt(0)]! |= bit
   writeWords(room, words)
+  const unwatched = Object.values(words).reduce((bits, { name = 0, value = 0 }) => bits & ~(name | value), SUBJECTS)
 
   return (bytes) => {
     const { length } = bytes
@@ -87,7 +94,13 @@ export function createJsonScan(words: Readonly<Record<string, Word>> = {}): Json
     if (fields < 0) return null
     const spans: number[] = []
     for (let i = 2; i < 2 + 4 * fields; i++) spans.push(told[i]!)
-    return { spans, seen: told[0]!, holds: told[1]! }
+    const marks = told[0]!
+    return {
+      spans,
+      seen: (marks & SUBJECTS) | unwatched,
+      holds: told[1]!,
+      exponents: (marks & EXPONENT) !== 0,
+    }
   }
 }
 

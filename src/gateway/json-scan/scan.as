@@ -10,8 +10,11 @@ const SLOTS: usize = 4096
 const WORDS: usize = 36864
 const WORD_BYTES: usize = 40
 const LONGEST_WORD: usize = 31
-/** Behind the text at least 16 bytes are zero, which end whatever is read. */
+/** Behind the text at least 64 bytes are zero, which end whatever is read. */
 const TEXT: usize = 65536
+
+const WINDOW: usize = 64
+const ODD_BITS: u64 = 0xaaaaaaaaaaaaaaaa
 
 const NESTING: i32 = 512
 const MOST_FIELDS: i32 = 32
@@ -22,11 +25,11 @@ const DIGIT: u32 = 2
 const HEX: u32 = 4
 /** What words are spelled with, should it stand there as `\u00..`. */
 const LETTER: u32 = 8
-/** What may follow a backslash, but `u`. */
-const ESCAPED: u32 = 16
 
 // What a word says: two sets of bits, and three more.
 const SUBJECTS: u32 = 0x3fff
+/** Behind the subjects of words: a number has an exponent. */
+const EXPONENT: u32 = 1 << 14
 const AS_VALUE: u32 = 14
 const ITEM: u32 = 1 << 28
 const DATA: u32 = 1 << 29
@@ -39,12 +42,23 @@ const NAME: i32 = 2
 const NAME_OR_END: i32 = 3
 const COMMA_OR_END: i32 = 4
 
+let exponents: u32 = 0
+
 /** How many fields the object has; -1: it is none, or `JSON.parse` has to say. */
 export function scan(length: i32): i32 {
+  exponents = 0
   const end = TEXT + <usize>length
   const quotes = i8x16.splat(0x22)
   const backslashes = i8x16.splat(0x5c)
   const spaces = i8x16.splat(0x20)
+  // Of the 64 bytes from here on, which a string was last looked for in, a bit each: what ends a string, backslashes, what
+  // is escaped and is none of the seven letters and signs that may be.
+  let base: usize = 0
+  let ends: u64 = 0
+  let slashes: u64 = 0
+  let odd: u64 = 0
+  /** The byte behind them is escaped. */
+  let carried: u64 = 0
   let fields: i32 = 0
   let seen: u32 = 0
   let holds: u32 = 0
@@ -65,33 +79,62 @@ export function scan(length: i32): i32 {
     }
     if (byte == 0x22) {
       const start = ++at
-      let escaped = false
-      while (true) {
-        const sixteen = v128.load(at)
-        const marks: u32 = i8x16.bitmask(
-          v128.or(
-            v128.or(i8x16.eq(sixteen, quotes), i8x16.eq(sixteen, backslashes)),
-            i8x16.lt_u(sixteen, spaces),
-          ),
-        )
-        if (marks == 0) {
-          at += 16
-          continue
-        }
-        at += ctz(marks)
-        const mark: u32 = load<u8>(at)
-        if (mark == 0x22) break
-        if (mark != 0x5c) return -1
-        escaped = true
-        const kind: u32 = load<u8>(at + 1)
-        if (is(kind, ESCAPED)) {
-          at += 2
-          continue
-        }
-        if (kind != 0x75 || !isHex(at + 2)) return -1
-        if (load<u16>(at + 2) == 0x3030 && is((digitOf(at + 4) << 4) | digitOf(at + 5), LETTER)) seen = SUBJECTS
-        at += 6
+      let escaped: u64 = 0
+      let from: u64 = at - base
+      let fresh = from >= WINDOW
+      if (fresh) {
+        base = at
+        from = 0
+        carried = 0
       }
+      while (true) {
+        if (fresh) {
+          const a = v128.load(base)
+          const b = v128.load(base, 16)
+          const c = v128.load(base, 32)
+          const d = v128.load(base, 48)
+          slashes = maskOf(
+            i8x16.eq(a, backslashes),
+            i8x16.eq(b, backslashes),
+            i8x16.eq(c, backslashes),
+            i8x16.eq(d, backslashes),
+          )
+          ends = maskOf(
+            v128.or(i8x16.eq(a, quotes), i8x16.lt_u(a, spaces)),
+            v128.or(i8x16.eq(b, quotes), i8x16.lt_u(b, spaces)),
+            v128.or(i8x16.eq(c, quotes), i8x16.lt_u(c, spaces)),
+            v128.or(i8x16.eq(d, quotes), i8x16.lt_u(d, spaces)),
+          )
+          odd = 0
+          if ((slashes | carried) != 0) {
+            // Of a row of backslashes each second one is escaped, and what follows where their number is odd.
+            const may = slashes & ~carried
+            const codes = (((may << 1) | ODD_BITS) - may) ^ ODD_BITS
+            const behind = codes ^ (slashes | carried)
+            carried = (codes & slashes) >> 63
+            ends &= ~behind
+            odd = behind & ~maskOf(isEscaped(a), isEscaped(b), isEscaped(c), isEscaped(d))
+          }
+        }
+        const rest = ~(<u64>0) << from
+        const found = ends & rest
+        const before = found == 0 ? rest : rest & (found - 1)
+        escaped |= slashes & before
+        // `\\u` and what is wrong.
+        for (let marks = odd & before; marks != 0; marks &= marks - 1) {
+          const mark = base + <usize>ctz(marks)
+          if (load<u8>(mark) != 0x75 || !isHex(mark + 1)) return -1
+          if (load<u16>(mark + 1) == 0x3030 && is((digitOf(mark + 3) << 4) | digitOf(mark + 4), LETTER)) seen = SUBJECTS
+        }
+        if (found != 0) {
+          at = base + <usize>ctz(found)
+          break
+        }
+        base += WINDOW
+        from = 0
+        fresh = true
+      }
+      if (load<u8>(at) != 0x22) return -1
       const size = at - start
       at++
       const word = size <= LONGEST_WORD ? wordAt(start, size) : 0
@@ -101,7 +144,7 @@ export function scan(length: i32): i32 {
         at = behindSpace(at + 1)
         const opens: u32 = load<u8>(at)
         if (depth == 0) {
-          if (escaped || fields == MOST_FIELDS || isThere(fields, start, size)) return -1
+          if (escaped != 0 || fields == MOST_FIELDS || isThere(fields, start, size)) return -1
           const span = SPANS + (<usize>fields << 4)
           store<u32>(span, <u32>(start - 1 - TEXT))
           store<u32>(span, <u32>(start + size + 1 - TEXT), 4)
@@ -153,7 +196,7 @@ export function scan(length: i32): i32 {
       if (depth == 2 && byte == 0x7d && (!item || otherItem)) holds &= ~(1 << (fields - 1))
       if (depth == data) data = NESTING
       if (depth-- == 0) {
-        store<u32>(TOLD, seen)
+        store<u32>(TOLD, seen | exponents)
         store<u32>(TOLD, holds, 4)
         return behindSpace(at) == end ? fields : -1
       }
@@ -166,6 +209,26 @@ export function scan(length: i32): i32 {
     if (depth == 0) store<u32>(SPANS + (<usize>(fields - 1) << 4), <u32>(at - TEXT), 12)
     next = COMMA_OR_END
   }
+}
+
+// @ts-ignore: an annotation of AssemblyScript
+@inline
+function maskOf(a: v128, b: v128, c: v128, d: v128): u64 {
+  return (
+    <u64>i8x16.bitmask(a) |
+    (<u64>i8x16.bitmask(b) << 16) |
+    (<u64>i8x16.bitmask(c) << 32) |
+    (<u64>i8x16.bitmask(d) << 48)
+  )
+}
+
+/** What may follow a backslash, but `u`: a bit each for the high halves 2, 5, 6 and 7 of these bytes, by their low halves. */
+// @ts-ignore: an annotation of AssemblyScript
+@inline
+function isEscaped(bytes: v128): v128 {
+  const low = i8x16.swizzle(i8x16(0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1), v128.and(bytes, i8x16.splat(15)))
+  const high = i8x16.swizzle(i8x16(0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0), i8x16.shr_u(bytes, 4))
+  return i8x16.ne(v128.and(low, high), i8x16.splat(0))
 }
 
 // @ts-ignore: an annotation of AssemblyScript
@@ -240,6 +303,7 @@ function behindScalar(at: usize): usize {
     if (at == 0) return 0
   }
   if ((load<u8>(at) | 0x20) == 0x65) {
+    exponents = EXPONENT
     const sign: u32 = load<u8>(at + 1)
     at = behindDigits(at + (sign == 0x2b || sign == 0x2d ? 2 : 1))
   }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { refuse } from '#kernel/errors.ts'
-import { refuseJson } from '#kernel/text/json-text.ts'
+import { checkShape, refuseJson } from '#kernel/text/json-text.ts'
 import type { JsonScan, Scan } from '../json-scan/json-scan.ts'
 
 /** Marks of things in a request that decide what becomes of it: bits of a scan's words. */
@@ -18,9 +18,14 @@ export const mention = {
   developer: 32,
   reference: 64,
   reasoning: 128,
+  /** A name whose string is media, or says where it lies, or whose list may hold such. */
+  media: 256,
 } as const
 
 type Json = Record<string, unknown>
+
+/** The value of a top-level field by its name; undefined: there is none. */
+export type FieldReader = (name: string) => unknown
 
 interface Place {
   start: number
@@ -43,6 +48,10 @@ export class Body {
     this.#scan = 'scan' in read ? read.scan : null
     this.#json = 'json' in read ? read.json : null
     this.places = 'places' in read ? read.places : null
+  }
+
+  get scanned(): boolean {
+    return this.#scan !== null
   }
 
   /** All of it, parsed when it is first asked for: at 20 KB that costs as much as a call without it. */
@@ -89,6 +98,18 @@ export class Body {
     return field >= 0 && (this.#scan!.holds & (1 << (field / 4))) !== 0
   }
 
+  /** The bytes that all fields but these take as they stand; null: that says nothing of what a reader makes of them. */
+  sizeWithout(others: ReadonlySet<string>): number | null {
+    const scan = this.#scan
+    if (scan === null || scan.exponents) return null
+    const { spans } = scan
+    let size = 0
+    for (let field = 0; field < spans.length; field += 4)
+      if (!others.has(this.bytes.toString('latin1', spans[field]! + 1, spans[field + 1]! - 1)))
+        size += spans[field + 3]! - spans[field]!
+    return size
+  }
+
   includes(text: string): boolean {
     return this.bytes.includes(text, 0, 'latin1')
   }
@@ -117,6 +138,7 @@ export function readBody(bytes: Buffer, scan: JsonScan | null = null): Body {
 }
 
 function parsed(bytes: Buffer): Json {
+  checkShape(bytes, NESTING)
   const text = bytes.toString()
   let json: unknown
   try {
@@ -210,37 +232,48 @@ const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
  */
 export const locate = (body: Body, key: string): Place => body.placeOf(key) ?? walk(body.bytes, key)
 
+/** Refuses an object with a name at the top that is there twice. What was scanned has none, and neither has a form. */
+export function refuseTwice(body: Body): void {
+  if (body.scanned || body.places !== null) return
+  const names = new Set<string>()
+  for (const { name } of membersOf(body.bytes)) {
+    if (names.has(name)) refuseSecond(name)
+    names.add(name)
+  }
+}
+
+const refuseSecond = (name: string): never =>
+  refuse('invalid_parameter', { message: `\`${name.slice(0, 100)}\` is there twice.`, param: name.slice(0, 100) })
+
 function walk(bytes: Buffer, wanted: string): Place {
   let found: Place | null = null
-  let at = skipSpace(bytes, bytes.indexOf(0x7b) + 1)
-  while (bytes[at] === 0x22) {
-    const keyEnd = endOfString(bytes, at)
-    const key = JSON.parse(bytes.toString('utf8', at, keyEnd)) as string
-    const start = afterColon(bytes, keyEnd)
-    const end = endOfValue(bytes, start)
-    if (key === wanted) {
-      if (found) refuse('invalid_parameter', { message: `\`${wanted}\` is there twice.`, param: wanted })
-      found = { start, end }
-    }
-    at = skipSpace(bytes, end)
-    if (bytes[at] === 0x2c) at = skipSpace(bytes, at + 1)
+  for (const { name, start, end } of membersOf(bytes)) {
+    if (name !== wanted) continue
+    if (found) refuseSecond(name)
+    found = { start, end }
   }
   if (!found) throw new Error(`the object has no key ${wanted}`)
   return found
 }
 
-/** The object without these top-level keys. The bytes of all other members stay as they are, in their order. */
-export function without({ bytes, json }: Body, keys: ReadonlySet<string>): Body {
-  const kept: Buffer[] = []
+/** The members of the object, in their order: the name, where that begins, and where the value stands. */
+function* membersOf(bytes: Buffer): Generator<Place & { name: string; from: number }> {
   let at = skipSpace(bytes, bytes.indexOf(0x7b) + 1)
   while (bytes[at] === 0x22) {
-    const keyEnd = endOfString(bytes, at)
-    const end = endOfValue(bytes, afterColon(bytes, keyEnd))
-    if (!keys.has(JSON.parse(bytes.toString('utf8', at, keyEnd)) as string))
-      kept.push(Buffer.from(kept.length === 0 ? '{' : ','), bytes.subarray(at, end))
+    const nameEnd = endOfString(bytes, at)
+    const start = afterColon(bytes, nameEnd)
+    const end = endOfValue(bytes, start)
+    yield { name: JSON.parse(bytes.toString('utf8', at, nameEnd)) as string, from: at, start, end }
     at = skipSpace(bytes, end)
     if (bytes[at] === 0x2c) at = skipSpace(bytes, at + 1)
   }
+}
+
+/** The object without these top-level keys. The bytes of all other members stay as they are, in their order. */
+export function without({ bytes, json }: Body, keys: ReadonlySet<string>): Body {
+  const kept: Buffer[] = []
+  for (const { name, from, end } of membersOf(bytes))
+    if (!keys.has(name)) kept.push(Buffer.from(kept.length === 0 ? '{' : ','), bytes.subarray(from, end))
   const left = Buffer.concat(kept.length === 0 ? [Buffer.from('{}')] : [...kept, Buffer.from('}')])
   const fields = Object.fromEntries(Object.entries(json).filter(([key]) => !keys.has(key)))
   return new Body(left, { json: fields })

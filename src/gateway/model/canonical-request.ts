@@ -4,9 +4,10 @@ import type { Usage } from '#kernel/usage.ts'
 /**
  * The middle of every translation: a CanonicalRequest goes in, Chunks come out. N client shapes and M provider shapes need
  * N + M converters, each pure: `decode` (client → CanonicalRequest), `encode` (CanonicalRequest → provider), and for the answer the
- * same pair the other way round over Chunks. Same shape in and out never passes through here: its bytes travel on.
+ * same pair the other way round over Chunks. Same shape in and out never passes through here: its bytes travel on. A type and no
+ * interface, so that it is an object of fields to whoever weighs or summarises any shape.
  */
-export interface CanonicalRequest {
+export type CanonicalRequest = {
   model: string
   /** System messages stand where they stood; a shape that wants them elsewhere moves them. */
   messages: CanonicalMessage[]
@@ -32,7 +33,7 @@ export interface CanonicalRequest {
     exclude?: boolean
   }
   verbosity?: 'low' | 'medium' | 'high'
-  /** Requests of one key are likely to share what a vendor keeps of their beginning: no loss where there is no such thing. */
+  /** Requests of one key are likely to share what a vendor keeps of their beginning: no loss where a vendor keeps nothing. */
   cache_key?: string
   /** An opaque name of the end user, for the vendor's abuse checks. */
   user?: string
@@ -119,6 +120,8 @@ export const faultKinds = [
   'timeout',
   'unreachable',
   'garbage',
+  /** The endpoint was disabled or deleted while it was asked: nothing of the provider's. */
+  'withdrawn',
 ] as const
 export type FaultKind = (typeof faultKinds)[number]
 

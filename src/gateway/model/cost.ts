@@ -39,7 +39,7 @@ export function costOf(
   return { nano: roundHalfUp(exact), source: estimated ? 'estimated' : 'computed' }
 }
 
-/** How many of `input_tokens` and of `output_tokens` were sound, where a vendor says so: some price it apart. */
+/** The part of `input_tokens` and of `output_tokens` that was sound, where a vendor says so: some price it apart. */
 export interface AudioTokens {
   input: number
   output: number
@@ -134,7 +134,7 @@ export function worstCost(pricing: Pricing, inputTokens: number, outputTokens: n
   })
 }
 
-/** How many output tokens `nano` still pays for after so much input; negative when it does not even pay for that. */
+/** The output tokens that `nano` still pays for after so much input; negative when it does not even pay for that. */
 export function affordableOutput(pricing: Pricing, nano: Nano, inputTokens: number, requests: number): number {
   const left = nano * MILLION - worstInput(pricing, inputTokens, requests)
   if (left < 0n) return -1

@@ -4,13 +4,13 @@ import type { FaultKind, UpstreamFault } from './canonical-request.ts'
 export interface Rule {
   /** The others that may do better: `anybody`, `roomier` (a larger context or another model), only `another model`. */
   elsewhere: 'anybody' | 'roomier' | 'another model'
-  /** How often the same provider is asked again, once everybody was asked. Only what was not charged for is repeated. */
+  /** The number of times that the same provider is asked again, once everybody was asked. Only what was not charged for is repeated. */
   again: number
-  /** How long it is set aside where it does not say so itself; 0: the provider is not at fault. */
+  /** The time that it is set aside where it does not say so itself; 0: the provider is not at fault. */
   asideMs: number
   /** Whether time heals it: then whoever asks again later may be served. Else somebody has to do something first. */
   passes: boolean
-  /** Whom it concerns: this model there, or whatever the endpoint serves. */
+  /** The scope of the fault: this model there, or whatever the endpoint serves. */
   of: 'model' | 'endpoint'
 }
 
@@ -29,6 +29,8 @@ export const rules: Readonly<Record<FaultKind, Rule>> = {
   timeout: { elsewhere: 'anybody', again: 0, asideMs: 30 * SECOND, passes: true, of: 'model' },
   garbage: { elsewhere: 'anybody', again: 0, asideMs: 30 * SECOND, passes: true, of: 'model' },
   model_not_found: { elsewhere: 'anybody', again: 0, asideMs: 2 * MINUTE, passes: false, of: 'model' },
+  // The endpoint's owner wants it so, and the provider is not at fault.
+  withdrawn: { elsewhere: 'anybody', again: 0, asideMs: 0, passes: false, of: 'endpoint' },
   // Somebody has to do something about these first.
   upstream_key: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, passes: false, of: 'endpoint' },
   upstream_payment: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, passes: false, of: 'endpoint' },
@@ -37,7 +39,7 @@ export const rules: Readonly<Record<FaultKind, Rule>> = {
 /** The longest wait: a provider that wants to be left alone for longer is asked again after this all the same. */
 const LONGEST_ASIDE_MS = 15 * MINUTE
 
-/** How long a provider is set aside for this fault: as long as it says where it says so. */
+/** The time that a provider is set aside for this fault: as long as it says where it says so. */
 export function asideFor({ kind, retry_after_seconds: seconds }: UpstreamFault): number {
   const { asideMs } = rules[kind]
   return asideMs === 0 || seconds === undefined ? asideMs : Math.min(LONGEST_ASIDE_MS, seconds * SECOND)

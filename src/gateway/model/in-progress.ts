@@ -21,7 +21,13 @@ export interface Reading {
 }
 
 /** An answer that told nothing. */
-export const unread = (): Reading => ({ usage: null, finishReason: null, ended: false, closed: false, fault: null })
+export const emptyReading = (): Reading => ({
+  usage: null,
+  finishReason: null,
+  ended: false,
+  closed: false,
+  fault: null,
+})
 
 /** A provider's answer on its way, wherever it is going. */
 export interface AnswerInProgress {

@@ -1,3 +1,5 @@
+import type { Dispatcher } from 'undici'
+import type { Send } from '#engine/http-client/send.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Billing } from '#kernel/usage.ts'
@@ -26,7 +28,21 @@ export interface ProviderEndpoint {
   dataPolicy?: DataPolicy
   /** The instance's own endpoints, and those found by themselves, may stand on private addresses. */
   mayBePrivate: boolean
+  /** Sends its requests, where they do not leave by HTTP to `baseUrl`; its path and query are those of the shape all the same. */
+  dispatch?: Dispatch
+  /** It could not be reached when it was looked for last: everybody else is asked before it. */
+  away?: true
 }
+
+/** The facts of a request beside its bytes. */
+export interface ProviderRequest {
+  /** The provider's name of the model. */
+  model: string
+  stream: boolean
+}
+
+/** Sends a request. What comes of it, a failure too, arrives at the handler, which holds it up by `controller.pause`. */
+export type Dispatch = (send: Send, asked: ProviderRequest, handler: Dispatcher.DispatchHandler) => void
 
 export interface DataPolicy {
   /** Prompts are kept after the answer. */
@@ -64,7 +80,7 @@ export interface Listed extends Offer {
 }
 
 /**
- * What the gateway needs to know of the areas: endpoints and models that a caller may use. Answered from memory
+ * The gateway's view of the areas: endpoints and models that a caller may use. Answered from memory
  * when this process has it, so that the hot path does not wait.
  */
 export interface Directory {
@@ -72,6 +88,17 @@ export interface Directory {
   offers(principal: Principal, model: string): readonly Offer[] | Promise<readonly Offer[]>
   /** Models that this caller may use, one row per `slug`. */
   models(principal: Principal): readonly Listed[] | Promise<readonly Listed[]>
-  /** Calls back when this endpoint no longer serves: deleted, disabled, or its key cannot be opened. */
-  watch(endpointId: Id, gone: () => void): Disposable
+  /** Whether this caller may use what the endpoint's owner has: a member who left may not. */
+  mayUse(principal: Principal, endpoint: ProviderEndpoint): boolean
+  /** Calls back when this endpoint, as an offer has it, no longer serves: deleted, disabled, or its key cannot be opened. */
+  watch(endpoint: ProviderEndpoint, gone: () => void): Disposable
+  /** Asked at each change which endpoints are answering right now: those that no longer serve are told. */
+  inUse(using: () => Iterable<EndpointUse>): void
+}
+
+/** An endpoint, as an offer has it, that is answering a call. */
+export interface EndpointUse {
+  endpoint: ProviderEndpoint
+  /** It no longer serves. Told once or more, also when the call has ended meanwhile. */
+  gone(): void
 }

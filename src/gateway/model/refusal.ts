@@ -15,6 +15,7 @@ const codes: Record<UpstreamFault['kind'], Code> = {
   timeout: 'timeout',
   unreachable: 'provider_error',
   garbage: 'provider_error',
+  withdrawn: 'no_route',
 }
 
 /** An upstream fault as the platform's own callers are refused; what refuses a run or an operation is kept. */

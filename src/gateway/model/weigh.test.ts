@@ -3,12 +3,16 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { Payer } from '#engine/ledger/ledger.ts'
 import type { Offer, Shape } from './offer.ts'
-import { inputBound } from '../call/money/metering.ts'
+import { inputBound, roughInputBound } from '../call/money/metering.ts'
+import { scanBody } from '../scan-body.ts'
+import { readBody } from './body.ts'
 import { prepare } from '../translation/upstream-stream.ts'
 import type { CanonicalRequest } from './canonical-request.ts'
 
+// Of a payer only what caps it is looked at.
 const capped = { key: { cap: 1n } } as unknown as Payer
 const bound = (json: object) => inputBound(json, capped, null)
+const rough = (json: string) => roughInputBound(readBody(Buffer.from(json), scanBody), capped)
 const bytes = (text: string) => Buffer.byteLength(text)
 
 interface Asked {
@@ -91,7 +95,7 @@ const requests: Record<string, (one: Asked) => object> = {
   'inference/text': (one) => turnOf(one),
 }
 
-/** What each message, each id and the tools may add. */
+/** The bytes that each message, each id and the tools may add. */
 const AROUND = 16 + 512 + 200
 
 for (const [shape, request] of Object.entries(requests))
@@ -106,6 +110,63 @@ for (const [shape, request] of Object.entries(requests))
       }),
     )
   })
+
+test('a rough bound, for which a body is not parsed, is never less than the exact one', () => {
+  const shapes = Object.values(requests).slice(0, 3)
+  let found = 0
+  fc.assert(
+    fc.property(asked, fc.integer({ min: 0, max: 2 }), fc.boolean(), (one, shape, spaced) => {
+      const body = { model: 'm', ...shapes[shape]!(one) }
+      const most = rough(JSON.stringify(body, null, spaced ? 2 : 0))
+      if (most === null) return
+      found++
+      assert.ok(most >= bound(body), `${most} < ${bound(body)}`)
+    }),
+  )
+  assert.ok(found > 50, `only ${found} were bounded so`)
+  // A name in somebody's own schema may look like that of media, and then the body is parsed.
+  const names = fc.constantFrom('url', 'data', 'text', 'content', 'arguments', 'input', 'outputs', 'file_id', 'x')
+  const odd = fc.letrec((tie) => ({
+    value: fc.oneof(
+      text,
+      fc.constantFrom('@1e20@', '@1E+300@', '@-0@', '@0.0000001@', '@123456789@'),
+      tie('list'),
+      tie('object'),
+    ),
+    list: fc.array(tie('value'), { maxLength: 4 }),
+    object: fc.dictionary(names, tie('value'), { maxKeys: 4 }),
+  }))
+  fc.assert(
+    fc.property(odd.value, (value) => {
+      const json = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: value }] }).replaceAll(
+        /"@(.*?)@"/g,
+        '$1',
+      )
+      const most = rough(json)
+      assert.ok(most === null || most >= bound(JSON.parse(json) as object), `${json}: ${most}`)
+    }),
+  )
+})
+
+test('who may send media, names what lies at a vendor or has it look further is bounded exactly', () => {
+  const ask = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
+  assert.equal(typeof rough(JSON.stringify(ask)), 'number')
+  const user = (content: object) => ({ messages: [{ role: 'user', content: [content] }] })
+  for (const more of [
+    user({ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }),
+    user({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }),
+    user({ type: 'input_file', file_id: 'file_1' }),
+    { messages: [{ role: 'assistant', content: 'x', annotations: [{ url: 'https://example.com' }] }] },
+    { previous_response_id: 'resp_1' },
+    { tools: [{ type: 'web_search' }] },
+    { tools: [{ type: 'web_search', function: {} }] },
+    { plugins: [{ id: 'web' }] },
+    { input: [{ type: 'item_reference', id: 'msg_1' }] },
+    { temperature: '@1e0@' },
+  ])
+    assert.equal(rough(JSON.stringify({ ...ask, ...more }).replaceAll(/"@(.*?)@"/g, '$1')), null, JSON.stringify(more))
+  assert.equal(rough(String.raw`{"model":"m","messages":[{"role":"user","content":[{"url":"x"}]}]}`), null)
+})
 
 test('names that are somebody’s own count wherever they stand, for a model may read them', () => {
   const own = 'a name that nobody knows '.repeat(40)
@@ -144,6 +205,7 @@ const shapes: readonly Shape[] = ['openai-chat', 'openai-responses', 'anthropic-
 for (const shape of shapes)
   test(`what a translation sends to ${shape} is bounded, too`, () => {
     const endpoint = { shape, preset: null, baseUrl: 'http://127.0.0.1/v1', headers: {}, apiKey: null }
+    // What a translation reads of an offer.
     const offer = {
       endpoint,
       slug: 'x/m',

@@ -1,3 +1,5 @@
+import type { Word } from '../json-scan/json-scan.ts'
+import { type Body, mention } from './body.ts'
 import { isObject } from './json.ts'
 
 /** Bytes of text that a model reads, and of what is media or names where it lies. */
@@ -24,6 +26,11 @@ const MEDIA: ReadonlySet<string> = new Set([
   'file_id',
   'previous_response_id',
 ])
+
+/** Without these names in it a body holds no media: strings, and lists of what a vendor's tools found. */
+export const mediaWords: Readonly<Record<string, Word>> = Object.fromEntries(
+  [...MEDIA, 'results', 'outputs', 'annotations', 'citations'].map((name) => [name, { name: mention.media }]),
+)
 
 /** Words of the wire, which a vendor's template turns to tokens of its own: they are in what each message adds. */
 const WORDS: ReadonlySet<string> = new Set(['type', 'role', 'status', 'detail', 'media_type', 'mimeType', 'ttl'])
@@ -70,6 +77,12 @@ export function weigh(body: object): Weight {
   }
   return seen
 }
+
+/**
+ * No less than the text that `weigh` finds, of a body that is not parsed for it: escapes, punctuation and the wire's own names
+ * count too. Null: it may hold media, or nobody scanned it.
+ */
+export const roughText = (body: Body): number | null => (body.mentions(mention.media) ? null : body.sizeWithout(UNREAD))
 
 /** Lists under these are of messages or their parts. */
 const LISTS: ReadonlySet<string> = new Set(['input', 'output'])

@@ -4,16 +4,16 @@ import type { Offer } from '../model/offer.ts'
 import { isEffort } from '../wire/shared/effort.ts'
 import { isObject, type Json, listOf, objectOf } from '../model/json.ts'
 import { effortFor, limitsOf, quirksOf } from '../wire/openai-chat/quirks.ts'
-import { type ChatQuirks, limitNames } from '../wire/shared/habits.ts'
-import { habitsOf } from '../providers/supports.ts'
+import { type ChatQuirks, limitNames } from '../wire/shared/quirks.ts'
+import { quirksOwner } from '../providers/supports.ts'
 
 const known = new WeakMap<Offer, ChatQuirks>()
 
-/** How this offer's vendor differs from OpenAI's chat. */
+/** The differences of this offer's vendor from OpenAI's chat. */
 export function quirksFor(offer: Offer): ChatQuirks {
   const found = known.get(offer)
   if (found) return found
-  const quirks = quirksOf({ provider: habitsOf(offer.endpoint), model: offer.upstreamModel })
+  const quirks = quirksOf({ provider: quirksOwner(offer.endpoint), model: offer.upstreamModel })
   known.set(offer, quirks)
   return quirks
 }
@@ -27,7 +27,7 @@ export const limitFieldsOf = (format: PassthroughFormat, offer: Offer): readonly
  * read over: a limit by one name alone, `developer` as `system`, the nearest effort, calls without arguments. The same
  * body where nothing has to differ.
  */
-export function mended(body: Body, format: PassthroughFormat, offer: Offer): Body {
+export function adaptedBody(body: Body, format: PassthroughFormat, offer: Offer): Body {
   if (format.limitFields.length < 2) return body
   const quirks = quirksFor(offer)
   return withMessages(withEffort(withLimit(body, limitFieldsOf(format, offer)), quirks), quirks)

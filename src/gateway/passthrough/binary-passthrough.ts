@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Reply } from '#kernel/exchange.ts'
-import { type Reading, unread } from '../model/in-progress.ts'
+import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { Ending } from './ending.ts'
 import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
 import { ERROR_BODY, STALL_MS, faultOf } from './text-passthrough.ts'
@@ -38,7 +38,7 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
     this.#finish()
     this.#controller?.abort(new Error('the client left'))
     // An answer that has begun to come was made: a client that drops its last bytes pays for it all the same.
-    const reading = this.#firstByteAt > 0 ? this.#read(this.#type, this.#tail) : { ...unread(), unpriced: true }
+    const reading = this.#firstByteAt > 0 ? this.#read(this.#type, this.#tail) : { ...emptyReading(), unpriced: true }
     return { reading, characters: 0 }
   }
 
@@ -91,7 +91,7 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
     if (this.#firstByteAt === 0) return this.#attempt.failed(why)
     // Half a picture has no frame that could say so: the connection does.
     this.#response.destroy()
-    this.#attempt.ended({ ...unread(), unpriced: true }, why, this.#firstByteAt, 0)
+    this.#attempt.ended({ ...emptyReading(), unpriced: true }, why, this.#firstByteAt, 0)
   }
 
   get #tail(): string {

@@ -1,9 +1,9 @@
 import { endOfValue } from '../model/body.ts'
 import type { PassthroughFormat } from './formats/format.ts'
-import { type Reading, unread } from '../model/in-progress.ts'
+import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { parseJson } from '../model/json.ts'
 
-/** How much of an answer's end is kept for reading its usage: the last events of any provider fit. */
+/** The part of an answer's end that is kept for reading its usage: the last events of any provider fit. */
 const KEPT = 8_192
 
 /** The end of something long, by reference: at least 8 KiB of it where there is so much. */
@@ -34,7 +34,7 @@ export function readEnding(format: PassthroughFormat, bytes: Buffer): Reading {
   }
   return (
     format.readWhole({ type: 'message', content: [], choices: [], output: [], data: [], usage }) ?? {
-      ...unread(),
+      ...emptyReading(),
       ended: true,
     }
   )

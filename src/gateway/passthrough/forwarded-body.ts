@@ -1,10 +1,10 @@
 import { type Body, type Edit, setField, spliceApart } from '../model/body.ts'
 import type { PassthroughFormat } from './formats/format.ts'
 import type { Offer } from '../model/offer.ts'
-import { limitFieldsOf, mended } from './adapted-body.ts'
+import { limitFieldsOf, adaptedBody } from './adapted-body.ts'
 import type { Candidate } from '../routing/router.ts'
 import { isObject } from '../model/json.ts'
-import { raised } from '../wire/shared/least-output.ts'
+import { raisedLimit } from '../wire/shared/least-output.ts'
 import { takesStreamOptions } from '../providers/supports.ts'
 
 /** A client's request whose bytes travel on, and where in them the fields stand that differ. */
@@ -26,7 +26,7 @@ export function forwardedBody(
   limit: number | null,
 ): { lead: string; rest: Buffer } {
   const { format, usageEdit, place } = request
-  const body = mended(request.bodyFor(offer), format, offer)
+  const body = adaptedBody(request.bodyFor(offer), format, offer)
   const same = body === request.body
   const edits: Edit[] = []
   if (usageEdit !== null && takesStreamOptions(offer.endpoint)) {
@@ -39,7 +39,7 @@ export function forwardedBody(
     edits.push(same && place !== null ? { ...place, text } : setField(body, 'model', text))
   }
   const named = format.limitFields.length === 1 ? body.value(format.limitFields[0]!) : undefined
-  const most = typeof named === 'number' ? raised(named, format.shape) : named
+  const most = typeof named === 'number' ? raisedLimit(named, format.shape) : named
   if (most !== named) edits.push(setField(body, format.limitFields[0]!, String(most)))
   if (limit !== null) edits.push(setField(body, limitFieldsOf(format, offer)[0]!, String(limit)))
   return spliceApart(body, edits)

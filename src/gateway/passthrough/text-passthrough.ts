@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import type { Reply } from '#kernel/exchange.ts'
 import { TransportFailed } from '../providers/transport/transport.ts'
 import { type PassthroughFormat, producedCharacters } from './formats/format.ts'
-import { type Reading, unread } from '../model/in-progress.ts'
+import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { Ending, readEnding } from './ending.ts'
 import { Frames } from './frames.ts'
 import { eventsFromEnd } from '../wire/streams/events-from-end.ts'
@@ -70,7 +70,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
   }
 
   leave(): { reading: Reading; characters: number } {
-    const reading = this.#mode === 'events' ? this.#format.readStream(this.#head, this.#frames.tail()) : unread()
+    const reading = this.#mode === 'events' ? this.#format.readStream(this.#head, this.#frames.tail()) : emptyReading()
     const characters = this.characters
     this.#finish()
     this.#controller?.abort(new Error('the client left'))

@@ -2,16 +2,17 @@ import type { Dispatcher } from 'undici'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Send } from '#engine/http-client/send.ts'
 import type { Upstream } from './upstream.ts'
-import type { Asked } from './transport/transport.ts'
+import type { ProviderRequest } from '../model/offer.ts'
 
-/** Sends a request of the upstream's shape, in its wrapping where it has one. What goes wrong arrives at the handler. */
+/** Sends a request of the upstream's shape by its own way, in its wrapping where it has one. What goes wrong arrives at the handler. */
 export function dispatch(
   outbound: Outbound,
-  { transport }: Upstream,
+  { transport, dispatch: own }: Upstream,
   send: Send,
-  asked: Asked,
+  asked: ProviderRequest,
   handler: Dispatcher.DispatchHandler,
 ): void {
+  if (own !== null) return own(send, asked, handler)
   if (transport === null) return outbound.dispatch(send, handler)
   const failed = (error: unknown): void => handler.onResponseError?.(NONE, error as Error)
   const go = (carried: Send): void => outbound.dispatch(carried, transport.unwrap?.(handler) ?? handler)

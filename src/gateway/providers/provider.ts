@@ -1,6 +1,6 @@
 import type { ProviderEndpoint, Shape } from '../model/offer.ts'
 import type { Json } from '../model/json.ts'
-import type { Habits } from '../wire/shared/habits.ts'
+import type { ProviderQuirks } from '../wire/shared/quirks.ts'
 import type { Transport } from './transport/transport.ts'
 
 /** Something of a provider that no source which was read tells. It is not acted on. */
@@ -8,6 +8,7 @@ export type Unknown =
   | 'reportsCost'
   | 'needsKey'
   | 'refused fields'
+  | 'price tiers'
   | 'efforts of unnamed models'
   | 'differences from OpenAI'
   | 'betas taken'
@@ -18,7 +19,7 @@ export type Unknown =
  * All that is known of one provider, each fact with its source: a comment beside it or above the row. A field that is
  * absent is not known to differ from what the shape's own vendor does; what is known to be unknown stands in `unknown`.
  */
-export interface Provider extends Habits {
+export interface Provider extends ProviderQuirks {
   id: string
   name: string
   shape: Shape
@@ -50,7 +51,7 @@ export interface Provider extends Habits {
   fetchesNothing?: true
   /** Puts requests of its own shape into another form on the way, where not all of their fields get. */
   wraps?: true
-  /** How requests reach it, where they do not travel as they are. `base`: the address's path. */
+  /** The transport of requests to it, where they do not travel as they are. `base`: the address's path. */
   transport?(endpoint: ProviderEndpoint, base: string): Transport | null
   /** Whether one of its models is asked by Converse and no other way, at an endpoint of the shape `anthropic-messages`. */
   converses?(upstreamModel: string): boolean
@@ -64,9 +65,14 @@ export interface Provider extends Habits {
   cacheBreakpoints?: true
   /** In whose format the thoughts of this model's answers are, in OpenRouter's words. */
   thoughtsOf?(upstreamModel: string): string | undefined
-  /** Fields that choose a price, and their values that cost no more than the model's price says. */
+  /**
+   * Fields that choose a price, and their values that cost no more than the model's price says; an empty list: none that a
+   * source tells of. Absent, as a field of it: as at the shape's own vendor, and `price tiers` are unknown.
+   */
   plainPrices?: Readonly<Record<string, readonly string[]>>
-  /** How it is known among the servers of this machine. */
+  /** Fields with which it asks another model, or has something looked up, at another price than the model's. */
+  pricedApart?: readonly string[]
+  /** The way to know it among the servers of this machine. */
   engine?: LocalEngine
   unknown: readonly Unknown[]
 }

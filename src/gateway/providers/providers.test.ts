@@ -12,7 +12,7 @@ const homes = [
   'src/gateway/providers/',
   'src/gateway/catalogue/',
   // `skill.type` of Anthropic's requests.
-  'src/gateway/kept/anthropic.ts',
+  'src/gateway/stored-references/anthropic.ts',
 ]
 /** Ids that are words of ours as well: a shape has that name. */
 const words = new Set(['ollama'])
@@ -40,8 +40,9 @@ test('a provider has one file, and one line in the list', () => {
 })
 
 test('what no source tells of a provider is said of it', () => {
-  for (const { id, reportsCost, needsKey, unknown } of everyProvider) {
+  for (const { id, reportsCost, needsKey, plainPrices, local, unknown } of everyProvider) {
     assert.equal(unknown.includes('reportsCost'), reportsCost === null, `${id}: reportsCost`)
+    assert.equal(unknown.includes('price tiers'), !local && plainPrices === undefined, `${id}: price tiers`)
     assert.equal(unknown.includes('needsKey'), needsKey === null, `${id}: needsKey`)
     assert.equal(new Set(unknown).size, unknown.length, id)
   }

@@ -5,6 +5,9 @@ import { GEMINI_FORMAT } from '../wire/gemini/signature.ts'
 import { holdsReasoning } from '../wire/openai-chat/quirks.ts'
 import { RESPONSES_FORMAT } from '../wire/openai-responses/sealed.ts'
 import { everyProvider, idsWhere, providerOf } from './every-provider.ts'
+import { anthropic } from './clouds/anthropic.ts'
+import { google } from './clouds/google.ts'
+import { openai } from './clouds/openai.ts'
 import { ollama } from './local/ollama.ts'
 import type { Provider } from './provider.ts'
 
@@ -28,12 +31,12 @@ export const usesConverse = ({ endpoint: { preset, shape }, upstreamModel }: Off
 const vendorOf = ({ preset, shape }: Made): string | null => (shape === ollama.shape ? ollama.id : preset)
 
 /** By whose habits an endpoint is asked: who speaks Ollama's shape is one, whatever it was made from. Null: nobody knows. */
-export const habitsOf = (endpoint: Made): Provider | null => providerOf(vendorOf(endpoint))
+export const quirksOwner = (endpoint: Made): Provider | null => providerOf(vendorOf(endpoint))
 
 const relaying = idsWhere((provider) => provider.relays)
 
 /** A provider that routes among further providers itself, and is told the caller's constraints. */
-export const relays = ({ endpoint }: { endpoint: Pick<ProviderEndpoint, 'preset'> }): boolean =>
+export const isAggregator = ({ endpoint }: { endpoint: Pick<ProviderEndpoint, 'preset'> }): boolean =>
   relaying.has(endpoint.preset)
 
 const silent = idsWhere(({ chat }) => chat?.some(({ streamOptions }) => streamOptions === false))
@@ -51,9 +54,9 @@ export const refusesHistory = (endpoint: Made, body: Body): boolean =>
 const ownMarks = idsWhere((provider) => provider.cacheBreakpoints)
 
 /** The fate of marks for a cache, as OpenRouter's clients write them: sent on, in OpenAI's own word, or refused with the request. */
-export type Marks = 'kept' | 'breakpoints' | 'refused'
+export type CacheMarkSupport = 'kept' | 'breakpoints' | 'refused'
 
-export function marksFor(endpoint: Made): Marks {
+export function cacheMarkSupport(endpoint: Made): CacheMarkSupport {
   const vendor = vendorOf(endpoint)
   return ownMarks.has(vendor) ? 'breakpoints' : averse.has(vendor) ? 'refused' : 'kept'
 }
@@ -63,6 +66,38 @@ const reporting = idsWhere(({ reportsCost }) => reportsCost === true)
 /** The cost that an answer states, in USD, where its provider is known to state one. */
 export const reportedBy = ({ preset }: Pick<ProviderEndpoint, 'preset'>, usd: number | undefined): number | undefined =>
   reporting.has(preset) ? usd : undefined
+
+const vendorOfShape: Readonly<Record<Shape, Provider>> = {
+  'openai-chat': openai,
+  'openai-responses': openai,
+  'anthropic-messages': anthropic,
+  gemini: google,
+  ollama,
+}
+
+/** Names of fields that choose a price at any provider. */
+const priceFields = [...new Set(everyProvider.flatMap(({ plainPrices = {} }) => Object.keys(plainPrices)))]
+/** Fields of a vendor that the endpoint is not known to be may mean there what they mean at that vendor. */
+const anybodysPrices = Object.assign({}, ...everyProvider.map(({ plainPrices = {} }) => plainPrices)) as Record<
+  string,
+  readonly string[]
+>
+
+/** Fields that choose a price, each with the values that cost no more there than the model's price says. */
+export function* plainPricesOf({ preset, shape }: Made): Generator<[field: string, words: readonly string[]]> {
+  for (const field of priceFields)
+    yield [
+      field,
+      providerOf(preset)?.plainPrices?.[field] ?? vendorOfShape[shape].plainPrices?.[field] ?? anybodysPrices[field]!,
+    ]
+}
+
+/** Fields that cost there what another model, or something else, costs; each with the name of the vendor whose field it is. */
+export function* pricedApartBy({ preset, shape }: Made): Generator<[field: string, vendor: string]> {
+  const own = providerOf(preset)
+  for (const vendor of new Set([own ?? vendorOfShape[shape], vendorOfShape[shape]]))
+    for (const field of vendor.pricedApart ?? []) yield [field, vendor.name]
+}
 
 const byShape: Partial<Record<Shape, string>> = {
   'anthropic-messages': ANTHROPIC_FORMAT,

@@ -1,10 +1,10 @@
 import { Refusal } from '#kernel/errors.ts'
 import { providerOf } from './every-provider.ts'
-import { type Transport, SETTING } from './transport/transport.ts'
+import { type Transport, ENDPOINT_SETTING } from './transport/transport.ts'
 import { credentialOf } from './transport/credential.ts'
-import type { ProviderEndpoint, Shape } from '../model/offer.ts'
+import type { Dispatch, ProviderEndpoint, Shape } from '../model/offer.ts'
 
-/** How a provider endpoint is called: everything about it that does not change from call to call. */
+/** A provider endpoint as it is called: everything about it that does not change from call to call. */
 export interface Upstream {
   origin: string
   /** In front of a format's paths. */
@@ -18,6 +18,8 @@ export interface Upstream {
   credential: string
   /** The transport that wraps its requests; null: they are sent as they are. */
   transport: Transport | null
+  /** Sends its requests elsewhere than by HTTP; null: they leave so. */
+  dispatch: Dispatch | null
 }
 
 const known = new WeakMap<ProviderEndpoint, Upstream>()
@@ -50,7 +52,7 @@ function read(endpoint: ProviderEndpoint): Upstream {
     else if (shape === 'gemini') headers.set('x-goog-api-key', apiKey)
     else headers.set('authorization', `Bearer ${apiKey}`)
   }
-  for (const name in own) if (!SETTING.test(name.toLowerCase())) headers.set(name.toLowerCase(), own[name]!)
+  for (const name in own) if (!ENDPOINT_SETTING.test(name.toLowerCase())) headers.set(name.toLowerCase(), own[name]!)
   return {
     origin: url.origin,
     base,
@@ -59,6 +61,7 @@ function read(endpoint: ProviderEndpoint): Upstream {
     mayBePrivate,
     credential: credentialOf(endpoint),
     transport: provider?.transport?.(endpoint, base) ?? null,
+    dispatch: endpoint.dispatch ?? null,
   }
 }
 

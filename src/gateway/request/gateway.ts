@@ -3,9 +3,9 @@ import type { KeptItems } from '#engine/kept-items.ts'
 import type { Metrics } from '#engine/metrics/metrics.ts'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Refusal } from '#kernel/errors.ts'
-import type { Desk } from '#line/admit.ts'
+import type { AdmissionParts } from '#line/admit.ts'
 import type { UsageLookup } from './usage-lookup.ts'
-import type { Directory } from '../model/offer.ts'
+import type { Directory, EndpointUse } from '../model/offer.ts'
 import type { Health } from '../routing/health.ts'
 import type { CacheAffinity } from '../routing/cache-affinity.ts'
 
@@ -14,10 +14,12 @@ export interface OpenRequest {
   /** Its index among those in progress; -1: it is not among them. */
   place: number
   interrupt(failure: Refusal): void
+  /** The endpoints that are answering it. */
+  uses(): Iterable<EndpointUse>
 }
 
 /** The parts that the gateway is made of. */
-export interface GatewayParts extends Desk {
+export interface GatewayParts extends AdmissionParts {
   engine: Pick<Engine, 'ledger' | 'log' | 'versions' | 'outside'> & { metrics: Metrics; items: KeptItems }
   directory: Directory
   usageLookup: UsageLookup

@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http'
-import { WHOLE_MS, boundRest, leaveSender } from '#engine/slow-body.ts'
+import { WHOLE_MS, boundRemainder, dropSender } from '#engine/slow-body.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
-import { type Entrant, RightsWatch, admit, checkScope, presentedKey } from '#line/admit.ts'
+import { type AdmittedCaller, RightsWatch, admit, checkScope, presentedKey } from '#line/admit.ts'
 import { type Caller, callerOf, checkMayRun } from './caller.ts'
 import type { Gateway, OpenRequest } from './gateway.ts'
 import type { Operation, Surface } from './surface.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
+import type { EndpointUse, ProviderEndpoint } from '../model/offer.ts'
 
 /** Largest body that the gateways take. */
 const LARGEST_BODY = 32 << 20
@@ -19,7 +20,7 @@ const READ = { limit: 'reads', scope: 'gateway:run' } as const
  * One request to a surface, from its head to the end of its answer. No promise is made where the next step can be
  * taken at once; whatever is thrown on the way is answered in the surface's own envelope.
  */
-export class GatewayRequest implements Entrant, OpenRequest {
+export class GatewayRequest implements AdmittedCaller, OpenRequest {
   readonly gateway: Gateway
   readonly surface: Surface
   readonly incoming: IncomingMessage | WholeRequest
@@ -38,6 +39,7 @@ export class GatewayRequest implements Entrant, OpenRequest {
   #watch: Disposable | null = null
   #onLeave: (() => void) | null = null
   #tell: ((failure: Refusal) => void) | null = null
+  #uses: (() => Iterable<EndpointUse>) | null = null
   #slow: NodeJS.Timeout | undefined
   place = -1
 
@@ -101,7 +103,7 @@ export class GatewayRequest implements Entrant, OpenRequest {
       refuse('unsupported_media_type', { message: `Bodies in ${encoding} are not taken: send it plain.` })
     if ('whole' in incoming) return next(incoming.whole)
     if (length !== undefined && Number(length) > LARGEST_BODY) this.#refuseLarge()
-    this.#slow = setTimeout(leaveSender, WHOLE_MS, incoming)
+    this.#slow = setTimeout(dropSender, WHOLE_MS, incoming)
     const parts: Buffer[] = []
     let size = 0
     incoming.on('data', (part: Buffer) => {
@@ -114,6 +116,11 @@ export class GatewayRequest implements Entrant, OpenRequest {
       clearTimeout(this.#slow)
       if (size <= LARGEST_BODY) this.attempt(() => next(parts.length === 1 ? parts[0]! : Buffer.concat(parts)))
     })
+  }
+
+  /** Nobody reads the body any more. */
+  leaveBody(): void {
+    if ('whole' in this.incoming) this.incoming.done()
   }
 
   #refuseLarge(): never {
@@ -131,14 +138,19 @@ export class GatewayRequest implements Entrant, OpenRequest {
 
   /**
    * Calls `leave` when the client leaves before the answer is over, or when it loses the right to a stream; then `tell`
-   * where it is still there to be told why.
+   * where it is still there to be told why. `uses`: the endpoints that are answering it.
    */
-  onLeave(leave: () => void, tell?: (failure: Refusal) => void): void {
+  onLeave(leave: () => void, tell?: (failure: Refusal) => void, uses?: () => Iterable<EndpointUse>): void {
     if (this.closed) return leave()
     this.#onLeave = leave
     this.#tell = tell ?? null
+    this.#uses = uses ?? null
     const { inProgress } = this.gateway
     if (this.place < 0) this.place = inProgress.push(this) - 1
+  }
+
+  uses(): Iterable<EndpointUse> {
+    return this.#uses?.() ?? []
   }
 
   /** The server closes, and the answer is not over. */
@@ -154,16 +166,20 @@ export class GatewayRequest implements Entrant, OpenRequest {
   over(): void {
     this.#onLeave = null
     this.#tell = null
+    this.#uses = null
     if (this.place < 0) return
     const last = this.gateway.inProgress.pop()!
     if (last !== this) this.gateway.inProgress[(last.place = this.place)] = last
     this.place = -1
   }
 
-  /** Ends the stream of a caller whose key was revoked or lost its scope, or whose endpoint was disabled. */
-  watchRights(endpointId: Id): void {
-    const rights = new StreamRights(this)
-    const endpoint = this.gateway.directory.watch(endpointId, () => this.response.destroy())
+  /**
+   * Ends the stream of a caller whose key was revoked or lost its scope, who left the workspace whose endpoint answers, or
+   * whose endpoint was disabled.
+   */
+  watchRights(serving: ProviderEndpoint): void {
+    const rights = new StreamRights(this, serving)
+    const endpoint = this.gateway.directory.watch(serving, () => this.response.destroy())
     this.#watch = {
       [Symbol.dispose]() {
         rights[Symbol.dispose]()
@@ -180,7 +196,7 @@ export class GatewayRequest implements Entrant, OpenRequest {
     head.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(text)))
     for (const name in headers) head.push(name, headers[name]!)
     this.response.writeHead(status, onceEach(head)).end(this.incoming.method === 'HEAD' ? undefined : text)
-    if (!('whole' in this.incoming)) boundRest(this.incoming)
+    if (!('whole' in this.incoming)) boundRemainder(this.incoming)
   }
 
   /** A refusal, an upstream fault or a fault of ours, as the surface says it. */
@@ -209,15 +225,20 @@ export class GatewayRequest implements Entrant, OpenRequest {
 /** The right to a stream that is being sent. */
 class StreamRights extends RightsWatch {
   readonly #response: Reply
+  readonly #directory: Gateway['directory']
+  readonly #serving: ProviderEndpoint
 
-  constructor({ gateway, incoming, response, caller }: GatewayRequest) {
+  constructor({ gateway, incoming, response, caller }: GatewayRequest, serving: ProviderEndpoint) {
     super(gateway.authority, presentedKey(incoming.headers), caller.principal, incoming.socket)
     this.#response = response
+    this.#directory = gateway.directory
+    this.#serving = serving
   }
 
   protected check(principal: Principal): void {
     checkScope(principal, RUN.scope)
     checkMayRun(callerOf(principal))
+    if (!this.#directory.mayUse(principal, this.#serving)) refuse('not_found')
   }
 
   protected lost(): void {

@@ -47,7 +47,7 @@ export interface Surface {
   usageOnRequest: boolean
   /** Put at the end of a stream whose provider forgot it. */
   closing: string | null
-  /** How tokens are counted before anything is generated; null: there is no such path. */
+  /** The counting of tokens before anything is generated; null: it has no path for it. */
   count: { format: PassthroughFormat; write(tokens: number): object } | null
   /** Null: a plain request, whose bytes travel to whoever serves its model. Absent: nothing can be asked. */
   demands?(body: Body): Demands | null

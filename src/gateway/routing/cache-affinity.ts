@@ -51,7 +51,7 @@ interface Told {
 }
 
 /**
- * What tells a caller's conversations apart: the name that the client gives it, else its beginning, which later turns
+ * The key that tells a caller's conversations apart: the name that the client gives it, else its beginning, which later turns
  * repeat. Callers never share one.
  */
 export function conversationOf(caller: Id, json: Told, session: unknown): string | null {

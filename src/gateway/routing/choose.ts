@@ -1,10 +1,10 @@
 import { refuse } from '#kernel/errors.ts'
-import { type Asked, type Candidate, type Route, routeModels } from './router.ts'
+import { type RequestedModel, type Candidate, type Route, routeModels } from './router.ts'
 import type { Excluded } from './filter.ts'
-import { relays } from '../providers/supports.ts'
+import { isAggregator } from '../providers/supports.ts'
 import type { RoutingConstraints } from './constraints.ts'
 import { excludedWords } from './explain.ts'
-import type { Lately } from './health.ts'
+import type { HealthView } from './health.ts'
 
 /** The messages about a model that nobody serves, and about one that is served only in shapes that are not supported. */
 interface Words {
@@ -13,17 +13,17 @@ interface Words {
 }
 
 /**
- * Who is asked for these models, in order; never nobody. Refuses with `not_found` what nobody serves, with
+ * The candidates for these models, in order; at least one. Refuses with `not_found` what nobody serves, with
  * `unsupported_model` what is served only in shapes that are not supported, else with `no_route` and the reason of each.
  */
 export function choose(
-  asked: readonly Asked[],
+  asked: readonly RequestedModel[],
   constraints: RoutingConstraints,
-  lately: Lately,
+  health: HealthView,
   together: boolean,
   say: Words,
 ): readonly Candidate[] {
-  const route = routed(asked, constraints, lately, together, ({ model }) =>
+  const route = routed(asked, constraints, health, together, ({ model }) =>
     refuse('not_found', { message: say.unserved(model), param: 'model' }),
   )
   return route.candidates.length > 0 ? route.candidates : nobody(asked, route.excluded, constraints, say.shapes)
@@ -31,24 +31,24 @@ export function choose(
 
 /** The same where it may be nobody, as in a preview. */
 export function routed(
-  asked: readonly Asked[],
+  asked: readonly RequestedModel[],
   constraints: RoutingConstraints,
-  lately: Lately,
+  health: HealthView,
   together: boolean,
-  refuseUnserved: (asked: Asked) => never,
+  refuseUnserved: (asked: RequestedModel) => never,
 ): Route {
   const served = asked.filter(({ offers }) => offers.length > 0)
-  const route = routeModels(served, constraints, lately, together)
+  const route = routeModels(served, constraints, health, together)
   const unserved = asked.find(({ offers, unknown }) => offers.length === 0 && unknown === undefined)
   // A provider that relays may know a name that nobody here does.
-  if (unserved !== undefined && !route.candidates.some(({ offer }) => relays(offer))) refuseUnserved(unserved)
+  if (unserved !== undefined && !route.candidates.some(({ offer }) => isAggregator(offer))) refuseUnserved(unserved)
   const unknown = asked.find((one) => one.unknown !== undefined)?.unknown
   if (served.length === 0 && unknown !== undefined) throw unknown
   return route
 }
 
 function nobody(
-  asked: readonly Asked[],
+  asked: readonly RequestedModel[],
   excluded: Route['excluded'],
   constraints: RoutingConstraints,
   sayShapes: (shapes: string) => string,

@@ -52,7 +52,7 @@ export interface RoutingConstraints {
 }
 
 /** A request as far as the router looks at it. */
-export interface Sketch {
+export interface RequestSummary {
   tools: boolean
   images: boolean
   /** A fair guess; null: not known. */
@@ -62,7 +62,7 @@ export interface Sketch {
 
 /** The constraints of a request before any preference, made here for live calls and for `routing-preview`. */
 export function constraintsFor(
-  { tools, images, inputTokens, maxTokens }: Sketch,
+  { tools, images, inputTokens, maxTokens }: RequestSummary,
   seed: number,
   serves: (offer: Offer) => boolean,
   guards: (billing: Billing) => boolean,
@@ -77,7 +77,7 @@ export function constraintsFor(
   }
 }
 
-export function sketchOf(json: Record<string, unknown>, limitFields: readonly string[]): Sketch {
+export function summaryOf(json: Record<string, unknown>, limitFields: readonly string[]): RequestSummary {
   const limits = limitFields.map((field) => json[field]).filter((value) => typeof value === 'number')
   return {
     tools: Array.isArray(json.tools) && json.tools.length > 0,
@@ -106,7 +106,7 @@ export function strictIn(given: unknown): boolean {
 }
 
 /** `x-uk-hedge: 800`: after so many milliseconds without a first byte the next candidate is asked as well. */
-export function patienceIn(given: unknown): number | null {
+export function hedgeDelayIn(given: unknown): number | null {
   if (given === undefined) return null
   return typeof given === 'string' && /^\d{1,6}$/.test(given)
     ? Number(given)

@@ -15,6 +15,7 @@ export const faultWords: Record<FaultKind, string> = {
   timeout: 'took too long',
   garbage: 'answered nonsense',
   model_not_found: 'said that it does not have the model',
+  withdrawn: 'was disabled or deleted',
   upstream_key: 'did not accept its key',
   upstream_payment: 'could not charge its account',
 }

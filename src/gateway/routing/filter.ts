@@ -1,5 +1,5 @@
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
-import { relays } from '../providers/supports.ts'
+import { isAggregator } from '../providers/supports.ts'
 import { supportsParameter } from '../providers/parameters.ts'
 import type { MaxPrice, RoutingConstraints } from './constraints.ts'
 
@@ -30,14 +30,14 @@ export function whyNot(offer: Offer, constraints: RoutingConstraints, all: reado
   if (constraints.ignore?.some((name) => isNamed(endpoint, name))) return 'ignore'
   if (constraints.allowFallbacks === false && constraints.order?.length && !isMeant(offer, constraints.order, all))
     return 'fallback'
-  if (constraints.relayed !== undefined && !relays(offer)) return 'relayed'
-  if (constraints.distillable && !relays(offer)) return 'distillable'
+  if (constraints.relayed !== undefined && !isAggregator(offer)) return 'relayed'
+  if (constraints.distillable && !isAggregator(offer)) return 'distillable'
   if (constraints.free && !isFree(offer)) return 'not_free'
-  const policy = relays(offer) ? null : policyAgainst(offer, constraints)
+  const policy = isAggregator(offer) ? null : policyAgainst(offer, constraints)
   if (policy) return policy
   if (constraints.maxPrice && !isWithin(offer, constraints.maxPrice)) return 'price'
   const lacking = constraints.parameters?.some((parameter) => !supportsParameter(offer, parameter))
-  if (lacking && !relays(offer)) return 'parameters'
+  if (lacking && !isAggregator(offer)) return 'parameters'
   if (all.length === 1) return null
   if (offer.pricing === null && constraints.guards?.(endpoint.billing)) return 'unpriced'
   if (offer.capabilities.length > 0 && constraints.needs?.some((need) => !offer.capabilities.includes(need)))
@@ -56,7 +56,7 @@ export function isNamed({ slug, preset }: ProviderEndpoint, name: string): boole
 /** Names that mean none of these offers are meant for the providers behind one that relays. */
 function isMeant(offer: Offer, names: readonly string[], all: readonly Offer[]): boolean {
   if (names.some((name) => isNamed(offer.endpoint, name))) return true
-  return relays(offer) && !names.some((name) => all.some(({ endpoint }) => isNamed(endpoint, name)))
+  return isAggregator(offer) && !names.some((name) => all.some(({ endpoint }) => isNamed(endpoint, name)))
 }
 
 function policyAgainst({ endpoint, quantization }: Offer, constraints: RoutingConstraints): Excluded | null {

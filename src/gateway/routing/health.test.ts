@@ -15,13 +15,13 @@ test('speed and latency are those of the last minutes, and the router sorts by t
     health.succeeded(quick, 100 + i, 10_100, 100, i)
     health.succeeded(fluent, 900, 1_900, 100, i)
   }
-  const figures = health.figures(quick, 200)!
-  assert.equal(figures.latency(0.5), 169, 'of the last 64')
-  assert.equal(Math.round(figures.throughput(0.5)!), 10)
-  assert.equal(health.figures(quick, 400_000)!.latency(0.5), null, 'what is old tells nothing')
-  const lately = { aside: () => null, figures: (offer: typeof quick) => health.figures(offer, 200) }
+  const stats = health.stats(quick, 200)!
+  assert.equal(stats.latency(0.5), 169, 'of the last 64')
+  assert.equal(Math.round(stats.throughput(0.5)!), 10)
+  assert.equal(health.stats(quick, 400_000)!.latency(0.5), null, 'what is old tells nothing')
+  const view = { aside: () => null, stats: (offer: typeof quick) => health.stats(offer, 200) }
   const order = (constraints: object) =>
-    route([unknown, quick, fluent], { seed: 1, ...constraints }, lately).candidates.map(
+    route([unknown, quick, fluent], { seed: 1, ...constraints }, view).candidates.map(
       ({ offer }) => offer.endpoint.slug,
     )
   assert.deepEqual(order({ sort: 'latency' }), ['quick', 'fluent', 'unknown'])

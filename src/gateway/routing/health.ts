@@ -10,7 +10,7 @@ export interface Aside {
 }
 
 /** The measurements of an offer in the last minutes. Null: too little to tell. */
-export interface Figures {
+export interface OfferStats {
   /** Milliseconds to the first byte, at a percentile between 0 and 1. */
   latency(percentile: number): number | null
   /** Output tokens a second. */
@@ -21,9 +21,9 @@ export interface Figures {
 }
 
 /** The past as the router asks for it. */
-export interface Lately {
+export interface HealthView {
   aside(offer: Offer): Aside | null
-  figures(offer: Offer): Figures | null
+  stats(offer: Offer): OfferStats | null
 }
 
 /** Offers in memory; the one that was not heard of for longest is forgotten. */
@@ -34,14 +34,16 @@ const RECENT_MS = 300_000
 const FADE = 0.97
 
 /** The health of providers as this process has seen it. Other processes see for themselves: nothing is shared. */
-export class Health implements Lately {
-  readonly #byOffer = new WeakMap<Offer, Seen>()
+export class Health implements HealthView {
+  readonly #byOffer = new WeakMap<Offer, OfferHistory>()
   // An endpoint that is read again makes new offers of the same thing.
-  readonly #byKey = new Map<string, Seen>()
+  readonly #byKey = new Map<string, OfferHistory>()
   // By the object: an endpoint that its owner has changed, a key put right, is asked again at once.
   readonly #endpoints = new WeakMap<ProviderEndpoint, Aside>()
 
   failed(offer: Offer, fault: UpstreamFault, now: number = performance.now()): void {
+    // A computer that is away is known by its link, and asked again as soon as that is back.
+    if (fault.lasts === true && offer.endpoint.dispatch !== undefined) return
     const ms = asideFor(fault)
     if (ms === 0) return
     const seen = this.#seen(offer)
@@ -72,16 +74,16 @@ export class Health implements Lately {
     return all !== undefined && all.until > now ? all : null
   }
 
-  figures(offer: Offer, now: number = performance.now()): Figures | null {
+  stats(offer: Offer, now: number = performance.now()): OfferStats | null {
     const seen = this.#byOffer.get(offer) ?? this.#byKey.get(keyOf(offer))
-    return seen === undefined ? null : seen.figures(now)
+    return seen === undefined ? null : seen.stats(now)
   }
 
-  #seen(offer: Offer): Seen {
+  #seen(offer: Offer): OfferHistory {
     const known = this.#byOffer.get(offer)
     if (known !== undefined) return known
     const key = keyOf(offer)
-    const seen = this.#byKey.get(key) ?? new Seen()
+    const seen = this.#byKey.get(key) ?? new OfferHistory()
     this.#byKey.delete(key)
     this.#byKey.set(key, seen)
     bound(this.#byKey)
@@ -101,7 +103,7 @@ function bound(map: Map<string, unknown>): void {
 const keyOf = ({ endpoint, upstreamModel }: Offer): string => `${endpoint.id} ${upstreamModel}`
 
 /** The last calls of one offer, in a ring. */
-class Seen {
+class OfferHistory {
   aside: Aside | null = null
   #samples: Float64Array | null = null
   #next = 0
@@ -126,7 +128,7 @@ class Seen {
     this.#next = (this.#next + 1) % SAMPLES
   }
 
-  figures(now: number): Figures {
+  stats(now: number): OfferStats {
     const recent = (column: 1 | 2): number[] => {
       const found: number[] = []
       const samples = this.#samples

@@ -1,5 +1,5 @@
 import type { Offer } from '../model/offer.ts'
-import type { Aside, Figures, Lately } from './health.ts'
+import type { Aside, OfferStats, HealthView } from './health.ts'
 import { isNamed } from './filter.ts'
 import { faultWords } from './explain.ts'
 import type { Cutoffs, Sort, RoutingConstraints } from './constraints.ts'
@@ -11,25 +11,24 @@ export interface Ranked {
 }
 
 /**
- * Offers in the order in which they are asked. First those that did not fail lately; then as the caller named them; the
+ * Offers in the order in which they are asked. First those that are there and did not fail lately; then as the caller named them; the
  * caller's own before credits; who holds the prompt in its cache; by the figure to sort by, else by priority and,
  * among equals, drawn by weight.
  */
-export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints, lately: Lately): Ranked[] {
+export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints, health: HealthView): Ranked[] {
   const shares = weigh(offers)
   const ranked = offers.map((offer, index) => {
-    const aside = lately.aside(offer)
+    const aside = health.aside(offer)
     const share = shares[index]!
-    const figures =
-      constraints.sort || constraints.minThroughput || constraints.maxLatency ? lately.figures(offer) : null
+    const stats = constraints.sort || constraints.minThroughput || constraints.maxLatency ? health.stats(offer) : null
     return {
       offer,
       aside,
-      slow: isSlow(figures, constraints),
+      slow: isSlow(stats, constraints),
       place: placeIn(offer, constraints.order),
       rank: rankOf(offer),
       cold: Number(constraints.cacheHolder !== offer.endpoint.id),
-      figure: constraints.sort ? figureOf(constraints.sort, offer, figures) : offer.endpoint.priority,
+      figure: constraints.sort ? figureOf(constraints.sort, offer, stats) : offer.endpoint.priority,
       // Exponential keys: the smallest is drawn first, in proportion to the weights (Efraimidis and Spirakis, 2006).
       key:
         share === 0
@@ -41,6 +40,7 @@ export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints
   const ordered = (constraints.order?.length ?? 0) > 0
   ranked.sort(
     (a, b) =>
+      Number(isAway(a.offer)) - Number(isAway(b.offer)) ||
       Number(a.aside !== null) - Number(b.aside !== null) ||
       compare(a.place, b.place) ||
       a.rank - b.rank ||
@@ -52,15 +52,19 @@ export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints
   return ranked.map(({ offer, aside, place, cold, slow, weight }) => ({
     offer,
     weight,
-    reason: aside
-      ? asideWords(aside)
-      : place < Infinity
-        ? 'named in `order`'
-        : constraints.cacheHolder !== undefined && cold === 0 && !ordered
-          ? 'holds this conversation in its prompt cache'
-          : reasonOf(offer, constraints, slow),
+    reason: isAway(offer)
+      ? 'its computer is not connected, so it is asked last'
+      : aside
+        ? asideWords(aside)
+        : place < Infinity
+          ? 'named in `order`'
+          : constraints.cacheHolder !== undefined && cold === 0 && !ordered
+            ? 'holds this conversation in its prompt cache'
+            : reasonOf(offer, constraints, slow),
   }))
 }
+
+const isAway = ({ endpoint }: Offer): boolean => endpoint.away === true
 
 const compare = (a: number, b: number): number => (a === b ? 0 : a < b ? -1 : 1)
 
@@ -73,17 +77,17 @@ function placeIn({ endpoint }: Offer, order: RoutingConstraints['order']): numbe
 }
 
 /** The lowest goes first; what was never measured goes last. */
-function figureOf(sort: Sort, offer: Offer, figures: Figures | null): number {
+function figureOf(sort: Sort, offer: Offer, stats: OfferStats | null): number {
   switch (sort) {
     case 'price':
       return offer.endpoint.billing === 'free' ? 0 : (priceOf(offer) ?? Infinity)
     case 'throughput':
-      return -(figures?.throughput(0.5) ?? 0)
+      return -(stats?.throughput(0.5) ?? 0)
     case 'latency':
-      return figures?.latency(0.5) ?? Infinity
+      return stats?.latency(0.5) ?? Infinity
     case 'exacto':
       // To a tenth: who failed once in a hundred calls is no worse than who never did.
-      return Math.round((figures?.failing ?? 0) * 10)
+      return Math.round((stats?.failing ?? 0) * 10)
   }
 }
 
@@ -92,11 +96,11 @@ const bounds = (cutoffs: Cutoffs | undefined): [number, number][] =>
   Object.entries(cutoffs ?? {}).map(([name, bound]) => [PERCENTILES[name as keyof Cutoffs], bound])
 
 /** An offer that is known to miss a cutoff. */
-function isSlow(figures: Figures | null, { minThroughput, maxLatency }: RoutingConstraints): boolean {
-  if (figures === null) return false
+function isSlow(stats: OfferStats | null, { minThroughput, maxLatency }: RoutingConstraints): boolean {
+  if (stats === null) return false
   return (
-    bounds(minThroughput).some(([percentile, least]) => (figures.throughput(percentile) ?? Infinity) < least) ||
-    bounds(maxLatency).some(([percentile, most]) => (figures.latency(percentile) ?? 0) > most * 1000)
+    bounds(minThroughput).some(([percentile, least]) => (stats.throughput(percentile) ?? Infinity) < least) ||
+    bounds(maxLatency).some(([percentile, most]) => (stats.latency(percentile) ?? 0) > most * 1000)
   )
 }
 

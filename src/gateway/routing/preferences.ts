@@ -1,6 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import type { Cutoffs, MaxPrice, Sort, RoutingConstraints } from './constraints.ts'
-import { boolean, isObject, type Json, list, object, string } from '../model/json.ts'
+import { isObject, type Json } from '../model/json.ts'
+import { boolean, list, object, string } from '../wire/shared/request-fields.ts'
 
 /** The preferences that a `provider` object states about the route. */
 export interface Preferences {

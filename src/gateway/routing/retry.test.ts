@@ -19,7 +19,7 @@ const fault = (kind: FaultKind, retry_after_seconds?: number): UpstreamFault => 
   ...(retry_after_seconds !== undefined && { retry_after_seconds }),
 })
 
-/** Who is asked when each answers with its next fault, and after how long a wait; the clock stands still but for the waits. */
+/** The candidates asked when each answers with its next fault, and the wait before each; the clock stands still but for the waits. */
 function play(candidates: Candidate[], faults: Record<string, UpstreamFault[]>, chance = 0.5): string[] {
   let now = 0
   const policy = new RetryPolicy(candidates, new Health(), { startedAt: 0, now: () => now, chance: () => chance })

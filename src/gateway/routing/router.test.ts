@@ -5,7 +5,7 @@ import type { FaultKind } from '../model/canonical-request.ts'
 import { Health } from './health.ts'
 import { route } from './router.ts'
 
-const never = { aside: () => null, figures: () => null }
+const never = { aside: () => null, stats: () => null }
 const slugs = ({ candidates }: ReturnType<typeof route>): string[] => candidates.map(({ offer }) => offer.endpoint.slug)
 const priced = (slug: string, usd: string, more: Record<string, unknown> = {}) =>
   offerOf({ pricing: { input: usd, output: '0' }, endpoint: { slug, ...more } })
@@ -49,12 +49,35 @@ test('the same seed draws the same order, whatever order the offers come in', ()
   assert.ok(seen.size > 15, 'many seeds, many orders')
 })
 
+test('a computer that is not connected is asked last, whatever else it has, and is not set aside for being away', () => {
+  const dispatch = (): void => {}
+  const offers = [
+    priced('gone', '0', { billing: 'free', dispatch, away: true }),
+    priced('dear', '9'),
+    priced('there', '9', { billing: 'byok', priority: 5 }),
+  ]
+  const health = new Health()
+  for (let seed = 0; seed < 50; seed++) {
+    const { candidates } = route(offers, { seed, order: ['gone'] }, health)
+    assert.deepEqual(
+      candidates.map(({ offer }) => offer.endpoint.slug),
+      ['there', 'dear', 'gone'],
+    )
+    assert.match(candidates[2]!.reason, /not connected/)
+  }
+  const back = priced('gone', '0', { billing: 'free', dispatch })
+  health.failed(back, { kind: 'overloaded', message: 'The computer is not connected.', lasts: true })
+  assert.equal(health.aside(back), null)
+  health.failed(back, { kind: 'overloaded', message: 'It is busy.' })
+  assert.equal(health.aside(back)?.kind, 'overloaded')
+})
+
 test('what failed is asked last for as long as its fault lasts, then it is as good as before', () => {
   const health = new Health()
   const offers = [priced('a', '1', { priority: 1 }), priced('b', '1', { priority: 2 })]
   const [a] = offers
   const at = (now: number) =>
-    slugs(route(offers, { seed: 1 }, { aside: (offer) => health.aside(offer, now), figures: () => null }))
+    slugs(route(offers, { seed: 1 }, { aside: (offer) => health.aside(offer, now), stats: () => null }))
   const until = (kind: FaultKind, seconds?: number) => {
     health.failed(a!, { kind, message: '', ...(seconds !== undefined && { retry_after_seconds: seconds }) }, 0)
     let ms = 0

@@ -1,8 +1,8 @@
 import type { Refusal } from '#kernel/errors.ts'
 import type { Offer } from '../model/offer.ts'
-import type { Lately } from './health.ts'
+import type { HealthView } from './health.ts'
 import { type Excluded, whyNot } from './filter.ts'
-import { relays } from '../providers/supports.ts'
+import { isAggregator } from '../providers/supports.ts'
 import { rankBy } from './order.ts'
 import type { RoutingConstraints } from './constraints.ts'
 
@@ -25,7 +25,7 @@ export interface Route {
 }
 
 /** A model that was asked for, and who serves it. */
-export interface Asked {
+export interface RequestedModel {
   model: string
   offers: readonly Offer[]
   /** Why it is not known who serves it. */
@@ -35,11 +35,11 @@ export interface Asked {
   variant?: string
 }
 
-/** Offers → the order in which they are asked. Pure: what happened lately and the seed come in. */
+/** Offers → the order in which they are asked. Pure: the health of providers and the seed come in. */
 export function route(
   offers: readonly Offer[],
   constraints: RoutingConstraints,
-  lately: Lately,
+  health: HealthView,
   asked = '',
   variant = '',
 ): Route {
@@ -50,10 +50,10 @@ export function route(
     if (reason) excluded.push({ offer, reason })
     else left.push(offer)
   }
-  const candidates = rankBy(left, constraints, lately).map(({ offer, weight, reason }) => ({
+  const candidates = rankBy(left, constraints, health).map(({ offer, weight, reason }) => ({
     offer,
     asked,
-    variant: relays(offer) ? variant : '',
+    variant: isAggregator(offer) ? variant : '',
     weight,
     reason,
   }))
@@ -64,17 +64,17 @@ export function route(
 
 /** The models of a request one after the other; `together`: all that serve any of them in one order. */
 export function routeModels(
-  models: readonly Asked[],
+  models: readonly RequestedModel[],
   constraints: RoutingConstraints,
-  lately: Lately,
+  health: HealthView,
   together = false,
 ): Route {
   const [first] = models
   if (models.length === 1 && first !== undefined)
-    return route(first.offers, { ...constraints, ...first.more }, lately, first.model, first.variant)
+    return route(first.offers, { ...constraints, ...first.more }, health, first.model, first.variant)
   const firstOfAll = together && !constraints.order?.length
   const routes = models.map(({ offers, model, more, variant }) =>
-    route(offers, { ...constraints, ...more, ...(firstOfAll && { allowFallbacks: true }) }, lately, model, variant),
+    route(offers, { ...constraints, ...more, ...(firstOfAll && { allowFallbacks: true }) }, health, model, variant),
   )
   const all = routes.flatMap(({ candidates }) => candidates)
   const known = new Set<Offer>()
@@ -85,7 +85,7 @@ export function routeModels(
     route(
       once.map(({ offer }) => offer),
       { ...constraints, allowFallbacks: true },
-      lately,
+      health,
     ).candidates.map(({ offer }, index) => [offer, index]),
   )
   const candidates = once.toSorted((a, b) => place.get(a.offer)! - place.get(b.offer)!)

@@ -1,4 +1,4 @@
-import type { Usage } from '#kernel/usage.ts'
+import { type Usage, usageFields } from '#kernel/usage.ts'
 import { faultKinds, type FaultKind, type CanonicalMessage } from '../model/canonical-request.ts'
 import { isObject, type Json, parseJson } from '../model/json.ts'
 import { kindOf, kindOfWord } from '../wire/faults.ts'
@@ -131,17 +131,8 @@ function readError(given: unknown, at: string): Step {
   }
 }
 
-const buckets = [
-  'input_tokens',
-  'cache_read_tokens',
-  'cache_write_5m_tokens',
-  'cache_write_1h_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'images',
-  'audio_seconds',
-  'requests',
-] as const
+/** The total follows from these. */
+const buckets = usageFields.filter((name) => name !== 'total_tokens')
 
 function readUsage(given: unknown): Script['usage'] {
   if (given === undefined || given === null) return null
@@ -150,7 +141,6 @@ function readUsage(given: unknown): Script['usage'] {
   for (const [name, value] of Object.entries(given satisfies Json)) {
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0)
       return mistake(`\`usage.${name}\` must be a number of at least 0.`)
-    // The total follows from the buckets.
     if (name === 'total_tokens') continue
     if (!(buckets as readonly string[]).includes(name))
       return mistake(`\`usage.${name}\` is not known; it has ${buckets.join(', ')}.`)

@@ -9,7 +9,7 @@ export function pieces(text: string): string[] {
   return found
 }
 
-/** How many whitespace-separated words there are: the simulated models' tokens. */
+/** The number of whitespace-separated words: the simulated models' tokens. */
 export function countWords(text: string): number {
   let words = 0
   for (const _ of text.matchAll(/\S+/g)) words++

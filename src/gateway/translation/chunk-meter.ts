@@ -1,6 +1,6 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import type { CanonicalRequest, Chunk, UpstreamFault } from '../model/canonical-request.ts'
-import { type Reading, unread } from '../model/in-progress.ts'
+import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { countInput, countWords } from '../sim/words.ts'
 
 /** An answer is held or gathered whole by somebody: whoever goes on beyond this does not end. */
@@ -55,7 +55,7 @@ export class ChunkMeter {
       : null
   }
 
-  /** That came so far, about: a simulated model's tokens are words. */
+  /** Characters that came so far, about: a simulated model's tokens are words. */
   get characters(): number {
     return this.#simulated ? 4 * this.#words : this.#characters
   }
@@ -73,7 +73,7 @@ export class ChunkMeter {
     const finish = this.#finish
     const told = this.#usage
     return {
-      ...unread(),
+      ...emptyReading(),
       usage: told?.usage ?? (this.#simulated ? this.#counted() : null),
       ...(told?.cost_usd !== undefined && { reportedUsd: told.cost_usd }),
       ...(told?.audio !== undefined && { audio: told.audio }),

@@ -2,7 +2,8 @@ import type { Outbound } from '#engine/http-client/outbound.ts'
 import { idsWhere } from '../providers/every-provider.ts'
 import { RetrieveFailed, type Wanted, retrieve } from '#engine/http-client/retrieve.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Body } from '../model/body.ts'
+import { type Body, mention } from '../model/body.ts'
+import { isObject } from '../model/json.ts'
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
 import { magicType } from '../wire/shared/media.ts'
 import type { MediaSource, CanonicalRequest, CanonicalPart, UpstreamFault } from '../model/canonical-request.ts'
@@ -27,9 +28,14 @@ const fetchesNothing = ({ preset, shape }: ProviderEndpoint): boolean =>
 
 /** Whether a request in the client's own words may name what its provider would have to fetch. */
 export const namesAddress = (body: Body, endpoint: ProviderEndpoint): boolean =>
-  fetchesNothing(endpoint) &&
-  body.includes('"url"') &&
-  /"type": ?"url"|"url": ?"https?:/.test(body.bytes.toString('latin1'))
+  fetchesNothing(endpoint) && body.mentions(mention.addressed) && holdsAddress(body.json)
+
+function holdsAddress(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(holdsAddress)
+  if (!isObject(value)) return false
+  const { type, url } = value
+  return type === 'url' || (typeof url === 'string' && /^https?:/i.test(url)) || Object.values(value).some(holdsAddress)
+}
 
 const known = /^(?:generativelanguage\.googleapis\.com|storage\.googleapis\.com|(?:www\.)?youtube\.com|youtu\.be)$/
 

@@ -12,7 +12,7 @@ export type Fate = 'named' | 'refused'
  * written: agents send those, and it is named.
  */
 export const fates: Readonly<Record<string, Fate>> = {
-  // How words are drawn, how long is thought, what is cached and logged: the question stays the same.
+  // Sampling, effort, caching and logging: the question stays the same.
   temperature: 'named',
   top_p: 'named',
   top_k: 'named',

@@ -56,7 +56,7 @@ function firstOf(text: string, words: readonly string[]): { at: number; word: st
   return first
 }
 
-/** How many characters at the end may be the beginning of a word. */
+/** The number of characters at the end that may begin a word. */
 function beginningAtEnd(text: string, words: readonly string[]): number {
   let longest = 0
   for (const word of words)

@@ -4,8 +4,8 @@ import type { Id } from '#kernel/ids.ts'
 import { usageOf } from '#kernel/usage.ts'
 import type { Offer, Shape } from '../model/offer.ts'
 import { fetchMedia, needsFetching, withStandIns } from './fetched-media.ts'
-import { addressIn, keptIn } from '../kept/find.ts'
-import { refuseKept } from '../kept/refuse.ts'
+import { addressReferenceIn, storedReferenceIn } from '../stored-references/find.ts'
+import { refuseReference } from '../stored-references/refuse.ts'
 import { refuseLost } from './loss-fates.ts'
 import { type Prepared, prepare, translatableShapes } from './upstream-stream.ts'
 import type { Candidate } from '../routing/router.ts'
@@ -33,19 +33,19 @@ export const passesThrough = (surface: Pick<ClientShape, 'shapes'>, offer: Offer
   surface.shapes.some((shape) => supportsShape(offer.endpoint, shape)) && !isSimulated(offer) && !usesConverse(offer)
 
 /** Whether a CanonicalRequest can be put to the offer. */
-export const isAsked = (offer: Offer): boolean =>
+export const isTranslatable = (offer: Offer): boolean =>
   translatableShapes.includes(offer.endpoint.shape) || isSimulated(offer)
 
 /** Whether a client of this surface can be served by the offer at all. */
-export const isServed = (surface: Pick<ClientShape, 'shapes' | 'translates'>, offer: Offer): boolean =>
-  passesThrough(surface, offer) || (surface.translates && isAsked(offer))
+export const canServe = (surface: Pick<ClientShape, 'shapes' | 'translates'>, offer: Offer): boolean =>
+  passesThrough(surface, offer) || (surface.translates && isTranslatable(offer))
 
 /** The same for a client of whom only the shape is known. */
-export const isServedIn = (shape: Shape, offer: Offer): boolean =>
-  supportsShape(offer.endpoint, shape) || isAsked(offer)
+export const canServeIn = (shape: Shape, offer: Offer): boolean =>
+  supportsShape(offer.endpoint, shape) || isTranslatable(offer)
 
 /** The outbound connections to providers, and to whatever else a request names. */
-export interface Net {
+export interface Connections {
   outbound: Outbound
   outside: Outbound
   /** For whom they are gone. */
@@ -59,7 +59,7 @@ export interface TranslatedRequest {
   /** The body that is sent, to be weighed before it is: of a simulated model what was asked. */
   body: Record<string, unknown>
   /** `limit`: the output tokens that money was put aside for; null: as asked. Its last chunk is a `finish` or an `error`. */
-  send(limit: number | null, net: Net, signal: AbortSignal): AsyncIterable<Chunk>
+  send(limit: number | null, net: Connections, signal: AbortSignal): AsyncIterable<Chunk>
 }
 
 /** A client's request, read once, and put to offers of other shapes. */
@@ -82,8 +82,8 @@ export class Translation {
     this.includeUsage = includeUsage
     this.#losses = losses
     this.#json = json
-    const kept = keptIn(json)
-    if (kept !== null) refuseKept(kept)
+    const reference = storedReferenceIn(json)
+    if (reference !== null) refuseReference(reference)
     refuseLost(losses)
   }
 
@@ -91,8 +91,8 @@ export class Translation {
   to(offer: Offer): TranslatedRequest {
     const known = this.#requests.get(offer)
     if (known) return known
-    const address = offer.endpoint.billing === 'byok' ? null : addressIn(this.#json)
-    if (address !== null) refuseKept(address)
+    const address = offer.endpoint.billing === 'byok' ? null : addressReferenceIn(this.#json)
+    if (address !== null) refuseReference(address)
     const { losses, ...rest } = translateFor(this.canonical, offer)
     const translated = { losses: union(this.#losses, losses), ...rest, ...(isSimulated(offer) && { body: this.#json }) }
     this.#requests.set(offer, translated)
@@ -112,7 +112,7 @@ function translateWhole(canonical: CanonicalRequest, offer: Offer): TranslatedRe
     const named = { ...canonical, model: offer.upstreamModel }
     return {
       losses: simLosses(named),
-      body: canonical as unknown as Record<string, unknown>,
+      body: canonical,
       send: (limit, _, signal) => simulate(limited(named, limit), signal),
     }
   }
@@ -121,7 +121,7 @@ function translateWhole(canonical: CanonicalRequest, offer: Offer): TranslatedRe
   return {
     losses: prepared.losses,
     // Fetched media weigh as what they are, not as what stands in for them.
-    body: fetches ? (canonical as unknown as Record<string, unknown>) : prepared.body,
+    body: fetches ? canonical : prepared.body,
     send: (limit, net, signal) => {
       // Anthropic's clients warm a cache so; others would be asked for nothing and take that amiss.
       if (canonical.max_output_tokens === 0 && offer.endpoint.shape !== 'anthropic-messages') return nothing(canonical)
@@ -144,7 +144,7 @@ const union = (some: readonly Loss[], others: readonly Loss[]): Loss[] => [...ne
 async function* fetched(
   offer: Offer,
   canonical: CanonicalRequest,
-  { outbound, outside, party }: Net,
+  { outbound, outside, party }: Connections,
   signal: AbortSignal,
 ): AsyncGenerator<Chunk, void, undefined> {
   const whole = await fetchMedia(canonical, offer, outside, party, signal)
@@ -168,7 +168,10 @@ async function* nothing({ model }: CanonicalRequest): AsyncGenerator<Chunk, void
 }
 
 /** The offers that lose nothing, for a client that takes no other. Refuses with the fields, before anything is spent. */
-export function lossless(candidates: readonly Candidate[], lossesOf: (offer: Offer) => readonly Loss[]): Candidate[] {
+export function onlyLossless(
+  candidates: readonly Candidate[],
+  lossesOf: (offer: Offer) => readonly Loss[],
+): Candidate[] {
   const lost = new Set<Loss>()
   let refused: Refusal | null = null
   const kept = candidates.filter(({ offer }) => {

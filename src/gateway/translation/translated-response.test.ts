@@ -6,6 +6,7 @@ import type { AttemptListener } from '../model/in-progress.ts'
 import { TranslatedResponse } from './translated-response.ts'
 import type { Chunk, CanonicalRequest, UpstreamFault } from '../model/canonical-request.ts'
 
+// Nothing else of a request is looked at while its answer is written.
 const canonical = { model: 'm', messages: [] } as unknown as CanonicalRequest
 const text = (words: string): Chunk => ({ type: 'text', text: words })
 
@@ -31,6 +32,7 @@ test('a client that does not read for five minutes has left', async (t) => {
   const stream = { write: () => 'x', end: () => '', fail: () => '', keepAlive: ':\n\n' }
   const translated: TranslatedResponse = new TranslatedResponse(
     attempt(),
+    // What is called of a response is here; it stands for both kinds of `Reply`.
     response as unknown as ServerResponse,
     { stream },
     canonical,
@@ -56,6 +58,7 @@ test('an answer that does not end is given up before it fills the memory', async
     for (; pieces < 200; pieces++) yield text(piece)
   }
   const told = attempt()
+  // Nothing is written to it.
   const response = new EventEmitter() as unknown as ServerResponse
   await new TranslatedResponse(told, response, { whole: () => ({}) }, canonical, false).run(chunks())
   assert.ok(pieces < 40, `${pieces} MiB were taken`)

@@ -7,7 +7,7 @@ import { type Json, listOf } from '../model/json.ts'
 import type { AnswerStream } from '../wire/streams/answer-stream.ts'
 import type { Chunk, CanonicalRequest, UpstreamFault } from '../model/canonical-request.ts'
 
-/** How the answer is written: as a stream, or at once when it is whole. */
+/** The writer of the answer: as a stream, or at once when it is whole. */
 export type Writer = { stream: AnswerStream } | { whole: (answer: Collected) => object }
 
 /** A thinking model may say nothing for long; some proxies close what is silent for half a minute. */

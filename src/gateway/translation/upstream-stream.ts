@@ -28,12 +28,12 @@ import { readAnswer as readResponse } from '../wire/openai-responses/read-answer
 import { StreamReader as ResponsesReader } from '../wire/openai-responses/read-stream.ts'
 import type { Encoded, Target } from '../wire/shared/target.ts'
 import { renameBack } from '../wire/shared/tool-names.ts'
-import { habitsOf, usesConverse } from '../providers/supports.ts'
+import { quirksOwner, usesConverse } from '../providers/supports.ts'
 import { stopAt } from './stop-at.ts'
 import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
 import { upstreamOf } from '../providers/upstream.ts'
 
-/** How a CanonicalRequest is put to a provider, and how its answer is read. */
+/** Puts a CanonicalRequest to providers of a shape, and reads their answers. */
 interface Translator {
   /** Behind the upstream's base. */
   path(model: string): string
@@ -104,7 +104,7 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
     model: offer.upstreamModel,
     maxOutputTokens: offer.maxOutputTokens,
     capabilities: offer.capabilities,
-    provider: habitsOf(endpoint),
+    provider: quirksOwner(endpoint),
   }
   const { body, losses, renamed, watched = [] } = translator.encode(canonical, target, { stream: true })
   const stops = watched.filter((words) => words !== '')
@@ -216,7 +216,7 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
     else this.#finish(this.#translator.readAnswer(parseJson(text)))
   }
 
-  /** What there is of an error tells enough; what there is of an answer is none. */
+  /** The beginning of an error tells enough; the beginning of an answer is not one. */
   #tooMuch(controller: Dispatcher.DispatchController): void {
     if (this.#over) return
     if (this.#status >= 300) this.onResponseEnd()

@@ -5,7 +5,7 @@ import type { Chunk } from '../model/canonical-request.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
 import { ANTHROPIC_FORMAT } from './anthropic-messages/signature.ts'
 
-/** What the tests of several shapes share: recorded streams, bytes cut at random, and made-up answers. */
+/** Shared by the tests of several shapes: recorded streams, bytes cut at random, and made-up answers. */
 export interface Reader {
   feed(bytes: Uint8Array): Chunk[]
   end(): Chunk[]

@@ -35,7 +35,7 @@ const gemini = (usage: object): Read => readGemini(usage)
 const responses = (usage: object): Read => ({ usage: readResponses(usage)! })
 const plain = (buckets: Partial<Usage>): Read => ({ usage: usageOf(buckets) })
 
-/** What a vendor says was used, and what that costs, worked out by hand. */
+/** The usage that a vendor reports, and its cost, worked out by hand. */
 const cases: [title: string, read: Read, nano: bigint, at?: Pricing][] = [
   ['openai-chat: text', openai({ prompt_tokens: 7, completion_tokens: 3 }), 8_750n + 30_000n + 5_000_000n],
   [

@@ -1,4 +1,4 @@
-/** How vectors are asked for, per wire. Pure. */
+/** Requests for vectors and their answers, per wire. Pure. */
 import { z } from 'zod'
 import type { Shape } from '../model/offer.ts'
 
@@ -6,7 +6,7 @@ export interface EmbeddingWire {
   /** Behind the base of the shape. */
   path(model: string): string
   body(model: string, texts: readonly string[]): unknown
-  /** A vector for each of `count` texts, in their order; `tokens` null where the provider does not tell. Null is no such answer. */
+  /** A vector for each of `count` texts, in their order; `tokens` null where the provider does not tell. Null: it is not an answer of this kind. */
   read(answer: unknown, count: number): { vectors: number[][]; tokens: number | null } | null
 }
 

@@ -18,11 +18,11 @@ const unknownThing =
 const QUOTED = /(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g
 
 /**
- * What a provider's refusal means, from its status and whatever its body says; for statuses of 400 and above, and for
+ * The kind of a provider's refusal, from its status and whatever its body says; for statuses of 400 and above, and for
  * errors inside a stream (`status` null). `words` are the body's type, code and message.
  */
 export function kindOf(status: number | null, words: string): FaultKind {
-  // What is quoted may be the client's own words, and is no word about the endpoint, which all its callers would suffer from.
+  // Quotations may be the client's own words, and are no word about the endpoint, which all its callers would suffer from.
   const unquoted = words.replaceAll(QUOTED, '')
   // Google says so with a 400, and of a full quota that one should look at one's plan and billing.
   if (status === 401 || /API_KEY_INVALID|API key not valid/.test(unquoted)) return 'upstream_key'

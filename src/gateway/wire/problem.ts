@@ -69,6 +69,7 @@ const byFault: Record<UpstreamFault['kind'], ProblemKind> = {
   timeout: 'timeout',
   unreachable: 'provider_failed',
   garbage: 'provider_failed',
+  withdrawn: 'provider_failed',
 }
 
 /** Of a request at fault: the vendor's moderation, and what it names that is not there. */

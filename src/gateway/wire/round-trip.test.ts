@@ -25,7 +25,7 @@ interface Writer {
 const streamOf = (writer: Writer, chunks: Chunk[]): Buffer =>
   Buffer.from(chunks.map((chunk) => writer.write(chunk)).join('') + writer.end())
 
-/** What must survive: content, usage, finish. Names of the answer and the vendor's own words differ. */
+/** The parts that must survive: content, usage, finish. Names of the answer and the vendor's own words differ. */
 const essence = ({ content, usage, finish, error }: Collected) => ({
   content: content.map((part) =>
     part.type === 'reasoning' && part.signature !== undefined ? { ...part, ...openSignature(part.signature) } : part,

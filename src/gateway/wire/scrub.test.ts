@@ -10,6 +10,7 @@ import { readFault } from './faults.ts'
 
 test('a vendor that repeats the key of its endpoint tells it to nobody, wherever it stands in the refusal', () => {
   const secret = 'a-key-of-the-instance'
+  // What may be a secret, and nothing beside it.
   const endpoint = {
     slug: 'an',
     apiKey: secret,
@@ -53,6 +54,7 @@ test('nor in a translated stream that has begun', async () => {
     headers: {},
     mayBePrivate: true,
   }
+  // What a translation reads of an offer.
   const offer = {
     endpoint,
     slug: 'x/m',

@@ -21,7 +21,7 @@ import { StreamWriter } from './openai-chat/write/stream.ts'
 import { writeAnswer as writeResponse } from './openai-responses/write-response.ts'
 import { StreamWriter as ResponsesWriter } from './openai-responses/write-stream.ts'
 
-/** What the next call gets: a stream where it asks for one, else a whole answer, or an error. */
+/** The answer to the next call: a stream where it asks for one, else a whole answer, or an error. */
 let reply: { type: string; status: number; bytes: Buffer }
 const server = createServer((request, response) => {
   request.resume()
@@ -98,7 +98,7 @@ describe('the openai SDK', () => {
       .chat.completions.stream({ ...asked, stream_options: { include_usage: true } })
       .finalChatCompletion()
 
-  /** What the SDK put together is what the chunks say. */
+  /** The SDK's answer says what the chunks say. */
   const same = (got: OpenAI.Chat.ChatCompletion, answer: Collected) => {
     const { message, finish_reason } = got.choices[0]!
     assert.equal(message.content ?? '', textOfAnswer(answer))
@@ -217,6 +217,7 @@ describe('the openai SDK, responses', () => {
 
 for (const [version, Client] of [
   ['1.11', Anthropic],
+  // What is called of it is the same in both.
   ['0.137', AnthropicOld as unknown as typeof Anthropic],
 ] as const) {
   describe(`the Anthropic SDK ${version}`, () => {

@@ -6,7 +6,7 @@ import { decode as decodeChat } from './openai-chat/decode/decode.ts'
 import { encode as encodeChat } from './openai-chat/encode/encode.ts'
 import type { Target } from './shared/target.ts'
 
-/** What the tests of translations share: models of four kinds, and a request put through. */
+/** Shared by the tests of translations: models of four kinds, and a request put through. */
 export const claude: Target = {
   model: 'claude-sonnet-4-6',
   maxOutputTokens: 64_000,

@@ -6,6 +6,7 @@ import { type Bytes, type Event, isFeed } from '#kernel/answers.ts'
 import { type ErrorBody, Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Principal, hasScope } from '#kernel/principal.ts'
+import { checkShape } from '#kernel/text/json-text.ts'
 import type { Entry } from '#kernel/registry.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import { admit, countedAs, limitOf, presentedKey } from '../admit.ts'
@@ -20,6 +21,8 @@ import { echoClientRequestId, setHeaders } from '../rest/write.ts'
 
 const BODY_LIMIT = 1 << 20
 const DEEPEST = 64
+/** Lists and objects of a message around what it calls a tool with. */
+const ENVELOPE = 8
 /** A message, before it is known what it calls. */
 const MESSAGE = { limit: 'reads', scope: null } as const
 
@@ -52,7 +55,7 @@ export interface Admitted extends Disposable {
 }
 
 /**
- * How the agent tool enters the line. Only keys: no cookie is read, so nothing of cross-site calls arises. Every
+ * The door of the agent tool to the line. Only keys: no cookie is read, so nothing of cross-site calls arises. Every
  * message is a read, and a call counts in its endpoint's own class besides. It speaks the newest version, whatever
  * the key is pinned to, since that is the one it describes.
  */
@@ -84,6 +87,7 @@ export function createAgentDoor({
     const { key, principal } = await enter(request, response, stack)
     const life = stack.use(lifeOf(response))
     const body = await readBytes(request, BODY_LIMIT)
+    checkShape(body, DEEPEST + ENVELOPE)
     const held = stack.move()
     return {
       requestId,

@@ -7,19 +7,19 @@ import { newId } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { isSameText } from '#kernel/text/same-text.ts'
 
-/** How long a question stands. */
+/** The time that a question stands. */
 const STANDS_MS = 600_000
 const LONGEST = 500
 
 /** A call that is asked for, and its caller. */
-export interface Wanted {
+export interface ConsentRequest {
   principal: Principal
   name: string
   input: unknown
 }
 
 /** A question about this very call: `<id>.<when it expires>.<signature>`. */
-export function questionOf({ secrets }: Pick<Engine, 'secrets'>, wanted: Wanted): string {
+export function questionOf({ secrets }: Pick<Engine, 'secrets'>, wanted: ConsentRequest): string {
   const id = newId()
   const expires = String(Date.now() + STANDS_MS)
   return [id, expires, signed(secrets, id, expires, wanted)].join('.')
@@ -29,7 +29,7 @@ export function questionOf({ secrets }: Pick<Engine, 'secrets'>, wanted: Wanted)
 export async function redeem(
   { secrets, postgres }: Pick<Engine, 'secrets' | 'postgres'>,
   question: string,
-  wanted: Wanted,
+  wanted: ConsentRequest,
 ): Promise<void> {
   const [id = '', expires = '', ...signature] = question.length > LONGEST ? [] : question.split('.')
   const expected = signed(secrets, id, expires, wanted)
@@ -50,7 +50,7 @@ function signed(
   secrets: Engine['secrets'],
   id: string,
   expires: string,
-  { principal: { accountId, credential }, name, input }: Wanted,
+  { principal: { accountId, credential }, name, input }: ConsentRequest,
 ): string {
   const key = credential.kind === 'key' ? credential.id : ''
   const digest = createHash('sha256').update(canonical(input)).digest('base64url')

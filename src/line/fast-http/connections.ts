@@ -1,9 +1,12 @@
 import type { Socket } from 'node:net'
+import { BodyMemory } from './body-memory.ts'
 import { Connection, type ConnectionOwner, type FastOptions } from './connection.ts'
 
 const CLOCK_MS = 1_000
 /** A request that has not wholly come after so long is for the full server, which knows how to be slow. */
 const GATHER_MS = 100
+/** Of bodies' memory, what is kept though no request is there that would need it. */
+const KEPT_BYTES = 16 << 20
 
 /**
  * Connections whose requests are ordinary: read and written here, at a third of what Node's server costs. The first
@@ -11,6 +14,7 @@ const GATHER_MS = 100
  */
 export class FastConnections implements ConnectionOwner {
   readonly options: FastOptions
+  readonly memory = new BodyMemory(KEPT_BYTES)
   readonly #all = new Set<Connection>()
   readonly #gathering = new Set<Connection>()
   readonly #clock: NodeJS.Timeout

@@ -112,10 +112,18 @@ test('each unusual request is Node’s to answer, alone and after an ordinary on
   }
 })
 
+const RULES = { paths: PATHS, elsewhere: (host: string) => host.startsWith('p5173-') }
+
+test('what is asked of another origin than the API’s is not read the short way', () => {
+  const head = post('/one', '', '')
+  assert.ok(readFastHead(head, RULES))
+  assert.equal(readFastHead(head.replace(/host: .*/i, 'Host: p5173-x.localhost'), RULES), null)
+})
+
 test('what changes the protocol is not read the short way', () => {
   for (const more of ['Upgrade: h2c\r\n', 'Connection: upgrade\r\n', 'Connection: keep-alive, close\r\n']) {
     const head = post('/one', '', more)
-    assert.equal(readFastHead(head, PATHS), null, more)
+    assert.equal(readFastHead(head, RULES), null, more)
   }
 })
 
@@ -124,7 +132,7 @@ test('a connection remembers its last head, unless that is a long one', () => {
     ['', true],
     [`x-long: ${'x'.repeat(8_000)}\r\n`, false],
   ] as const) {
-    const heads = new FastHeads(PATHS)
+    const heads = new FastHeads(RULES)
     const first = heads.read(post('/one', '', more))
     assert.deepEqual(heads.read(post('/one', '', more)), first)
     assert.equal(heads.read(post('/one', '', more)) === first, remembered)

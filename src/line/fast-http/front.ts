@@ -1,14 +1,14 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Log } from '#engine/log.ts'
-import type { FastMount } from '#kernel/exchange.ts'
+import type { FastMount, HostMount } from '#kernel/exchange.ts'
 import { newId } from '#kernel/ids.ts'
 import { FastConnections } from './connections.ts'
 
 /** Every connection of `server` is read the short way until something comes on it that is not ordinary. */
 export function answerFast(
   server: Server,
-  mounts: readonly { fast?: FastMount }[],
+  { mounts, hosts }: { mounts: readonly { fast?: FastMount }[]; hosts: Pick<HostMount, 'owns'> },
   keepAliveSeconds: number,
   log: Log,
 ): FastConnections {
@@ -16,6 +16,7 @@ export function answerFast(
   const byPath = new Map(mounts.flatMap(({ fast }) => fast?.paths.map((path) => [path, fast.handle] as const) ?? []))
   const connections = new FastConnections({
     paths: byPath,
+    elsewhere: (host) => hosts.owns(host),
     keepAliveSeconds,
     handOver: (socket) => full!.call(server, socket),
     answer(request, reply) {

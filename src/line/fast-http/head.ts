@@ -8,12 +8,18 @@ export interface FastHead {
   length: number
 }
 
+export interface HeadRules {
+  paths: { has(path: string): boolean }
+  /** A host that is not the API's. */
+  elsewhere(host: string): boolean
+}
+
 /**
  * Reads `text`, a head with its empty line, if it is an ordinary POST of HTTP/1.1 to one of `paths`: a host, one length,
  * no header twice, none that changes how the message or its connection is read, nothing but visible ASCII. Null:
  * whatever else it is, right or wrong, is for a full parser to say (RFC 9110, 9112).
  */
-export function readFastHead(text: string, paths: { has(path: string): boolean }): FastHead | null {
+export function readFastHead(text: string, { paths, elsewhere }: HeadRules): FastHead | null {
   const line = text.indexOf('\r\n')
   if (!text.startsWith('POST /') || !text.startsWith(' HTTP/1.1', line - 9)) return null
   const url = text.slice(5, line - 9)
@@ -32,7 +38,7 @@ export function readFastHead(text: string, paths: { has(path: string): boolean }
     at = end + 2
   }
   const { host, connection, 'content-length': length } = headers
-  if (at !== last || host === undefined || length === undefined || !LENGTH.test(length)) return null
+  if (at !== last || host === undefined || elsewhere(host) || length === undefined || !LENGTH.test(length)) return null
   if (connection !== undefined && connection.toLowerCase() !== 'keep-alive') return null
   return { url, headers: Object.freeze(headers), length: Number(length) }
 }
@@ -59,13 +65,13 @@ const REMEMBERED = 4_096
 
 /** Reads the heads of one connection, which are mostly the same but for the length of the body. */
 export class FastHeads {
-  readonly #paths: { has(path: string): boolean }
+  readonly #rules: HeadRules
   #before = ''
   #after = ''
   #head: FastHead | null = null
 
-  constructor(paths: { has(path: string): boolean }) {
-    this.#paths = paths
+  constructor(rules: HeadRules) {
+    this.#rules = rules
   }
 
   /** As `readFastHead`. */
@@ -77,7 +83,7 @@ export class FastHeads {
       if (LENGTH.test(length))
         return { url: last.url, headers: { ...last.headers, 'content-length': length }, length: Number(length) }
     }
-    const head = readFastHead(text, this.#paths)
+    const head = readFastHead(text, this.#rules)
     const place = head === null || text.length > REMEMBERED ? null : /\r\ncontent-length:[\t ]*(?=\d)/i.exec(text)
     this.#head = place === null ? null : head
     if (place !== null) {

@@ -6,6 +6,8 @@ import type { Reply } from '#kernel/exchange.ts'
 /** The most bytes that wait for the end of the turn; so many are copied behind their head, to leave in one piece. */
 const GATHERED = 65_536
 const NOTHING = Buffer.alloc(0)
+/** Where answers are put together. Sockets mostly take all of one at once, so that it serves all of them. */
+let outbox = Buffer.allocUnsafeSlow(GATHERED + 16_384)
 
 export interface ReplyHow {
   /** The connection goes on after this answer; asked when the head is written. */
@@ -141,12 +143,16 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     this.#size = 0
     if (size > GATHERED) return this.#sendLarge(head, parts, size, last)
     const frame = this.#chunked && size > 0 ? `${head}${size.toString(16)}\r\n` : head
-    const room = Buffer.allocUnsafe(frame.length + size + 7)
+    const socket = this.#socket
+    const length = frame.length + size + 7
+    // Bytes that wait leave from the memory that they were given in.
+    const room = socket.writableLength === 0 && length <= outbox.length ? outbox : Buffer.allocUnsafe(length)
     let at = room.write(frame, 'latin1')
     for (const part of parts) at += part.copy(room, at)
     if (this.#chunked && size > 0) at += room.write('\r\n', at, 'latin1')
     if (last) at += room.write(LAST_CHUNK, at, 'latin1')
-    this.#sent(this.#socket.write(room.subarray(0, at)))
+    this.#sent(socket.write(room.subarray(0, at)))
+    if (room === outbox && socket.writableLength > 0) outbox = Buffer.allocUnsafeSlow(outbox.length)
   }
 
   #sendLarge(head: string, parts: readonly Buffer[], size: number, last: boolean): void {

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Context } from '#engine/context.ts'
-import type { Feed, Sink } from '#kernel/answers.ts'
+import type { EventBatch, Feed, Sink } from '#kernel/answers.ts'
 import type { Authority } from '#kernel/principal.ts'
-import { beat, still } from './heartbeat.ts'
+import { startHeartbeat, stopHeartbeat } from './heartbeat.ts'
 import type { Line } from '../invoke.ts'
-import { EVENT_STREAM, UNREAD_BYTES, caughtUp } from './sse.ts'
+import { EVENT_STREAM, UNREAD_BYTES, drainedInTime } from './sse.ts'
 import { Watch, type Watched } from '../watch.ts'
 
 const ENDING_MS = 10_000
@@ -55,24 +55,25 @@ class Follower implements Sink {
     this.#feed = feed
     this.#watch = watch
     this.#all.add(this)
-    this.#slot = beat(this.#response)
+    this.#slot = startHeartbeat(this.#response)
     this.#attached = feed.attach(this)
     // Either may have come while the feed was attached.
     if (this.#response.destroyed || this.#closing.aborted) this.close()
     else this.#response.on('close', () => this.close())
   }
 
-  write(bytes: Uint8Array): number {
+  write(batch: EventBatch): number {
     const response = this.#response
     // One that reads too slowly goes, and resumes by id. Looked at before, for what is said at once may be larger.
     if (response.writableLength > UNREAD_BYTES) response.destroy()
     if (response.destroyed) return 0
-    response.write(bytes)
+    response.write(batch.bytes)
     return response.writableLength
   }
 
   async drained(): Promise<void> {
-    if (this.#response.writableNeedDrain && !(await caughtUp(this.#response, this.#closing))) this.#response.destroy()
+    if (this.#response.writableNeedDrain && !(await drainedInTime(this.#response, this.#closing)))
+      this.#response.destroy()
   }
 
   end(): void {
@@ -90,7 +91,7 @@ class Follower implements Sink {
 
   close(): void {
     if (!this.#all.delete(this)) return
-    still(this.#response, this.#slot)
+    stopHeartbeat(this.#response, this.#slot)
     this.#watch?.[Symbol.dispose]()
     this.#attached?.[Symbol.dispose]()
     this.#flight?.[Symbol.dispose]()

@@ -2,17 +2,17 @@
 const HEARTBEAT = Buffer.from(':\n\n')
 const SLOTS = 15
 
-const slots: Set<Beating>[] = Array.from({ length: SLOTS }, () => new Set())
+const slots: Set<HeartbeatStream>[] = Array.from({ length: SLOTS }, () => new Set())
 let ticking: NodeJS.Timeout | null = null
 let now = 0
 let beating = 0
 
-export interface Beating {
+export interface HeartbeatStream {
   write(bytes: Uint8Array): unknown
 }
 
 /** A heartbeat every 15 s, on one timer for all streams: each second a fifteenth of them. The answer is for `still`. */
-export function beat(stream: Beating): number {
+export function startHeartbeat(stream: HeartbeatStream): number {
   slots[now]!.add(stream)
   beating += 1
   ticking ??= setInterval(() => {
@@ -22,7 +22,7 @@ export function beat(stream: Beating): number {
   return now
 }
 
-export function still(stream: Beating, slot: number): void {
+export function stopHeartbeat(stream: HeartbeatStream, slot: number): void {
   if (!slots[slot]!.delete(stream)) return
   beating -= 1
   if (beating > 0 || ticking === null) return

@@ -17,7 +17,7 @@ export async function readInput(
 ): Promise<Record<string, unknown>> {
   const search = resumed(entry, request, asked)
   const query = search === '' ? {} : readQuery(search, entry.query)
-  const body = await readBody(ctx, entry, request)
+  const body = await readBody(ctx, entry, request, search !== '')
   const inHeaders = entry.headers && parse(entry.headers, readHeaders(request.headers, entry.headers))
   if (ctx.version === versions.newest) {
     return {
@@ -44,8 +44,9 @@ async function readBody(
   ctx: Context,
   { endpoint, body }: Entry<Context>,
   request: IncomingMessage,
+  hasQuery: boolean,
 ): Promise<Record<string, unknown>> {
-  if (endpoint.takes === 'bytes') {
+  if (endpoint.takes === 'bytes' || (endpoint.takes === 'bytes_or_json' && hasQuery)) {
     ctx.upload = readRaw(request)
     return {}
   }

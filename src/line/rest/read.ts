@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { z } from 'zod'
-import { WHOLE_MS, leaveSender } from '#engine/slow-body.ts'
+import { WHOLE_MS, dropSender } from '#engine/slow-body.ts'
 import type { AnyEndpoint } from '#kernel/contract.ts'
 import { pathNames } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
-import { refuseJson } from '#kernel/text/json-text.ts'
+import { checkShape, refuseJson } from '#kernel/text/json-text.ts'
 import { parse, pathId } from '../parse.ts'
 
 const DEFAULT_LIMIT = 1 << 20
@@ -23,7 +23,7 @@ export function readBytes(request: IncomingMessage, limit: number): Promise<Buff
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = []
     let size = 0
-    const slow = setTimeout(leaveSender, WHOLE_MS, request).unref()
+    const slow = setTimeout(dropSender, WHOLE_MS, request).unref()
     request.once('close', () => clearTimeout(slow))
     request.on('data', (part: Buffer) => {
       size += part.length
@@ -56,6 +56,8 @@ export async function readJson(
   if (type === undefined || !/^application\/([\w.-]+\+)?json\b/i.test(type))
     refuse('unsupported_media_type', { message: 'Send the body as `Content-Type: application/json`.' })
   if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
+  // An empty one may stand in the deepest.
+  checkShape(bytes, DEEPEST + 1)
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { Background, Page, Results } from '#kernel/answers.ts'
 import type { Reply } from '#kernel/contract.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
-import type { RefusalSaid } from '#kernel/exchange.ts'
+import type { WrittenRefusal } from '#kernel/exchange.ts'
 
 /** The JSON body of an answer, in the envelope of its kind. Streams, bytes and none have none. */
 export function envelope(reply: Reply, answer: unknown, input: Record<string, unknown>): unknown {
@@ -13,7 +13,8 @@ export function envelope(reply: Reply, answer: unknown, input: Record<string, un
     case 'operation':
       return { data: isBackground(answer) ? answer.operation : answer }
     case 'page': {
-      if (reply.or !== undefined && !('rows' in (answer as object))) return { data: answer }
+      // A terminal has `rows`, too, and they are a number.
+      if (reply.or !== undefined && !Array.isArray((answer as { rows?: unknown }).rows)) return { data: answer }
       const { rows, next, extra } = answer as Page<unknown>
       return { data: rows, pagination: { has_more: next !== null, next_cursor: next }, ...extra }
     }
@@ -42,7 +43,7 @@ export const names = (header: string, etag: string, how: 'weakly' | 'strongly'):
   header.trim() === '*' ||
   header.split(',').some((part) => (how === 'weakly' ? part.trim().replace(/^W\//, '') : part.trim()) === etag)
 
-export interface RefusedAnswer extends RefusalSaid {
+export interface RefusedAnswer extends WrittenRefusal {
   body: ErrorBody
   /** The error to log; null where the caller did wrong. */
   fault: unknown

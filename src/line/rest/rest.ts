@@ -1,14 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
-import { boundRest } from '#engine/slow-body.ts'
+import { boundRemainder } from '#engine/slow-body.ts'
 import { type Bytes, type Event, isFeed } from '#kernel/answers.ts'
 import type { Method } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Principal, anonymous } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
-import { type Presented, admit, limitOf, presented } from '../admit.ts'
+import { type PresentedCredential, admit, limitOf, presented } from '../admit.ts'
 import { allowCors, answerPreflight } from '../cors.ts'
 import type { Entrance } from '../entrance.ts'
 import { createFollowers } from './feed.ts'
@@ -71,18 +71,22 @@ export function createRest(
       const interrupted = late.aborted && error instanceof Error && error.name === 'AbortError'
       sendRefusal(request, response, interrupted ? late.reason : error, requestId, engine.log)
     } finally {
-      boundRest(request)
+      boundRemainder(request)
       metrics.request(entry?.name ?? 'unmatched', response.statusCode, (performance.now() - startedAt) / 1000)
     }
   }
 
   function entryFor(request: IncomingMessage, match: Match<Entry<Context>> | null): Entry<Context> {
     if (match === null)
-      return refuse('not_found', { message: 'There is no such path. GET /v1/openapi.json lists them all.' })
+      return refuse('not_found', { message: 'This path does not exist. GET /v1/openapi.json lists them all.' })
     const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
     const found = match.methods.get(method)
-    if (found) return found
-    const allow = [...match.methods.keys()].flatMap((known) => (known === 'GET' ? ['GET', 'HEAD'] : [known])).join(', ')
+    if (found && found.endpoint.refused === undefined) return found
+    const allow = [...match.methods]
+      .filter(([, { endpoint }]) => endpoint.refused === undefined)
+      .flatMap(([known]) => (known === 'GET' ? ['GET', 'HEAD'] : [known]))
+      .join(', ')
+    if (found) return refuse(found.endpoint.refused!, { headers: { allow } })
     return refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
   }
 
@@ -128,11 +132,14 @@ export function createRest(
       )
 
     // A caller who follows or waits goes on elsewhere; a call that changes something is let run to its end.
-    const callers = endpoint.reply.kind === 'stream' && endpoint.reply.belongs === 'caller'
+    const { reply } = endpoint
+    const callers =
+      reply.kind === 'stream' ? reply.belongs === 'caller' : reply.kind === 'operation' && 'events' in reply
     const goesAtOnce = !callers && (endpoint.reply.kind === 'stream' || endpoint.method === 'GET')
     using life = lifeOf(response, goesAtOnce ? closing : late)
     const start = { principal, requestId, version, signal: life.signal, caller: origins.callerOf(request) }
     const ctx = line.context(start)
+    if (endpoint.reply.kind === 'operation' && endpoint.reply.events && acceptsEvents(headers)) ctx.wantsEvents = true
     const input = await readInput(ctx, entry, values, request, search, versions)
     await permit(ctx, entry, input)
     if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
@@ -156,11 +163,21 @@ export function createRest(
         ),
       }
     }
+    // What is done with a computer lasts as long as its bytes and commands do, and no longer than the right to it.
+    if (endpoint.capability !== undefined)
+      held.use(
+        new Watch(
+          authority,
+          line,
+          { start, entry, input, credential, connection },
+          { close: life.end, kept: async () => {} },
+        ),
+      )
     const result = await entry.handle(ctx, input)
 
     setHeaders(response, ctx.answer.headers)
     if (ctx.answer.session !== undefined) setSessionCookie(response, ctx.answer.session)
-    if (endpoint.reply.kind === 'stream') {
+    if (endpoint.reply.kind === 'stream' || isEvents(result)) {
       const events = result as AsyncIterable<Event>
       const watched = { start: { ...start, signal: closing }, entry, input, credential, connection }
       if (isFeed(events)) {
@@ -178,7 +195,7 @@ export function createRest(
   }
 
   /** Checks that come before anyone is known: hosts, cross-site calls, and keys where only a session will do. */
-  function checkDoor({ endpoint }: Entry<Context>, credential: Presented, request: IncomingMessage): void {
+  function checkDoor({ endpoint }: Entry<Context>, credential: PresentedCredential, request: IncomingMessage): void {
     const session = typeof credential !== 'string'
     if (session || endpoint.auth === 'sign_in') origins.checkHost(request)
     const changes = endpoint.method !== 'GET'
@@ -225,9 +242,19 @@ export function createRest(
   return (request, response, requestId) => {
     const client_request_id = clientRequestId(request)
     const scope = { request_id: requestId, ...(client_request_id !== null && { client_request_id }) }
-    logScope.run(scope, () => void rest(request, response, requestId))
+    // Even a refusal that cannot be written costs its own request alone.
+    const broken = (error: unknown): void => {
+      engine.log.error({ error, request_id: requestId }, 'a request could not be answered')
+      response.destroy()
+    }
+    logScope.run(scope, () => void rest(request, response, requestId).catch(broken))
   }
 }
+
+const acceptsEvents = ({ accept = '' }: IncomingHttpHeaders): boolean => /\btext\/event-stream\b/i.test(accept)
+
+const isEvents = (result: unknown): result is AsyncIterable<Event> =>
+  result !== null && typeof result === 'object' && Symbol.asyncIterator in result
 
 /** The path under `/v1`; `/auth` and `/admin` also stand at the origin. Null is nowhere. */
 function restPath(path: string): string | null {

@@ -22,17 +22,22 @@ export async function sendBytes(
     } finally {
       await parts.return?.()
     }
-    return void response.end()
+    return end(response, signal)
   }
   response.writeHead(status, headers)
   if (body === null || typeof body === 'string' || body instanceof Uint8Array)
     return void response.end(body ?? undefined)
+  if (request.method === 'HEAD') return void response.end()
   for await (const part of body) {
     if (signal.aborted) break
     if (!response.write(part)) await drained(response)
   }
-  response.end()
+  end(response, signal)
 }
+
+/** What was broken off is not to be taken for whole. */
+const end = (response: ServerResponse, signal: AbortSignal): void =>
+  void (signal.aborted ? response.destroy() : response.end())
 
 /** Until the system has taken these bytes, so that their buffer may be used again, or the connection is gone. */
 function written(response: ServerResponse, part: Uint8Array): Promise<void> {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { type Event, encodeEvent } from '#kernel/answers.ts'
-import { beat, still } from './heartbeat.ts'
+import { startHeartbeat, stopHeartbeat } from './heartbeat.ts'
 
 export const EVENT_STREAM = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -10,7 +10,7 @@ export const EVENT_STREAM = {
 
 /** The bytes that a reader may have unread. One that does not catch up is cut off, and resumes by id. */
 export const UNREAD_BYTES = 1 << 20
-/** How long a reader may take to catch up with that: one event may be larger, and many may come at once. */
+/** The time that a reader may take to catch up with that: one event may be larger, and many may come at once. */
 const CATCH_UP_MS = 10_000
 
 /**
@@ -27,7 +27,7 @@ export async function sendEvents(
 ): Promise<void> {
   response.writeHead(200, { ...headers, ...EVENT_STREAM })
   response.flushHeaders()
-  const slot = beat(response)
+  const slot = startHeartbeat(response)
   const iterator = events[Symbol.asyncIterator]()
   // One promise per event: what waits beside a promise that outlives them all would keep every event until then.
   let stop: ((nothing: null) => void) | null = null
@@ -54,13 +54,13 @@ export async function sendEvents(
       const next = await nextOrStop()
       if (next === null || next.done) break
       response.write(encodeEvent(next.value))
-      if (response.writableLength > UNREAD_BYTES && !(await caughtUp(response, signal))) {
+      if (response.writableLength > UNREAD_BYTES && !(await drainedInTime(response, signal))) {
         response.destroy()
         break
       }
     }
   } finally {
-    still(response, slot)
+    stopHeartbeat(response, slot)
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
     // Not awaited: a generator that waits inside ends by the same signal.
@@ -70,7 +70,7 @@ export async function sendEvents(
 }
 
 /** Whether everything was taken in time. Until then nothing more is asked for, so what waits does not grow. */
-export function caughtUp(response: ServerResponse, signal: AbortSignal): Promise<boolean> {
+export function drainedInTime(response: ServerResponse, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer)

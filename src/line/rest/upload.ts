@@ -46,7 +46,7 @@ export function readMultipart(request: IncomingMessage): Promise<Multipart> {
         stream.resume()
         return fail(invalid(part, 'Send the bytes once, as the part `file`.'))
       }
-      upload = { name: name || null, mimeType: mimeType || null, bytes: bytesOf(stream, whole.promise) }
+      upload = { name: name || null, mimeType: mimeType || null, size: null, bytes: bytesOf(stream, whole.promise) }
       resolve({ fields, upload })
     })
     form.on('fieldsLimit', () => fail(invalid('file', `A form may have ${MOST_FIELDS} fields at most.`)))
@@ -149,13 +149,15 @@ export function readRaw(request: IncomingMessage): Upload {
   whole.promise.catch(() => {})
   watchSender(request, whole.reject)
   request.once('end', () => whole.resolve())
-  return { name: null, mimeType: request.headers['content-type'] ?? null, bytes: bytesOf(request, whole.promise) }
+  const { 'content-type': mimeType = null, 'content-length': length } = request.headers
+  const size = length === undefined ? null : Number(length)
+  return { name: null, mimeType, size, bytes: bytesOf(request, whole.promise) }
 }
 
 function watchSender(request: IncomingMessage, left: (error: Error) => void): void {
   const gone = () => {
     request.setTimeout(0)
-    if (!request.complete) left(new SenderLeft())
+    if (!request.complete) left(new SenderGone())
   }
   request
     .once('close', gone)
@@ -165,7 +167,7 @@ function watchSender(request: IncomingMessage, left: (error: Error) => void): vo
 }
 
 /** No fault of ours, and nobody is there to be told. */
-export class SenderLeft extends Refusal {
+export class SenderGone extends Refusal {
   constructor() {
     super('invalid_parameter', { message: 'The body ended before it was whole.' })
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '#engine/log.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { RefusalSaid } from '#kernel/exchange.ts'
+import type { WrittenRefusal } from '#kernel/exchange.ts'
 import { etagOf, names, refusedAnswer } from './reply.ts'
 
 export function setHeaders(response: ServerResponse, headers: Record<string, string>): void {
@@ -57,10 +57,10 @@ export function sendRefusal(
 ): void {
   const { fault, ...said } = refusedAnswer(error)
   if (fault !== null && !response.destroyed) log.error({ error: fault, request_id: requestId }, 'a request failed')
-  sendSaid(request, response, said)
+  sendWrittenRefusal(request, response, said)
 }
 
-export function sendSaid(request: IncomingMessage, response: ServerResponse, said: RefusalSaid): void {
+export function sendWrittenRefusal(request: IncomingMessage, response: ServerResponse, said: WrittenRefusal): void {
   const { status, headers, body } = said
   if (response.headersSent || response.destroyed) return void response.destroy()
   setHeaders(response, headers)
@@ -80,7 +80,7 @@ export function sendSaid(request: IncomingMessage, response: ServerResponse, sai
 const announced = ({ headers }: IncomingMessage): number =>
   Number(headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : Infinity))
 
-/** How long a refused upload is listened to, so that its sender, who reads only afterwards, still finds the answer. */
+/** The time that a refused upload is listened to, so that its sender, who reads only afterwards, still finds the answer. */
 const LINGER_MS = 5_000
 
 /**

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { playAccess } from './access-model.ts'
 
 test('whatever four people do with chats, agents and workspaces, each sees what the rules say, and the others do not know of it', async (t) => {
-  const found = await playAccess({ runs: 50, length: 10, listers: 1 })
+  const found = await playAccess({ runs: 30, length: 10, listers: 1 })
   t.diagnostic(JSON.stringify(found))
-  assert.ok(found.seen > 300 && found.hidden > 150)
+  assert.ok(found.seen > 180 && found.hidden > 90)
 })

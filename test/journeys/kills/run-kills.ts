@@ -21,7 +21,7 @@ export interface Played {
   killedAt: Write | null
   /** The writes that went by before. */
   passed: Write[]
-  /** How often a person was asked whether a call that broke off may be taken as done. */
+  /** The number of times that a person was asked whether a call that broke off may be taken as done. */
   asked: number
   runs: number
   seconds: number

@@ -62,6 +62,7 @@ export async function pair(slow?: (reply: Reply, request: WholeRequest) => void)
   const [taken] = fronted.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   const connections = new FastConnections({
     paths: PATHS,
+    elsewhere: () => false,
     keepAliveSeconds: 65,
     handOver: (socket) => taken!.call(fronted, socket),
     answer(request, reply) {

@@ -1,3 +1,4 @@
+// Takes long: begun before others.
 /**
  * Clients of several lineages call all three surfaces over connections that they keep: each call is answered, and the
  * connections are used again. A byte too many behind an answer would break the next call, or cost its connection.

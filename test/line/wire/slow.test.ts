@@ -33,7 +33,7 @@ test('who never ends a body is left: in a minute once it is answered, in ten whe
     return { ended: ended.then(() => left.push(answered ? 'answered' : 'read')) }
   }
   using _hurry = hurried(MINUTE)
-  // Those that are read begin last: their minutes pass while a slow machine still answers the others.
+  // Ways that are read begin last: their minutes pass while a slow machine still answers the others.
   const answered = ['POST /v1/chats', 'GET /healthz', 'POST /compat-a/v1/chat/completions', 'GET /docs']
   const begun = await Promise.all(answered.map((head) => begin(head, true)))
   for (const head of ['POST /v1/chats', 'POST /compat-a/v1/chat/completions']) begun.push(await begin(head, false))

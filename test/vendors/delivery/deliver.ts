@@ -14,11 +14,13 @@ export type Flow = {
   /** Of SSE; Google ends its lines with CRLF. */
   newline?: '\r\n' | undefined
   frames: Frame[]
-  /** How many frames come before and after those with content. */
+  /** The number of frames before and after those with content. */
   opening: number
   closing: number
   /** `sent`: how many frames went before. */
   failure: (error: MidStreamError, sent: number) => Frame[]
+  /** Hears of each frame as it goes, the first one 0; of none where the bytes are cut anew. */
+  sent?: ((frame: number) => void) | undefined
   headers?: Record<string, string> | undefined
 }
 
@@ -28,6 +30,9 @@ export type Frame = { event?: string | undefined; exception?: true | undefined; 
 export type Answer = Whole | Flow
 
 export type Line = { signal: AbortSignal; headers: Record<string, string>; breakOff: () => void }
+
+const MOST_PIECES = 10_000
+const PIECE_BYTES = 16_384
 
 export async function deliver(
   response: ServerResponse,
@@ -41,7 +46,9 @@ export async function deliver(
 
   const pieces = 'body' in answer ? [bodyBytes(answer, behaviour.garbage)] : flowBytes(answer, behaviour)
   const total = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  const sent = rechunk(cut(pieces, behaviour), behaviour.chunking)
+  // Of a long answer a network brings many frames at a time.
+  const many = pieces.length > MOST_PIECES && !behaviour.perChunkDelayMs
+  const sent = rechunk(cut(pieces, behaviour), behaviour.chunking ?? (many ? PIECE_BYTES : undefined))
   const length = behaviour.garbage === 'truncated' ? sent.reduce((sum, piece) => sum + piece.length, 0) : total
   response.writeHead('body' in answer ? answer.status : 200, {
     ...('body' in answer ? { 'content-length': String(length), ...bodyHeaders(answer) } : flowHeaders(answer)),
@@ -54,6 +61,7 @@ export async function deliver(
   for (const [index, piece] of sent.entries()) {
     if (index > 0 && behaviour.perChunkDelayMs) await pause(behaviour.perChunkDelayMs, line.signal)
     if (line.signal.aborted) return
+    if ('frames' in answer && behaviour.chunking === undefined && !many) answer.sent?.(index)
     // The last piece and the end go together: a client that leaves after it has left nothing unread.
     if (ends && index === sent.length - 1) return void response.end(piece)
     await Promise.race([left, new Promise<void>((resolve) => response.write(piece, () => resolve()))])

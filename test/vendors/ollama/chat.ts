@@ -48,6 +48,21 @@ export function nativeStream(plan: Plan, model: string, finish: string): Flow {
   }
 }
 
+/** `/api/generate` says the same under other names. */
+function asGenerated({ message, ...rest }: Json): Json {
+  const { content, thinking } = message as Json
+  return { ...rest, response: content, ...(thinking ? { thinking } : {}) }
+}
+
+export function generatedWhole(plan: Plan, model: string, finish: string): Whole {
+  return { status: 200, body: asGenerated(nativeWhole(plan, model, finish).body as Json) }
+}
+
+export function generatedStream(plan: Plan, model: string, finish: string): Flow {
+  const frames = nativeChunks(plan, model, finish).map((data): Frame => ({ data: asGenerated(data) }))
+  return { ...nativeStream(plan, model, finish), frames }
+}
+
 const unnamed = 'an error was encountered while running the model'
 
 export function compatWhole(plan: Plan, model: string, finish: string): Whole {

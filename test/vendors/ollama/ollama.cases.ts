@@ -29,6 +29,83 @@ describe('ollama', () => {
     assert.deepEqual([missing.status, await missing.json()], [404, { error: "model 'nope' not found" }])
   })
 
+  test('models are pulled layer by layer, loaded, told of and removed', async () => {
+    const layers = [1_000, 40]
+    await using vendor = await startOllama({ registry: [{ name: 'tiny:latest', layers, context: 512, numCtx: 256 }] })
+    const get = async (path: string) => ((await (await fetch(vendor.origin + path)).json()) as Json)['models'] as Json[]
+    const names = async () => (await get('/api/tags')).map(({ name }) => name as string)
+    const none = await post(vendor, '/api/pull', { model: 'nope' })
+    assert.equal(none.status, 200)
+    assert.deepEqual(lines(await none.text()), [
+      { status: 'pulling manifest' },
+      { error: 'pull model manifest: file does not exist' },
+    ])
+    assert.equal((await post(vendor, '/api/pull', {})).status, 400)
+
+    vendor.script({ on: 'POST /api/pull', perChunkDelayMs: 5 })
+    const leaving = new AbortController()
+    const body = JSON.stringify({ model: 'tiny' })
+    const left = await fetch(`${vendor.origin}/api/pull`, { method: 'POST', body, signal: leaving.signal })
+    let seen = ''
+    for await (const part of left.body!.pipeThrough(new TextDecoderStream()))
+      if ((seen += part).split('\n').length > 6) break
+    leaving.abort()
+    await vendor.requests.at(-1)!.ended
+    assert.equal((await names()).includes('tiny:latest'), false)
+
+    const told = lines(await (await post(vendor, '/api/pull', { model: 'tiny' })).text())
+    assert.ok(told[1]!['completed'] >= 100 && told[1]!['total'] === 1_000, JSON.stringify(told[1]))
+    assert.deepEqual(
+      told.slice(-3).map(({ status }) => status),
+      ['verifying sha256 digest', 'writing manifest', 'success'],
+    )
+    const tag = (await get('/api/tags')).find(({ name }) => name === 'tiny:latest')!
+    assert.deepEqual([tag['size'], tag['digest'].length], [1_040, 64])
+
+    assert.deepEqual(await get('/api/ps'), [])
+    const load = (keep_alive: unknown) => post(vendor, '/api/generate', { model: 'tiny', keep_alive })
+    assert.equal(((await (await load('1h')).json()) as Json)['done_reason'], 'load')
+    assert.deepEqual(
+      (await get('/api/ps')).map(({ name, context_length: context }) => [name, context]),
+      [['tiny:latest', 256]],
+    )
+    assert.equal(((await (await load(0)).json()) as Json)['done_reason'], 'unload')
+    assert.deepEqual(await get('/api/ps'), [])
+    const said = lines(await (await post(vendor, '/api/generate', { model: 'tiny', prompt: 'Hello' })).text())
+    assert.deepEqual([said[0]!['response'], said.at(-1)!['done']], ['Hello', true])
+
+    const remove = async () =>
+      (await fetch(`${vendor.origin}/api/delete`, { method: 'DELETE', body: JSON.stringify({ model: 'tiny' }) })).status
+    assert.deepEqual([await remove(), await remove()], [200, 404])
+    assert.equal((await names()).includes('tiny:latest'), false)
+  })
+
+  test('vectors, by its own route and by that of OpenAI', async () => {
+    await using vendor = await startOllama()
+    const own = (await (await post(vendor, '/api/embed', { model: 'all-minilm', input: ['a', 'b'] })).json()) as Json
+    assert.deepEqual([own['embeddings'].length, own['embeddings'][0].length, own['prompt_eval_count']], [2, 384, 2])
+    const { data, usage } = await client(vendor).embeddings.create({ model: 'all-minilm', input: 'a' })
+    assert.ok(Math.abs(data[0]!.embedding[0]! - own['embeddings'][0][0]) < 1e-6)
+    assert.equal(usage.prompt_tokens, 1)
+    assert.equal((await post(vendor, '/api/embed', { model: 'nope', input: 'a' })).status, 404)
+  })
+
+  test('what is longer than the context loses its oldest messages without a word', async () => {
+    await using vendor = await startOllama({ models: [{ name: 'small:latest', numCtx: 20 }] })
+    const messages = [
+      { role: 'system', content: 'be brief' },
+      { role: 'user', content: 'word '.repeat(30) },
+      { role: 'assistant', content: 'ok' },
+      { role: 'user', content: 'last' },
+    ]
+    const answer = await post(vendor, '/v1/chat/completions', { model: 'small', messages })
+    assert.equal(answer.status, 200)
+    assert.deepEqual(
+      vendor.requests[0]!.seen!.messages.map(({ content }) => content),
+      ['be brief', 'ok', 'last'],
+    )
+  })
+
   test('its own chat: lines of JSON, or one object', async () => {
     await using vendor = await startOllama()
     vendor.script({

@@ -1,7 +1,8 @@
-// Ollama on loopback: its own API (version, tags, show, chat) and the OpenAI-compatible part of it.
+// Ollama on loopback: its own API (models that are pulled, listed, loaded, removed; chat, generate, embed) and the
+// OpenAI-compatible part of it.
 //
-// Source: the ollama/ollama repository of 2026-08-21 (docs/api.md, server/routes.go, middleware/openai.go,
-// openai/openai.go, api/types.go). Authorization is ignored, as there. Worth knowing, and played:
+// Source: the ollama/ollama repository of 2026-08-21 (docs/api.md, server/routes.go, server/images.go, server/download.go,
+// middleware/openai.go, openai/openai.go, api/types.go). Authorization is ignored, as there. Worth knowing, and played:
 // - /api/chat streams by default; a mid-stream error is a last line `{"error": …}` under HTTP 200;
 // - /v1/chat/completions swallows a mid-stream error: an empty chunk with model "", no finish_reason, no [DONE];
 // - /v1/chat/completions knows `max_tokens` only: `max_completion_tokens` is a field it does not read, so nothing bounds
@@ -10,43 +11,37 @@
 // - a model's template renders system, user, assistant and tool: messages of other roles (`developer`) never reach it, and
 //   nobody is told (ollama/ollama#18305). `seen` of a recorded request has what reached the model, and the limit read;
 // - tool calls come whole, with `index` also in a non-stream reply; usage in a stream only with include_usage, and the
-//   other chunks then have no `usage` key; no `refusal` and no `logprobs` keys; reasoning is in `reasoning`.
+//   other chunks then have no `usage` key; no `refusal` and no `logprobs` keys; reasoning is in `reasoning`;
+// - a pull streams lines of its layers under HTTP 200, and what goes wrong is its last line, `{"error": …}`; a client that
+//   leaves ends it, and the next pull goes on with the layers' bytes that are there;
+// - a model is in memory from its first use for `keep_alive` (5 minutes), with `num_ctx` tokens of context (4,096, whatever the
+//   model was trained with): older messages that do not fit are dropped, and nobody is told.
 // Unknown, so not played or only guessed:
 // - what it makes of arguments that are `null` (refused here);
 // - the words of type errors (they are Go's JSON decoder's); the prefix of "does not support tools";
 // - the order in which several tool calls and text come from a real model; durations (fixed numbers);
-// - structured outputs (`format` gives `{"echo": …}`), logprobs, images, keep_alive, cloud models;
-// - /api/generate, embed, ps, pull, /v1/embeddings, /v1/responses, /v1/messages exist there and answer 404 here.
-import { compatStream, compatWhole, nativeStream, nativeWhole } from './chat.ts'
+// - structured outputs (`format` gives `{"echo": …}`), logprobs, images, cloud models, time passing for `keep_alive`;
+// - what it says to texts that are to be embedded by a model that only writes (they get a vector here);
+// - /api/create, blobs, copy, push, /v1/completions, /v1/responses, /v1/messages exist there and answer 404 here.
+import { compatStream, compatWhole, generatedStream, generatedWhole, nativeStream, nativeWhole } from './chat.ts'
+import { embeddings } from './embed.ts'
+import { compat, embedded, generated, managed, native } from './fields.ts'
+import { Library, type RegistryModel, lifetime } from './library.ts'
+import { type OllamaModel, entryOf, showOf, tagOf } from './models.ts'
 import type { Answer, Whole } from '../delivery/deliver.ts'
-import { lastText, parse, planOf, type Plan } from '../delivery/plan.ts'
+import { lastText, parse, planOf, type Plan, weigh } from '../delivery/plan.ts'
 import { check, type Rule } from '../rules.ts'
 import { serve, type Call } from '../server.ts'
 import type { Json, Options, Refusal, Vendor } from '../vendor.ts'
 
-export type OllamaModel = {
-  /** With its tag: `llama3.2:latest`. */
-  name: string
-  capabilities?: string[]
-  family?: string
-  parameters?: string
-  quantization?: string
-  context?: number
-  size?: number
+export type OllamaOptions = Options<OllamaModel> & {
+  version?: string | undefined
+  /** What its registry has; default: small models of three layers. */
+  registry?: RegistryModel[] | undefined
 }
 
-export type OllamaOptions = Options<OllamaModel> & { version?: string | undefined }
-
-const models: OllamaModel[] = [
-  { name: 'llama3.2:latest', capabilities: ['completion', 'tools'], family: 'llama', parameters: '3.2B' },
-  { name: 'qwen3:4b', capabilities: ['completion', 'tools', 'thinking'], family: 'qwen3', parameters: '4.0B' },
-  { name: 'all-minilm:latest', capabilities: ['embedding'], family: 'bert', parameters: '23M', quantization: 'F16' },
-]
-
-const modified = '2026-05-04T17:37:44.706Z'
-
 export async function startOllama(options: OllamaOptions = {}): Promise<Vendor> {
-  const shop = new Ollama(options.models ?? models, options.version ?? '0.24.0')
+  const shop = new Ollama(new Library(options.models, options.registry), options.version ?? '0.24.0')
   return await serve({
     key: options.key ?? 'ollama',
     otherwise: options.otherwise,
@@ -57,52 +52,16 @@ export async function startOllama(options: OllamaOptions = {}): Promise<Vendor> 
   })
 }
 
-const message: Rule = { kind: 'object', fields: { role: { kind: 'string' } } }
-const options: Record<string, Rule> = {
-  model: { kind: 'string' },
-  messages: { kind: 'array', nullable: true, items: message },
-  tools: { kind: 'array', nullable: true, items: { kind: 'object' } },
-  stream: { kind: 'boolean', nullable: true },
-}
-const native: Rule = {
-  kind: 'object',
-  fields: {
-    ...options,
-    messages: {
-      kind: 'array',
-      nullable: true,
-      items: { kind: 'object', fields: { content: { kind: 'string', nullable: true } } },
-    },
-    options: { kind: 'object', nullable: true },
-    think: { kind: ['boolean', 'string'], nullable: true },
-  },
-}
-const compat: Rule = {
-  kind: 'object',
-  fields: {
-    ...options,
-    max_tokens: { kind: 'integer', nullable: true },
-    seed: { kind: 'integer', nullable: true },
-    temperature: { kind: 'number', nullable: true },
-    top_p: { kind: 'number', nullable: true },
-    frequency_penalty: { kind: 'number', nullable: true },
-    presence_penalty: { kind: 'number', nullable: true },
-    stream_options: { kind: 'object', nullable: true, fields: { include_usage: { kind: 'boolean', nullable: true } } },
-    response_format: { kind: 'object', nullable: true },
-    reasoning_effort: { kind: 'string', nullable: true },
-  },
-}
-
 const efforts = ['high', 'medium', 'low', 'max', 'none']
 /** The roles that the templates of models render. */
 const roles = ['system', 'user', 'assistant', 'tool']
 
 class Ollama {
-  readonly models: OllamaModel[]
+  readonly library: Library
   readonly version: string
 
-  constructor(list: OllamaModel[], version: string) {
-    this.models = list
+  constructor(library: Library, version: string) {
+    this.library = library
     this.version = version
   }
 
@@ -113,8 +72,20 @@ class Ollama {
         return { status: 200, body: 'Ollama is running' }
       case 'GET /api/version':
         return { status: 200, body: { version: this.version } }
+      case 'HEAD /api/tags':
       case 'GET /api/tags':
-        return { status: 200, body: { models: this.models.map(tagOf) } }
+        return { status: 200, body: { models: this.library.installed.map(tagOf) } }
+      case 'GET /api/ps':
+        return { status: 200, body: { models: this.library.running() } }
+      case 'POST /api/pull':
+        return this.#pull(call)
+      case 'DELETE /api/delete':
+        return this.#delete(call)
+      case 'POST /api/generate':
+        return this.#generate(call)
+      case 'POST /api/embed':
+      case 'POST /v1/embeddings':
+        return this.#embed(call)
       case 'POST /api/show':
         return this.#show(call)
       case 'POST /api/chat':
@@ -122,7 +93,10 @@ class Ollama {
       case 'POST /v1/chat/completions':
         return this.#compat(call)
       case 'GET /v1/models':
-        return { status: 200, body: { object: 'list', data: this.models.map((model) => entryOf(model.name)) } }
+        return {
+          status: 200,
+          body: { object: 'list', data: this.library.installed.map((model) => entryOf(model.name)) },
+        }
       default:
         return call.method === 'GET' && call.path.startsWith('/v1/models/')
           ? this.#retrieve(call)
@@ -139,6 +113,57 @@ class Ollama {
     return model ? { status: 200, body: showOf(model) } : problem(call, 404, `model '${name}' not found`)
   }
 
+  #pull(call: Call): Answer {
+    const { body, refusal } = readBody(call, managed)
+    if (!body) return refusal
+    const name = body['model'] || body['name']
+    if (!name) return problem(call, 400, 'invalid model name')
+    return body['stream'] === false ? this.library.pullWhole(name) : this.library.pull(name)
+  }
+
+  #delete(call: Call): Whole {
+    const { body, refusal } = readBody(call, managed)
+    if (!body) return refusal
+    const name = body['model'] || body['name']
+    if (!name) return problem(call, 400, 'name "" is invalid')
+    return this.library.remove(name) ? { status: 200, body: '' } : problem(call, 404, `model '${name}' not found`)
+  }
+
+  /** Without a prompt it loads the model, or with `keep_alive` 0 lets it go. */
+  #generate(call: Call): Answer {
+    const { body, refusal } = readBody(call, generated)
+    if (!body) return refusal
+    // What is only to leave the memory is not asked what it can do.
+    const leaving = !body['prompt'] && lifetime(body['keep_alive']) === 0 && this.#find(body['model'] ?? '')
+    if (leaving) {
+      this.library.use(leaving, 0)
+      return managedOnly(body, { response: '' })
+    }
+    const messages = body['prompt'] ? [{ role: 'user', content: body['prompt'] }] : []
+    const plan = this.#plan(
+      call,
+      { ...body, messages },
+      { think: body['think'], limit: body['options']?.num_predict, json: false },
+    )
+    if ('status' in plan) return plan
+    if (messages.length === 0) return managedOnly(body, { response: '' })
+    const finish = call.behaviour.finish ?? (plan.cut ? 'length' : 'stop')
+    return body['stream'] === false
+      ? generatedWhole(plan, body['model'], finish)
+      : generatedStream(plan, body['model'], finish)
+  }
+
+  #embed(call: Call): Whole {
+    const { body, refusal } = readBody(call, embedded)
+    if (!body) return refusal
+    const model = this.#find(body['model'] ?? '')
+    if (!model) return problem(call, 404, `model '${body['model'] ?? ''}' not found`)
+    const texts = [body['input'] ?? []].flat() as unknown[]
+    if (texts.some((text) => typeof text !== 'string')) return problem(call, 400, 'invalid input type')
+    this.library.use(model, body['keep_alive'], body['options']?.num_ctx)
+    return embeddings(body, texts as string[], call.path.startsWith('/v1/'))
+  }
+
   #retrieve(call: Call): Whole {
     const name = decodeURIComponent(call.path.slice(11))
     return this.#find(name) ? { status: 200, body: entryOf(name) } : problem(call, 404, `model '${name}' not found`)
@@ -153,11 +178,7 @@ class Ollama {
       json: Boolean(body['format']),
     })
     if ('status' in plan) return plan
-    if (!body['messages']?.length) {
-      const created_at = new Date().toISOString()
-      const said = { role: 'assistant', content: '' }
-      return { status: 200, body: { model: body['model'], created_at, message: said, done: true, done_reason: 'load' } }
-    }
+    if (!body['messages']?.length) return managedOnly(body, { message: { role: 'assistant', content: '' } })
     const finish = call.behaviour.finish ?? (plan.cut ? 'length' : 'stop')
     return body['stream'] === false
       ? nativeWhole(plan, body['model'], finish)
@@ -198,7 +219,9 @@ class Ollama {
     if (think && !can('thinking')) return problem(call, 400, `"${body['model']}" does not support thinking`)
     if (!can('completion')) return problem(call, 400, `"${body['model']}" does not support chat`)
     if (body['tools']?.length && !can('tools')) return problem(call, 400, `${body['model']} does not support tools`)
-    const messages: Json[] = ((body['messages'] ?? []) as Json[]).filter(({ role }) => roles.includes(role))
+    this.library.use(model, body['keep_alive'], body['options']?.num_ctx)
+    const all: Json[] = ((body['messages'] ?? []) as Json[]).filter(({ role }) => roles.includes(role))
+    const messages = fitting(all, this.library.contextOf(model))
     call.request.seen = { messages, limit: limit ?? undefined, read: [] }
     const thinks = can('thinking') && think !== false
     return planOf({
@@ -213,8 +236,22 @@ class Ollama {
 
   /** A name without a tag means `:latest`. */
   #find(name: string): OllamaModel | undefined {
-    return this.models.find((one) => one.name === (name.includes(':') ? name : `${name}:latest`))
+    return this.library.find(name)
   }
+}
+
+/** What is longer than the context loses its oldest messages, and nobody is told; system messages and the last one stay. */
+function fitting(messages: Json[], context: number): Json[] {
+  const left = [...messages]
+  for (let n = 0; n < left.length - 1 && weigh(left) > context;)
+    if (left[n]!['role'] === 'system') n++
+    else left.splice(n, 1)
+  return left
+}
+
+function managedOnly({ model, keep_alive: keep }: Json, empty: Json): Whole {
+  const done_reason = lifetime(keep) === 0 ? 'unload' : 'load'
+  return { status: 200, body: { model, created_at: new Date().toISOString(), ...empty, done: true, done_reason } }
 }
 
 type Read = { body: Json; refusal?: never } | { body?: never; refusal: Whole }
@@ -259,50 +296,4 @@ const refusals: Record<Refusal, (call: Call) => Whole> = {
   permission: (call) => problem(call, 403, 'this model requires a subscription, upgrade for access'),
   quota: (call) => problem(call, 429, 'you have reached your weekly usage limit, please upgrade to continue'),
   throttle: (call) => problem(call, 503, 'server busy, please try again.  maximum pending requests exceeded'),
-}
-
-function detailsOf(model: OllamaModel): Json {
-  const family = model.family ?? 'llama'
-  return {
-    parent_model: '',
-    format: 'gguf',
-    family,
-    families: [family],
-    parameter_size: model.parameters ?? '3.2B',
-    quantization_level: model.quantization ?? 'Q4_K_M',
-  }
-}
-
-function tagOf(model: OllamaModel): Json {
-  return {
-    name: model.name,
-    model: model.name,
-    modified_at: modified,
-    size: model.size ?? 2_019_393_189,
-    digest: Buffer.from(model.name).toString('hex').padEnd(64, '0').slice(0, 64),
-    details: detailsOf(model),
-    capabilities: model.capabilities ?? ['completion'],
-  }
-}
-
-function showOf(model: OllamaModel): Json {
-  const family = model.family ?? 'llama'
-  return {
-    modelfile: `FROM ${model.name}`,
-    parameters: 'stop "<|eot_id|>"',
-    template: '{{ .Prompt }}',
-    details: detailsOf(model),
-    model_info: {
-      'general.architecture': family,
-      'general.parameter_count': 3_212_749_888,
-      [`${family}.context_length`]: model.context ?? 131_072,
-      [`${family}.embedding_length`]: 3072,
-    },
-    capabilities: model.capabilities ?? ['completion'],
-    modified_at: modified,
-  }
-}
-
-function entryOf(name: string): Json {
-  return { id: name, object: 'model', created: Math.floor(Date.parse(modified) / 1000), owned_by: 'library' }
 }

@@ -2,7 +2,7 @@
 import { id, tokens, type Plan } from '../delivery/plan.ts'
 import type { Json } from '../vendor.ts'
 
-/** How an answer is put: what the request asked to see, and what its tools are. */
+/** The form of an answer: what the request asked to see, and what its tools are. */
 export type Wish = {
   /** `reasoning.summary` was asked for. */
   summary: boolean

@@ -15,7 +15,7 @@ export interface S3Server extends AsyncDisposable {
   uploads: Map<string, { key: string; parts: Map<number, Buffer>; at: Date }>
   /** The refused requests, and why. */
   refused: string[]
-  /** How many bodies came with a checksum of their own, and were as it says. */
+  /** The number of bodies that came with a checksum of their own, and were as it says. */
   summed(): number
   /** The next requests fail so. */
   fail(times: number, status: number): void

@@ -7,6 +7,7 @@ export const sources: Record<Provider['source'], string> = {
   instance: 'this instance',
   environment: 'this instance',
   discovered: 'found on this machine',
+  computer: 'a computer',
   simulated: 'simulated',
 }
 

@@ -24,7 +24,7 @@ export function Missing() {
   return (
     <main className="mx-auto max-w-lg px-6 py-24">
       <Seal className="mb-6 size-11" />
-      <h1 className="font-serif text-2xl">There is no such page</h1>
+      <h1 className="font-serif text-2xl">Page not found</h1>
       <p className="mt-2 text-quiet">
         The address may be mistyped, or the page has moved.{' '}
         <a className="link" href="/app">

@@ -4,8 +4,8 @@ import { refuse } from '#kernel/errors.ts'
 import { loginStore } from '../store.ts'
 
 /** Failed logins are counted of two: the network a call comes from, and an account by its address. */
-export const ofNetwork = ({ caller }: Context): string => `ip:${networkOf(caller.ip)}`
-export const ofEmail = (email: string): string => `email:${email.toLowerCase()}`
+export const networkSubject = ({ caller }: Context): string => `ip:${networkOf(caller.ip)}`
+export const emailSubject = (email: string): string => `email:${email.toLowerCase()}`
 
 /** Takes a token of each, before the password is looked at, so that many at once are counted too. */
 export async function takeLogin(ctx: Context, subjects: readonly string[]): Promise<void> {

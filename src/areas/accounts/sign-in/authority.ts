@@ -52,7 +52,7 @@ export async function createAuthority(
   const usedKeys = new Set<Id>()
   const usedSessions = new Set<Id>()
 
-  /** How many changes of rights were heard of. */
+  /** The number of changes of rights that were heard of. */
   let heard = 0
 
   const rights = await watchRights(postgres, bus, log, (accountId) => {

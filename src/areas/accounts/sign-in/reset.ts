@@ -4,7 +4,7 @@ import { rightsChanged } from '#access/rights.ts'
 import { hashPassword } from './password.ts'
 import { accountStore, sessionStore } from '../store.ts'
 
-/** Sets the password of an account from the host itself and ends all its sessions. False when there is no such account. */
+/** Sets the password of an account from the host itself and ends all its sessions. False when nobody has this address. */
 export async function resetPassword(db: Kysely<Database>, email: string, password: string): Promise<boolean> {
   const password_hash = await hashPassword(password)
   return db.transaction().execute(async (db) => {

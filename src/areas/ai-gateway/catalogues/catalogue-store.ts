@@ -72,7 +72,7 @@ export const catalogueStore = {
     db.selectFrom('catalogues').selectAll().orderBy('id', 'desc').limit(1).executeTakeFirst(),
 
   /** One refresh after the other: two at once would each compare with what the other replaces. */
-  async hold(db: Db): Promise<void> {
+  async lock(db: Db): Promise<void> {
     await sql`select pg_advisory_xact_lock(hashtextextended('catalogue', 0))`.execute(db)
   },
 

@@ -11,7 +11,7 @@ import { iso } from '#kernel/time.ts'
 import { CATALOGUE, type CatalogueRow, type OverrideRow, catalogueStore, overrideStore } from './catalogue-store.ts'
 import { type Catalogue, type ModelOverride, catalogues } from '../contract-catalogues.ts'
 import { fetchCatalogue } from './fetch-catalogue.ts'
-import { administers } from '../endpoints/administer.ts'
+import { isInstanceAdmin } from '../endpoints/administer.ts'
 import { pricingOf } from './rows.ts'
 
 const MOST_OVERRIDES = 10_000
@@ -41,7 +41,7 @@ export const catalogueService = implementWith<Context<HasReader>>()(catalogues, 
     requireAdministrator(ctx)
     const fetched = await fetchCatalogue(ctx)
     const { row, made } = await change(ctx, async (ctx) => {
-      await catalogueStore.hold(ctx.db)
+      await catalogueStore.lock(ctx.db)
       const newest = await catalogueStore.newest(ctx.db)
       if (newest?.sha256 === fetched.sha256) return { row: show(newest, true), made: false }
       const next = fetched.against(newest, force)
@@ -122,7 +122,7 @@ async function tell(ctx: Context, action: string, id: Id, details: Record<string
 }
 
 function requireAdministrator(ctx: Context): void {
-  if (!administers(ctx))
+  if (!isInstanceAdmin(ctx))
     refuse('insufficient_role', { message: 'Only the administrator of this instance may do this.' })
 }
 

@@ -108,7 +108,7 @@ interface Figures {
 const figures = ({ pricing }: CatalogueModel): Figures | null =>
   pricing && { input: Number(pricing.input), output: Number(pricing.output) }
 
-/** How many times dearer or cheaper. */
+/** The factor by which it became dearer or cheaper. */
 function move({ before, now }: { before: Figures | null; now: Figures | null }): number {
   const sum = (of: Figures | null): number => (of === null ? 0 : of.input + of.output)
   const [old, fresh] = [sum(before), sum(now)]

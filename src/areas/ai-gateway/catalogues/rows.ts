@@ -1,11 +1,11 @@
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import { providerOf } from '#gateway/providers/every-provider.ts'
-import type { CatalogueModel, Kind, Pricing } from '#gateway/catalogue/model.ts'
+import type { CatalogueModel, Kind, Prices, Pricing } from '#gateway/catalogue/model.ts'
 import type { Listed } from '#gateway/model/offer.ts'
 import { simModels } from '#gateway/sim/offers.ts'
 import { type Id, idOf } from '#kernel/ids.ts'
 import { formatUsd, fromUsd } from '#kernel/money.ts'
-import type { AskedModel } from '../lists/list-models.ts'
+import type { ListedModel } from '../lists/list-models.ts'
 import { type Source, catalogueProviderOf, isLocal } from '../endpoints/sources.ts'
 import type { EndpointModel } from '../store.ts'
 
@@ -19,7 +19,7 @@ export interface Row extends Listed {
 }
 
 /** Models of an endpoint: those it was given, else the catalogue's and, where it was asked, those of its own list. */
-export function rowsOf(source: Source, asked: readonly AskedModel[] | null, catalogue: Catalogue): Row[] {
+export function rowsOf(source: Source, asked: readonly ListedModel[] | null, catalogue: Catalogue): Row[] {
   if (source.from === 'simulated') return simModels.map((model) => fromCatalogue(source, model, catalogue))
   if (source.models.length > 0) return source.models.map((model) => fromGiven(source, model, catalogue))
   const provider = catalogueProviderOf(source.endpoint)
@@ -90,7 +90,7 @@ function fromGiven(source: Source, given: EndpointModel, catalogue: Catalogue): 
   }
 }
 
-function fromAsked(source: Source, asked: AskedModel, catalogue: Catalogue): Row {
+function fromAsked(source: Source, asked: ListedModel, catalogue: Catalogue): Row {
   const known = knownAs(source, asked.id, catalogue)
   return {
     ...bare(source, asked.id),
@@ -142,11 +142,11 @@ export const pricingOf = (given: NonNullable<EndpointModel['pricing']>): Pricing
     Object.entries(given).flatMap(([bucket, price]) =>
       price === undefined ? [] : [[bucket, formatUsd(fromUsd(price))]],
     ),
-  ) as unknown as Pricing),
+  ) as Partial<Prices> as Prices),
   ...((given.audio_input !== undefined || given.audio_output !== undefined) && { audio_unit: 'token' as const }),
 })
 
-const modalitiesOf = (capabilities: readonly string[]) => ({
+export const modalitiesOf = (capabilities: readonly string[]) => ({
   input: capabilities.includes('vision') ? ['text', 'image'] : ['text'],
   output: ['text'],
 })

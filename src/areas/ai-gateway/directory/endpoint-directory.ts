@@ -12,17 +12,18 @@ import type { Principal } from '#kernel/principal.ts'
 import { type Catalogue, shippedCatalogue } from '#gateway/catalogue/catalogue.ts'
 import { originOf } from '../endpoints/address.ts'
 import type { AskFailed } from '../lists/ask-provider.ts'
-import { AGAIN_MS, KnownLists } from '../lists/known-lists.ts'
+import { REFRESH_MS, KnownLists } from '../lists/known-lists.ts'
 import { CATALOGUE, readCatalogue } from '../catalogues/catalogue-store.ts'
 import { environmentSources } from '../endpoints/environment.ts'
-import { type AskedModel, probe } from '../lists/list-models.ts'
+import { type ListedModel, probe } from '../lists/list-models.ts'
 import { discoveredSources } from '../lists/local-engines.ts'
-import { type OwnerOffers, type Reach, indexOffers, partsOf, reachableRows, resolve } from './reach.ts'
-import { type UsableOwners, usableOwnersOf } from './usable-owners.ts'
+import { type Machines, localOffersOf, namesLike } from './local-models.ts'
+import { type OwnerOffers, type Reach, indexOffers, localByName, partsOf, reachableRows, resolve } from './reach.ts'
+import { type UsableOwners, mayUse, usableOwnersOf } from './usable-owners.ts'
 import type { Row } from '../catalogues/rows.ts'
 import { hasKey } from '../endpoints/presets.ts'
 import { resealAll } from '../endpoints/sealing.ts'
-import { type Source, mustAsk, storedSource } from '../endpoints/sources.ts'
+import { type Source, needsModelList, storedSource } from '../endpoints/sources.ts'
 import { type EndpointRow, INSTANCE, endpointStore } from '../store.ts'
 import { Watchers } from './watchers.ts'
 
@@ -42,7 +43,7 @@ export interface EndpointDirectory extends Directory, AsyncDisposable {
   /** After a commit that changed endpoints: in force in this process when it resolves, in the others within half a second. */
   refresh(): Promise<void>
   /** Connects to the provider, and remembers what it serves. Throws `AskFailed`. */
-  test(row: EndpointRow): Promise<readonly AskedModel[]>
+  test(row: EndpointRow): Promise<readonly ListedModel[]>
 }
 
 export interface DirectoryParts {
@@ -52,9 +53,10 @@ export interface DirectoryParts {
   bus: Bus
   log: Log
   outbound: Outbound
+  machines: Machines
 }
 
-/** UsableOwners in memory at the same time; a full memory starts again. */
+/** Owners in memory at the same time; a full memory starts again. */
 const MOST_OWNERS = 50_000
 const MOST_NAMES = 2_000
 const ASK_MS = 5_000
@@ -78,6 +80,7 @@ export async function createDirectory({
   bus,
   log,
   outbound,
+  machines,
 }: DirectoryParts): Promise<EndpointDirectory> {
   const startedAt = new Date().toISOString()
   const fixed = environmentSources(config, log, startedAt)
@@ -85,7 +88,6 @@ export async function createDirectory({
 
   const byOwner = new Map<Id, OwnerOffers | Promise<OwnerOffers>>()
   const views = new WeakMap<Principal, View>()
-  const ownerOf = new Map<Id, Id>()
   const watchers = new Watchers(servingOf)
   // Grows with every change of what anybody is offered: a view of another epoch is put together again.
   let epoch = 0
@@ -115,22 +117,21 @@ export async function createDirectory({
       return void before.then(() => byOwner.get(ownerId) !== before && relist(ownerId)).catch(() => {})
     byOwner.set(
       ownerId,
-      indexOffers(ownerId, before.sources, (source) => asked.of(source), catalogue),
+      indexOffers(ownerId, before.sources, (source) => asked.of(source), catalogue, before.local),
     )
     epoch++
   }
 
   /** Forgets the endpoints of an account, a workspace or the instance: whatever changed there is read again. */
   function forget(ownerId: Id): void {
-    if (!byOwner.delete(ownerId)) return
-    epoch++
+    if (byOwner.delete(ownerId)) epoch++
     watchers.look(ownerId)
   }
 
   async function servingOf(ownerId: Id): Promise<ReadonlySet<Id>> {
     try {
-      const { sources } = await offersBy(ownerId)
-      return new Set(sources.map(({ endpoint }) => endpoint.id))
+      const { sources, local } = await offersBy(ownerId)
+      return new Set([...sources, ...local.map(({ source }) => source)].map(({ endpoint }) => endpoint.id))
     } catch (error) {
       log.warn({ error }, 'provider endpoints cannot be read')
       throw error
@@ -138,10 +139,10 @@ export async function createDirectory({
   }
 
   function sourceOf(row: EndpointRow): Source | null {
-    if (ownerOf.size >= MOST_OWNERS) ownerOf.clear()
-    ownerOf.set(row.id, row.owner_id)
     try {
-      return storedSource(row, secrets)
+      const source = storedSource(row, secrets)
+      watchers.owns(row.owner_id, source.endpoint)
+      return source
     } catch (error) {
       log.error({ error, provider_endpoint: row.id }, 'the key of a provider endpoint cannot be opened')
       return null
@@ -151,7 +152,11 @@ export async function createDirectory({
   function offersBy(ownerId: Id): OwnerOffers | Promise<OwnerOffers> {
     const known = byOwner.get(ownerId)
     if (known !== undefined) return known
-    if (byOwner.size >= MOST_OWNERS) byOwner.clear()
+    if (byOwner.size >= MOST_OWNERS) {
+      byOwner.clear()
+      // Views hold on to what was forgotten, and would not hear of its changes.
+      epoch++
+    }
     const loading = load(ownerId).then(
       (loaded) => {
         // An owner that was changed while it was read is read again by the next call.
@@ -168,14 +173,21 @@ export async function createDirectory({
   }
 
   async function load(ownerId: Id): Promise<OwnerOffers> {
-    const rows = await endpointStore.enabledOf(postgres.db, ownerId)
+    const [rows, lent] = await Promise.all([
+      endpointStore.enabledOf(postgres.db, ownerId),
+      ownerId === INSTANCE ? [] : machines.servingIn(ownerId),
+    ])
     // Older ones may lack what is asked of new ones.
     const stored = rows.filter(hasKey).flatMap((row) => sourceOf(row) ?? [])
     const sources = ownerId === INSTANCE ? [...stored, ...fixed, ...unlessGiven(looked, stored)] : stored
     // An endpoint without its list would serve nothing; one that does not answer is not waited for again.
-    const silent = sources.filter((source) => mustAsk(source) && !isDiscovered(source) && !asked.wasAsked(source))
+    const silent = sources.filter(
+      (source) => needsModelList(source) && !isDiscovered(source) && !asked.wasAsked(source),
+    )
     await Promise.all(silent.map((source) => asked.ask(source, ASK_MS)))
-    return indexOffers(ownerId, sources, (source) => asked.of(source), catalogue)
+    const local = localOffersOf(ownerId, lent)
+    for (const { source } of local) watchers.owns(ownerId, source.endpoint)
+    return indexOffers(ownerId, sources, (source) => asked.of(source), catalogue, local)
   }
 
   function viewOf(principal: Principal): View | Promise<View> {
@@ -205,7 +217,7 @@ export async function createDirectory({
   /** Sees to it that lists which have become old are renewed. Nobody waits for that. */
   function renewed(view: View): View {
     const now = performance.now()
-    if (now - view.checkedAt < AGAIN_MS) return view
+    if (now - view.checkedAt < REFRESH_MS) return view
     view.checkedAt = now
     for (const { sources } of partsOf(view.reach))
       for (const source of sources) if (!isDiscovered(source)) asked.refresh(source, ASK_MS)
@@ -219,7 +231,7 @@ export async function createDirectory({
 
   /** Looks for engines on this machine, unless it did a moment ago. */
   function look(): Promise<unknown> | null {
-    if (looked.length === 0 || performance.now() - lookedAt < AGAIN_MS) return null
+    if (looked.length === 0 || performance.now() - lookedAt < REFRESH_MS) return null
     lookedAt = performance.now()
     return Promise.all(looked.map((source) => asked.ask(source, LOOK_MS, 0)))
   }
@@ -243,13 +255,19 @@ export async function createDirectory({
     await Promise.all([
       ...(named.length > 0
         ? named.map((source) => asked.askSilent(source, ASK_MS))
-        : open.filter(mustAsk).map((source) => asked.ask(source, ASK_MS))),
+        : open.filter(needsModelList).map((source) => asked.ask(source, ASK_MS))),
       look(),
     ])
     const rows = await withView(principal, (again) => offersIn(again, model))
     if (rows.length > 0) return rows
+    const names = await withView(principal, ({ reach }) => namesLike(localByName(reach), model))
+    if (names.length > 0)
+      refuse('not_found', {
+        param: 'model',
+        message: `Several computers have a model of this name, and it is not the same one. Choose: ${names.map((one) => `\`${one}\``).join(', ')}.`,
+      })
     // Whether there is such a model is not known: to say that there is none would be final.
-    for (const source of named.filter(mustAsk)) {
+    for (const source of named.filter(needsModelList)) {
       const failure = asked.whyUnknown(source)
       if (failure !== null) refuseUnknown(source, failure)
     }
@@ -283,7 +301,7 @@ export async function createDirectory({
     async sources(principal) {
       await look()
       const { reach } = await viewOf(principal)
-      return partsOf(reach).flatMap(({ sources }) => sources)
+      return partsOf(reach).flatMap(({ sources, local }) => [...sources, ...new Set(local.map(({ source }) => source))])
     },
     catalogue: () => catalogue,
     async refresh() {
@@ -291,11 +309,9 @@ export async function createDirectory({
       await renewing
       bus.poke('rights')
     },
-    watch(endpointId, gone) {
-      const ownerId = ownerOf.get(endpointId)
-      if (ownerId === undefined) return { [Symbol.dispose]() {} }
-      return watchers.add(ownerId, endpointId, gone)
-    },
+    mayUse: (principal, endpoint) => mayUse(principal, watchers.ownerOf(endpoint)),
+    watch: (endpoint, gone) => watchers.add(endpoint, gone),
+    inUse: (using) => void (watchers.inUse = using),
     async test(row) {
       const source = sourceOf(row)
       if (source === null) throw new Error('the key of this endpoint cannot be opened')

@@ -1,7 +1,8 @@
 import { type Catalogue, bareNamesOf, plainName } from '#gateway/catalogue/catalogue.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { AskedModel } from '../lists/list-models.ts'
+import type { ListedModel } from '../lists/list-models.ts'
 import { type Row, rowsOf } from '../catalogues/rows.ts'
+import { type LocalOffer, byName, localRows, mappedTo, resolveLocal } from './local-models.ts'
 import { type Source, catalogueProviderOf } from '../endpoints/sources.ts'
 
 /** All that an account, a workspace or the instance offers, looked up by any name of a model. */
@@ -14,13 +15,16 @@ export interface OwnerOffers {
   /** Rows by the catalogue's slug, where the endpoint has another name than its provider. */
   alias: ReadonlyMap<string, readonly Row[]>
   bare: ReadonlyMap<string, readonly Row[]>
+  /** Models on computers. */
+  local: readonly LocalOffer[]
 }
 
 export function indexOffers(
   ownerId: Id,
   sources: readonly Source[],
-  askedOf: (source: Source) => readonly AskedModel[] | null,
+  askedOf: (source: Source) => readonly ListedModel[] | null,
   catalogue: Catalogue,
+  local: readonly LocalOffer[],
 ): OwnerOffers {
   const exact = new Map<string, Row[]>()
   const alias = new Map<string, Row[]>()
@@ -36,7 +40,7 @@ export function indexOffers(
     }
     return served
   })
-  return { ownerId, sources, rows, exact, alias, bare }
+  return { ownerId, sources, rows, exact, alias, bare, local }
 }
 
 function put(map: Map<string, Row[]>, key: string, row: Row): void {
@@ -58,13 +62,41 @@ export const partsOf = ({ own, instance, further }: Reach): OwnerOffers[] => [..
 
 const none: readonly Row[] = []
 
+const localIn = (reach: Reach): LocalOffer[] => partsOf(reach).flatMap(({ local }) => local)
+const localNames = new WeakMap<Reach, ReadonlyMap<string, readonly LocalOffer[]>>()
+const ownNames = new WeakMap<Reach, ReadonlyMap<string, readonly LocalOffer[]>>()
+const ownLocal = ({ own }: Reach): LocalOffer[] =>
+  own.flatMap(({ local }) => local.filter(({ machine }) => machine.owned))
+/** Those of the caller's own computers: one of others takes no name from them, whatever it says that it has. */
+function ownByName(reach: Reach): ReadonlyMap<string, readonly LocalOffer[]> {
+  const known = ownNames.get(reach)
+  if (known !== undefined) return known
+  const named = byName(ownLocal(reach))
+  ownNames.set(reach, named)
+  return named
+}
+
+/** The local models of a caller, by name. */
+export function localByName(reach: Reach): ReadonlyMap<string, readonly LocalOffer[]> {
+  const known = localNames.get(reach)
+  if (known !== undefined) return known
+  const named = byName(localIn(reach))
+  localNames.set(reach, named)
+  return named
+}
+
 /**
  * Every way to serve this model: the caller's own, then the instance's. A workspace that the caller does not work in
- * serves only what nobody else does: people invited to one must not find their prompts sent to its address.
+ * serves only what nobody else does: people invited to one must not find their prompts sent to its address. So it is with
+ * computers that were lent to one.
  */
-export function resolve({ own, instance, further }: Reach, model: string): readonly Row[] {
+export function resolve(reach: Reach, model: string): readonly Row[] {
+  const { own, instance, further } = reach
+  const local = localNamed(reach, model)
+  if (local.length > 0) return local
   const named = [
     ...first(own, (owned) => owned.exact.get(model) ?? owned.alias.get(model)),
+    ...mappedTo(ownLocal(reach), model),
     ...(instance.exact.get(model) ?? instance.alias.get(model) ?? none),
   ]
   if (named.length > 0) return named
@@ -72,7 +104,16 @@ export function resolve({ own, instance, further }: Reach, model: string): reado
   const called = [...first(own, (owned) => owned.bare.get(name)), ...(instance.bare.get(name) ?? none)]
   if (called.length > 0) return called
   const apart = first(further, (owned) => owned.exact.get(model))
-  return apart.length > 0 ? apart : first(further, (owned) => owned.bare.get(name))
+  if (apart.length > 0) return apart
+  const lent = mappedTo(localIn(reach), model)
+  if (lent.length > 0) return lent
+  const others = first(further, (owned) => owned.bare.get(name))
+  return others.length > 0 ? others : localNamed(reach, `local/${model}`)
+}
+
+function localNamed(reach: Reach, model: string): readonly Row[] {
+  const own = resolveLocal(ownByName(reach), model)
+  return own.length > 0 ? own : resolveLocal(localByName(reach), model)
 }
 
 function first(
@@ -89,6 +130,7 @@ function first(
 /** One row per slug: what a call by that name would use first. */
 export function reachableRows(reach: Reach): Row[] {
   const bySlug = new Map<string, Row>()
-  for (const { rows } of partsOf(reach)) for (const row of rows) if (!bySlug.has(row.slug)) bySlug.set(row.slug, row)
+  const all = [...partsOf(reach).flatMap(({ rows }) => rows), ...localRows(localIn(reach))]
+  for (const row of all) if (!bySlug.has(row.slug)) bySlug.set(row.slug, row)
   return [...bySlug.values()].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
 }

@@ -1,6 +1,7 @@
 import type { Id } from '#kernel/ids.ts'
 import { type Membership, type Principal, membershipIn } from '#kernel/principal.ts'
 import { atLeast } from '#kernel/scopes.ts'
+import { INSTANCE } from '../store.ts'
 
 /** The owners whose endpoints a caller may use. */
 export interface UsableOwners {
@@ -31,6 +32,13 @@ export function usableOwnersOf(principal: Principal): UsableOwners {
   if (bound === personalWorkspaceId) return { own: [accountId, ...personal], further: [] }
   const there = usable(bound) ? [bound] : []
   return { own: credential.kind === 'server' && credential.ownToo ? [...there, accountId] : there, further: [] }
+}
+
+/** Whether what this owner has is the caller's to use; undefined: nobody's. */
+export function mayUse(principal: Principal, ownerId: Id | undefined): boolean {
+  if (ownerId === undefined || ownerId === INSTANCE) return true
+  const { own, further } = usableOwnersOf(principal)
+  return own.includes(ownerId) || further.includes(ownerId)
 }
 
 const mayRun = ({ role, permissions, status }: Membership): boolean =>

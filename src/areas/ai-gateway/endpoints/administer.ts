@@ -1,18 +1,18 @@
 import type { Context } from '#engine/context.ts'
-import { refuse } from '#kernel/errors.ts'
+import { absent, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkPlace, checkWritable } from '#access/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
 import { type EndpointRow, INSTANCE } from '../store.ts'
 
 /** Not a key of one workspace, whose holder may be somebody else, nor what that started. */
-export function reachesOwn({ principal: { credential, personalWorkspaceId } }: Context): boolean {
+export function reachesWholeAccount({ principal: { credential, personalWorkspaceId } }: Context): boolean {
   return (
     credential.kind === 'session' || credential.workspaceId === null || credential.workspaceId === personalWorkspaceId
   )
 }
 
-export const administers = (ctx: Context): boolean => ctx.principal.administrator && reachesOwn(ctx)
+export const isInstanceAdmin = (ctx: Context): boolean => ctx.principal.administrator && reachesWholeAccount(ctx)
 
 type Owner = Pick<EndpointRow, 'owner_id' | 'account_id' | 'workspace_id'>
 
@@ -25,7 +25,7 @@ export function ownerFor(ctx: Context, asked: Id | null, instance: boolean): Own
         param: 'workspace_id',
         message: 'An endpoint of the instance belongs to no workspace.',
       })
-    if (!administers(ctx))
+    if (!isInstanceAdmin(ctx))
       refuse('insufficient_role', {
         param: 'instance',
         message: 'Only the administrator of this instance may do this.',
@@ -33,11 +33,11 @@ export function ownerFor(ctx: Context, asked: Id | null, instance: boolean): Own
     return { owner_id: INSTANCE, account_id: null, workspace_id: null }
   }
   const id =
-    asked ?? (reachesOwn(ctx) || principal.credential.kind === 'session' ? null : principal.credential.workspaceId)
+    asked ??
+    (reachesWholeAccount(ctx) || principal.credential.kind === 'session' ? null : principal.credential.workspaceId)
   if (id === null) return { owner_id: principal.accountId, account_id: principal.accountId, workspace_id: null }
   const membership =
-    membershipIn(principal, id) ??
-    refuse('not_found', { param: 'workspace_id', message: 'There is no such workspace here.' })
+    membershipIn(principal, id) ?? refuse('not_found', { param: 'workspace_id', message: absent('workspace') })
   checkPlace(membership, 'gateway:write', 'admin')
   checkWritable(membership)
   return { owner_id: id, account_id: null, workspace_id: id }

@@ -8,7 +8,9 @@ import type { EndpointModel, EndpointRow } from '../store.ts'
 
 /** A provider endpoint as this process holds it, wherever it comes from. */
 export interface Source {
-  from: 'account' | 'workspace' | 'instance' | 'environment' | 'discovered' | 'simulated'
+  from: 'account' | 'workspace' | 'instance' | 'environment' | 'discovered' | 'simulated' | 'computer'
+  /** Of `computer`. */
+  computerId?: Id
   ownerId: Id
   workspaceId: Id | null
   endpoint: ProviderEndpoint
@@ -44,7 +46,7 @@ export function policyOf({ data_policy: { keeps, trains }, preset, shape }: Endp
 }
 
 /** The provider has to be asked what it serves. */
-export const mustAsk = ({ from, models, endpoint }: Source): boolean =>
+export const needsModelList = ({ from, models, endpoint }: Source): boolean =>
   from !== 'simulated' && models.length === 0 && catalogueProviderOf(endpoint) === null
 
 /** A stored endpoint with its secrets opened. Throws when the root key that sealed them is gone. */

@@ -23,7 +23,7 @@ const MOST_BYTES = 32 << 20
 export const NO_MODEL = 'uk-no-such-model'
 
 /** One short question to a provider: the JSON of its answer. Throws `AskFailed`. `path` stands below its base. */
-export async function ask(
+export async function getJson(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
   path: string,

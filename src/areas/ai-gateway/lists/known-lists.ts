@@ -2,18 +2,18 @@ import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Log } from '#engine/log.ts'
 import type { Id } from '#kernel/ids.ts'
 import { AskFailed } from './ask-provider.ts'
-import { type AskedModel, askModels } from './list-models.ts'
+import { type ListedModel, fetchModels } from './list-models.ts'
 import { askDiscovered } from './local-engines.ts'
 import type { Source } from '../endpoints/sources.ts'
 
 /** A provider is asked no sooner again than this, whatever it answered. */
-export const AGAIN_MS = 30_000
+export const REFRESH_MS = 30_000
 /** Its list is renewed after this, while it goes on being used; a provider that gave none is asked sooner. */
 const STALE_MS = 300_000
 const MOST = 10_000
 
 interface Known {
-  models: readonly AskedModel[] | null
+  models: readonly ListedModel[] | null
   /** Why it did not say so when it was asked last. */
   failure: AskFailed | null
   /** In a row. */
@@ -35,7 +35,7 @@ export class KnownLists {
     this.#changed = changed
   }
 
-  of(source: Source): readonly AskedModel[] | null {
+  of(source: Source): readonly ListedModel[] | null {
     return this.#known.get(keyOf(source))?.models ?? null
   }
 
@@ -48,7 +48,7 @@ export class KnownLists {
   /** Asks a provider that was silent a moment ago again soon, and less and less often. */
   askSilent(source: Source, timeoutMs: number): Promise<void> {
     const failures = this.#known.get(keyOf(source))?.failures ?? 0
-    return this.ask(source, timeoutMs, failures === 0 ? AGAIN_MS : Math.min(AGAIN_MS, 500 * 2 ** failures))
+    return this.ask(source, timeoutMs, failures === 0 ? REFRESH_MS : Math.min(REFRESH_MS, 500 * 2 ** failures))
   }
 
   wasAsked(source: Source): boolean {
@@ -56,7 +56,7 @@ export class KnownLists {
   }
 
   /** Asks, unless it did a moment ago. Never throws: a provider that does not answer serves what it served. */
-  ask(source: Source, timeoutMs: number, again = AGAIN_MS): Promise<void> {
+  ask(source: Source, timeoutMs: number, again = REFRESH_MS): Promise<void> {
     const key = keyOf(source)
     const known = this.#known.get(key)
     if (known?.running) return known.running
@@ -70,7 +70,7 @@ export class KnownLists {
       running: null,
     }
     this.#known.set(key, entry)
-    const askFor = source.from === 'discovered' ? askDiscovered : askModels
+    const askFor = source.from === 'discovered' ? askDiscovered : fetchModels
     entry.running = askFor(this.#outbound, source.endpoint, timeoutMs)
       .then((models) => this.#learn(source, entry, models))
       .catch((error: unknown) => {
@@ -88,7 +88,7 @@ export class KnownLists {
   }
 
   /** Takes over what a test of the endpoint learnt. */
-  learn(source: Source, models: readonly AskedModel[]): void {
+  learn(source: Source, models: readonly ListedModel[]): void {
     const entry: Known = { models: null, failure: null, failures: 0, at: performance.now(), running: null }
     this.#known.set(keyOf(source), entry)
     this.#learn(source, entry, models)
@@ -97,11 +97,11 @@ export class KnownLists {
   /** Renews what has become old, without anybody waiting for it. */
   refresh(source: Source, timeoutMs: number): void {
     const known = this.#known.get(keyOf(source))
-    if (known && performance.now() - known.at > (known.models === null ? AGAIN_MS : STALE_MS))
+    if (known && performance.now() - known.at > (known.models === null ? REFRESH_MS : STALE_MS))
       void this.ask(source, timeoutMs)
   }
 
-  #learn(source: Source, entry: Known, models: readonly AskedModel[] | null): void {
+  #learn(source: Source, entry: Known, models: readonly ListedModel[] | null): void {
     const before = JSON.stringify(entry.models)
     entry.models = models
     entry.failure = null

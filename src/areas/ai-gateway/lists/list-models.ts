@@ -1,10 +1,10 @@
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
-import { AskFailed, ask, checkKey } from './ask-provider.ts'
+import { AskFailed, getJson, checkKey } from './ask-provider.ts'
 import { presetOf } from '../endpoints/presets.ts'
 
 /** A model as its provider lists it; null and empty: it does not say. */
-export interface AskedModel {
+export interface ListedModel {
   id: string
   name: string | null
   contextLength: number | null
@@ -25,11 +25,11 @@ const YEAR_3000 = Date.UTC(3000, 0)
 const SHOW_MS = 10_000
 
 /** Models of an endpoint, from the provider itself, each once. Throws `AskFailed`. */
-export async function askModels(
+export async function fetchModels(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
   timeoutMs?: number,
-): Promise<AskedModel[]> {
+): Promise<ListedModel[]> {
   if (presetOf(endpoint.preset)?.lists === false) return []
   const listed = await listOf(outbound, endpoint, timeoutMs === undefined ? {} : { timeoutMs })
   const byId = new Map(
@@ -38,17 +38,21 @@ export async function askModels(
   return [...byId.values()]
 }
 
-function listOf(outbound: Outbound, endpoint: ProviderEndpoint, more: { timeoutMs?: number }): Promise<AskedModel[]> {
+function listOf(outbound: Outbound, endpoint: ProviderEndpoint, more: { timeoutMs?: number }): Promise<ListedModel[]> {
   switch (endpoint.shape) {
     case 'ollama':
       return askOllama(outbound, endpoint, more)
     case 'anthropic-messages':
-      return ask(outbound, endpoint, '/v1/models?limit=1000', more).then((a) => rowsIn(a, 'data').map(anthropicModel))
+      return getJson(outbound, endpoint, '/v1/models?limit=1000', more).then((a) =>
+        rowsIn(a, 'data').map(anthropicModel),
+      )
     case 'gemini':
-      return ask(outbound, endpoint, '/models?pageSize=1000', more).then((a) => rowsIn(a, 'models').map(geminiModel))
+      return getJson(outbound, endpoint, '/models?pageSize=1000', more).then((a) =>
+        rowsIn(a, 'models').map(geminiModel),
+      )
     case 'openai-chat':
     case 'openai-responses':
-      return ask(outbound, endpoint, '/models', more).then((answer) =>
+      return getJson(outbound, endpoint, '/models', more).then((answer) =>
         // Together answers the bare list.
         rowsIn(Array.isArray(answer) ? { data: answer } : answer, 'data').map(openaiModel),
       )
@@ -56,11 +60,11 @@ function listOf(outbound: Outbound, endpoint: ProviderEndpoint, more: { timeoutM
 }
 
 /** Connects with the key: null where the provider's check lists no models. Throws `AskFailed`. */
-export async function probe(outbound: Outbound, endpoint: ProviderEndpoint): Promise<AskedModel[]> {
+export async function probe(outbound: Outbound, endpoint: ProviderEndpoint): Promise<ListedModel[]> {
   const check = presetOf(endpoint.preset)?.key_check ?? null
-  if (check !== null) await ask(outbound, endpoint, check)
+  if (check !== null) await getJson(outbound, endpoint, check)
   if (presetOf(endpoint.preset)?.lists === false) await checkKey(outbound, endpoint)
-  return askModels(outbound, endpoint)
+  return fetchModels(outbound, endpoint)
 }
 
 export function rowsIn(answer: unknown, key: string): Json[] {
@@ -80,7 +84,7 @@ function instant(value: unknown): string | null {
 }
 
 /** OpenAI says only the id; OpenRouter, Mistral, Groq and vLLM each a little more. */
-export const openaiModel = (row: Json): AskedModel => ({
+export const openaiModel = (row: Json): ListedModel => ({
   id: text(row.id) ?? '',
   name: name(row.name),
   contextLength:
@@ -92,7 +96,7 @@ export const openaiModel = (row: Json): AskedModel => ({
   createdAt: instant(row.created),
 })
 
-const anthropicModel = (row: Json): AskedModel => ({
+const anthropicModel = (row: Json): ListedModel => ({
   id: text(row.id) ?? '',
   name: name(row.display_name),
   contextLength: whole(row.max_input_tokens),
@@ -102,7 +106,7 @@ const anthropicModel = (row: Json): AskedModel => ({
   createdAt: instant(row.created_at),
 })
 
-const geminiModel = (row: Json): AskedModel => {
+const geminiModel = (row: Json): ListedModel => {
   const methods = Array.isArray(row.supportedGenerationMethods) ? (row.supportedGenerationMethods as unknown[]) : []
   return {
     id: (text(row.name) ?? '').replace(/^models\//, ''),
@@ -123,10 +127,10 @@ async function askOllama(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
   more: { timeoutMs?: number },
-): Promise<AskedModel[]> {
+): Promise<ListedModel[]> {
   // Its native routes stand beside `/v1`, which the base of this shape ends in.
-  const rows = rowsIn(await ask(outbound, native(endpoint), '/api/tags', more), 'models')
-  const models: AskedModel[] = []
+  const rows = rowsIn(await getJson(outbound, native(endpoint), '/api/tags', more), 'models')
+  const models: ListedModel[] = []
   const until = performance.now() + (more.timeoutMs ?? SHOW_MS)
   for (let i = 0; i < rows.length; i += 4)
     models.push(...(await Promise.all(rows.slice(i, i + 4).map((row) => showOllama(outbound, endpoint, row, until)))))
@@ -138,14 +142,14 @@ async function showOllama(
   endpoint: ProviderEndpoint,
   row: Json,
   until: number,
-): Promise<AskedModel> {
+): Promise<ListedModel> {
   const id = text(row.model) ?? text(row.name) ?? ''
   const timeoutMs = Math.ceil(until - performance.now())
   // A model that cannot be shown is served all the same.
   const shown = (
     timeoutMs <= 0
       ? {}
-      : await ask(outbound, native(endpoint), '/api/show', { timeoutMs, body: { model: id } }).catch(() => ({}))
+      : await getJson(outbound, native(endpoint), '/api/show', { timeoutMs, body: { model: id } }).catch(() => ({}))
   ) as Json
   const info = (shown.model_info ?? {}) as Json
   const given = Array.isArray(shown.capabilities) ? (shown.capabilities as unknown[]).map(String) : []

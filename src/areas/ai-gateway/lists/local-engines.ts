@@ -1,9 +1,9 @@
 import type { Config } from '#config'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
-import { AskFailed, ask } from './ask-provider.ts'
+import { AskFailed, getJson } from './ask-provider.ts'
 import { instanceSource, ollamaAddress } from '../endpoints/environment.ts'
-import { type AskedModel, askModels, native, openaiModel, rowsIn } from './list-models.ts'
+import { type ListedModel, fetchModels, native, openaiModel, rowsIn } from './list-models.ts'
 import { everyProvider, providerOf } from '#gateway/providers/every-provider.ts'
 import { ollama } from '#gateway/providers/local/ollama.ts'
 import { presetOf } from '../endpoints/presets.ts'
@@ -29,11 +29,11 @@ export async function askDiscovered(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
   timeoutMs: number,
-): Promise<AskedModel[]> {
+): Promise<ListedModel[]> {
   const engine = providerOf(endpoint.preset)?.engine
-  if (engine === undefined) return askModels(outbound, endpoint, timeoutMs)
+  if (engine === undefined) return fetchModels(outbound, endpoint, timeoutMs)
   const { path, beside } = engine.list
-  const listed = await ask(outbound, beside === 'v1' ? native(endpoint) : endpoint, path, { timeoutMs })
+  const listed = await getJson(outbound, beside === 'v1' ? native(endpoint) : endpoint, path, { timeoutMs })
   const rows = rowsIn(listed, 'data')
   // A server that answers there may be anybody's: it is the engine only when every model that it lists bears the
   // engine's own mark.

@@ -1,23 +1,23 @@
 import { sql } from 'kysely'
 import type { z } from 'zod'
 import type { Context } from '#engine/context.ts'
-import type { UsageFilters, Whose } from '#engine/ledger/calls/calls.ts'
+import type { UsageFilters, CallsOwner } from '#engine/ledger/calls/calls.ts'
 import { type Grouped, sumDays } from '#engine/ledger/calls/usage-days.ts'
 import { placeIn } from '#access/resources.ts'
-import { refuse } from '#kernel/errors.ts'
+import { absent, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { atLeast } from '#kernel/scopes.ts'
 import { periodKey } from '#kernel/time.ts'
 import type { Billing } from '#kernel/usage.ts'
 import type { GatewayUsage } from '../contract-usage.ts'
-import { administers } from '../endpoints/administer.ts'
+import { isInstanceAdmin } from '../endpoints/administer.ts'
 
 const DAYS = 30
 const MOST_DAYS = 366 * 10
 /** Rows of the series, days times models: those beyond, of the oldest days, are left out. */
 const MOST_ROWS = 20_000
 
-interface Asked extends Pick<UsageFilters, 'from' | 'to' | 'model' | 'provider' | 'surface' | 'billing'> {
+interface ReportQuery extends Pick<UsageFilters, 'from' | 'to' | 'model' | 'provider' | 'surface' | 'billing'> {
   workspace_id?: Id | undefined
   instance?: boolean | undefined
   key_id?: Id | undefined
@@ -28,7 +28,7 @@ interface Asked extends Pick<UsageFilters, 'from' | 'to' | 'model' | 'provider' 
 /** Sums of calls as dashboards show them, from what each settlement keeps per day: never from the calls themselves. */
 export async function gatewayUsage(
   ctx: Context,
-  { workspace_id, instance, key_id, series, limit, ...filters }: Asked,
+  { workspace_id, instance, key_id, series, limit, ...filters }: ReportQuery,
 ): Promise<Omit<z.output<typeof GatewayUsage>, 'id' | 'created_at'>> {
   const view = viewOf(ctx, workspace_id, instance === true)
   const today = ctx.now()
@@ -89,10 +89,10 @@ function viewOf(
   ctx: Context,
   workspaceId: Id | undefined,
   instance: boolean,
-): { whose: Whose; of: 'account' | 'workspace' | 'instance' } {
+): { whose: CallsOwner; of: 'account' | 'workspace' | 'instance' } {
   const { accountId, credential } = ctx.principal
   if (instance) {
-    if (!administers(ctx))
+    if (!isInstanceAdmin(ctx))
       refuse('insufficient_role', {
         param: 'instance',
         message: 'Only the administrator of this instance may do this.',
@@ -102,7 +102,7 @@ function viewOf(
   const heldTo = credential.kind === 'session' ? null : credential.workspaceId
   const id = workspaceId ?? heldTo
   if (id === null) return { whose: { accountId }, of: 'account' }
-  const { role, permissions } = placeIn(ctx, id, { param: 'workspace_id', message: 'There is no such workspace here.' })
+  const { role, permissions } = placeIn(ctx, id, { param: 'workspace_id', message: absent('workspace') })
   const all = atLeast(role, 'admin') && (permissions === null || permissions.has('gateway:read'))
   return all
     ? { whose: { workspaceIds: [id] }, of: 'workspace' }

@@ -19,7 +19,7 @@ export interface Firing {
 }
 
 /** Rows that firings have made, and the runs that have to give way to them. */
-export interface Admitted {
+export interface AdmittedRuns {
   rows: AutomationRunRow[]
   giveWay: Id[]
 }
@@ -33,7 +33,7 @@ export async function admit(
   firings: readonly Firing[],
   now: Date,
   left: StartsLeft = new Map(),
-): Promise<Admitted> {
+): Promise<AdmittedRuns> {
   const busy = await runStore.busy(db, [...new Set(firings.map(({ automation }) => automation.id))])
   const giveWay = new Set<Id>()
   const rows = firings.map(({ automation, trigger, at, webhookId, payload, skip }) => {

@@ -4,10 +4,10 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { admit } from './admit.ts'
-import { checkVouches } from '../pause.ts'
+import { checkRightsOf } from '../pause.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
 import { giveWayTo, stopRuns } from './stop.ts'
-import { type AutomationRow, asleepBy, automationStore } from '../store.ts'
+import { type AutomationRow, inactiveReason, automationStore } from '../store.ts'
 import type { ChatHandles } from '#areas/chats/service.ts'
 import { runEvent, showRun } from './show-run.ts'
 
@@ -32,16 +32,16 @@ export async function listRuns(
 }
 
 /** An automation that was paused because its agent was changed goes on at the word of a person who may do what it does. */
-async function letGoOn(ctx: Context, held: AutomationRow): Promise<AutomationRow> {
-  await checkVouches(ctx, held)
+async function letGoOn(ctx: Context, locked: AutomationRow): Promise<AutomationRow> {
+  await checkRightsOf(ctx, locked)
   if (ctx.agent?.consented === false)
     refuse('consent_required', {
       message: 'Its agent was changed by somebody with fewer rights than its account. A person lets it go on.',
       details: { endpoint: 'automations.test_fire' },
     })
   const going = { paused_reason: null, paused_at: null }
-  await automationStore.update(ctx.db, held.id, going)
-  return { ...held, ...going }
+  await automationStore.update(ctx.db, locked.id, going)
+  return { ...locked, ...going }
 }
 
 /**
@@ -50,15 +50,22 @@ async function letGoOn(ctx: Context, held: AutomationRow): Promise<AutomationRow
  */
 export async function testFire(ctx: Context<ChatHandles>, { id }: { id: Id }) {
   const row = await ctx.transaction(async (ctx) => {
-    const found = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
-    const held = asleepBy(found) === 'paused' ? await letGoOn(ctx, found) : found
-    checkAwake(held)
-    const firing = { automation: held, trigger: 'test' as const, at: null, webhookId: null, payload: null, skip: null }
+    const found = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+    const locked = inactiveReason(found) === 'paused' ? await letGoOn(ctx, found) : found
+    checkActive(locked)
+    const firing = {
+      automation: locked,
+      trigger: 'test' as const,
+      at: null,
+      webhookId: null,
+      payload: null,
+      skip: null,
+    }
     const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
     const [run] = rows
     if (run!.status === 'queued') {
       await automationStore.update(ctx.db, id, { last_fired_at: ctx.now() })
-      await ctx.emit(runEvent(run!, 'queued', held))
+      await ctx.emit(runEvent(run!, 'queued', locked))
     }
     giveWayTo(ctx, giveWay)
     return run!
@@ -77,11 +84,11 @@ export async function cancelRun(ctx: Context<ChatHandles>, { id, runId }: OneRun
 
 export async function retryRun(ctx: Context, { id, runId }: OneRun) {
   const row = await ctx.transaction(async (ctx) => {
-    const held = await automationStore.hold(ctx.db, id)
+    const locked = await automationStore.lock(ctx.db, id)
     await runOf(ctx, id, runId)
-    const run = (await runStore.hold(ctx.db, runId))!
-    if (!held) return refuse('not_found', { param: 'id' })
-    checkAwake(held)
+    const run = (await runStore.lock(ctx.db, runId))!
+    if (!locked) return refuse('not_found', { param: 'id' })
+    checkActive(locked)
     if (!['failed', 'timed_out', 'cancelled'].includes(run.status)) refuseIn(run)
     const again = await runStore.update(ctx.db, runId, {
       status: 'queued',
@@ -90,10 +97,11 @@ export async function retryRun(ctx: Context, { id, runId }: OneRun) {
       error: null,
       chat_id: null,
       run_id: null,
+      operation_id: null,
       started_at: null,
       completed_at: null,
     })
-    await ctx.emit(runEvent(again, 'queued', held))
+    await ctx.emit(runEvent(again, 'queued', locked))
     return again
   })
   ctx.engine.bus.poke('automations')
@@ -101,8 +109,8 @@ export async function retryRun(ctx: Context, { id, runId }: OneRun) {
 }
 
 /** Refuses where it does not fire now. */
-export function checkAwake(held: AutomationRow): void {
-  const status = asleepBy(held)
+export function checkActive(locked: AutomationRow): void {
+  const status = inactiveReason(locked)
   if (status === null) return
   refuse('invalid_state', {
     message:
@@ -116,7 +124,7 @@ export function checkAwake(held: AutomationRow): void {
 async function runOf(ctx: Context, automationId: Id, runId: Id): Promise<AutomationRunRow> {
   const run = await runStore.get(ctx.db, runId)
   if (run?.automation_id !== automationId)
-    return refuse('not_found', { param: 'runId', message: 'This automation has no such run.' })
+    return refuse('not_found', { param: 'runId', message: 'The run does not exist in this automation.' })
   return run
 }
 

@@ -35,7 +35,7 @@ export async function end(db: Db, run: AutomationRunRow, { status, error, cost }
     cost_nano: known,
     completed_at: now,
   })
-  const automation = await automationStore.hold(db, run.automation_id)
+  const automation = await automationStore.lock(db, run.automation_id)
   if (!automation) return ended
   await writeOutbox(db, runEvent(ended, verbs[status], automation), null)
   if (status === 'succeeded' && automation.failures > 0)

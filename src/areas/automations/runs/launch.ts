@@ -4,10 +4,11 @@ import type { Db } from '#engine/postgres/client.ts'
 import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
+import { beginCommand } from './commands.ts'
 import { end } from './end.ts'
 import type { Places } from './places.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
-import { type AutomationRow, asleepBy, automationStore } from '../store.ts'
+import { type AutomationRow, inactiveReason, automationStore } from '../store.ts'
 import { runEvent } from './show-run.ts'
 
 /**
@@ -20,8 +21,8 @@ export async function launch(engine: Engine<ChatHandles>, id: Id, signal: AbortS
   const automation = found && (await automationStore.get(engine.postgres.db, found.automation_id))
   if (!automation || found.status !== 'queued') return
   try {
-    const asleep = asleepBy(automation)
-    if (asleep !== null) return await inTurn(engine, id, (db, run) => putOff(db, run, asleep))
+    const asleep = inactiveReason(automation)
+    if (asleep !== null) return await inTurn(engine, id, (db, run) => skipInactive(db, run, asleep))
     const ctx = await ownerOf(engine, automation, signal, automation.id)
     const { action, workspace_id } = automation
     if (action.type === 'agent')
@@ -38,7 +39,7 @@ export async function launch(engine: Engine<ChatHandles>, id: Id, signal: AbortS
 
 async function inTurn({ postgres, bus }: Engine, id: Id, work: (db: Db, run: AutomationRunRow) => Promise<unknown>) {
   await postgres.db.transaction().execute(async (db) => {
-    const run = await runStore.hold(db, id)
+    const run = await runStore.lock(db, id)
     if (run?.status === 'queued') await work(db, run)
   })
   bus.poke('outbox')
@@ -66,7 +67,7 @@ export async function ownerOf<H>(
 }
 
 /** Runs that waited when their automation was put to sleep are not begun. */
-export async function putOff(db: Db, run: AutomationRunRow, reason: 'archived' | 'paused'): Promise<void> {
+export async function skipInactive(db: Db, run: AutomationRunRow, reason: 'archived' | 'paused'): Promise<void> {
   if (run.attempt > 1) await end(db, run, { status: 'cancelled', error: null, cost: null })
   else
     await runStore.update(db, run.id, {
@@ -81,16 +82,16 @@ async function begin(ctx: Context<ChatHandles>, automation: AutomationRow, id: I
   const { action } = automation
   // The run is held with its automation, where no two may go on: what was ready a moment ago need not be so now.
   const alone = automation.overlap !== 'allow'
-  const run = await (alone ? runStore.hold(ctx.db, id) : runStore.holdAlone(ctx.db, id))
+  const run = await (alone ? runStore.lock(ctx.db, id) : runStore.lockAlone(ctx.db, id))
   if (run?.status !== 'queued') return
   if (alone && (await runStore.goesOn(ctx.db, run.automation_id))) return
-  if (action.type === 'command') return refuse('not_ready', { message: 'Commands on computers cannot be run yet.' })
+  if (action.type === 'command') return beginCommand(ctx, automation, action, run)
   const said = await postMessage(ctx, {
     workspaceId: automation.workspace_id,
     chatId: action.chat_id,
     agentId: action.agent_id,
     title: automation.name,
-    text: wordsOf(action.prompt, run),
+    text: promptOf(action.prompt, run),
     automationRunId: run.id,
     budget: automation.max_cost_nano,
   })
@@ -103,7 +104,7 @@ async function begin(ctx: Context<ChatHandles>, automation: AutomationRow, id: I
  * The prompt, and what the webhook brought: marked as what it is, for it comes from outside. Its sender cannot know the
  * run's id, and so cannot write its end.
  */
-export const wordsOf = (prompt: string, { id, payload }: AutomationRunRow): string[] =>
+export const promptOf = (prompt: string, { id, payload }: AutomationRunRow): string[] =>
   payload === null || payload === ''
     ? [prompt]
     : [

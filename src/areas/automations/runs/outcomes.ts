@@ -1,11 +1,13 @@
 import { type ChatHandles, type Outcome, outcomesOf, spentFor, stopRun } from '#areas/chats/service.ts'
+import { execOperation } from '#areas/computers/service.ts'
 import type { Engine } from '#engine/context.ts'
-import type { Consumer } from '#engine/outbox/deliveries.ts'
+import type { Consumer, DeliveredEvent } from '#engine/outbox/deliveries.ts'
 import { writeOutboxAll } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
+import { settleCommands } from './commands.ts'
 import { end } from './end.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
 import { stopRuns } from './stop.ts'
@@ -17,34 +19,48 @@ const LANES = 8
 
 const status = { completed: 'succeeded', failed: 'failed', cancelled: 'cancelled' } as const
 
-/** A run of a chat has ended: if an automation started it, so has the automation's run. */
+/** A run of a chat, or a command, has ended: if an automation started it, so has the automation's run. */
 export const automationConsumer = (engine: Engine): Consumer => ({
   name: 'automations.runs',
-  types: ['run.completed', 'run.failed', 'run.cancelled'],
+  types: [
+    'run.completed',
+    'run.failed',
+    'run.cancelled',
+    'operation.succeeded',
+    'operation.failed',
+    'operation.cancelled',
+    'operation.expired',
+  ],
   sift:
     async () =>
-    ({ data }) =>
-      data.automation_run_id !== null,
-  handle: ({ resource_id }) => settleRuns(engine, [resource_id as Id]),
-  together: (events) =>
-    settleRuns(
-      engine,
-      events.map(({ resource_id }) => resource_id as Id),
-    ),
+    ({ type, data }) =>
+      type.startsWith('run.')
+        ? data.automation_run_id !== null
+        : (data.operation as { kind?: string } | undefined)?.kind === execOperation.name,
+  handle: (event) => settleAll(engine, [event]),
+  together: (events) => settleAll(engine, events),
 })
+
+async function settleAll(engine: Engine, events: readonly DeliveredEvent[]): Promise<void> {
+  const of = (kind: string): Id[] =>
+    events.filter(({ type }) => type.startsWith(kind)).map(({ resource_id }) => resource_id as Id)
+  const [runs, operations] = [of('run.'), of('operation.')]
+  if (runs.length > 0) await settleRuns(engine, runs)
+  if (operations.length > 0) await settleCommands(engine, operations)
+}
 
 async function settleRuns(engine: Engine, runIds: readonly Id[]): Promise<void> {
   const settled = await engine.postgres.db.transaction().execute(async (db) => {
-    const held = await runStore.holdOf(db, runIds)
-    if (held.length === 0) return null
+    const locked = await runStore.lockOf(db, runIds)
+    if (locked.length === 0) return null
     const outcomes = await outcomesOf(db, runIds)
     const costs = await spentFor(
       db,
-      held.map(({ run }) => run.id),
+      locked.map(({ run }) => run.id),
     )
     const well: { id: Id; cost: Nano | null }[] = []
     const others: { run: AutomationRunRow; told: Told }[] = []
-    for (const { runId, run } of held) {
+    for (const { runId, run } of locked) {
       const outcome = outcomes.get(runId) ?? null
       const cost = costs.get(run.id) ?? null
       if (run.run_id === runId && run.status === 'running' && outcome?.status === 'completed')
@@ -54,7 +70,7 @@ async function settleRuns(engine: Engine, runIds: readonly Id[]): Promise<void> 
     // First what forgives earlier failures: one that came after it is not to end the automation as the last of many.
     if (well.length > 0) await succeed(db, well)
     for (const { run, told } of others) await settle(db, run, told)
-    return { more: await runStore.waits(db, [...new Set(held.map(({ run }) => run.automation_id))]) }
+    return { more: await runStore.waits(db, [...new Set(locked.map(({ run }) => run.automation_id))]) }
   })
   if (settled === null) return
   engine.bus.poke('outbox')
@@ -136,5 +152,6 @@ export async function tendRuns(engine: Engine<ChatHandles>): Promise<void> {
   await each(await runStore.superseded(db), (id) => stopRuns(engine, [id], 'cancelled'))
   await each(await runStore.unstopped(db), ({ id, chat_id }) => stopRun(engine, chat_id, id))
   await each(await runStore.unsettled(db), (runId) => settleRuns(engine, [runId]))
+  await each(await runStore.unsettledCommands(db), (id) => settleCommands(engine, [id]))
   await each(await runStore.overdue(db), ({ id }) => stopRuns(engine, [id], 'timed_out'))
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { type Row, isOver, make, runIs } from '#test/automations/hooks.ts'
 import { type Person, testServer } from '#test/server.ts'
-import { stopwatch } from '#test/until.ts'
+import { stopwatch, until } from '#test/until.ts'
 
 /** A provider that lets everybody wait who asks what it serves. */
 async function silentProvider() {
@@ -62,9 +62,10 @@ test('alice’s provider lets her automations wait; bob’s begin in their secon
     assert.deepEqual([cancelled.status, cancelled.body.data?.status], [200, 'cancelled'], cancelled.text)
   }
   assert.ok(since() < 1_500, 'no row of hers is held while the provider is asked')
-  await sleep(1_500)
-  const begun = (await runs(bob, his.id)).filter((run) => Date.parse(run.scheduled_for) >= from)
-  assert.ok(begun.length >= 3)
+  const begun = await until(
+    async () => (await runs(bob, his.id)).filter((run) => Date.parse(run.scheduled_for) >= from),
+    ({ length }) => length >= 3,
+  )
   for (const { scheduled_for, started_at } of begun) {
     const late = Date.parse(started_at ?? new Date().toISOString()) - Date.parse(scheduled_for)
     assert.ok(late < 4_000, `begun ${late} ms after its time`)

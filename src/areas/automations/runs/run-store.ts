@@ -27,6 +27,8 @@ interface RunTable {
   payload: string | null
   chat_id: ColumnType<Id | null, never, Id | null>
   run_id: ColumnType<Id | null, never, Id | null>
+  /** That runs its command. */
+  operation_id: ColumnType<Id | null, never, Id | null>
   error: ColumnType<ErrorBody['error'] | null, never, string | null>
   cost_nano: ColumnType<Nano | null, never, Nano | null>
   created_at: ColumnType<Date, Date | undefined, never>
@@ -56,21 +58,21 @@ export const runStore = {
     db.selectFrom('automation_runs').selectAll().where('id', '=', id).executeTakeFirst(),
 
   /** Holds a run and before it its automation: everybody who takes both takes them in this order. */
-  async hold(db: Db, id: Id): Promise<AutomationRunRow | undefined> {
+  async lock(db: Db, id: Id): Promise<AutomationRunRow | undefined> {
     await sql`select 1 from automations where id = (select automation_id from automation_runs where id = ${id}) for update`.execute(
       db,
     )
-    return runStore.holdAlone(db, id)
+    return runStore.lockAlone(db, id)
   },
 
-  holdAlone: (db: Db, id: Id): Promise<AutomationRunRow | undefined> =>
+  lockAlone: (db: Db, id: Id): Promise<AutomationRunRow | undefined> =>
     db.selectFrom('automation_runs').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),
 
   /**
    * Holds the runs that these runs of chats were begun for, also where another attempt has taken their place, and before
    * them their automations.
    */
-  async holdOf(db: Db, runIds: readonly Id[]): Promise<{ runId: Id; run: AutomationRunRow }[]> {
+  async lockOf(db: Db, runIds: readonly Id[]): Promise<{ runId: Id; run: AutomationRunRow }[]> {
     const { rows: found } = await sql<{ run_id: Id; id: Id; automation_id: Id }>`
       select f.run_id, x.id, x.automation_id from (
         select id as run_id, automation_run_id as id from runs where id = any(${runIds}::ulid[]) and automation_run_id is not null
@@ -163,7 +165,7 @@ export const runStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** How many of each automation wait or go on. */
+  /** The runs of each automation that wait or go on. */
   async busy(db: Db, automationIds: readonly Id[]): Promise<Map<Id, Id[]>> {
     const { rows } = await sql<{ automation_id: Id; ids: Id[] }>`
       select automation_id, array_agg(id::text order by id) as ids from automation_runs
@@ -208,7 +210,7 @@ export const runStore = {
   },
 
   /** Holds these with their automations. Runs that somebody else holds are left to them. */
-  async holdEach(db: Db, ids: readonly Id[]): Promise<Id[]> {
+  async lockEach(db: Db, ids: readonly Id[]): Promise<Id[]> {
     const { rows } = await sql<{
       id: Id
     }>`select x.id from automation_runs x join automations a on a.id = x.automation_id
@@ -270,9 +272,27 @@ export const runStore = {
     const { rows } = await sql<{
       run_id: Id
     }>`select x.run_id from automation_runs x left join runs u on u.id = x.run_id
-      where x.status = 'running' and x.started_at < now() - interval '30 seconds'
+      where x.status = 'running' and x.operation_id is null and x.started_at < now() - interval '30 seconds'
         and (u.id is null or u.status in ('completed', 'failed', 'cancelled')) limit 500`.execute(db)
     return rows.map(({ run_id }) => run_id)
+  },
+
+  async byOperation(db: Db, operationId: Id): Promise<Id | null> {
+    const row = await db
+      .selectFrom('automation_runs')
+      .select('id')
+      .where('operation_id', '=', operationId)
+      .executeTakeFirst()
+    return row?.id ?? null
+  },
+
+  /** Operations of runs that go on and should not: they have ended, and no event of that has come, or are gone. */
+  async unsettledCommands(db: Db): Promise<Id[]> {
+    const { rows } = await sql<{ operation_id: Id }>`select x.operation_id from automation_runs x
+      left join operations o on o.id = x.operation_id
+      where x.status = 'running' and x.operation_id is not null and x.started_at < now() - interval '30 seconds'
+        and (o.id is null or o.status not in ('queued', 'running')) limit 500`.execute(db)
+    return rows.map(({ operation_id }) => operation_id)
   },
 
   async stats(db: Db, where: { automationId: Id } | { workspaceId: Id }): Promise<Map<Id, Stats>> {

@@ -1,4 +1,4 @@
-import type { Emitted } from '#engine/context.ts'
+import type { Emitted } from '#engine/outbox/outbox.ts'
 import type { Id } from '#kernel/ids.ts'
 import { toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
@@ -37,6 +37,7 @@ export const showRun = (row: AutomationRunRow) => ({
   webhook_id: row.webhook_id,
   chat_id: row.chat_id,
   run_id: row.run_id,
+  operation_id: row.operation_id,
   error: row.error,
   cost_usd: usdOrNull(row.cost_nano),
   started_at: isoOrNull(row.started_at),

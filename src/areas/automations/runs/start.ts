@@ -4,13 +4,13 @@ import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { writeOutboxEach } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
-import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
+import { Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { actorOf } from '#kernel/principal.ts'
 import { end } from './end.ts'
-import { ownerOf, putOff, wordsOf } from './launch.ts'
+import { ownerOf, skipInactive, promptOf } from './launch.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
-import { type AutomationRow, asleepBy, automationStore } from '../store.ts'
+import { type AutomationRow, inactiveReason, automationStore } from '../store.ts'
 import { runEvent } from './show-run.ts'
 
 /** Runs that are begun in one transaction, and workspaces that share them: each gets its part, however many wait in one. */
@@ -24,15 +24,15 @@ const MOST_CHARACTERS = 4_000_000
 const JUDGED_MS = 1_000
 
 export interface Started {
-  /** How many were held: they have begun, have ended, or are among `alone`. */
-  held: number
-  /** Runs that are to be started one by one: they speak in a chat that is there, or something of all went wrong. */
+  /** The number of runs that were locked: they have begun, have ended, or are among `alone`. */
+  locked: number
+  /** Runs that are to be started one by one: they run a command, speak in a chat that is there, or something of all went wrong. */
   alone: Id[]
   /** The workspace behind which the next look begins; null: all were looked at. */
   after: Id | null
 }
 
-export interface Look {
+export interface StartOptions {
   /** The workspace behind which it begins. */
   after: Id | null
   /** Runs that are being started already. */
@@ -45,32 +45,32 @@ export interface Look {
  * rows or not at all, so a process that dies leaves nothing half begun. What each one's owner may do is judged now, before
  * any row is held, for it takes connections and providers of its own; a refusal fails that run alone.
  */
-export async function startSome(engine: Engine<ChatHandles>, { after, but, signal }: Look): Promise<Started> {
+export async function startSome(engine: Engine<ChatHandles>, { after, but, signal }: StartOptions): Promise<Started> {
   const { db } = engine.postgres
   const { runs } = engine
   const room = Math.min(AT_ONCE, MOST_GOING - runs.going)
   const places = room <= 0 || runs.draining ? [] : await runStore.waitingIn(db, after, WORKSPACES)
   const next = places.length === WORKSPACES ? places.at(-1)! : null
-  if (places.length === 0) return { held: 0, alone: [], after: null }
-  let held: Id[] = []
+  if (places.length === 0) return { locked: 0, alone: [], after: null }
+  let locked: Id[] = []
   try {
     const ready = await runStore.ready(db, places, { each: Math.ceil(room / places.length), but: [...but] })
     const judge = await judging(engine, ready, signal)
     const { alone, begin } = await db.transaction().execute(async (tx) => {
-      held = await runStore.holdEach(tx, ready)
-      return held.length === 0 ? { alone: [], begin: null } : beginAll(engine, tx, held, judge)
+      locked = await runStore.lockEach(tx, ready)
+      return locked.length === 0 ? { alone: [], begin: null } : beginAll(engine, tx, locked, judge)
     })
     begin?.()
-    if (held.length > 0) engine.bus.poke('outbox')
-    return { held: held.length, alone, after: next }
+    if (locked.length > 0) engine.bus.poke('outbox')
+    return { locked: locked.length, alone, after: next }
   } catch (error) {
     engine.log.warn({ error }, 'runs of automations could not be started together, so they are started one by one')
-    return { held: held.length, alone: held, after: next }
+    return { locked: locked.length, alone: locked, after: next }
   }
 }
 
-async function beginAll(engine: Engine<ChatHandles>, db: Db, held: readonly Id[], judge: Judge) {
-  const rows = await runStore.stillReady(db, held)
+async function beginAll(engine: Engine<ChatHandles>, db: Db, locked: readonly Id[], judge: Judge) {
+  const rows = await runStore.stillReady(db, locked)
   const automations = await automationStore.some(db, [...new Set(rows.map(({ automation_id }) => automation_id))])
   const alone: Id[] = []
   let characters = 0
@@ -80,19 +80,17 @@ async function beginAll(engine: Engine<ChatHandles>, db: Db, held: readonly Id[]
     const { action } = automation
     characters += action.type === 'agent' ? action.prompt.length + (run.payload?.length ?? 0) : 0
     const permit = action.type === 'agent' && action.chat_id === null ? judge(automation, action.agent_id) : undefined
-    const asleep = asleepBy(automation)
-    if (asleep !== null) await putOff(db, run, asleep)
-    else if (action.type === 'agent' && (permit === undefined || characters > MOST_CHARACTERS)) alone.push(run.id)
+    const asleep = inactiveReason(automation)
+    if (asleep !== null) await skipInactive(db, run, asleep)
+    else if (action.type === 'command' || permit === undefined || characters > MOST_CHARACTERS) alone.push(run.id)
     else
       try {
-        if (action.type === 'command')
-          return refuse('not_ready', { message: 'Commands on computers cannot be run yet.' })
         newChats.push({
           run,
           automation,
-          permit: await permit!,
+          permit: await permit,
           title: automation.name,
-          text: wordsOf(action.prompt, run),
+          text: promptOf(action.prompt, run),
           automationId: automation.id,
           automationRunId: run.id,
           budget: automation.max_cost_nano,
@@ -126,7 +124,9 @@ type Judge = (automation: AutomationRow, agentId: Id) => Promise<NewChatPermit> 
 /** Judges what the owners of these runs may do, once for all of theirs. */
 async function judging(engine: Engine<ChatHandles>, runIds: readonly Id[], signal: AbortSignal): Promise<Judge> {
   const { db } = engine.postgres
-  const automations = (await automationStore.ofRuns(db, runIds)).filter((automation) => asleepBy(automation) === null)
+  const automations = (await automationStore.ofRuns(db, runIds)).filter(
+    (automation) => inactiveReason(automation) === null,
+  )
   const named = automations.flatMap(({ action }) => (action.type === 'agent' ? [action.agent_id] : []))
   const agents: ReadonlyMap<Id, AgentRow> = await agentsById(db, [...new Set(named)])
   const callers = new Map<string, Promise<Context<ChatHandles>>>()

@@ -20,7 +20,7 @@ export type StartsLeft = Map<Id, number>
 /** A token bucket per account in the database, so that many processes count as one: what the clock may start in a minute. */
 export const startsStore = {
   /** Fills the buckets up to this moment and holds them until the transaction ends; always in one order. */
-  async hold(db: Db, accountIds: Iterable<Id>, perMinute: number, now: Date): Promise<StartsLeft> {
+  async lock(db: Db, accountIds: Iterable<Id>, perMinute: number, now: Date): Promise<StartsLeft> {
     if (perMinute === 0) return new Map()
     const ids = [...new Set(accountIds)].toSorted()
     const { rows } = await sql<Selectable<StartsTable>>`

@@ -1,4 +1,5 @@
 import { type ChatHandles, stopRun } from '#areas/chats/service.ts'
+import { cancelOperation } from '#areas/operations/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -15,13 +16,14 @@ export async function stopRuns(
   const lanes: Promise<void>[] = []
   for (const id of ids) {
     const row = await engine.postgres.db.transaction().execute(async (db) => {
-      const run = await runStore.hold(db, id)
+      const run = await runStore.lock(db, id)
       if (!run || (run.status !== 'queued' && run.status !== 'running')) return null
       return end(db, run, { status, error: status === 'timed_out' ? tooLong() : null, cost: null })
     })
     if (row === null) continue
     ended.push(row)
     engine.bus.poke('outbox')
+    if (row.operation_id !== null) await cancelOperation(engine, row.operation_id)
     if (row.chat_id !== null && row.run_id !== null)
       // Side by side: each may take its seconds to end.
       lanes.push(

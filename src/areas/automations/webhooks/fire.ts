@@ -4,7 +4,7 @@ import { hashSecret } from '#access/api-key.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { admit } from '../runs/admit.ts'
-import { checkAwake } from '../runs/control.ts'
+import { checkActive } from '../runs/control.ts'
 import { giveWayTo } from '../runs/stop.ts'
 import { isToken, newToken } from './token.ts'
 import { runStore } from '../runs/run-store.ts'
@@ -38,12 +38,12 @@ export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
   }
   const done = await ctx.transaction(async (ctx) => {
     // Held: of a thousand deliveries of one webhook at once, one makes the run.
-    const held = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+    const locked = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
     const before = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
     if (before) return { run: before, made: false }
-    checkAwake(held)
+    checkActive(locked)
     const firing = {
-      automation: held,
+      automation: locked,
       trigger: 'webhook' as const,
       at: null,
       webhookId: given.webhook_id ?? null,
@@ -53,7 +53,7 @@ export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
     const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
     if (rows[0]!.status === 'queued') {
       await automationStore.update(ctx.db, id, { last_fired_at: ctx.now() })
-      await ctx.emit(runEvent(rows[0]!, 'queued', held))
+      await ctx.emit(runEvent(rows[0]!, 'queued', locked))
     }
     giveWayTo(ctx, giveWay)
     return { run: rows[0]!, made: true }

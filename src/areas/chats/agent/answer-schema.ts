@@ -44,7 +44,7 @@ function withoutPatterns(node: unknown): unknown {
   )
 }
 
-/** How many nodes a value may be held against, references followed; infinite for what refers to itself. */
+/** The nodes that a value may be held against, references followed; infinite for what refers to itself. */
 function workOf(root: Record<string, unknown>, node: unknown, within: readonly string[]): number {
   if (typeof node !== 'object' || node === null) return 0
   let work = 1

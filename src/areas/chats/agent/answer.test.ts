@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { Chunk } from '#gateway/model/canonical-request.ts'
-import { Answer } from './answer.ts'
+import { AgentAnswer } from './answer.ts'
 import { sensibleModel } from './choose-model.ts'
 import { turnOf } from '../messages/history.ts'
 import { type Part, titleOf } from '../messages/parts.ts'
-import { type Fact, partsOf } from '../runs/facts.ts'
+import { type RunEvent, partsOf } from '../runs/facts.ts'
 
 const words = fc.string({ unit: 'binary', maxLength: 20 })
 /** Cut anywhere, also within a surrogate pair. */
@@ -32,8 +32,8 @@ const section = fc.oneof(
 test('deltas are whole code points, and joined they are the message', () => {
   fc.assert(
     fc.property(fc.array(section, { maxLength: 8 }), (sections) => {
-      const answer = new Answer('M')
-      const facts: Fact[] = [{ type: 'message.started', data: { message: { id: 'M' } } }]
+      const answer = new AgentAnswer('M')
+      const facts: RunEvent[] = [{ type: 'message.started', data: { message: { id: 'M' } } }]
       for (const chunk of sections.flat()) facts.push(...answer.add(chunk))
       facts.push(...answer.end())
       for (const { data } of facts) {
@@ -56,7 +56,7 @@ test('deltas are whole code points, and joined they are the message', () => {
 })
 
 test('half a character at the very end is shown as what it is', () => {
-  const answer = new Answer('M')
+  const answer = new AgentAnswer('M')
   const facts = [...answer.add({ type: 'text', text: 'a\ud83d' }), ...answer.end()]
   assert.deepEqual(
     facts.map(({ data }) => data.delta),
@@ -106,6 +106,7 @@ test('an assistant message becomes one message per step, and no call is left wit
 })
 
 test('where nobody names a model, the own key comes before what is free, and a simulated one last', () => {
+  // The fields that tell one model from another here.
   const listed = (slug: string, billing: string, releasedAt: string | null = null) =>
     ({
       slug,

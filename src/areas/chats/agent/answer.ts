@@ -1,13 +1,13 @@
 import type { Chunk, FinishReason } from '#gateway/model/canonical-request.ts'
 import { storable } from '#kernel/text/storable.ts'
 import type { Part } from '../messages/parts.ts'
-import type { Fact } from '../runs/facts.ts'
+import type { RunEvent } from '../runs/facts.ts'
 
 /**
  * Puts an answer together from chunks, and tells of each what its readers see. Deltas hold whole code points and no
  * NUL, and what is told of a part, joined, is that part.
  */
-export class Answer {
+export class AgentAnswer {
   readonly #messageId: string
   readonly parts: Part[] = []
   finish: FinishReason | null = null
@@ -23,7 +23,7 @@ export class Answer {
     this.parts.push(...parts)
   }
 
-  add(chunk: Chunk): Fact[] {
+  add(chunk: Chunk): RunEvent[] {
     switch (chunk.type) {
       case 'text':
         return this.#speak(this.#text.pass(chunk.text))
@@ -73,7 +73,7 @@ export class Answer {
   }
 
   /** The facts of what was held back, once no more comes. */
-  end(): Fact[] {
+  end(): RunEvent[] {
     return [
       ...this.#think(this.#thought.rest()),
       ...this.#speak(this.#text.rest()),
@@ -89,7 +89,7 @@ export class Answer {
     this.finish = null
   }
 
-  #speak(delta: string): Fact[] {
+  #speak(delta: string): RunEvent[] {
     if (delta === '') return []
     let part = this.parts.at(-1)
     if (part?.type !== 'text' || this.parts.length === this.#closed)
@@ -97,7 +97,7 @@ export class Answer {
     return this.#grow(part, delta)
   }
 
-  #think(delta: string): Fact[] {
+  #think(delta: string): RunEvent[] {
     return delta === '' ? [] : this.#grow(this.#openReasoning(), delta)
   }
 
@@ -106,13 +106,13 @@ export class Answer {
     return this.#reasoning
   }
 
-  #grow(part: TextPart | ReasoningPart, delta: string): Fact[] {
+  #grow(part: TextPart | ReasoningPart, delta: string): RunEvent[] {
     part.text += delta
     const index = this.parts.indexOf(part)
     return [{ type: `${part.type}.delta`, data: { message_id: this.#messageId, index, delta } }]
   }
 
-  #write(part: CallPart, delta: string): Fact[] {
+  #write(part: CallPart, delta: string): RunEvent[] {
     if (delta === '') return []
     part.arguments += delta
     return [{ type: 'tool_call.delta', data: { tool_call_id: part.id, delta } }]

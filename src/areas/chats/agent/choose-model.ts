@@ -2,7 +2,7 @@ import { callersAccount } from '#areas/accounts/service.ts'
 import { type AgentRow, agentBehind } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
 import type { Listed } from '#gateway/model/offer.ts'
-import { noSuchModel, toldModels } from '#gateway/routing/model-names/unknown-model.ts'
+import { noSuchModel, visibleModels } from '#gateway/routing/model-names/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { ChatRow } from '../store.ts'
 import type { HasEndpoints } from '#areas/ai-gateway/service.ts'
@@ -55,7 +55,7 @@ export async function chooseModel(
   if (offers.length === 0)
     refuse('not_found', {
       param: 'model',
-      message: noSuchModel(first, await toldModels(endpoints, ctx.principal)),
+      message: noSuchModel(first, await visibleModels(endpoints, ctx.principal)),
     })
   return first
 }

@@ -9,40 +9,40 @@ import { type ErrorBody, Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { placeNow } from '../runs/acting.ts'
 import { mismatch } from './answer-schema.ts'
-import { Answer } from './answer.ts'
-import { type Lineal, budgetsOf, lineageOf } from '../runs/budgets.ts'
+import { AgentAnswer } from './answer.ts'
+import { type RunBudgets, budgetsOf, lineageOf } from '../runs/budgets.ts'
 import { answerCalls } from './tools/call-tools.ts'
 import { claimStore } from '../runs/claim-store.ts'
 import { turnOf } from '../messages/history.ts'
 import { type Delegate, type Toolset, toolsetOf } from './tools/toolset.ts'
 import { messageStore } from '../messages/message-store.ts'
-import { type Part, lastWords } from '../messages/parts.ts'
+import { type Part, finalText } from '../messages/parts.ts'
 import { readFiles } from '../messages/read-files.ts'
 import type { PendingAction } from '../runs/run-store.ts'
 import { sealRequest } from '../runs/model-requests.ts'
 import { type Step, stepStore } from '../runs/step-store.ts'
 import { openCalls } from '../messages/tool-calls.ts'
-import type { Fact } from '../runs/facts.ts'
+import type { RunEvent } from '../runs/facts.ts'
 import type { Claim, Ending } from '../runs/transitions.ts'
 import { addUsage } from '#kernel/usage.ts'
 import type { AgentHandles } from './tools/handles.ts'
 
-/** How long a call may take to leave its provider once it is told to. */
+/** The time that a call may take to leave its provider once it is told to. */
 const LEAVE_MS = 2_000
 
 /** Model calls of a run whose agent sets no limit. */
 const MOST_TURNS = 50
 
-/** How a run leaves the process that ran it: at its end, or until a person has decided. */
-export type Left = Ending | { status: 'requires_action'; pending: PendingAction[]; parts: Part[] }
+/** The way that a run leaves its process: at its end, or until a person has decided. */
+export type RunExit = Ending | { status: 'requires_action'; pending: PendingAction[]; parts: Part[] }
 
-/** The ear to which a run tells what goes on. */
-export interface Teller {
+/** Somebody who is told what goes on in a run. */
+export interface RunObserver {
   /** Resolves when more may be told. */
-  tell(facts: readonly Fact[]): Promise<void>
+  tell(facts: readonly RunEvent[]): Promise<void>
   /** Resolves when what was told is durable. */
   told(): Promise<void>
-  /** How a task is handed to another agent. */
+  /** Hands a task to another agent. */
   delegate: Delegate
 }
 
@@ -55,10 +55,10 @@ export async function generate(
   engine: Engine<AgentHandles>,
   claim: Claim,
   signal: AbortSignal,
-  teller: Teller,
-): Promise<Left> {
+  teller: RunObserver,
+): Promise<RunExit> {
   const { run, output } = claim
-  const answer = new Answer(output.id, output.content)
+  const answer = new AgentAnswer(output.id, output.content)
   let startedAt = new Date()
   let completion: Completion | null = null
   let toolset: Toolset | null = null
@@ -127,7 +127,7 @@ export async function generate(
       kept ? stepStore.of(engine.postgres.db, run) : [],
     ])
     const read = await readFiles(engine, path, signal)
-    let lineage: readonly Lineal[] | null = known
+    let lineage: readonly RunBudgets[] | null = known
     toolset = await toolsetOf(engine, {
       agent,
       principal,
@@ -187,7 +187,7 @@ export async function generate(
       }
       await teller.tell(answer.end())
       if (toolset.empty || openCalls(answer.parts).length === 0) {
-        const wrong = agent?.output_schema ? mismatch(agent.output_schema, lastWords(answer.parts)) : null
+        const wrong = agent?.output_schema ? mismatch(agent.output_schema, finalText(answer.parts)) : null
         if (wrong === null) return await ending('completed', null)
         refuse('provider_error', { message: `The answer does not match the \`output_schema\` of its agent: ${wrong}.` })
       }
@@ -230,7 +230,7 @@ async function askAnew(engine: Engine<AgentHandles>, { run }: Claim, signal: Abo
   if (run.agent_id !== null && agent === null) refuse('not_found', { message: 'The agent of this chat is gone.' })
   // Asked behind the agent: whoever reads the change reads the pause that came with it.
   const automated = lineage.flatMap(({ automation_run_id }) => automation_run_id ?? [])
-  if (automated.length > 0 && (await engine.isHeldBack(automated)))
+  if (automated.length > 0 && (await engine.isPausedByAgent(automated)))
     refuse('invalid_state', {
       message: 'Its automation was paused meanwhile: somebody with fewer rights changed its agent.',
       details: { status: 'paused', allowed: ['unarchive'] },

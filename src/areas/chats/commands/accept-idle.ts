@@ -1,21 +1,17 @@
 import type { AgentRow } from '#areas/agents/service.ts'
-import { createBatches } from '#engine/batches.ts'
-import type { Context, Engine } from '#engine/context.ts'
-import { sqlState } from '#engine/postgres/client.ts'
+import type { Context } from '#engine/context.ts'
 import { actorOf, behalfOf } from '#kernel/principal.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { titleOf } from '../messages/parts.ts'
 import { onBehalfOf } from '../runs/acting.ts'
-import { aloneOf } from '../runs/budgets.ts'
+import { ownBudgets } from '../runs/budgets.ts'
 import { type RunRow, asMade } from '../runs/run-store.ts'
-import { type Claim, beginning, messageEvent, numbered, runEvent } from '../runs/transitions.ts'
+import { type Claim, startEvents, messageEvent, numberedEvents, runEvent } from '../runs/transitions.ts'
 import type { ChatRow } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
-import { type Sent, firstOf, messagesOf } from './fresh-run.ts'
-import { type IdleMessage, insertIntoIdle } from './sent-store.ts'
+import { type NewMessage, newRunColumns, messagesOf } from './fresh-run.ts'
 
-/** Messages of one statement, and characters of the content of one that goes with others. */
-const AT_ONCE = 200
+/** Characters of the content of a message that goes with others. */
 const LONGEST = 100_000
 
 /**
@@ -26,7 +22,7 @@ const LONGEST = 100_000
 export async function acceptIdle(
   ctx: Context<ChatHandles>,
   chat: ChatRow,
-  sent: Sent,
+  sent: NewMessage,
   { model, agent }: { model: string; agent: AgentRow | null },
 ): Promise<RunRow | null> {
   const { engine } = ctx
@@ -40,7 +36,7 @@ export async function acceptIdle(
   const { input, output } = messagesOf(ctx, chat, { parentId, parent: null, content: sent.content, at, waits: false })
   const made = {
     ...behalfOf(ctx.principal),
-    ...firstOf(engine, { input, output, at, waits: false }),
+    ...newRunColumns(engine, { input, output, at, waits: false }),
     budget_nano: sent.budget ?? null,
     chat_id: chat.id,
     workspace_id: chat.workspace_id,
@@ -52,9 +48,9 @@ export async function acceptIdle(
     model,
     named_model: sent.model ?? null,
   }
-  const events = numbered(beginning(asMade({ ...made, place: 0n }), output), 0)
+  const events = numberedEvents(startEvents(asMade({ ...made, place: 0n }), output), 0)
   const [place, before] = await Promise.all([
-    insertTogether(engine)({
+    engine.chatBatches.insertIntoIdle({
       seen: chat.updated_at,
       input,
       output,
@@ -84,7 +80,7 @@ export async function acceptIdle(
         principal: onBehalfOf(ctx.principal),
         agent,
         said: [...before, input],
-        lineage: [aloneOf(run, agent, chat.max_cost_nano)],
+        lineage: [ownBudgets(run, agent, chat.max_cost_nano)],
       },
     }),
   }
@@ -93,7 +89,7 @@ export async function acceptIdle(
 }
 
 /** A person's message to a chat where nothing runs, by itself: nothing else is to be as durable as it. */
-const isPlain = ({ db, engine, principal, unchangedSince }: Context, chat: ChatRow, sent: Sent): boolean =>
+const isPlain = ({ db, engine, principal, unchangedSince }: Context, chat: ChatRow, sent: NewMessage): boolean =>
   db === engine.postgres.db &&
   unchangedSince === null &&
   principal.credential.kind !== 'server' &&
@@ -101,27 +97,3 @@ const isPlain = ({ db, engine, principal, unchangedSince }: Context, chat: ChatR
   chat.active_run_id === null &&
   sent.automationRunId === undefined &&
   sent.goalId === undefined
-
-const batches = new WeakMap<Engine, (message: IdleMessage) => Promise<bigint | null>>()
-
-/** The place of the run that was begun; null where nothing was written. */
-function insertTogether(engine: Engine): (message: IdleMessage) => Promise<bigint | null> {
-  const known = batches.get(engine)
-  if (known) return known
-  const made = createBatches(AT_ONCE, async (messages: IdleMessage[]): Promise<(bigint | null)[]> => {
-    try {
-      // The second of two into one chat finds it busy.
-      const firsts = new Map(messages.toReversed().map((message) => [message.run.chat_id, message]))
-      const places = await insertIntoIdle(engine.postgres, [...firsts.values()])
-      return messages.map(({ run }) => places.get(run.id) ?? null)
-    } catch (error) {
-      // Nobody tries again where it is not known whether they are there.
-      if (sqlState(error) === null) throw error
-      // One whose words cannot be stored must not keep the others out.
-      engine.log.debug({ error, messages: messages.length }, 'messages were not taken in together')
-      return messages.map(() => null)
-    }
-  })
-  batches.set(engine, made)
-  return made
-}

@@ -3,16 +3,16 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { behalfOf } from '#kernel/principal.ts'
 import { answererOf } from '../agent/choose-model.ts'
-import { holdActive } from '../hold.ts'
+import { lockActiveChat } from '../lock.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { titleOf } from '../messages/parts.ts'
 import { type OnBusy, type RunRow, runStore } from '../runs/run-store.ts'
-import { beginning, messageEvent, numbered, runEvent } from '../runs/transitions.ts'
+import { startEvents, messageEvent, numberedEvents, runEvent } from '../runs/transitions.ts'
 import type { ChatRow } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 import { acceptIdle } from './accept-idle.ts'
-import { type Sent, beginOrWake, firstOf, messagesOf } from './fresh-run.ts'
-import { insertSent } from './sent-store.ts'
+import { type NewMessage, beginOrWake, newRunColumns, messagesOf } from './fresh-run.ts'
+import { insertSent } from '../runs/sent-store.ts'
 import { stopAll } from './stop.ts'
 
 const MOST_WAITING = 100
@@ -23,27 +23,32 @@ const MOST_DEPTH = 5
  * Takes a message in: the message, the answer to come and the run that writes it are durable when this resolves. The
  * run begins at once in this process when the chat is idle.
  */
-export async function accept(outer: Context<ChatHandles>, chat: ChatRow, sent: Sent): Promise<RunRow> {
+export async function accept(outer: Context<ChatHandles>, chat: ChatRow, sent: NewMessage): Promise<RunRow> {
   const answerer = await answererOf(outer, chat, sent.model)
   const run = await acceptIdle(outer, chat, sent, answerer)
   return run ?? acceptHeld(outer, chat, sent, answerer.model)
 }
 
 /** The same under the chat's lock, whatever goes on there. */
-async function acceptHeld(outer: Context<ChatHandles>, chat: ChatRow, sent: Sent, model: string): Promise<RunRow> {
+async function acceptHeld(
+  outer: Context<ChatHandles>,
+  chat: ChatRow,
+  sent: NewMessage,
+  model: string,
+): Promise<RunRow> {
   const { engine } = outer
   const { runs } = engine
   const done = await outer.transaction(async (ctx) => {
-    const held = await holdActive(ctx, chat.id)
-    const parentId = sent.parent_id === undefined ? held.head_message_id : sent.parent_id
-    const parent = parentId === null ? null : await messageStore.parent(ctx.db, held.id, parentId)
+    const locked = await lockActiveChat(ctx, chat.id)
+    const parentId = sent.parent_id === undefined ? locked.head_message_id : sent.parent_id
+    const parent = parentId === null ? null : await messageStore.parent(ctx.db, locked.id, parentId)
     if (parentId !== null && parent === null)
-      refuse('not_found', { param: 'parent_id', message: 'There is no such message in this chat.' })
+      refuse('not_found', { param: 'parent_id', message: 'The message does not exist in this chat.' })
     const above = await runAbove(ctx)
-    const busy = held.busy ? await makeRoom(ctx, held.id, sent.on_busy) : []
+    const busy = locked.busy ? await makeRoom(ctx, locked.id, sent.on_busy) : []
     const at = ctx.now()
     const waits = busy.length > 0 || runs.draining
-    const { input, output } = messagesOf(ctx, held, { parentId, parent, content: sent.content, at, waits })
+    const { input, output } = messagesOf(ctx, locked, { parentId, parent, content: sent.content, at, waits })
     const run = await runStore.insert(ctx.db, {
       ...behalfOf(ctx.principal),
       ...(sent.budget !== undefined && { budget_nano: sent.budget }),
@@ -51,19 +56,19 @@ async function acceptHeld(outer: Context<ChatHandles>, chat: ChatRow, sent: Sent
       automation_id: automationBehind(ctx),
       ...(above !== null && { parent_run_id: above.id, depth: above.depth + 1, parent_call: sent.call ?? null }),
       ...(sent.goalId !== undefined && { goal_id: sent.goalId }),
-      ...firstOf(engine, { input, output, at, waits }),
-      chat_id: held.id,
-      workspace_id: held.workspace_id,
-      agent_id: held.agent_id,
+      ...newRunColumns(engine, { input, output, at, waits }),
+      chat_id: locked.id,
+      workspace_id: locked.workspace_id,
+      agent_id: locked.agent_id,
       status_reason: busy.length > 0 ? 'chat_busy' : waits ? 'restarted' : null,
       on_busy: sent.on_busy,
       model,
       named_model: sent.model ?? null,
     })
-    const title = held.title_source === 'default' ? titleOf(input.text) : null
-    const events = waits ? [] : numbered(beginning(run, output), 0)
-    await insertSent(ctx.db, { chatId: held.id, messages: [input, output], at, title, runId: run.id, events })
-    await ctx.emit(messageEvent(input, held.workspace_id, 'created'), runEvent(run, waits ? 'queued' : 'started'))
+    const title = locked.title_source === 'default' ? titleOf(input.text) : null
+    const events = waits ? [] : numberedEvents(startEvents(run, output), 0)
+    await insertSent(ctx.db, { chatId: locked.id, messages: [input, output], at, title, runId: run.id, events })
+    await ctx.emit(messageEvent(input, locked.workspace_id, 'created'), runEvent(run, waits ? 'queued' : 'started'))
     return { busy, claim: waits ? null : { run, output, events, lastSeq: events.length }, run }
   })
   // Nothing can be run before a larger transaction around this one is durable.

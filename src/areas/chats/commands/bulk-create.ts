@@ -2,22 +2,22 @@
 import { sql } from 'kysely'
 import { type AgentRow, readableAgent } from '#areas/agents/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
-import { type Told, writeOutboxEach } from '#engine/outbox/outbox.ts'
+import { type AttributedEvent, writeOutboxEach } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { checkTarget } from '#access/resources.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { actorOf, behalfOf } from '#kernel/principal.ts'
-import { aloneOf } from '../runs/budgets.ts'
+import { ownBudgets } from '../runs/budgets.ts'
 import { chooseModel } from '../agent/choose-model.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { eventStore } from '../runs/event-store.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
-import { type Claim, beginning, messageEvent, numbered, runEvent } from '../runs/transitions.ts'
-import { firstOf, messagesOf } from './fresh-run.ts'
+import { type Claim, startEvents, messageEvent, numberedEvents, runEvent } from '../runs/transitions.ts'
+import { newRunColumns, messagesOf } from './fresh-run.ts'
 
-/** That somebody may open a chat with an agent, and what answers there. */
+/** Leave to open a chat with an agent, and the model that answers there. */
 export interface NewChatPermit {
   ctx: Context
   workspaceId: Id
@@ -71,7 +71,7 @@ export async function bulkCreate(
     const chat = { id, workspace_id: workspaceId, created_by: ctx.principal.accountId, title, agent_id: agent.id }
     const run = {
       ...behalfOf(ctx.principal),
-      ...firstOf(engine, { input, output, at, waits }),
+      ...newRunColumns(engine, { input, output, at, waits }),
       chat_id: id,
       workspace_id: workspaceId,
       agent_id: agent.id,
@@ -103,19 +103,19 @@ export async function bulkCreate(
   )
   const claims = made.map(({ permit, input, output, run: { id } }): Claim => {
     const run = rows.get(id)!
-    const events = waits ? [] : numbered(beginning(run, output), 0)
+    const events = waits ? [] : numberedEvents(startEvents(run, output), 0)
     const known = {
       principal: permit.ctx.principal,
       agent: permit.agent,
       said: [input],
-      lineage: [aloneOf(run, permit.agent, null)],
+      lineage: [ownBudgets(run, permit.agent, null)],
     }
     return { run, output, events, lastSeq: events.length, known }
   })
   await eventStore.insertMany(db, claims)
   await writeOutboxEach(
     db,
-    made.flatMap(({ permit: { ctx }, chat, input }, i): Told[] => {
+    made.flatMap(({ permit: { ctx }, chat, input }, i): AttributedEvent[] => {
       const { id: run_id, automation_id } = claims[i]!.run
       const actor = { ...actorOf(ctx.principal), run_id, automation_id: automation_id! }
       return [

@@ -3,10 +3,10 @@ import type { Context } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
-import { Answer } from '../agent/answer.ts'
+import { AgentAnswer } from '../agent/answer.ts'
 import { chatBudget } from '../runs/budgets.ts'
 import { chooseModel } from '../agent/choose-model.ts'
-import { holdActive } from '../hold.ts'
+import { lockActiveChat } from '../lock.ts'
 import { turnOf } from '../messages/history.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { readFiles } from '../messages/read-files.ts'
@@ -32,7 +32,7 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
       message: 'There is nothing to compact: the chat is empty.',
       details: { status: 'empty', allowed: ['send'] },
     })
-  await outer.transaction((ctx) => holdActive(ctx, chat.id))
+  await outer.transaction((ctx) => lockActiveChat(ctx, chat.id))
   await checkIdle(outer, chat)
   const agent = chat.agent_id === null ? null : await agentFor(outer, chat.agent_id).catch(() => null)
   const chosen = await chooseModel(outer, [model, chat.model, agent?.model])
@@ -47,7 +47,7 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
     ...turnOf(null, await readFiles(engine, path, outer.signal)),
     { role: 'user' as const, content: [{ type: 'text' as const, text: INSTRUCTION }] },
   ]
-  const answer = new Answer(id)
+  const answer = new AgentAnswer(id)
   const completion = engine.completeTurn(
     principal,
     { model: chosen, messages },
@@ -62,12 +62,12 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
   if (summary === '') refuse('provider_error', { message: 'The model wrote no summary.' })
   const { served } = completion
   const row = await outer.transaction(async (ctx) => {
-    const held = await holdActive(ctx, chat.id)
+    const locked = await lockActiveChat(ctx, chat.id)
     await checkIdle(ctx, chat)
-    if (held.head_message_id !== head)
+    if (locked.head_message_id !== head)
       refuse('stale_update', {
         message: 'The chat went on while it was summarised.',
-        details: { head_message_id: held.head_message_id },
+        details: { head_message_id: locked.head_message_id },
       })
     const at = ctx.now()
     const row = {
@@ -76,7 +76,7 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
       parent_id: null,
       line_id: id,
       depth: 0,
-      seq: held.last_seq + 1,
+      seq: locked.last_seq + 1,
       run_id: null,
       // The summary of what was said before stands to the model as something that it is told.
       role: 'user' as const,

@@ -6,7 +6,7 @@ import { type Decision, decideCalls } from '../runs/decisions.ts'
 import { type RunRow, allowedMoves, runStore } from '../runs/run-store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 import { claimNext } from '../runs/transitions.ts'
-import { holdActive } from '../hold.ts'
+import { lockActiveChat } from '../lock.ts'
 
 /** Decides calls that a run waits with; once none is left it goes on. */
 export async function decide(
@@ -18,10 +18,10 @@ export async function decide(
   const { engine } = outer
   const { runs } = engine
   return outer.transaction(async (ctx) => {
-    await holdActive(ctx, chatId)
+    await lockActiveChat(ctx, chatId)
     const run =
       (await runStore.get(ctx.db, chatId, runId)) ??
-      refuse('not_found', { param: 'run_id', message: 'There is no such run in this chat.' })
+      refuse('not_found', { param: 'run_id', message: 'The run does not exist in this chat.' })
     if (run.status !== 'requires_action')
       return refuse('invalid_state', {
         message: `The run does not wait for a decision: it is ${run.status}.`,

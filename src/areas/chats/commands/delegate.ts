@@ -8,11 +8,11 @@ import type { Id } from '#kernel/ids.ts'
 import { accept } from './accept.ts'
 import { claimStore } from '../runs/claim-store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
-import { settled } from '../worker/follow.ts'
+import { untilSettled } from '../worker/follow.ts'
 import { actingFor } from '../runs/acting.ts'
 import type { Delegate, ToolUse } from '../agent/tools/toolset.ts'
 import { messageStore } from '../messages/message-store.ts'
-import { lastWords, titleOf } from '../messages/parts.ts'
+import { finalText, titleOf } from '../messages/parts.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import { insertChat } from './post-message.ts'
 import { mistake } from '../messages/tool-calls.ts'
@@ -43,7 +43,7 @@ export const delegate =
         if (!(error instanceof Refusal)) throw error
         return { output: errorBody(error), is_error: true }
       }
-    const ended = await settled(engine, child.id, EVER_MS, signal)
+    const ended = await untilSettled(engine, child.id, EVER_MS, signal)
     if (ended === undefined) return mistake('The chat of this task was deleted.')
     if (ended === null) return mistake('Nobody waited for the end of this task.')
     if (ended.status === 'requires_action') return { waits: { chat_id: ended.chat_id, run_id: ended.id } }
@@ -51,7 +51,7 @@ export const delegate =
     return {
       output: {
         status: ended.status,
-        text: said ? lastWords(said.content) : '',
+        text: said ? finalText(said.content) : '',
         ...(ended.error && { error: ended.error }),
         chat_id: ended.chat_id,
         run_id: ended.id,

@@ -5,11 +5,11 @@ import type { MessageRow, Parent } from '../messages/message-store.ts'
 import { type Part, textOf } from '../messages/parts.ts'
 import type { OnBusy } from '../runs/run-store.ts'
 import type { Claim } from '../runs/transitions.ts'
-import type { HeldChat } from '../store.ts'
+import type { LockedChat } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 
 /** A message as it is to be taken in. */
-export interface Sent {
+export interface NewMessage {
   content: Part[]
   parent_id?: Id | null | undefined
   model?: string | undefined
@@ -25,7 +25,7 @@ export interface Sent {
 }
 
 /** A run as it begins: here and now, or with the next turn that is free. */
-export const firstOf = (
+export const newRunColumns = (
   { processId }: Pick<Engine, 'processId'>,
   { input, output, at, waits }: { input: MessageRow; output: MessageRow; at: Date; waits: boolean },
 ) => ({
@@ -44,7 +44,7 @@ export const firstOf = (
 /** A message and the answer to it that is to come. */
 export function messagesOf(
   { principal }: Context,
-  chat: Pick<HeldChat, 'id' | 'last_seq'>,
+  chat: Pick<LockedChat, 'id' | 'last_seq'>,
   {
     parentId,
     parent,
@@ -77,7 +77,7 @@ export function messagesOf(
 
 /** The answer to a message, as it is to come. */
 export function answerTo(
-  chat: Pick<HeldChat, 'id'>,
+  chat: Pick<LockedChat, 'id'>,
   to: Parent & { id: Id },
   runId: Id,
   seq: number,

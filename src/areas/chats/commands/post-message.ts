@@ -3,7 +3,7 @@ import { agentFor } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { checkTarget, insertResource, placeIn } from '#access/resources.ts'
-import { refuse } from '#kernel/errors.ts'
+import { absent, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { checkPlace } from '#access/place.ts'
@@ -17,7 +17,7 @@ import type { ChatHandles } from '../worker/runs.ts'
 /** A chat that another resource names, if the caller may read it; 404 with `param` like what is not there. */
 export async function chatFor(ctx: Context, id: Id, param = 'chat_id'): Promise<ChatRow> {
   const row = await chatStore.get(ctx.db, id)
-  const gone = { param, message: 'There is no such chat here.' }
+  const gone = { param, message: absent('chat') }
   if (row === null || row.status === 'trashed') return refuse('not_found', gone)
   checkPlace(placeIn(ctx, row.workspace_id, gone), 'chat:read')
   return row
@@ -92,7 +92,7 @@ export interface Outcome {
   error: RunRow['error']
 }
 
-/** How runs stand; those that are gone are absent. */
+/** The states of runs; those that are gone are absent. */
 export const outcomesOf = async (db: Db, ids: readonly Id[]): Promise<Map<Id, Outcome>> =>
   new Map((await runStore.byIds(db, ids)).map(({ id, status, error }) => [id, { status, error }]))
 

@@ -3,7 +3,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { behalfOf } from '#kernel/principal.ts'
 import { answererOf } from '../agent/choose-model.ts'
-import { holdActive } from '../hold.ts'
+import { lockActiveChat } from '../lock.ts'
 import { type Parent, messageStore } from '../messages/message-store.ts'
 import { type RunRow, allowedMoves, runStore } from '../runs/run-store.ts'
 import { claim, runEvent } from '../runs/transitions.ts'
@@ -21,17 +21,23 @@ export async function retry(outer: Context<ChatHandles>, chat: ChatRow, runId: I
   const { model } = await answererOf(outer, chat, named ?? tried.named_model ?? undefined)
   const { runs } = engine
   const done = await outer.transaction(async (ctx) => {
-    const held = await holdActive(ctx, chat.id)
-    const { run: before, input } = await failedRun(ctx, held.id, runId)
-    const busy = await runStore.unfinished(ctx.db, held.id)
-    const output = answerTo(held, { id: before.input_message_id, ...input }, before.id, held.last_seq + 1, ctx.now())
+    const locked = await lockActiveChat(ctx, chat.id)
+    const { run: before, input } = await failedRun(ctx, locked.id, runId)
+    const busy = await runStore.unfinished(ctx.db, locked.id)
+    const output = answerTo(
+      locked,
+      { id: before.input_message_id, ...input },
+      before.id,
+      locked.last_seq + 1,
+      ctx.now(),
+    )
     await messageStore.insert(ctx.db, [output])
     const waits = busy.length > 0 ? 'chat_busy' : runs.draining ? 'restarted' : null
     const queued = (await runStore.requeue(ctx.db, before.id, output.id, waits, {
       ...behalfOf(ctx.principal),
       model,
     }))!
-    await chatStore.grow(ctx.db, held.id, { head: output.id, lastSeq: output.seq, at: ctx.now(), title: null })
+    await chatStore.grow(ctx.db, locked.id, { head: output.id, lastSeq: output.seq, at: ctx.now(), title: null })
     await ctx.emit(runEvent(queued, 'queued'))
     const claimed = waits !== null ? null : await claim(ctx.db, queued.id, engine.processId)
     return { run: claimed?.run ?? queued, claim: claimed }
@@ -42,7 +48,7 @@ export async function retry(outer: Context<ChatHandles>, chat: ChatRow, runId: I
 
 async function failedRun({ db }: Context, chatId: Id, runId: Id): Promise<{ run: RunRow; input: Parent }> {
   const run = await runStore.get(db, chatId, runId)
-  if (!run) return refuse('not_found', { param: 'run_id', message: 'There is no such run in this chat.' })
+  if (!run) return refuse('not_found', { param: 'run_id', message: 'The run does not exist in this chat.' })
   const input = await messageStore.parent(db, chatId, run.input_message_id)
   if (run.status !== 'failed' || !input)
     return refuse('invalid_state', {

@@ -1,12 +1,12 @@
 import type { Context, Engine } from '#engine/context.ts'
 import type { Id } from '#kernel/ids.ts'
-import { settled } from '../worker/follow.ts'
+import { untilSettled } from '../worker/follow.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 import { chatStore } from '../store.ts'
 import { cancelWaiting, claimNext, endFromOutside } from '../runs/transitions.ts'
 
-/** How long a run may take to end by itself. Stopped runs must have ended within 10 s. */
+/** The time that a run may take to end by itself. Stopped runs must have ended within 10 s. */
 const GRACE_MS = 5_000
 
 /** Ends the runs that wait and asks those that run to stop; answers the latter. Tell `Runs.stop` after the commit. */
@@ -23,7 +23,7 @@ export async function stopAll(ctx: Pick<Context, 'db'>, runs: readonly RunRow[])
 /** Stops a run for the server itself, which asks nobody: only where it goes on. */
 export async function stopRun(engine: Engine<ChatHandles>, chatId: Id, runId: Id): Promise<void> {
   const done = await engine.postgres.db.transaction().execute(async (db) => {
-    if ((await chatStore.hold(db, chatId)) === null) return null
+    if ((await chatStore.lock(db, chatId)) === null) return null
     const run = await runStore.get(db, chatId, runId)
     if (!run || run.status === 'completed' || run.status === 'failed' || run.status === 'cancelled') return null
     await stopAll({ db }, [run])
@@ -32,17 +32,20 @@ export async function stopRun(engine: Engine<ChatHandles>, chatId: Id, runId: Id
   if (done === null) return
   if (done.next) engine.runs.begin(done.next)
   engine.bus.poke('outbox')
-  await seeStopped({ engine }, done.run)
+  await ensureStopped({ engine }, done.run)
 }
 
 /** Sees a run to its end that was asked to stop: by itself, else by taking it from a process that does not answer. */
-export async function seeStopped({ engine }: { engine: Engine<ChatHandles> }, { id, chat_id }: RunRow): Promise<void> {
+export async function ensureStopped(
+  { engine }: { engine: Engine<ChatHandles> },
+  { id, chat_id }: RunRow,
+): Promise<void> {
   const { runs } = engine
   runs.stop([id])
   // Also when the caller has left: what was begun is done.
-  if ((await settled(engine, id, GRACE_MS, new AbortController().signal)) !== null) return
+  if ((await untilSettled(engine, id, GRACE_MS, new AbortController().signal)) !== null) return
   const next = await engine.postgres.db.transaction().execute(async (tx) => {
-    if ((await chatStore.hold(tx, chat_id)) === null) return null
+    if ((await chatStore.lock(tx, chat_id)) === null) return null
     const run = await runStore.get(tx, chat_id, id)
     if (run?.status === 'running') await endFromOutside(tx, run, engine.processId, { status: 'cancelled' })
     return claimNext(tx, chat_id, engine.processId)

@@ -1,7 +1,7 @@
 import { agentFor } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
 import { checkTarget, insertResource } from '#access/resources.ts'
-import { refuse } from '#kernel/errors.ts'
+import { absent, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { carryFiles } from '../messages/attachments.ts'
 import { messageStore } from '../messages/message-store.ts'
@@ -28,15 +28,14 @@ export async function copyChat(outer: Context, source: ChatRow, { workspaceId, a
   checkTarget(outer, workspaceId, 'chat:write')
   const agent = agentId ?? source.agent_id
   const readable = agent === null ? null : await agentFor(outer, agent).catch(() => null)
-  if (agentId !== undefined && readable === null)
-    refuse('not_found', { param: 'agent_id', message: 'There is no such agent here.' })
+  if (agentId !== undefined && readable === null) refuse('not_found', { param: 'agent_id', message: absent('agent') })
   const kept = readable !== null && (agentId !== undefined || readable.workspace_id === workspaceId) ? readable : null
   return outer.transaction(async (ctx) => {
     // Held, so that no branch grows while it is copied.
-    const held = (await chatStore.hold(ctx.db, source.id)) ?? refuse('not_found', { param: 'id' })
+    const locked = (await chatStore.lock(ctx.db, source.id)) ?? refuse('not_found', { param: 'id' })
     if (upTo !== undefined && !(await messageStore.get(ctx.db, source.id, upTo)))
-      refuse('not_found', { param: 'message_id', message: 'There is no such message in this chat.' })
-    const end = upTo ?? held.head_message_id
+      refuse('not_found', { param: 'message_id', message: 'The message does not exist in this chat.' })
+    const end = upTo ?? locked.head_message_id
     const whole = kind === 'copy' && upTo === undefined
     const old =
       end === null ? [] : whole ? await messageStore.ids(ctx.db, source.id) : await messageStore.pathIds(ctx.db, end)

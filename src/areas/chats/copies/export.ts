@@ -13,7 +13,7 @@ export type Format = 'markdown' | 'json' | 'html'
 
 const PAGE = 100
 
-/** How a transcript is written: once before, once per message, once after. Attachments are in it. */
+/** The writer of a transcript, called once before, once per message, once after. Attachments are in it. */
 interface Writer {
   type: string
   suffix: string

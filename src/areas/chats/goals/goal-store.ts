@@ -2,6 +2,7 @@ import { type ColumnType, type Generated, type Selectable, type Updateable, sql 
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Behalf } from '#kernel/principal.ts'
 import type { Nano } from '#kernel/money.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -12,14 +13,10 @@ declare module '#engine/postgres/tables.ts' {
 
 export type GoalStatus = 'active' | 'achieved' | 'exhausted' | 'stalled' | 'ended' | 'failed'
 
-interface GoalTable {
+interface GoalTable extends Behalf {
   id: Id
   chat_id: Id
   workspace_id: Id
-  account_id: Id
-  key_id: Id | null
-  scopes: string[] | null
-  held_to: Id | null
   objective: string
   criteria: string | null
   model: string | null
@@ -50,13 +47,10 @@ export type GoalRow = Selectable<GoalTable>
 
 type Given = Pick<
   GoalRow,
+  | keyof Behalf
   | 'id'
   | 'chat_id'
   | 'workspace_id'
-  | 'account_id'
-  | 'key_id'
-  | 'scopes'
-  | 'held_to'
   | 'objective'
   | 'criteria'
   | 'model'
@@ -196,7 +190,7 @@ export const goalStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** Those that nobody is at although there is something to do: their turn has ended, none has begun, or their time is over. */
+  /** Goals that nobody is at although there is something to do: their turn has ended, none has begun, or their time is over. */
   waiting: async (db: Db): Promise<Id[]> => {
     const { rows } = await sql<{ id: Id }>`select g.id from goals g left join runs r on r.id = g.run_id
       where g.status = 'active' and g.updated_at < now() - interval '2 seconds'

@@ -5,7 +5,7 @@ import { nanoOrNull } from '#kernel/money.ts'
 import { behalfOf } from '#kernel/principal.ts'
 import { chooseModel } from '../agent/choose-model.ts'
 import { stopAll } from '../commands/stop.ts'
-import { holdActive } from '../hold.ts'
+import { lockActiveChat } from '../lock.ts'
 import { type GoalRow, goalStore } from './goal-store.ts'
 import { pursueSoon } from './pursue.ts'
 import { runStore } from '../runs/run-store.ts'
@@ -32,8 +32,8 @@ export async function startGoal(outer: Context<ChatHandles>, { id: chatId }: Cha
   // Refused now rather than at the first turn.
   for (const model of [wanted.model, wanted.judge_model]) if (model !== undefined) await chooseModel(outer, [model])
   return outer.transaction(async (ctx) => {
-    const held = await holdActive(ctx, chatId)
-    const before = await goalStore.active(ctx.db, held.id)
+    const locked = await lockActiveChat(ctx, chatId)
+    const before = await goalStore.active(ctx.db, locked.id)
     if (before)
       refuse('invalid_state', {
         message: 'This chat has a goal already. End it before you set another.',
@@ -42,8 +42,8 @@ export async function startGoal(outer: Context<ChatHandles>, { id: chatId }: Cha
     const goal = await goalStore.insert(ctx.db, {
       ...behalfOf(ctx.principal),
       id: newId(),
-      chat_id: held.id,
-      workspace_id: held.workspace_id,
+      chat_id: locked.id,
+      workspace_id: locked.workspace_id,
       objective: wanted.objective,
       criteria: wanted.criteria ?? null,
       model: wanted.model ?? null,
@@ -68,7 +68,7 @@ export async function readGoal(ctx: Context, { id }: ChatRow) {
 /** Ends the active goal, and stops the turn that is under way. */
 export async function endGoalOf(outer: Context<ChatHandles>, { id: chatId }: ChatRow) {
   const [goal, running] = await outer.transaction(async (ctx) => {
-    if ((await chatStore.hold(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })
+    if ((await chatStore.lock(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })
     const active = await goalStore.active(ctx.db, chatId)
     if (!active) {
       const last = (await goalStore.governing(ctx.db, chatId)) ?? noGoal()
@@ -94,7 +94,7 @@ export async function endGoalOf(outer: Context<ChatHandles>, { id: chatId }: Cha
 /** The caller who resumes it pays for it from then on. */
 export function resumeGoal(outer: Context, { id: chatId }: ChatRow, caps: Caps) {
   return outer.transaction(async (ctx) => {
-    await holdActive(ctx, chatId)
+    await lockActiveChat(ctx, chatId)
     const goal = (await goalStore.governing(ctx.db, chatId)) ?? noGoal()
     if (goal.status !== 'exhausted' && goal.status !== 'stalled')
       refuse('invalid_state', {

@@ -7,7 +7,7 @@ import type { Served } from '#gateway/call/complete.ts'
 import type { CanonicalMessage } from '#gateway/model/canonical-request.ts'
 import { judgesBudgets, lineageOf } from '../runs/budgets.ts'
 import type { GoalRow } from './goal-store.ts'
-import type { Said } from '../messages/history.ts'
+import type { PathMessage } from '../messages/history.ts'
 import { type SealedRequest, sealRequest } from '../runs/model-requests.ts'
 import type { RunRow } from '../runs/run-store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
@@ -51,7 +51,7 @@ function parsed(json: string): unknown {
 }
 
 /** The end of a conversation as plain lines. */
-export function transcriptOf(path: readonly Said[]): string {
+export function transcriptOf(path: readonly PathMessage[]): string {
   const lines = path.flatMap(({ role, content }) =>
     content.map((part) => {
       switch (part.type) {
@@ -79,7 +79,7 @@ export const hashOf = (text: string): string => createHash('sha256').update(text
 
 function questionOf(
   { objective, criteria, last_feedback }: GoalRow,
-  path: readonly Said[],
+  path: readonly PathMessage[],
   answer: string,
 ): CanonicalMessage[] {
   const parts = [
@@ -102,7 +102,7 @@ export async function judge(
   ctx: Context<ChatHandles>,
   goal: GoalRow,
   run: RunRow,
-  { path, answer, model }: { path: readonly Said[]; answer: string; model: string },
+  { path, answer, model }: { path: readonly PathMessage[]; answer: string; model: string },
 ): Promise<{ verdict: Verdict; served: Served | null; request: SealedRequest | null }> {
   const payer = payerOf(ctx.principal, goal.workspace_id, {
     chatId: goal.chat_id,

@@ -10,10 +10,10 @@ import { scopes as allScopes } from '#kernel/scopes.ts'
 import { accept } from '../commands/accept.ts'
 import { placeNow } from '../runs/acting.ts'
 import { type GoalRow, goalStore } from './goal-store.ts'
-import { tellUntold } from '../runs/interrupted.ts'
+import { logSettledStep } from '../runs/interrupted.ts'
 import { hashOf, judge } from './judge.ts'
 import { messageStore } from '../messages/message-store.ts'
-import { type Part, lastWords } from '../messages/parts.ts'
+import { type Part, finalText } from '../messages/parts.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import { stepStore } from '../runs/step-store.ts'
 import { stopRun } from '../commands/stop.ts'
@@ -127,13 +127,13 @@ async function judgedTurn(
 ): Promise<GoalRow | null> {
   const { db } = engine.postgres
   // A judge may have been asked whose verdict nobody heard.
-  await db.transaction().execute((tx) => tellUntold(tx, run))
+  await db.transaction().execute((tx) => logSettledStep(tx, run))
   const [message, path] = await Promise.all([
     messageStore.get(db, goal.chat_id, run.output_message_id),
     messageStore.said(engine.postgres, run.output_message_id),
   ])
   if (!message) return endGoal(engine, goal, 'ended')
-  const said = lastWords(message.content)
+  const said = finalText(message.content)
   const startedAt = new Date()
   const model = goal.judge_model ?? goal.model ?? run.model
   try {

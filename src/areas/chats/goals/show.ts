@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Emitted } from '#engine/context.ts'
+import type { Emitted } from '#engine/outbox/outbox.ts'
 import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import type { Goal } from '../contract-goals.ts'

@@ -1,7 +1,7 @@
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { seeStopped, stopAll } from '../commands/stop.ts'
+import { ensureStopped, stopAll } from '../commands/stop.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import { claimNext } from '../runs/transitions.ts'
 import { chatStore } from '../store.ts'
@@ -13,7 +13,7 @@ import { goalEvent } from './show.ts'
 export async function stop(outer: Context<ChatHandles>, chatId: Id, runId: Id | undefined): Promise<RunRow> {
   const { engine } = outer
   const asked = await outer.transaction(async (ctx) => {
-    if ((await chatStore.hold(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })
+    if ((await chatStore.lock(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })
     const run = await theOne(ctx, chatId, runId)
     const going = run.status !== 'completed' && run.status !== 'failed' && run.status !== 'cancelled'
     const ended =
@@ -33,7 +33,7 @@ export async function stop(outer: Context<ChatHandles>, chatId: Id, runId: Id | 
   })
   engine.bus.poke('outbox')
   if (asked.status === 'cancelled' || asked.status === 'completed' || asked.status === 'failed') return asked
-  await seeStopped(outer, asked)
+  await ensureStopped(outer, asked)
   return (await runStore.get(outer.db, chatId, asked.id)) ?? refuse('not_found', { param: 'id' })
 }
 
@@ -41,7 +41,7 @@ async function theOne(ctx: Context, chatId: Id, runId: Id | undefined): Promise<
   if (runId !== undefined)
     return (
       (await runStore.get(ctx.db, chatId, runId)) ??
-      refuse('not_found', { param: 'run_id', message: 'There is no such run in this chat.' })
+      refuse('not_found', { param: 'run_id', message: 'The run does not exist in this chat.' })
     )
   const [first] = await runStore.unfinished(ctx.db, chatId)
   const run = first ?? (await runStore.newest(ctx.db, chatId))

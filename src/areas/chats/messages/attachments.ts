@@ -4,7 +4,7 @@ import { type Attachment, attach, carry } from '#areas/drive/service.ts'
 import type { Context } from '#engine/context.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { GivenContent } from '../contract-messages.ts'
-import { holdActive } from '../hold.ts'
+import { lockActiveChat } from '../lock.ts'
 import { messageStore } from './message-store.ts'
 import { type Part, isFromDrive } from './parts.ts'
 import type { ChatRow } from '../store.ts'
@@ -16,7 +16,7 @@ export const namesFiles = (content: readonly Given[]): boolean =>
 /** The parts of a message, with its files as they are now. Within the transaction that takes it in. */
 export async function withFiles(ctx: Context, chat: ChatRow, content: readonly Given[]): Promise<Part[]> {
   // The chat before its files, as whoever copies it holds them.
-  const { workspace_id } = await holdActive(ctx, chat.id)
+  const { workspace_id } = await lockActiveChat(ctx, chat.id)
   const parts: Part[] = []
   for (const [i, part] of content.entries())
     if (part.type === 'text' || part.source.kind !== 'file') parts.push(part as Part)

@@ -2,7 +2,7 @@ import type { CanonicalMessage, CanonicalPart } from '#gateway/model/canonical-r
 import type { Part } from './parts.ts'
 
 /** A message of the path, as the model is to see it. */
-export interface Said {
+export interface PathMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: readonly Part[]
 }
@@ -11,7 +11,7 @@ export interface Said {
  * A path of messages as a model takes it. An assistant message holds all that its run did, so it becomes one message
  * per step: what was said and called, then the results. One that is empty (its run failed, or waits) is left out.
  */
-export function turnOf(system: string | null, path: readonly Said[]): CanonicalMessage[] {
+export function turnOf(system: string | null, path: readonly PathMessage[]): CanonicalMessage[] {
   const messages: CanonicalMessage[] =
     system === null || system === '' ? [] : [{ role: 'system', content: [{ type: 'text', text: system }] }]
   for (const { role, content } of path) {

@@ -6,7 +6,7 @@ import { messageStore } from './message-store.ts'
 import type { ChatRow } from '../store.ts'
 import { showMessage } from './show.ts'
 
-interface Asked {
+interface ListQuery {
   branch: 'active' | 'all'
   order: 'asc' | 'desc'
   cursor?: string | undefined
@@ -20,7 +20,7 @@ interface Asked {
 export async function listMessages(
   ctx: Context,
   { id, head_message_id }: ChatRow,
-  { branch, order, cursor, limit }: Asked,
+  { branch, order, cursor, limit }: ListQuery,
 ) {
   const filters = { id, branch, order }
   const position = positionOf('messages', filters, cursor)

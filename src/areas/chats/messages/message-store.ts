@@ -148,7 +148,7 @@ export const messageStore = {
           left join map l on l.old = o.line_id`.execute(db)
   },
 
-  /** Those that hold files of the drive. */
+  /** Messages that hold files of the drive. */
   async withFiles(db: Db, chatId: Id): Promise<Pick<MessageRow, 'id' | 'content'>[]> {
     const { rows } = await sql<Pick<MessageRow, 'id' | 'content'>>`select id, content from messages
       where chat_id = ${chatId} and content @> '[{"source": {"kind": "file"}}]'`.execute(db)

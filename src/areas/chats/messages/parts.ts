@@ -15,7 +15,7 @@ export const textOf = (parts: readonly Part[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
 /** The text that was said after the last tool had answered. */
-export const lastWords = (content: readonly Part[]): string =>
+export const finalText = (content: readonly Part[]): string =>
   textOf(content.slice(content.findLastIndex(({ type }) => type === 'tool_result') + 1)) || textOf(content)
 
 const LONGEST_TITLE = 60

@@ -2,7 +2,7 @@
 import { type Attachment, bytesAttached, textAttached } from '#areas/drive/service.ts'
 import type { Engine } from '#engine/context.ts'
 import { Refusal } from '#kernel/errors.ts'
-import type { Said } from './history.ts'
+import type { PathMessage } from './history.ts'
 import { type FromDrive, type Part, isFromDrive } from './parts.ts'
 
 /** Bytes of pictures and PDFs in one call of a model, and characters of texts. */
@@ -14,10 +14,14 @@ const LONGEST_TEXT = 200_000
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/
 
 /** A path with its files in it, the newest first where not all have room. A note says which file cannot be read. */
-export async function readFiles(engine: Engine, path: readonly Said[], signal: AbortSignal): Promise<Said[]> {
+export async function readFiles(
+  engine: Engine,
+  path: readonly PathMessage[],
+  signal: AbortSignal,
+): Promise<PathMessage[]> {
   if (!path.some(({ content }) => content.some(isFromDrive))) return [...path]
   const room = { bytes: MOST_BYTES, characters: MOST_CHARACTERS }
-  const said: Said[] = []
+  const said: PathMessage[] = []
   for (const message of path.toReversed()) {
     const content: Part[] = []
     for (const part of message.content)

@@ -6,7 +6,7 @@ import type { Period } from '#kernel/time.ts'
 import type { RunRow } from './run-store.ts'
 
 /** A run and what its calls count for, and so for each run above it. */
-export interface Lineal {
+export interface RunBudgets {
   run_id: Id
   budget_nano: Nano | null
   chat_id: Id
@@ -20,8 +20,8 @@ export interface Lineal {
 }
 
 /** A run and those above it, itself first, with their budgets as they are now. */
-export async function lineageOf({ pool }: Postgres, runId: Id): Promise<Lineal[]> {
-  const { rows } = await pool.query<Lineal>({
+export async function lineageOf({ pool }: Postgres, runId: Id): Promise<RunBudgets[]> {
+  const { rows } = await pool.query<RunBudgets>({
     name: 'runs_lineage',
     text: `with recursive up as (
         select id, parent_run_id, budget_nano, chat_id, goal_id, agent_id, automation_run_id, 0 as height from runs where id = $1
@@ -41,11 +41,11 @@ export async function lineageOf({ pool }: Postgres, runId: Id): Promise<Lineal[]
 }
 
 /** The same of a run that no goal began and that nobody stands above. */
-export const aloneOf = (
+export const ownBudgets = (
   run: Pick<RunRow, 'id' | 'budget_nano' | 'chat_id' | 'agent_id' | 'automation_run_id'>,
   agent: Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period'> | null,
   chatNano: Nano | null,
-): Lineal => ({
+): RunBudgets => ({
   run_id: run.id,
   budget_nano: run.budget_nano,
   chat_id: run.chat_id,
@@ -67,7 +67,7 @@ const ofAgent = (id: Id, nano: Nano | null, within: Period | null): Budget[] =>
 export const chatBudget = (id: Id, nano: Nano | null): Budget => ({ kind: 'chat', subject: id, nano, period: 'total' })
 
 /** The caps over a call of a run: its own, those of its goal, chat and agent, and so of each run above it. */
-export function budgetsOf(lineage: readonly Lineal[]): Budget[] {
+export function budgetsOf(lineage: readonly RunBudgets[]): Budget[] {
   const budgets = lineage.flatMap((run): Budget[] => [
     ...(run.budget_nano === null
       ? []
@@ -83,5 +83,5 @@ export function budgetsOf(lineage: readonly Lineal[]): Budget[] {
 }
 
 /** The budgets of a goal's judge: it is not the agent's work, nor the turn's, so it counts for goal and chat. */
-export const judgesBudgets = (lineage: readonly Lineal[]): Budget[] =>
+export const judgesBudgets = (lineage: readonly RunBudgets[]): Budget[] =>
   budgetsOf(lineage).filter(({ kind }) => kind === 'goal' || kind === 'chat')

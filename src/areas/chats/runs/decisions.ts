@@ -5,8 +5,8 @@ import { eventStore } from './event-store.ts'
 import { type PendingAction, type RunRow, runStore } from './run-store.ts'
 import { stepStore } from './step-store.ts'
 import { bounded, mistake, openCalls } from '../messages/tool-calls.ts'
-import type { Fact } from './facts.ts'
-import { numbered } from './transitions.ts'
+import type { RunEvent } from './facts.ts'
+import { numberedEvents } from './transitions.ts'
 
 export interface Decision {
   id: string
@@ -27,7 +27,7 @@ export async function decideCalls(db: Db, run: RunRow, decisions: readonly Decis
   const open = openCalls(message.content)
   const waiting = new Map(run.pending_actions.map((action) => [action.id, action]))
   const approved: number[] = [...((run.options as { approved?: number[] }).approved ?? [])]
-  const facts: Fact[] = []
+  const facts: RunEvent[] = []
   const content = [...message.content]
   for (const [i, { id, decision, output }] of decisions.entries()) {
     const call = open.find(({ call }) => call.id === id)
@@ -44,7 +44,7 @@ export async function decideCalls(db: Db, run: RunRow, decisions: readonly Decis
     facts.push({ type: 'tool_result', data: { tool_call_id: id, ...result } })
   }
   const { seq } = await eventStore.last(db, run.id)
-  await eventStore.insert(db, run.id, numbered(facts, seq))
+  await eventStore.insert(db, run.id, numberedEvents(facts, seq))
   await messageStore.keep(db, message.id, { content })
   return runStore.decide(db, run.id, { pending: [...waiting.values()], approved })
 }

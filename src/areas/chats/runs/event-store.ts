@@ -2,7 +2,7 @@ import { type ColumnType, sql } from 'kysely'
 import type { Db, Postgres } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { RunRow } from './run-store.ts'
-import type { Fact } from './facts.ts'
+import type { RunEvent } from './facts.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -19,7 +19,7 @@ interface RunEventTable {
 }
 
 /** An event of a run's log. */
-export interface Logged extends Fact {
+export interface Logged extends RunEvent {
   seq: number
   at: Date
 }

@@ -2,7 +2,7 @@
 import type { Part } from '../messages/parts.ts'
 
 /** Something that a run's readers are told, before it has its number. */
-export interface Fact {
+export interface RunEvent {
   type: string
   data: Record<string, unknown>
 }
@@ -12,7 +12,7 @@ type ReasoningPart = Extract<Part, { type: 'reasoning' }>
 type CallPart = Extract<Part, { type: 'tool_call' }>
 
 /** The content that a message's events tell of, for one whose run broke off: what was shown is what is kept. */
-export function partsOf(messageId: string, facts: Iterable<Fact>): Part[] {
+export function partsOf(messageId: string, facts: Iterable<RunEvent>): Part[] {
   const parts: Part[] = []
   const byIndex = new Map<unknown, TextPart | ReasoningPart>()
   const calls = new Map<unknown, CallPart>()
@@ -59,7 +59,7 @@ export const isEnd = (type: string): boolean => ENDS.has(type)
  * The parts that a run whose process died had durably come to, if it can go on from there: the last turn of its model
  * was kept, and since then only tools have answered. Null where the model had begun to say more, or nothing was kept.
  */
-export function keptParts(messageId: string, content: readonly Part[], facts: Iterable<Fact>): Part[] | null {
+export function keptParts(messageId: string, content: readonly Part[], facts: Iterable<RunEvent>): Part[] | null {
   if (content.length === 0) return null
   const told = partsOf(messageId, facts)
   // A thought without words is kept for its provider and was never told.

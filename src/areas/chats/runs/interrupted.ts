@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Engine } from '#engine/context.ts'
-import type { Consumer, Happened } from '#engine/outbox/deliveries.ts'
+import type { Consumer, DeliveredEvent } from '#engine/outbox/deliveries.ts'
 import type { Interrupted } from '#engine/ledger/settle/reconcile.ts'
 import { writeOutbox } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
@@ -50,11 +50,11 @@ interface Untold {
 export const interruptedCalls = (engine: Engine): Consumer => ({
   name: 'chats.interrupted_calls',
   types: ['call.interrupted'],
-  async handle({ data, at }: Happened) {
-    const { call_id: id, chat_id, run_id, message_id, model, provider, cost_nano } = data as unknown as Interrupted
+  async handle({ data, at }: DeliveredEvent) {
+    const { call_id: id, chat_id, run_id, message_id, model, provider, cost_nano } = data as Interrupted
     if (chat_id === null || run_id === null) return
     await engine.postgres.db.transaction().execute(async (db) => {
-      const run = await runStore.hold(db, chat_id, run_id)
+      const run = await runStore.lock(db, chat_id, run_id)
       if (!run || (await stepStore.hasCall(db, run_id, id))) return
       await tell(db, run, {
         id,
@@ -73,7 +73,7 @@ export const interruptedCalls = (engine: Engine): Consumer => ({
  * The same for what the process had settled itself before it died, in the moment before its step was written: a call is
  * settled first. Within a transaction of whoever goes on with the run, or judges it anew.
  */
-export async function tellUntold(db: Db, run: RunRow): Promise<void> {
+export async function logSettledStep(db: Db, run: RunRow): Promise<void> {
   const { rows } = await sql<Untold>`select c.id, c.message_id, c.model, c.provider, c.cost_nano as cost,
       c.cost_source as source, c.created_at as at
     from calls c where c.run_id = ${run.id} and c.surface in ('chat', 'judge') and c.cost_nano > 0

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { zstdCompress, zstdDecompress } from 'node:zlib'
+import { zstdCompress, zstdCompressSync, zstdDecompress } from 'node:zlib'
 import { sql } from 'kysely'
 import type { Engine } from '#engine/context.ts'
 import { type Schedule, every } from '#engine/jobs/jobs.ts'
@@ -27,9 +27,17 @@ export interface SealedRequest {
 
 /** Bytes of one that is kept: larger ones carry files, which are kept as files. */
 const LARGEST = 16 << 20
+/** Up to here compressing costs less than handing it to another thread, where each that waits has memory of its own. */
+const AT_ONCE = 32_768
 
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
+
+/** Knowing the length, zstd takes memory for that much, and not the 0.8 MB of a stream that may become long. */
+function compressed(bytes: Buffer): Buffer | Promise<Buffer> {
+  const options = { pledgedSrcSize: bytes.length }
+  return bytes.length <= AT_ONCE ? zstdCompressSync(bytes, options) : compress(bytes, options)
+}
 
 /** Compressed, then sealed. Null where nothing is to be kept, or it is larger than 16 MiB. */
 export async function sealRequest(
@@ -40,7 +48,7 @@ export async function sealRequest(
   const bytes = Buffer.from(JSON.stringify(asked))
   if (bytes.length > LARGEST) return null
   const id = newId()
-  return { id, sealed: secrets.seal((await compress(bytes)).toString('base64'), id) }
+  return { id, sealed: secrets.seal((await compressed(bytes)).toString('base64'), id) }
 }
 
 /** The requests of a run's attempt that are still kept, in the order of its steps. */

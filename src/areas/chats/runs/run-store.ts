@@ -2,6 +2,7 @@ import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Behalf } from '#kernel/principal.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Usage } from '#kernel/usage.ts'
 
@@ -20,20 +21,16 @@ export const allowedMoves = ({ status }: RunRow): string[] =>
 export type OnBusy = 'enqueue' | 'reject' | 'interrupt'
 type Json<T> = ColumnType<T, string | null | undefined, string | null>
 
-interface RunTable {
+interface RunTable extends Behalf {
   id: Id
   chat_id: Id
   workspace_id: Id
-  account_id: Id
-  key_id: Id | null
-  scopes: string[] | null
-  held_to: Id | null
   agent_id: Id | null
   /** The run whose agent began it. */
   parent_run_id: Generated<Id | null>
   /** The call there that handed it a task: `<attempt>:<part>`. Null where a tool merely sent a message. */
   parent_call: Generated<string | null>
-  /** How many runs stand above it. */
+  /** The number of runs above it. */
   depth: Generated<number>
   /** The cost of those below it: a part of `cost_nano`. */
   children_nano: Generated<Nano>
@@ -65,7 +62,7 @@ interface RunTable {
   attempt: Generated<number>
   process_id: Id | null
   fence: Generated<number>
-  /** How often it was taken over from a process that was no more. */
+  /** The number of times that it was taken over from a process that was no more. */
   adoptions: Generated<number>
   cancel_requested_at: Generated<Date | null>
   queued_at: Date
@@ -92,13 +89,10 @@ export const firstExpiry = (pending: readonly PendingAction[]): Date | null => {
 /** A run as it is made. */
 export type FreshRun = Pick<
   RunRow,
+  | keyof Behalf
   | 'id'
   | 'chat_id'
   | 'workspace_id'
-  | 'account_id'
-  | 'key_id'
-  | 'scopes'
-  | 'held_to'
   | 'agent_id'
   | 'automation_run_id'
   | 'automation_id'
@@ -148,7 +142,7 @@ export const runStore = {
     db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).executeTakeFirst(),
 
   /** Holds the run until the transaction ends. */
-  hold: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
+  lock: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
     db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).forUpdate().executeTakeFirst(),
 
   async addCost(db: Db, id: Id, cost: Nano): Promise<void> {
@@ -177,7 +171,7 @@ export const runStore = {
       .limit(limit)
       .execute(),
 
-  /** Those of a chat that are not finished, the one that goes first first. */
+  /** Runs of a chat that are not finished, the one that goes first first. */
   unfinished: (db: Db, chatId: Id): Promise<RunRow[]> =>
     db
       .selectFrom('runs')
@@ -291,7 +285,7 @@ export const runStore = {
       .where('parent_call', '=', call)
       .executeTakeFirst(),
 
-  /** How many tasks an attempt of a run has handed on. */
+  /** The number of tasks that an attempt of a run has handed on. */
   async tasks(db: Db, { id, attempt }: Pick<RunRow, 'id' | 'attempt'>): Promise<number> {
     const { rows } = await sql<{ count: number }>`select count(*)::int as count from runs
       where parent_run_id = ${id} and parent_call like ${`${attempt}:%`}`.execute(db)

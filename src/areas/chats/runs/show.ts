@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { encodeEvent } from '#kernel/answers.ts'
+import { type Event, type EventBatch, encodeEvent } from '#kernel/answers.ts'
 import type { Id } from '#kernel/ids.ts'
 import { toUsd, usdOrNull } from '#kernel/money.ts'
 import type { Principal } from '#kernel/principal.ts'
@@ -15,7 +15,7 @@ import type { RunRow } from './run-store.ts'
  * it with or signed in: another key of theirs need not know of their balance. Nor is the server told on their behalf:
  * what an agent's tool is told, others read too.
  */
-export function toldTo({ accountId, credential }: Principal, row: RunRow): RunRow {
+export function visibleTo({ accountId, credential }: Principal, row: RunRow): RunRow {
   if (row.payer_error === null || row.account_id !== accountId) return row
   const sent = credential.kind === 'session' || (credential.kind === 'key' && credential.id === row.key_id)
   return sent ? { ...row, error: row.payer_error } : row
@@ -56,12 +56,26 @@ export const showAnswered = (message: MessageRow, run: RunRow): z.output<typeof 
   run: showRun(run),
 })
 
-/** Events of the log as server-sent events carry them. */
-export const framesOf = (runId: Id, events: readonly Logged[]): Buffer =>
-  Buffer.from(
-    events
-      .map(({ seq, type, at, data }) =>
-        encodeEvent({ id: String(seq), event: type, data: { seq, run_id: runId, at: iso(at), ...data } }),
-      )
-      .join(''),
-  )
+/** Events of a run's log, as its readers get them. */
+export class RunEventBatch implements EventBatch {
+  readonly #runId: Id
+  readonly #logged: readonly Logged[]
+  #bytes: Buffer | null = null
+
+  constructor(runId: Id, logged: readonly Logged[]) {
+    this.#runId = runId
+    this.#logged = logged
+  }
+
+  get bytes(): Buffer {
+    return (this.#bytes ??= Buffer.from(this.events().map(encodeEvent).join('')))
+  }
+
+  events(): Event[] {
+    return this.#logged.map(({ seq, type, at, data }) => ({
+      id: String(seq),
+      event: type,
+      data: { seq, run_id: this.#runId, at: iso(at), ...data },
+    }))
+  }
+}

@@ -111,7 +111,7 @@ export const stepStore = {
       attempt: run.attempt,
       cost_nano: decimal(cost_nano),
     }))
-    // Those before it are read once for all: a sub-select of each row would be a look through the table for each.
+    // Runs before it are read once for all: a sub-select of each row would be a look through the table for each.
     const ids = ended.map(({ run }) => run.id)
     await sql`with before as (
         select run_id, max(index) as index from steps where run_id = any(${ids}::ulid[]) group by run_id),

@@ -1,20 +1,19 @@
 /** The moves of a run, each within a transaction that holds its chat. */
 import type { AgentRow } from '#areas/agents/service.ts'
-import type { Emitted } from '#engine/context.ts'
-import { writeOutbox, writeOutboxEach } from '#engine/outbox/outbox.ts'
+import { type Emitted, writeOutbox, writeOutboxEach } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
 import type { Actor, Principal } from '#kernel/principal.ts'
 import { type Usage, addUsage } from '#kernel/usage.ts'
-import type { Lineal } from './budgets.ts'
+import type { RunBudgets } from './budgets.ts'
 import { claimStore } from './claim-store.ts'
 import { type MessageRow, messageStore } from '../messages/message-store.ts'
 import { type Part, textOf } from '../messages/parts.ts'
 import { showMessage } from '../messages/show.ts'
 import { type Logged, eventStore } from './event-store.ts'
-import { type Fact, isEnd, partsOf } from './facts.ts'
+import { type RunEvent, isEnd, partsOf } from './facts.ts'
 import type { PendingAction, RunRow } from './run-store.ts'
 import { showRun } from './show.ts'
 import { type Step, stepStore } from './step-store.ts'
@@ -31,11 +30,11 @@ export interface Claim {
     principal: Principal
     agent: AgentRow | null
     said: Pick<MessageRow, 'id' | 'role' | 'content'>[]
-    lineage: readonly Lineal[]
+    lineage: readonly RunBudgets[]
   }
 }
 
-/** How a run ends. */
+/** The end of a run, as it is written. */
 export interface Ending {
   status: 'completed' | 'failed' | 'cancelled'
   parts: Part[]
@@ -52,12 +51,12 @@ export interface Ending {
   step: Step | null
 }
 
-export const numbered = (facts: readonly Fact[], lastSeq: number): Logged[] => {
+export const numberedEvents = (facts: readonly RunEvent[], lastSeq: number): Logged[] => {
   const at = new Date()
   return facts.map((fact, i) => ({ ...fact, seq: lastSeq + 1 + i, at }))
 }
 
-export const beginning = (run: RunRow, output: MessageRow): Fact[] => [
+export const startEvents = (run: RunRow, output: MessageRow): RunEvent[] => [
   { type: 'run.started', data: { run: showRun(run) } },
   { type: 'message.started', data: { message: showMessage(output) } },
 ]
@@ -110,7 +109,7 @@ export async function claim(db: Db, runId: Id, processId: Id): Promise<Claim | n
   const output = await messageStore.setStatus(db, run.output_message_id, 'in_progress')
   const { seq, type } = await eventStore.last(db, runId)
   // One that was released before it had shown anything has told its beginning already.
-  const events = type === null || isEnd(type) ? numbered(beginning(run, output), seq) : []
+  const events = type === null || isEnd(type) ? numberedEvents(startEvents(run, output), seq) : []
   await eventStore.insert(db, runId, events)
   await writeOutbox(db, runEvent(run, 'started'), actorOf(run))
   return { run, output, events, lastSeq: seq + events.length }
@@ -179,7 +178,7 @@ export async function endAll(db: Db, ends: readonly End[]): Promise<(Ended | nul
   const ended = over.map(({ run, ending, lastSeq, begun = lastSeq > 0 }): Ended => {
     const output = outputs.get(run.output_message_id)
     if (!output) throw new Error('the answer of a run is gone')
-    return { run, output, events: numbered(endingFacts(run, output, ending, begun), lastSeq) }
+    return { run, output, events: numberedEvents(endingFacts(run, output, ending, begun), lastSeq) }
   })
   await eventStore.insertMany(db, ended)
   await writeOutboxEach(
@@ -197,9 +196,9 @@ export async function endAll(db: Db, ends: readonly End[]): Promise<(Ended | nul
   return ends.map(({ run }) => byId.get(run.id) ?? null)
 }
 
-function endingFacts(run: RunRow, output: MessageRow, { status, error }: Ending, begun: boolean): Fact[] {
+function endingFacts(run: RunRow, output: MessageRow, { status, error }: Ending, begun: boolean): RunEvent[] {
   const { usage, cost_nano: cost } = output
-  const facts: Fact[] = []
+  const facts: RunEvent[] = []
   if (begun && status !== 'failed') facts.push({ type: 'message.completed', data: { message: showMessage(output) } })
   if (usage !== null) facts.push({ type: 'usage', data: { usage, cost_usd: cost === null ? null : toUsd(cost) } })
   facts.push({ type: `run.${status}`, data: { run: showRun(run), ...(status === 'failed' && { error }) } })
@@ -227,7 +226,7 @@ export async function pause(
   const run = await claimStore.pause(db, before, pending)
   if (!run) return null
   await messageStore.keep(db, run.output_message_id, { content: parts })
-  const events = numbered([{ type: 'run.requires_action', data: { run: showRun(run) } }], lastSeq)
+  const events = numberedEvents([{ type: 'run.requires_action', data: { run: showRun(run) } }], lastSeq)
   await eventStore.insert(db, run.id, events)
   await writeOutbox(db, runEvent(run, 'requires_action'), actorOf(run))
   return events

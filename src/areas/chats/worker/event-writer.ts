@@ -4,7 +4,7 @@ import { type Postgres, sqlState } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { RunLog } from './run-log.ts'
 import type { Logged } from '../runs/event-store.ts'
-import type { Fact } from '../runs/facts.ts'
+import type { RunEvent } from '../runs/facts.ts'
 
 /** The time between the beginnings of two writes: events in between share the second. */
 const GROUP_MS = 4
@@ -24,7 +24,7 @@ interface Waiting {
  * is shown only after it is durable. A run whose claim is no longer the row's loses its log.
  */
 export interface EventWriter extends AsyncDisposable {
-  append(log: RunLog, facts: readonly Fact[]): void
+  append(log: RunLog, facts: readonly RunEvent[]): void
   /** Resolves when what was appended so far is durable, or the log is lost. */
   flushed(log: RunLog): Promise<void>
   /** Resolves when the run may append more. */
@@ -38,18 +38,18 @@ export function createEventWriter({ postgres: { pool }, log }: { postgres: Postg
   let closed = false
   const written = new Set<() => void>()
 
-  function append(runLog: RunLog, facts: readonly Fact[]): void {
+  function append(runLog: RunLog, facts: readonly RunEvent[]): void {
     if (runLog.lost.aborted) return
     for (const fact of facts) {
       if (runLog.waiting >= JOIN_FROM && join(runLog, fact)) continue
       queue.push({ log: runLog, event: runLog.number(fact) })
       runLog.waiting++
     }
-    writing ??= write().finally(() => (writing = null))
+    if (queue.length > 0) writing ??= write()
   }
 
   /** Puts a delta to the one before it, where the same run is told of the same part: the database is behind. */
-  function join(runLog: RunLog, { type, data }: Fact): boolean {
+  function join(runLog: RunLog, { type, data }: RunEvent): boolean {
     if (!type.endsWith('.delta')) return false
     const last = queue.findLast((waiting) => waiting.log === runLog)?.event
     if (last?.type !== type || last.data.index !== data.index || last.data.tool_call_id !== data.tool_call_id)
@@ -68,6 +68,8 @@ export function createEventWriter({ postgres: { pool }, log }: { postgres: Postg
       await store(batch)
       for (const wake of written) wake()
     }
+    // At once: who was woken may append before a promise of this end is heard.
+    writing = null
   }
 
   async function store(batch: readonly Waiting[]): Promise<void> {

@@ -32,11 +32,11 @@ export function createFinisher({ postgres, processId, log }: { postgres: Postgre
   })
 
   async function finishAll(tx: Db, items: readonly Finishing[]): Promise<(Finished | null | 'alone')[]> {
-    const held = await chatStore.holdFree(
+    const locked = await chatStore.lockFree(
       tx,
       items.map(({ run }) => run.chat_id),
     )
-    const free = items.filter(({ run }) => held.has(run.chat_id))
+    const free = items.filter(({ run }) => locked.has(run.chat_id))
     const ended = new Map((await endAll(tx, free)).map((one, i) => [free[i]!.run.id, one]))
     const turns = free.filter(({ handOn, run }) => handOn && ended.get(run.id)).map(({ run }) => run.chat_id)
     const next = new Map<Id, Claim>()
@@ -53,7 +53,7 @@ export function createFinisher({ postgres, processId, log }: { postgres: Postgre
 
   const alone = ({ handOn, ...one }: Finishing): Promise<Finished | null> =>
     db.transaction().execute(async (tx) => {
-      if ((await chatStore.hold(tx, one.run.chat_id)) === null) return null
+      if ((await chatStore.lock(tx, one.run.chat_id)) === null) return null
       const ended = await end(tx, one)
       return ended && { ended, next: handOn ? await claimNext(tx, one.run.chat_id, processId) : null }
     })

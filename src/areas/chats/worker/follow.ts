@@ -7,7 +7,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Answered } from '../contract-runs.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { type RunRow, isFinished, runStore } from '../runs/run-store.ts'
-import { showAnswered, toldTo } from '../runs/show.ts'
+import { showAnswered, visibleTo } from '../runs/show.ts'
 import type { HasRuns } from './runs.ts'
 import { UNREAD_BYTES } from './tail.ts'
 
@@ -41,8 +41,8 @@ async function pour(engine: Engine<HasRuns>, runId: Id, sink: Sink, after: numbe
       await sink.drained()
       continue
     }
-    const { bytes, upTo, over } = await runs.watch.page(runId, seq)
-    if (upTo > seq && sink.write(bytes) > UNREAD_BYTES) await sink.drained()
+    const { batch, upTo, over } = await runs.watch.page(runId, seq)
+    if (upTo > seq && sink.write(batch) > UNREAD_BYTES) await sink.drained()
     if (over) return
     if (upTo === seq && tail === undefined) await runs.watch.moved(runId, seq, until)
     seq = upTo
@@ -53,7 +53,7 @@ async function pour(engine: Engine<HasRuns>, runId: Id, sink: Sink, after: numbe
  * The run once it has ended or needs a person; null when the time is over or the signal has fired before, undefined when
  * it was deleted.
  */
-export async function settled(
+export async function untilSettled(
   engine: Engine<HasRuns>,
   runId: Id,
   ms: number,
@@ -78,24 +78,24 @@ export async function settled(
 }
 const EVER = 2 ** 31 - 1
 
-/** How long a caller waits inline. */
+/** The time that a caller waits inline. */
 const INLINE_MS = 600_000
 
 /**
  * The finished answer with its run, or the run's error; null when it goes on for longer than anybody waits, or nobody
  * waits any more. A server that stops fires `ctx.signal` at once but lets runs end for a while, so that is waited for.
  */
-export async function answered(
+export async function untilAnswered(
   ctx: Context<HasRuns>,
   runId: Id,
   ms = INLINE_MS,
 ): Promise<z.output<typeof Answered> | null> {
   const { runs } = ctx.engine
-  const first = await settled(ctx.engine, runId, ms, ctx.signal)
-  const run = first === null && runs.draining ? await settled(ctx.engine, runId, ms, runs.closing) : first
+  const first = await untilSettled(ctx.engine, runId, ms, ctx.signal)
+  const run = first === null && runs.draining ? await untilSettled(ctx.engine, runId, ms, runs.closing) : first
   if (run === null) return null
   if (run === undefined) throw gone()
-  if (run.status === 'failed') throw refusalOf(toldTo(ctx.principal, run))
+  if (run.status === 'failed') throw refusalOf(visibleTo(ctx.principal, run))
   const message = await messageStore.get(ctx.db, run.chat_id, run.output_message_id)
   if (!message) throw gone()
   return showAnswered(message, run)

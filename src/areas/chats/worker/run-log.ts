@@ -1,6 +1,6 @@
 import type { Id } from '#kernel/ids.ts'
 import type { Logged } from '../runs/event-store.ts'
-import type { Fact } from '../runs/facts.ts'
+import type { RunEvent } from '../runs/facts.ts'
 import { Tail } from './tail.ts'
 
 /**
@@ -34,7 +34,7 @@ export class RunLog {
     return this.#lost.signal
   }
 
-  number(fact: Fact): Logged {
+  number(fact: RunEvent): Logged {
     return { ...fact, seq: this.#next++, at: new Date() }
   }
 

@@ -4,14 +4,14 @@ import type { Postgres } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import { eventStore } from '../runs/event-store.ts'
 import { isFinished, runStore } from '../runs/run-store.ts'
-import { framesOf } from '../runs/show.ts'
+import { RunEventBatch } from '../runs/show.ts'
 
 const POLL_MS = 50
 const PAGE = 500
 
-/** A page of a run's log, written out. `over`: the run has ended, and nothing comes behind it. */
+/** A page of a run's log. `over`: the run has ended, and nothing comes behind it. */
 interface Page {
-  bytes: Buffer
+  batch: RunEventBatch
   upTo: number
   over: boolean
 }
@@ -72,7 +72,7 @@ export class RunWatch {
     const [run] = await runStore.byIds(this.#postgres.db, [runId])
     const events = await eventStore.after(this.#postgres, runId, seq, PAGE)
     return {
-      bytes: framesOf(runId, events),
+      batch: new RunEventBatch(runId, events),
       upTo: events.at(-1)?.seq ?? seq,
       over: (run === undefined || isFinished(run.status)) && events.length < PAGE,
     }

@@ -4,6 +4,7 @@ import { sqlState } from '#engine/postgres/client.ts'
 import { Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { claimStore } from '../runs/claim-store.ts'
+import type { ChatBatches } from './chat-batches.ts'
 import { type EventWriter, createEventWriter } from './event-writer.ts'
 import { createFinisher } from './finish.ts'
 import { generate } from '../agent/generate.ts'
@@ -28,7 +29,7 @@ const HAND_OVER_MS = 5_000
 export interface Runs extends AsyncDisposable {
   /** The server is stopping: a run accepted now waits for another process. */
   readonly draining: boolean
-  /** How many go on here. */
+  /** The number of runs that go on here. */
   readonly going: number
   /** Fires when nothing more happens here: whoever waits, waits in vain. */
   readonly closing: AbortSignal
@@ -57,6 +58,7 @@ export interface HasRuns {
 }
 /** The handles by which chats use other areas, with the runs of this process. */
 export interface ChatHandles extends AgentHandles, HasRuns {
+  chatBatches: ChatBatches
   /** Pauses what speaks in a chat whose agent the caller changes. Automations have it. */
   chatChanged(ctx: Context, chatId: Id): Promise<void>
 }
@@ -126,7 +128,7 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
   /** Lets the run rest until a person has decided: nobody runs it meanwhile. */
   async function rest(run: RunRow, left: Parameters<typeof pause>[2], runLog: RunLog): Promise<void> {
     const events = await db.transaction().execute(async (tx) => {
-      if ((await chatStore.hold(tx, run.chat_id)) === null) return null
+      if ((await chatStore.lock(tx, run.chat_id)) === null) return null
       // Asked to stop while it came to rest: it has ended rather than waits.
       const now = await runStore.get(tx, run.chat_id, run.id)
       const paused = await pause(tx, run, left, runLog.lastSeq)
@@ -140,7 +142,7 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
   /** To whoever comes next, with what it has used; false when nobody can go on from where it is. */
   async function release(run: RunRow, { step, model, provider, usage, cost, before = null }: Ending): Promise<boolean> {
     const released = await db.transaction().execute(async (tx) => {
-      if ((await chatStore.hold(tx, run.chat_id)) === null) return true
+      if ((await chatStore.lock(tx, run.chat_id)) === null) return true
       const { kept } = await keptOf(tx, run)
       if (kept === null) return false
       const used = step && provider !== null && model !== null

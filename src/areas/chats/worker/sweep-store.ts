@@ -5,7 +5,15 @@ import type { RunRow } from '../runs/run-store.ts'
 
 /** Runs that only a sweep finds: nobody is at them, or who is cannot know. */
 export const sweepStore = {
-  /** Those under this process that somebody asked to stop. */
+  /** Whether there is any run that has not ended: else nothing of what follows can be found. */
+  async someGoOn(db: Db): Promise<boolean> {
+    const { rows } = await sql<{ some: boolean }>`select
+      exists (select from runs where status in ('running', 'requires_action'))
+      or exists (select from runs where status = 'queued') as some`.execute(db)
+    return rows[0]!.some
+  },
+
+  /** Runs of this process that somebody asked to stop. */
   toCancel: async (db: Db, processId: Id): Promise<Id[]> =>
     (
       await db
@@ -36,7 +44,7 @@ export const sweepStore = {
       .limit(200)
       .execute(),
 
-  /** Those that wait with a call that nobody has decided in time. */
+  /** Runs that wait with a call that nobody has decided in time. */
   expired: (db: Db): Promise<RunRow[]> =>
     db
       .selectFrom('runs')
@@ -58,7 +66,7 @@ export const sweepStore = {
     return rows
   },
 
-  /** Those that rest until a task that they handed on has ended, where it has. */
+  /** Runs that rest until a task that they handed on has ended, where it has. */
   async reunited(db: Db): Promise<RunRow[]> {
     const { rows } = await sql<RunRow>`select p.* from runs p where p.status = 'requires_action' and exists (
         select from jsonb_array_elements(p.pending_actions) a left join runs c on c.id = a -> 'arguments' ->> 'run_id'

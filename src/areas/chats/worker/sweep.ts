@@ -1,9 +1,10 @@
 import type { Engine } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
+import { startRounds } from '#engine/bus/rounds.ts'
 import { claimStore } from '../runs/claim-store.ts'
 import { denyExpired } from '../runs/decisions.ts'
-import { interrupted, keptOf, tellUntold } from '../runs/interrupted.ts'
+import { interrupted, keptOf, logSettledStep } from '../runs/interrupted.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import { chatStore } from '../store.ts'
 import { sweepStore } from './sweep-store.ts'
@@ -14,7 +15,7 @@ const SWEEP_MS = 1_000
 const MOST_ADOPTIONS = 3
 
 /** The runs that go on in this process. */
-export interface Here {
+export interface LocalRuns {
   readonly draining: boolean
   readonly closing: AbortSignal
   has(id: Id): boolean
@@ -25,9 +26,10 @@ export interface Here {
 }
 
 /** Looks each second, and when it is woken, for runs that nobody is at and for what was asked elsewhere of those here. */
-export function startSweeping({ postgres: { db }, bus, log, processId }: Engine, here: Here): AsyncDisposable {
+export function startSweeping({ postgres: { db }, bus, log, processId }: Engine, here: LocalRuns): AsyncDisposable {
   /** A look takes the runs that are nobody's, and does here what somebody asked for elsewhere. */
   async function sweep(): Promise<void> {
+    if (here.ids().length === 0 && !(await sweepStore.someGoOn(db))) return
     for (const id of await sweepStore.toCancel(db, processId)) here.stop(id)
     for (const run of await sweepStore.forsaken(db))
       await inChat(run.chat_id, (tx) => forsake(tx, run)).catch(left(run.id))
@@ -50,7 +52,7 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
   /** A run whose process is gone begins again where its readers cannot tell, or goes on from what was kept; else it has failed. */
   async function adopt(orphan: RunRow): Promise<void> {
     const claim = await inChat(orphan.chat_id, async (tx) => {
-      await tellUntold(tx, orphan)
+      await logSettledStep(tx, orphan)
       const { before, kept, lastSeq } = await keptOf(tx, orphan)
       if (orphan.cancel_requested_at !== null) await endFromOutside(tx, orphan, processId, { status: 'cancelled' })
       else if (kept === null || orphan.adoptions >= MOST_ADOPTIONS)
@@ -88,30 +90,13 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
   }
 
   const inChat = <T>(chatId: Id, work: (tx: Db) => Promise<T>): Promise<T | null> =>
-    db.transaction().execute(async (tx) => ((await chatStore.hold(tx, chatId)) === null ? null : work(tx)))
+    db.transaction().execute(async (tx) => ((await chatStore.lock(tx, chatId)) === null ? null : work(tx)))
 
-  let sweeping: Promise<void> | null = null
-  let again = false
-  function sweepSoon(): void {
-    again = true
-    sweeping ??= sweepWhileAsked().finally(() => (sweeping = null))
-  }
-  async function sweepWhileAsked(): Promise<void> {
-    do {
-      again = false
-      if (!here.closing.aborted)
-        await sweep().catch((error: unknown) => log.warn({ error }, 'runs cannot be swept now'))
-    } while (again)
-  }
-  const timer = setInterval(sweepSoon, SWEEP_MS)
-  const woken = bus.on('runs', sweepSoon)
-  sweepSoon()
-
-  return {
-    async [Symbol.asyncDispose]() {
-      clearInterval(timer)
-      woken[Symbol.dispose]()
-      await sweeping
+  return startRounds(
+    { bus, poke: 'runs', pollMs: SWEEP_MS },
+    async () => {
+      if (!here.closing.aborted) await sweep()
     },
-  }
+    (error) => log.warn({ error }, 'runs cannot be swept now'),
+  )
 }

@@ -2,9 +2,9 @@ import type { Sink } from '#kernel/answers.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Logged } from '../runs/event-store.ts'
 import { isEnd } from '../runs/facts.ts'
-import { framesOf } from '../runs/show.ts'
+import { RunEventBatch } from '../runs/show.ts'
 
-/** How many of a run's events are held for readers of this process; older ones they read from the table. */
+/** The newest events of a run that are held for readers of this process; older ones they read from the table. */
 const HELD = 2_000
 /**
  * Each reader costs a write, whatever is in it. So the more of them there are, the more is told in one: what comes within
@@ -25,7 +25,7 @@ export class Tail {
   #ended = false
   readonly #readers = new Set<() => void>()
   readonly #whenEnded = new Set<() => void>()
-  #written: { after: number; upTo: number; bytes: Buffer } | null = null
+  #newest: { after: number; upTo: number; batch: RunEventBatch } | null = null
   #toldAt = -Infinity
   #timer: NodeJS.Timeout | null = null
 
@@ -73,7 +73,7 @@ export class Tail {
     const take = (): void => {
       let full = false
       if (!signal.aborted && this.reaches(at) && this.#next > at + 1) {
-        full = sink.write(this.#bytesAfter(at)) > UNREAD_BYTES
+        full = sink.write(this.#batchAfter(at)) > UNREAD_BYTES
         at = this.#next - 1
       }
       if (!full && !this.#ended && !signal.aborted && this.reaches(at)) return
@@ -101,13 +101,13 @@ export class Tail {
     return promise
   }
 
-  #bytesAfter(after: number): Buffer {
+  #batchAfter(after: number): RunEventBatch {
     const upTo = this.#next - 1
-    if (this.#written?.after !== after || this.#written.upTo !== upTo) {
+    if (this.#newest?.after !== after || this.#newest.upTo !== upTo) {
       const first = this.#held[0]!.seq
-      this.#written = { after, upTo, bytes: framesOf(this.#runId, this.#held.slice(after + 1 - first)) }
+      this.#newest = { after, upTo, batch: new RunEventBatch(this.#runId, this.#held.slice(after + 1 - first)) }
     }
-    return this.#written.bytes
+    return this.#newest.batch
   }
 
   #tell(): void {

@@ -12,9 +12,9 @@ import { fileStore } from '../store.ts'
 export const listOf = (value: string | string[] | undefined): string[] =>
   value === undefined ? [] : Array.isArray(value) ? value : [value]
 
-/** How far a find goes on in one call before it answers what it has. */
+/** The time that a find goes on in one call before it answers what it has. */
 const MOST_MS = 10_000
-/** How long it goes on before others have their turn. */
+/** The time that it goes on before others have their turn. */
 export const TURN_MS = 25
 const FIRST = 200
 const MOST = 20_000
@@ -37,7 +37,7 @@ export function globOf(patterns: string[], fold: boolean, param: string): Glob {
 export const positionAt = (position: (string | number)[] | null): Position | null =>
   position === null ? null : { path: String(position[0]), id: String(position[1]) }
 
-interface Asked {
+interface GlobQuery {
   pattern: string | string[]
   path?: string | undefined
   workspace_id?: Id | undefined
@@ -48,7 +48,7 @@ interface Asked {
 }
 
 /** The paths that the globs name, and the rows of one page of them. */
-export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: Asked) {
+export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: GlobQuery) {
   const patterns = listOf(asked.pattern)
   const fold = asked.case === 'insensitive' || (asked.case === 'smart' && !patterns.some((one) => /\p{Lu}/u.test(one)))
   const glob = globOf(patterns, fold, 'pattern')

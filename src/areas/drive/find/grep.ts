@@ -25,7 +25,7 @@ const TASK_BYTES = 8 << 20
 /** A page names no more than so many of those it skipped; the next page goes on there. */
 const MOST_SKIPPED = 10_000
 
-export interface GrepAsked {
+export interface GrepQuery {
   pattern: string
   mode: 'content' | 'files' | 'count'
   path?: string | undefined
@@ -42,7 +42,7 @@ export interface GrepAsked {
   limit: number
 }
 
-export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepAsked) {
+export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepQuery) {
   const { pattern: source, multiline, fixed, mode } = asked
   const spec: PatternSpec = { pattern: source, case: asked.case, multiline, fixed }
   const pattern = compiledOr400(spec)
@@ -114,7 +114,7 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepAsked)
   }
 }
 
-const wantOf = (mode: GrepAsked['mode'], totals: boolean): ScanTask['want'] =>
+const wantOf = (mode: GrepQuery['mode'], totals: boolean): ScanTask['want'] =>
   mode === 'content' ? 'lines' : mode === 'files' && !totals ? 'any' : 'count'
 
 function compiledOr400(spec: PatternSpec): Pattern {
@@ -126,7 +126,7 @@ function compiledOr400(spec: PatternSpec): Pattern {
   }
 }
 
-function filterOf({ glob, type }: Pick<GrepAsked, 'glob' | 'type'>): (path: string) => boolean {
+function filterOf({ glob, type }: Pick<GrepQuery, 'glob' | 'type'>): (path: string) => boolean {
   const named = listOf(type).map((name) => {
     if (!Object.hasOwn(fileTypes, name))
       refuse('invalid_parameter', {
@@ -146,9 +146,9 @@ class Found {
   readonly skipped: { file_id: Id; path: string; reason: string }[] = []
   next: { path: string; id: Id; line: number } | null = null
   #last: { path: string; id: Id; line: number } | null = null
-  readonly #mode: GrepAsked['mode']
+  readonly #mode: GrepQuery['mode']
   readonly #limit: number
-  constructor(mode: GrepAsked['mode'], limit: number) {
+  constructor(mode: GrepQuery['mode'], limit: number) {
     this.#mode = mode
     this.#limit = limit
   }

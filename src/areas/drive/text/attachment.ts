@@ -1,13 +1,13 @@
 /** Files as something else holds them: what they were at that moment, by the bytes that they had. */
 import { BlobMissing } from '#engine/blobs/blobs.ts'
-import { holdBlobs, wholeBlob } from '#engine/blobs/keep.ts'
+import { lockBlobs, wholeBlob } from '#engine/blobs/keep.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { checkTarget } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { hasScope, membershipIn } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
-import { fileFor, holdTree } from '../tree/locate.ts'
+import { fileFor, lockTree } from '../tree/locate.ts'
 import { checkRoom } from '../bytes/storage.ts'
 import type { FileRow } from '../store.ts'
 import { readText } from './read-text.ts'
@@ -67,8 +67,8 @@ export async function carry(ctx: Context, attachments: readonly Attachment[], wo
       details: { limit: MOST_CARRIED },
     })
   return ctx.transaction(async (ctx) => {
-    await holdTree(ctx, [workspaceId], 'shared')
-    const there = await holdBlobs(ctx.db, [...new Set(attachments.map(({ sha256 }) => sha256))])
+    await lockTree(ctx, [workspaceId], 'shared')
+    const there = await lockBlobs(ctx.db, [...new Set(attachments.map(({ sha256 }) => sha256))])
     const kept = attachments.filter(({ sha256 }) => there.has(sha256))
     await checkRoom(
       ctx,

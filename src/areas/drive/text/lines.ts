@@ -15,7 +15,7 @@ export interface Line {
   cut: boolean
 }
 
-/** How text is written, by its first bytes: its mark, else UTF-8 if it can be. `cut`: more came after these. Null is not text. */
+/** The encoding of a text, by its first bytes: its mark, else UTF-8 if it can be. `cut`: more came after these. Null is not text. */
 export function encodingOf(head: Uint8Array, cut: boolean): Encoding | null {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'

@@ -20,19 +20,19 @@ const MOST_STATES = 2_000
 const MOST_LOOKED = 1 << 22
 const PIECE_BYTES = 16_384
 
-export type Asked =
+export type TextQuery =
   | { kind: 'page'; offset: number; limit: number }
   | { kind: 'tail'; lines: number }
   | { kind: 'pattern'; pattern: RE2JS; context: number; offset: number; limit: number }
 
-export interface Shown {
+export interface ShownLine {
   number: number
   text: string
   /** Whether the pattern is in it; null where none was asked for. */
   match: boolean | null
 }
 export interface Text {
-  lines: Shown[]
+  lines: ShownLine[]
   total_lines: number | null
   truncated: boolean
   encoding: Encoding
@@ -44,7 +44,7 @@ type Read = Pick<FileRow, 'sha256' | 'mime_type' | 'name' | 'size_bytes'>
 type Parts = (range?: { start?: number; end?: number }) => AsyncIterable<Uint8Array>
 
 /** Lines of a file, or of the text that was read out of it where it is a document. */
-export async function readText(ctx: Reading, row: Read, asked: Asked): Promise<Text & { extracted: boolean }> {
+export async function readText(ctx: Reading, row: Read, asked: TextQuery): Promise<Text & { extracted: boolean }> {
   const { sha256, mime_type } = row
   if (sha256 === null) return refuse('invalid_parameter', { param: 'id', message: 'A folder has no text.' })
   const parts: Parts = (range = {}) => until(readBlob(ctx.engine, sha256, { ...range, reuse: true }), ctx.signal)
@@ -87,7 +87,7 @@ async function documentText(
 }
 
 /** Streams: neither the size of the text nor the length of a line matters to memory. */
-async function linesOf(parts: Parts, encoding: Encoding, asked: Asked): Promise<Text> {
+async function linesOf(parts: Parts, encoding: Encoding, asked: TextQuery): Promise<Text> {
   if (asked.kind === 'page') return { ...(await page(parts(), encoding, asked)), encoding }
   if (asked.kind === 'pattern') return { ...(await search(parts(), encoding, asked)), encoding }
   const utf16 = encoding.startsWith('utf-16')
@@ -115,7 +115,7 @@ async function page(
   { offset, limit }: { offset: number; limit: number },
 ): Promise<Found> {
   const room = roomFor()
-  const lines: Shown[] = []
+  const lines: ShownLine[] = []
   let full = false
   let cut = false
   const total_lines = await eachLine(
@@ -136,10 +136,10 @@ async function page(
 async function search(
   parts: AsyncIterable<Uint8Array>,
   encoding: Encoding,
-  { pattern, context, offset, limit }: Extract<Asked, { kind: 'pattern' }>,
+  { pattern, context, offset, limit }: Extract<TextQuery, { kind: 'pattern' }>,
 ): Promise<Found> {
   const room = roomFor()
-  const lines: Shown[] = []
+  const lines: ShownLine[] = []
   let before: Line[] = []
   let matches = 0
   let after = 0

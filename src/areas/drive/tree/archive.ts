@@ -4,7 +4,7 @@ import type { Context } from '#engine/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { safeHeaders } from '../bytes/download.ts'
-import { numbered } from './names.ts'
+import { numberedName } from './names.ts'
 import { type FileRow, fileStore } from '../store.ts'
 
 const MOST_ENTRIES = 100_000
@@ -48,7 +48,8 @@ export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
   function free(path: string, kind: FileRow['kind']): string {
     const at = path.lastIndexOf('/') + 1
     let found = path
-    if (kind === 'file') for (let n = 2; taken.has(found); n++) found = path.slice(0, at) + numbered(path.slice(at), n)
+    if (kind === 'file')
+      for (let n = 2; taken.has(found); n++) found = path.slice(0, at) + numberedName(path.slice(at), n)
     taken.add(found)
     return found
   }

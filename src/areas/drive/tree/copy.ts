@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import { holdBlobs } from '#engine/blobs/keep.ts'
+import { lockBlobs } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type Target, heldTarget, holdTree } from './locate.ts'
+import { type Target, lockTarget, lockTree } from './locate.ts'
 import { checkRoom } from '../bytes/storage.ts'
 import { type FileRow, fileStore } from '../store.ts'
 import { insert } from './write.ts'
@@ -21,8 +21,8 @@ export function copy(ctx: Context, row: FileRow, to: Target, name: string): Prom
       details: { status: 'trashed', allowed: ['restore'] },
     })
   return ctx.transaction(async (ctx) => {
-    await holdTree(ctx, [row.workspace_id, to.workspaceId], 'shared')
-    const target = await heldTarget(ctx, to)
+    await lockTree(ctx, [row.workspace_id, to.workspaceId], 'shared')
+    const target = await lockTarget(ctx, to)
     const rows = row.kind === 'file' ? [row] : await withAllBelow(ctx, row)
     await checkRoom(
       ctx,
@@ -31,7 +31,7 @@ export function copy(ctx: Context, row: FileRow, to: Target, name: string): Prom
       'held',
     )
     const hashes = new Set(rows.flatMap(({ sha256 }) => sha256 ?? []))
-    if ((await holdBlobs(ctx.db, [...hashes])).size < hashes.size)
+    if ((await lockBlobs(ctx.db, [...hashes])).size < hashes.size)
       throw new Error(`some bytes of ${row.id} have no row`)
     const made = new Map<Id, FileRow>()
     for (const one of rows) {

@@ -1,10 +1,10 @@
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { iso } from '#kernel/time.ts'
-import { holdTree } from './locate.ts'
+import { lockTree } from './locate.ts'
 import { mimeTypeOf } from '../bytes/mime.ts'
 import { type FileRow } from '../store.ts'
-import { holdFile, rename } from './move.ts'
+import { lockFile, rename } from './move.ts'
 import { setContent, staging } from './write.ts'
 
 export interface Edit {
@@ -30,8 +30,8 @@ export async function edit(ctx: Context, before: FileRow, change: Edit): Promise
 
 async function write(ctx: Context, before: FileRow, change: Edit): Promise<FileRow> {
   const { name } = change
-  if (name !== null) await holdTree(ctx, [before.workspace_id], before.kind === 'folder' ? 'alone' : 'shared')
-  const row = await holdFile(ctx, before.id)
+  if (name !== null) await lockTree(ctx, [before.workspace_id], before.kind === 'folder' ? 'alone' : 'shared')
+  const row = await lockFile(ctx, before.id)
   checkFresh(row, change)
   return name === null ? row : rename(ctx, row, name)
 }

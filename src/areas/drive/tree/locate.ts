@@ -3,7 +3,7 @@ import type { Context } from '#engine/context.ts'
 import { checkTarget } from '#access/resources.ts'
 import { sharedPlace } from '#access/shares.ts'
 import { finder } from '#kernel/context.ts'
-import { refuse } from '#kernel/errors.ts'
+import { absent, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkPlace, checkWritable } from '#access/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
@@ -18,7 +18,7 @@ export const readFile = async (ctx: Context, id: Id, param = 'id'): Promise<File
 
 /** A file or folder that a call names elsewhere than in its path, if the caller may do `scope` with it. */
 export async function fileFor(ctx: Context, id: Id, scope: Scope, param: string): Promise<FileRow> {
-  const gone = { param, message: 'There is no such file or folder here.' }
+  const gone = { param, message: absent('file or folder') }
   const row = (await fileStore.get(ctx.db, id)) ?? refuse('not_found', gone)
   const place =
     membershipIn(ctx.principal, row.workspace_id) ??
@@ -66,14 +66,14 @@ export function checkFolder(row: FileRow, param = 'parent_id'): FileRow {
  * Within a transaction: a call that puts a thing into a folder shares the tree of its workspace, one that changes where
  * folders lie has it alone. So a path is what its folders say, and no two moves make a ring.
  */
-export async function holdTree(ctx: Context, workspaceIds: readonly Id[], how: 'shared' | 'alone'): Promise<void> {
+export async function lockTree(ctx: Context, workspaceIds: readonly Id[], how: 'shared' | 'alone'): Promise<void> {
   const take = sql.raw(how === 'alone' ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared')
   for (const id of [...new Set(workspaceIds)].sort())
     await sql`select ${take}(hashtextextended(${`drive ${id}`}, 0))`.execute(ctx.db)
 }
 
 /** The target as it is once its tree is held. */
-export async function heldTarget(ctx: Context, { workspaceId, folder }: Target): Promise<Target> {
+export async function lockTarget(ctx: Context, { workspaceId, folder }: Target): Promise<Target> {
   if (folder === null) return { workspaceId, folder }
   const row = (await fileStore.get(ctx.db, folder.id)) ?? refuse('not_found', { param: 'parent_id' })
   if (row.workspace_id !== workspaceId) refuse('not_found', { param: 'parent_id' })

@@ -1,3 +1,4 @@
+// Takes long: begun before others.
 import { test } from 'node:test'
 import { playDrive } from '#test/drive/model.ts'
 

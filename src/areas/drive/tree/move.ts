@@ -5,14 +5,14 @@ import { lockResource, updateResource } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { tell } from './file-events.ts'
-import { type Target, heldTarget, holdTree, readFile } from './locate.ts'
-import { below, checkDepth, numbered } from './names.ts'
+import { type Target, lockTarget, lockTree, readFile } from './locate.ts'
+import { placeBelow, checkDepth, numberedName } from './names.ts'
 import { checkRoom } from '../bytes/storage.ts'
 import { type FileRow, fileStore } from '../store.ts'
 import { refuseTaken } from './write.ts'
 
 /** Holds the row, and with it what lies below it in the tree. Refuses what is in the trash. */
-export async function holdFile(ctx: Context, id: Id): Promise<FileRow> {
+export async function lockFile(ctx: Context, id: Id): Promise<FileRow> {
   await lockResource(ctx, 'file', id)
   const row = await readFile(ctx, id)
   if (row.trashed)
@@ -27,7 +27,7 @@ export async function holdFile(ctx: Context, id: Id): Promise<FileRow> {
  * Holds the rows of a file or folder and of all below it, in the order that everybody takes who holds several: each row
  * before what it describes, as a writer of one of them does. The tree is had alone.
  */
-async function holdAll(ctx: Context, id: Id): Promise<void> {
+async function lockTrees(ctx: Context, id: Id): Promise<void> {
   await sql`select from resources where id = ${id} or id in (select id from files where ancestors @> array[${id}::text])
     order by id for update`.execute(ctx.db)
 }
@@ -47,10 +47,10 @@ export function move(ctx: Context, before: FileRow, target: Target): Promise<Fil
   const crossing = before.workspace_id !== target.workspaceId
   return ctx.transaction(async (ctx) => {
     const alone = before.kind === 'folder' || crossing
-    await holdTree(ctx, [before.workspace_id, target.workspaceId], alone ? 'alone' : 'shared')
-    if (crossing) await holdAll(ctx, before.id)
-    const row = await holdFile(ctx, before.id)
-    const { workspaceId, folder } = await heldTarget(ctx, target)
+    await lockTree(ctx, [before.workspace_id, target.workspaceId], alone ? 'alone' : 'shared')
+    if (crossing) await lockTrees(ctx, before.id)
+    const row = await lockFile(ctx, before.id)
+    const { workspaceId, folder } = await lockTarget(ctx, target)
     if (folder !== null && (folder.id === row.id || folder.ancestors.includes(row.id)))
       refuse('invalid_parameter', { param: 'parent_id', message: 'A folder cannot be moved into itself.' })
     if (row.parent_id === (folder?.id ?? null) && !crossing) return row
@@ -64,7 +64,7 @@ export function move(ctx: Context, before: FileRow, target: Target): Promise<Fil
 
 /** Writes where a row lies, and whatever is below it. */
 async function place(ctx: Context, row: FileRow, { workspaceId, folder }: Target, name: string, param = 'name') {
-  const lies = below(folder, name)
+  const lies = placeBelow(folder, name)
   checkDepth(lies, param)
   await checkDeepest(ctx, row, lies, param)
   await ctx.db
@@ -135,8 +135,8 @@ async function crossOver(ctx: Context, id: Id, workspaceId: Id): Promise<void> {
 /** Puts a thing into the trash, a folder with everything in it as one. Things there already stay as they are. */
 export const trash = (ctx: Context, before: FileRow): Promise<void> =>
   ctx.transaction(async (ctx) => {
-    await holdTree(ctx, [before.workspace_id], before.kind === 'folder' ? 'alone' : 'shared')
-    await holdAll(ctx, before.id)
+    await lockTree(ctx, [before.workspace_id], before.kind === 'folder' ? 'alone' : 'shared')
+    await lockTrees(ctx, before.id)
     await lockResource(ctx, 'file', before.id)
     const row = await readFile(ctx, before.id)
     if (row.trashed) return
@@ -153,8 +153,8 @@ export const trash = (ctx: Context, before: FileRow): Promise<void> =>
 /** Out of the trash, with exactly what went in with it: to its folder, or where that is gone to the root. */
 export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
   ctx.transaction(async (ctx) => {
-    await holdTree(ctx, [before.workspace_id], 'alone')
-    await holdAll(ctx, before.id)
+    await lockTree(ctx, [before.workspace_id], 'alone')
+    await lockTrees(ctx, before.id)
     await lockResource(ctx, 'file', before.id)
     const row = await readFile(ctx, before.id)
     if (!row.trashed) return row
@@ -162,7 +162,7 @@ export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
     const folder = parent && !parent.trashed && parent.workspace_id === row.workspace_id ? parent : null
     let name = row.name
     for (let n = 2; await fileStore.named(ctx.db, row.workspace_id, folder?.id ?? null, name); n++)
-      name = numbered(row.name, n)
+      name = numberedName(row.name, n)
     const unit = (await unitOf(ctx, row)).filter((id) => id !== row.id)
     // The files below first: they are found by where the folder lay.
     await sql`update files set trashed = false, trashed_with = null where id = any(${unit}::ulid[])`.execute(ctx.db)
@@ -178,8 +178,8 @@ export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
 /** For good, with what was trashed with it. Its bytes go at the next sweep. */
 export const remove = (ctx: Context, before: FileRow): Promise<void> =>
   ctx.transaction(async (ctx) => {
-    await holdTree(ctx, [before.workspace_id], 'alone')
-    await holdAll(ctx, before.id)
+    await lockTree(ctx, [before.workspace_id], 'alone')
+    await lockTrees(ctx, before.id)
     await lockResource(ctx, 'file', before.id)
     const row = await readFile(ctx, before.id)
     if (!row.trashed)

@@ -28,7 +28,7 @@ function whatIsWrong(name: string): string | null {
 }
 
 /** A sender's name for a file may hold anything: kept as far as it can be. */
-export function tamed(given: string): string {
+export function safeName(given: string): string {
   const name = given
     .toWellFormed()
     .normalize('NFC')
@@ -38,7 +38,7 @@ export function tamed(given: string): string {
 }
 
 /** `name (2).ext` for 2; the name gives way where both do not fit. */
-export function numbered(name: string, n: number): string {
+export function numberedName(name: string, n: number): string {
   const dot = name.lastIndexOf('.')
   const ending = dot > 0 && name.length - dot <= 16 ? name.slice(dot) : ''
   return clipped(name.slice(0, name.length - ending.length), ` (${n})${ending}`)
@@ -51,12 +51,12 @@ function clipped(stem: string, ending: string): string {
 }
 
 /** The place of a thing in its workspace. */
-export interface Lies {
+export interface TreePlace {
   path: string
   ancestors: string[]
 }
 
-export const below = (parent: (Lies & { id: string }) | null, name: string): Lies =>
+export const placeBelow = (parent: (TreePlace & { id: string }) | null, name: string): TreePlace =>
   parent === null
     ? { path: name, ancestors: [] }
     : { path: `${parent.path}/${name}`, ancestors: [...parent.ancestors, parent.id] }

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import { holdBlobs } from '#engine/blobs/keep.ts'
+import { lockBlobs } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkFresh } from './edit.ts'
 import { checkRoom } from '../bytes/storage.ts'
 import { type FileRow, type FileVersionRow, fileStore } from '../store.ts'
-import { holdFile } from './move.ts'
+import { lockFile } from './move.ts'
 import { nextVersion } from './write.ts'
 
 /** A version of a file by its number or its id; 404 with the field that names it. */
@@ -22,7 +22,7 @@ export async function versionOf(
     row ??
     refuse('not_found', {
       param: version === undefined ? 'version_id' : 'version',
-      message: 'This file has no such version, or it is no longer kept.',
+      message: 'The file has no version of this id, or it is no longer kept.',
     })
   )
 }
@@ -35,13 +35,13 @@ export const restoreVersion = (
   expected: Date | null,
 ): Promise<FileRow> =>
   ctx.transaction(async (ctx) => {
-    const row = await holdFile(ctx, before.id)
+    const row = await lockFile(ctx, before.id)
     checkFresh(row, { name: null, content: Buffer.alloc(0), expected })
     const { rows } = await sql<FileVersionRow>`select * from file_versions where id = ${id} for share`.execute(ctx.db)
     const old = rows[0] ?? refuse('not_found', { param: 'version' })
     if (old.sha256 === row.sha256) return row
     await checkRoom(ctx, row.workspace_id, Number(old.size_bytes), 'held')
-    await holdBlobs(ctx.db, [old.sha256])
+    await lockBlobs(ctx.db, [old.sha256])
     const { sha256, size_bytes, mime_type } = old
     return nextVersion(ctx, row, { sha256, size_bytes, mime_type }, old.version)
   })

@@ -6,9 +6,9 @@ import { insertResource, updateResource } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { tell } from './file-events.ts'
-import { type Target, heldTarget, holdTree, readFile } from './locate.ts'
+import { type Target, lockTarget, lockTree, readFile } from './locate.ts'
 import { mimeTypeOf } from '../bytes/mime.ts'
-import { below, checkDepth, numbered } from './names.ts'
+import { placeBelow, checkDepth, numberedName } from './names.ts'
 import { checkRoom } from '../bytes/storage.ts'
 import { type Content, type FileRow, fileStore } from '../store.ts'
 
@@ -50,8 +50,8 @@ export async function putFile(
 ): Promise<{ row: FileRow; made: boolean }> {
   const mime = await mimeTypeOf(staged.head, name, said)
   return ctx.transaction(async (ctx) => {
-    await holdTree(ctx, [target.workspaceId], 'shared')
-    const { workspaceId, folder } = await heldTarget(ctx, target)
+    await lockTree(ctx, [target.workspaceId], 'shared')
+    const { workspaceId, folder } = await lockTarget(ctx, target)
     const there = onConflict === 'version' ? await heldByName(ctx, workspaceId, folder?.id ?? null, name) : undefined
     if (there?.kind === 'file') return { row: await setContent(ctx, there, staged, mime), made: false }
     await checkRoom(ctx, workspaceId, staged.size, 'held')
@@ -106,8 +106,8 @@ async function tryInsert(
       ? { sha256: null, size_bytes: null, mime_type: null, content_version: 0, content_updated_at: null }
       : { ...content, content_version: 1, content_updated_at: register.updated_at }
   for (let n = 1; ; n++) {
-    const tried = n === 1 ? name : numbered(name, n)
-    const lies = below(folder, tried)
+    const tried = n === 1 ? name : numberedName(name, n)
+    const lies = placeBelow(folder, tried)
     checkDepth(lies, 'parent_id')
     const row = {
       id,

@@ -269,7 +269,7 @@ export async function expireUploads(engine: Pick<Engine, 'postgres' | 'blobs'>):
 }
 
 /** Every answer of tus names its version, refusals too. */
-export async function speakingTus<T>(ctx: Context, work: () => Promise<T>): Promise<T> {
+export async function withTusHeaders<T>(ctx: Context, work: () => Promise<T>): Promise<T> {
   Object.assign(ctx.answer.headers, tusHeaders)
   try {
     return await work()

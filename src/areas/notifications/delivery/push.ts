@@ -101,7 +101,7 @@ export async function push(
   }
 }
 
-/** Whom a push service may write to (RFC 8292, 2.1). */
+/** The address that a push service may write to (RFC 8292, 2.1). */
 function contactOf({ config: { publicUrl, mailFrom } }: Engine): string {
   if (publicUrl?.startsWith('https:')) return publicUrl
   return `mailto:${/<([^<>]+)>/.exec(mailFrom)?.[1] ?? mailFrom}`

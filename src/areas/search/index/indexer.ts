@@ -1,16 +1,17 @@
 import type { Engine } from '#engine/context.ts'
-import type { Consumer, Happened } from '#engine/outbox/deliveries.ts'
+import type { Consumer, DeliveredEvent } from '#engine/outbox/deliveries.ts'
 import { type JobHandler, type Schedule, every } from '#engine/jobs/jobs.ts'
 import type { Searchable } from '#engine/text/index/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
 import { agentSearchable } from '#areas/agents/service.ts'
 import { chatSearchable } from '#areas/chats/service.ts'
+import { computerSearchable } from '#areas/computers/service.ts'
 import { fileSearchable, learnFile } from '#areas/drive/service.ts'
 import { type SearchHandles, createEmbedder } from './embedding.ts'
 import { writeRows } from './rows.ts'
 
 /** Areas that can be searched. One that comes to have something adds itself here. */
-const sources: readonly Searchable[] = [fileSearchable, chatSearchable, agentSearchable]
+const sources: readonly Searchable[] = [fileSearchable, chatSearchable, agentSearchable, computerSearchable]
 const BATCH = 200
 /** Batches at once: one is looked at, of one the database keeps what was learnt, of one it writes the rows. */
 const LANES = 3
@@ -30,7 +31,7 @@ export const searchConsumer = (engine: Engine): Consumer => ({
   together: (events) => take(engine, events),
 })
 
-async function take(engine: Engine, events: readonly Happened[]): Promise<void> {
+async function take(engine: Engine, events: readonly DeliveredEvent[]): Promise<void> {
   for (const source of sources) {
     const own = events.filter(({ type }) => sourceOf(type) === source)
     if (own.length === 0) continue

@@ -5,7 +5,7 @@ import type { Id } from '#kernel/ids.ts'
 import { forIndex, isUnspaced } from './unspaced.ts'
 
 /** Names hold words that are run together: `brewTea_v2.ts` is found by each. */
-export const apart = (name: string): string =>
+export const splitNames = (name: string): string =>
   `${name} ${name.replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2').replace(/[^\p{L}\p{N}]+/gu, ' ')}`
 
 /**
@@ -38,7 +38,7 @@ async function writeHeld(
   const rows = documents.map((one) => ({
     ...one,
     title: clean(one.title).slice(0, 500),
-    names: forIndex(clean(apart(`${one.title}\n${one.keywords}`)).slice(0, 10_000)),
+    names: forIndex(clean(splitNames(`${one.title}\n${one.keywords}`)).slice(0, 10_000)),
     body: clean(one.body),
   }))
   /** The body as the index takes it, where that is not the body itself. */

@@ -12,7 +12,7 @@ import { type Reach, type SearchType, reachOf } from './visible.ts'
 import { forQuestion } from '../index/unspaced.ts'
 import { type Words, wordsOf } from './words.ts'
 
-interface Asked {
+interface SearchQuery {
   q: string
   types?: readonly SearchType[] | undefined
   workspace_id?: Id | undefined
@@ -24,7 +24,7 @@ const FEW = 10
 
 export async function find(
   ctx: Context<SearchHandles>,
-  { cursor, limit, ...asked }: Asked & { cursor?: string | undefined; limit: number },
+  { cursor, limit, ...asked }: SearchQuery & { cursor?: string | undefined; limit: number },
 ) {
   const { q, mode } = asked
   const reach = await reachOf(ctx, asked.types ?? searchTypes, asked.workspace_id)

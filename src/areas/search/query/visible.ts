@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Context } from '#engine/context.ts'
+import { computersExposedTo } from '#areas/computers/service.ts'
 import { placeIn } from '#access/resources.ts'
 import { sharedThings } from '#access/shares.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -40,7 +41,11 @@ export async function reachOf(ctx: Context, types: readonly SearchType[], worksp
     const all = reachableWorkspaces(ctx.principal, scope)
     const workspaces = workspaceId === undefined ? all : all.filter((id) => id === workspaceId)
     const { shared, sharedFolders } =
-      workspaceId === undefined ? await sharedThings(ctx.db, ctx.principal, scope) : { shared: [], sharedFolders: [] }
+      scope === 'computer:read'
+        ? { shared: await computersExposedTo(ctx.db, workspaces), sharedFolders: [] }
+        : workspaceId === undefined
+          ? await sharedThings(ctx.db, ctx.principal, scope)
+          : { shared: [], sharedFolders: [] }
     if (workspaces.length === 0 && shared.length === 0) continue
     reach.push({ types: own, workspaces, shared, sharedFolders })
   }

@@ -9,7 +9,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { checkWritable } from '#access/place.ts'
 import { isHeldToOne } from '#kernel/principal.ts'
-import { changeRights, changeWithin, hold, refusePersonal, tell } from '../change.ts'
+import { changeRights, changeWithin, lockWorkspace, refusePersonal, recordRightsChange } from '../change.ts'
 import { invitations } from '../contract.ts'
 import { checkGrant, mayGrant, placeOf } from '../grant.ts'
 import { invitationMail } from './invitation-mail.ts'
@@ -37,10 +37,10 @@ export const invitationService = implement(invitations, {
   },
 
   create: (ctx, { id, email, role, permissions }) =>
-    changeWithin(ctx, async (ctx, held) => {
-      checkManager(held)
-      refusePersonal(held.workspace, 'A personal workspace has one member. Create a workspace to work with others.')
-      checkGrant(held.me, { role, permissions })
+    changeWithin(ctx, async (ctx, locked) => {
+      checkManager(locked)
+      refusePersonal(locked.workspace, 'A personal workspace has one member. Create a workspace to work with others.')
+      checkGrant(locked.me, { role, permissions })
       if (await memberStore.byEmail(ctx.db, id, email))
         refuse('already_exists', { param: 'email', message: 'There is a member with this e-mail address already.' })
       await invitationStore.revokeOpen(ctx.db, id, email)
@@ -67,8 +67,8 @@ export const invitationService = implement(invitations, {
           ctx,
           invitationMail({
             to: email,
-            workspace: held.workspace.name,
-            inviter: held.me.name,
+            workspace: locked.workspace.name,
+            inviter: locked.me.name,
             role,
             link: `${originOf(ctx)}/app/invitations#token=${token}`,
             token,
@@ -133,10 +133,10 @@ export const invitationService = implement(invitations, {
         token === undefined
           ? await addressedTo(ctx, invitation_id!, account)
           : await invitationStore.byToken(ctx.db, hashSecret(token))
-      const gone = { param: token === undefined ? 'invitation_id' : 'token', message: 'There is no such invitation.' }
+      const gone = { param: token === undefined ? 'invitation_id' : 'token', message: 'The invitation does not exist.' }
       if (presented === undefined) return refuse('not_found', gone)
       // Held, and only then judged: nobody revokes or takes it meanwhile.
-      const workspace = await hold(ctx, presented.workspace_id)
+      const workspace = await lockWorkspace(ctx, presented.workspace_id)
       const invitation = (await invitationStore.get(ctx.db, presented.id)) ?? refuse('not_found', gone)
       const member = await memberStore.get(ctx.db, workspace.id, account.id)
       if (invitation.status === 'accepted' && invitation.accepted_by === account.id && member !== undefined)
@@ -190,4 +190,10 @@ const tellAbout = (
   action: 'invitation.created' | 'invitation.revoked' | 'invitation.accepted',
   { id, workspace_id, email, role, permissions, status }: InvitationRow,
 ): Promise<void> =>
-  tell(ctx, { action, workspaceId: workspace_id, id, data: { role, status }, details: { email, permissions } })
+  recordRightsChange(ctx, {
+    action,
+    workspaceId: workspace_id,
+    id,
+    data: { role, status },
+    details: { email, permissions },
+  })

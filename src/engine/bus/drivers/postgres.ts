@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Driver, DriverParts } from './driver.ts'
 import type { Postgres } from '../../postgres/client.ts'
-import { KEEP_ALIVE, cutOff } from '../../postgres/silent.ts'
+import { KEEP_ALIVE, dropConnection } from '../../postgres/silent.ts'
 
 /** A notification holds less than 8,000 bytes (https://www.postgresql.org/docs/18/sql-notify.html). */
 const PART_BYTES = 7_800
@@ -40,7 +40,7 @@ export async function connectPostgres(postgres: Postgres, { log, take }: DriverP
     if (closed) return client.end()
     listener = client
     // A client that only listens would not notice that nothing can come any more.
-    const asking = setInterval(() => void client.query('select 1').catch(() => cutOff(client)), ASK_MS).unref()
+    const asking = setInterval(() => void client.query('select 1').catch(() => dropConnection(client)), ASK_MS).unref()
     client.once('end', () => clearInterval(asking))
     // Not before: an attempt that fails comes to its end too, and whoever made it makes the next.
     client.once('end', () => {

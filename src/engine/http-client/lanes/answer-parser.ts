@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** The bytes that came are not an answer of HTTP/1.1 (RFC 9112). */
-export class NoHttp extends Error {
+export class NotHttp extends Error {
   override name = 'NoHttp'
   readonly code = 'UK_NO_HTTP'
 }
@@ -85,7 +85,7 @@ export class AnswerParser {
   #step(bytes: Buffer, at: number): number {
     switch (this.#state) {
       case 'idle':
-        throw new NoHttp('bytes came that belong to no answer')
+        throw new NotHttp('bytes came that belong to no answer')
       case 'head':
         return this.#readHead(bytes, at)
       case 'length':
@@ -147,9 +147,9 @@ export class AnswerParser {
       !/^[1-9]\d\d$/.test(digits) ||
       (text.length > 12 && text.charCodeAt(12) !== 0x20 && line !== 12)
     )
-      throw new NoHttp('the answer does not begin with a status line of HTTP/1')
+      throw new NotHttp('the answer does not begin with a status line of HTTP/1')
     const headers = line < 0 ? {} : readFields(text, line + 2)
-    if (status === 101) throw new NoHttp('the other side changed the protocol')
+    if (status === 101) throw new NotHttp('the other side changed the protocol')
     if (status < 200) return this.#sink.head(status, headers)
     const { connection, 'content-length': length, 'transfer-encoding': coding, 'keep-alive': hint } = headers
     this.keepAlive = old
@@ -157,16 +157,16 @@ export class AnswerParser {
       : connection === undefined || !/\bclose\b/i.test(connection)
     const promised = hint === undefined ? null : /\btimeout\s*=\s*(\d{1,6})/i.exec(String(hint))
     this.idleSeconds = promised ? Number(promised[1]) : null
-    if (length !== undefined && coding !== undefined) throw new NoHttp('the answer has both a length and a coding')
+    if (length !== undefined && coding !== undefined) throw new NotHttp('the answer has both a length and a coding')
     if (this.#bodiless || status === 204 || status === 304) {
       this.#state = 'over'
       return this.#sink.head(status, headers)
     }
     if (coding !== undefined) {
-      if (!/^chunked$/i.test(coding)) throw new NoHttp(`the transfer coding ${coding} was not asked for`)
+      if (!/^chunked$/i.test(coding)) throw new NotHttp(`the transfer coding ${coding} was not asked for`)
       this.#state = 'chunk-size'
     } else if (length !== undefined) {
-      if (!/^\d{1,15}$/.test(length)) throw new NoHttp('the length of the answer is not a number')
+      if (!/^\d{1,15}$/.test(length)) throw new NotHttp('the length of the answer is not a number')
       this.#left = Number(length)
       this.#state = this.#left === 0 ? 'over' : 'length'
     } else {
@@ -211,7 +211,7 @@ export class AnswerParser {
       line = joined.toString('latin1', 0, end + 1)
       next = at + end + 1 - before
     }
-    if (!line.endsWith('\r\n')) throw new NoHttp('a line between chunks ends with a bare LF')
+    if (!line.endsWith('\r\n')) throw new NotHttp('a line between chunks ends with a bare LF')
     this.#takeLine(line.slice(0, -2))
     return next
   }
@@ -219,17 +219,18 @@ export class AnswerParser {
   #takeLine(line: string): void {
     switch (this.#state) {
       case 'chunk-end':
-        if (line !== '') throw new NoHttp('a chunk is longer than it said')
+        if (line !== '') throw new NotHttp('a chunk is longer than it said')
         this.#state = 'chunk-size'
         return
       case 'chunk-size': {
         const size = /^([0-9a-f]{1,13})[\t ]*(?:;.*)?$/i.exec(line)
-        if (!size) throw new NoHttp('the size of a chunk is not a number')
+        if (!size) throw new NotHttp('the size of a chunk is not a number')
         return this.#takeSize(Number.parseInt(size[1]!, 16))
       }
       default:
         // Trailers say nothing that is asked for.
-        if ((this.#trailer += line.length + 2) > LARGEST_HEAD) throw new NoHttp('the trailer of the answer is too long')
+        if ((this.#trailer += line.length + 2) > LARGEST_HEAD)
+          throw new NotHttp('the trailer of the answer is too long')
         if (line === '') this.#state = 'over'
     }
   }
@@ -240,7 +241,7 @@ export class AnswerParser {
   }
 
   #hold(unread: Buffer, most: number, next: number): number {
-    if (unread.length > most) throw new NoHttp('a line or head of the answer is too long')
+    if (unread.length > most) throw new NotHttp('a line or head of the answer is too long')
     this.#held = unread
     return next
   }
@@ -255,13 +256,13 @@ function readFields(text: string, from: number): IncomingHttpHeaders {
     let end = text.indexOf('\r\n', at)
     if (end < 0) end = text.length
     const colon = text.indexOf(':', at)
-    if (colon <= at || colon >= end) throw new NoHttp('a header of the answer has no name')
+    if (colon <= at || colon >= end) throw new NotHttp('a header of the answer has no name')
     const name = nameOf(text.slice(at, colon))
     const value = trimmed(text, colon + 1, end)
     const before = headers[name]
     if (before === undefined) headers[name] = value
     else if (name === 'content-length') {
-      if (before !== value) throw new NoHttp('the answer has two lengths')
+      if (before !== value) throw new NotHttp('the answer has two lengths')
     } else if (name === 'transfer-encoding' || name === 'connection') headers[name] = `${String(before)}, ${value}`
     else if (Array.isArray(before)) before.push(value)
     else headers[name] = [before, value]
@@ -279,7 +280,7 @@ function nameOf(written: string): string {
   const known = names.get(written)
   if (known !== undefined) return known
   const name = written.toLowerCase()
-  if (!TOKEN.test(name)) throw new NoHttp('a header of the answer has no proper name')
+  if (!TOKEN.test(name)) throw new NotHttp('a header of the answer has no proper name')
   if (names.size >= MOST_NAMES) names.clear()
   // A slice would keep the whole head.
   names.set(Buffer.from(written).toString(), name)
@@ -292,7 +293,7 @@ function trimmed(text: string, from: number, to: number): string {
   while (from < to && (text.charCodeAt(from) === 0x20 || text.charCodeAt(from) === 0x09)) from++
   while (to > from && (text.charCodeAt(to - 1) === 0x20 || text.charCodeAt(to - 1) === 0x09)) to--
   const value = text.slice(from, to)
-  if (CONTROL.test(value)) throw new NoHttp('a header of the answer holds control characters')
+  if (CONTROL.test(value)) throw new NotHttp('a header of the answer holds control characters')
   return value
 }
 

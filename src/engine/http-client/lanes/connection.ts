@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Dispatcher } from 'undici'
-import { type AnswerSink, AnswerParser, NoHttp } from './answer-parser.ts'
+import { type AnswerSink, AnswerParser, NotHttp } from './answer-parser.ts'
 import type { Wire } from './connector.ts'
 import { type Limits, MOST_INTERIM } from '../limits.ts'
 
@@ -39,9 +39,10 @@ export class AnswerTooLarge extends Error {
 
 /** Strings up to here leave together with their head, in one write. */
 const ONE_WRITE = 16_384
-/** Bodies that fit in here are copied behind their head. Sockets mostly take all of a request at once, so that one is enough for all connections. */
-const OUTBOX = 262_144
-let outbox = Buffer.allocUnsafeSlow(OUTBOX)
+/** Up to here one write of head and body that are copied together costs less than a vectored one. */
+const COPIED = 65_536
+/** Where they are copied to. Sockets mostly take all of a request at once, so that one is enough for all connections. */
+let outbox = Buffer.allocUnsafeSlow(COPIED)
 const EVENTS = /^text\/event-stream|^application\/vnd\.amazon\.eventstream/i
 
 /**
@@ -114,12 +115,12 @@ export class Connection implements AnswerSink {
     const socket = this.#socket
     if (body === null || body.length === 0) socket.write(head, 'latin1')
     else if (typeof body === 'string' && body.length <= ONE_WRITE) socket.write(head + body, 'latin1')
-    else if (typeof body !== 'string' && !this.#secure && head.length + body.length <= OUTBOX) {
+    else if (typeof body !== 'string' && !this.#secure && head.length + body.length <= COPIED) {
       // One write of bytes that are copied together costs less than a vectored one, and than one of a string.
       const at = outbox.write(head, 'latin1')
       socket.write(outbox.subarray(0, at + body.copy(outbox, at)))
       // Bytes that have not left yet leave from this memory.
-      if (socket.writableLength > 0) outbox = Buffer.allocUnsafeSlow(OUTBOX)
+      if (socket.writableLength > 0) outbox = Buffer.allocUnsafeSlow(COPIED)
     } else {
       socket.cork()
       socket.write(head, 'latin1')
@@ -175,7 +176,7 @@ export class Connection implements AnswerSink {
     const order = this.#order
     if (order === null) return
     if (status < 200) {
-      if (++this.#interim > MOST_INTERIM) throw new NoHttp('too many heads come before the answer')
+      if (++this.#interim > MOST_INTERIM) throw new NotHttp('too many heads come before the answer')
       return
     }
     this.#answering = true
@@ -197,14 +198,16 @@ export class Connection implements AnswerSink {
     this.#grip = null
     this.#waited = 0
     this.#resume()
+    // An answer that came before the request was wholly sent leaves the rest of it in the way of the next; and who hears of
+    // the end may write over the rest.
+    if (this.#socket.writableLength > 0) this.#socket.destroy()
     try {
       order.handler.onResponseEnd?.(grip, {})
     } catch (error) {
       // A handler that chokes on the end of an answer is told so: nobody else would end the wait for it.
       order.handler.onResponseError?.(grip, error as Error)
     }
-    // An answer that came before the request was wholly sent leaves the rest of it in the way of the next.
-    if (this.#parser.keepAlive && !this.#closed && this.#socket.writableLength === 0) this.#onFree(this)
+    if (this.#parser.keepAlive && !this.#closed && !this.#socket.destroyed) this.#onFree(this)
     else this.#socket.end()
   }
 

@@ -9,10 +9,10 @@ import { createConnector } from './connector.ts'
 import { LIMITS } from '../limits.ts'
 import { type Outbound, createOutbound } from '../outbound.ts'
 import { retrieve } from '../retrieve.ts'
-import type { Whose } from '../send.ts'
+import type { ExchangeOwner } from '../send.ts'
 
 const policy = addressPolicy(['127.0.0.0/8'])
-const get = async (outbound: Pick<Outbound, 'dispatch'>, url: string, whose: Whose): Promise<string> =>
+const get = async (outbound: Pick<Outbound, 'dispatch'>, url: string, whose: ExchangeOwner): Promise<string> =>
   (
     await retrieve(outbound, { url: new URL(url), mostBytes: 1_000, timeoutMs: 5_000, hops: 0, ...whose })
   ).bytes.toString()

@@ -11,7 +11,7 @@ import type { CallTable } from './tables.ts'
 export type CallRow = Selectable<CallTable>
 
 /** The owner of the calls: an account, workspaces, or both; neither: all calls. */
-export interface Whose {
+export interface CallsOwner {
   accountId?: Id | undefined
   workspaceIds?: readonly Id[] | undefined
 }
@@ -36,7 +36,7 @@ const firstIdOn = (day: string, more: number): Id => firstIdAt(Math.max(0, Date.
 /** Ids sort by time: with them a day is found without an index of its own. */
 const narrowed = (
   db: Db,
-  { accountId, workspaceIds, from, to, model, keyId, provider, surface, billing }: Whose & UsageFilters,
+  { accountId, workspaceIds, from, to, model, keyId, provider, surface, billing }: CallsOwner & UsageFilters,
 ) => {
   let query = db.selectFrom('calls')
   if (accountId !== undefined) query = query.where('account_id', '=', accountId)
@@ -56,7 +56,7 @@ const narrowed = (
 /** Metered calls, newest first. Refuses with `invalid_cursor`. */
 export async function callsPage(
   db: Db,
-  whose: Whose,
+  whose: CallsOwner,
   filters: UsageFilters,
   { cursor, limit }: { cursor?: string | undefined; limit: number },
 ): Promise<{ rows: ShownCall[]; next: string | null }> {

@@ -3,7 +3,7 @@ import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
 import type { Billing, Usage } from '#kernel/usage.ts'
 import type { Db } from '../../postgres/client.ts'
-import { type Buckets, type UsageFilters, type Whose, usageFrom } from './calls.ts'
+import { type Buckets, type UsageFilters, type CallsOwner, usageFrom } from './calls.ts'
 
 declare module '../../postgres/tables.ts' {
   interface Database {
@@ -101,7 +101,7 @@ type Counted = Omit<
  */
 export async function sumDays(
   db: Db,
-  whose: Whose,
+  whose: CallsOwner,
   filters: UsageFilters,
   sets: readonly (readonly Dimension[])[],
   most = 1_000,
@@ -136,12 +136,12 @@ export async function sumDays(
 }
 
 /** All of it in one sum. */
-export async function totalOf(db: Db, whose: Whose, filters: UsageFilters = {}): Promise<Sum> {
+export async function totalOf(db: Db, whose: CallsOwner, filters: UsageFilters = {}): Promise<Sum> {
   const [[total]] = (await sumDays(db, whose, filters, [[]])) as [[Grouped]]
   return total.sums
 }
 
-function narrowed({ accountId, workspaceIds }: Whose, filters: UsageFilters) {
+function narrowed({ accountId, workspaceIds }: CallsOwner, filters: UsageFilters) {
   const { from, to, model, provider, keyId, surface, billing } = filters
   const all = [
     accountId !== undefined && sql<SqlBool>`account_id = ${accountId}`,

@@ -1,7 +1,7 @@
 import type { Id } from '#kernel/ids.ts'
 import { NANO, type Nano } from '#kernel/money.ts'
 import { storable } from '#kernel/text/storable.ts'
-import { type Hold, isReserved, countedIn, draws, guards, holdsOf } from '../holds.ts'
+import { type CallCap, isReserved, spendSubjectsOf, drawsBalance, isGuarded, capsOf } from '../caps.ts'
 import type { MeteredCall, Outcome, Payer } from '../ledger.ts'
 
 /** One call for `settle_batch`: `line` has the fields of its own in that function's order, but for the place of what it shares. */
@@ -27,7 +27,7 @@ export interface Shared {
   payer: Id
   /** The account whose balance such a call is taken off; null: nobody's. */
   account: Id | null
-  holds: readonly Hold[]
+  caps: readonly CallCap[]
 }
 
 /**
@@ -79,7 +79,7 @@ export function sharedBy(call: MeteredCall): Shared {
     endpointId,
     billing,
     text: JSON.stringify({
-      guarded: guards(payer, billing),
+      guarded: isGuarded(payer, billing),
       account_id: payer.accountId,
       workspace_id: payer.workspaceId,
       key_id: payer.key?.id,
@@ -91,11 +91,11 @@ export function sharedBy(call: MeteredCall): Shared {
       provider: short(call.provider),
       endpoint_id: endpointId,
       billing,
-      ...countedIn(call),
+      ...spendSubjectsOf(call),
     }),
     payer: payer.accountId,
-    account: draws(payer, billing) ? payer.accountId : null,
-    holds: holdsOf(payer, startedAt),
+    account: drawsBalance(payer, billing) ? payer.accountId : null,
+    caps: capsOf(payer, startedAt),
   }
   known.set(payer, shared)
   return shared

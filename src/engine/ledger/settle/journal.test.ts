@@ -20,7 +20,7 @@ test('a file that has grown gives way to the next, which knows the calls that ar
     journal.begun(one, sharedBy(one))
     return one
   }
-  const left = () => journalsIn(dir, newId()).flatMap(({ sheets }) => sheets())
+  const left = () => journalsIn(dir, newId()).flatMap(({ batches }) => batches())
   const long = begin()
   assert.equal(journal.cut(), null)
   for (let i = 0; i < 3_000; i++) journal.ended(settleItem(begin(), outcome(1n)))
@@ -74,8 +74,8 @@ test('a disk that was full is written to again when there is room, with the call
   const second = begin()
   const away = journal.cut()!
   away()
-  const ids = journalsIn(dir, newId()).flatMap(({ sheets }) =>
-    sheets().flatMap(({ lines }) =>
+  const ids = journalsIn(dir, newId()).flatMap(({ batches }) =>
+    batches().flatMap(({ lines }) =>
       lines
         .toString()
         .split('\n')

@@ -4,14 +4,14 @@ import type { Id } from '#kernel/ids.ts'
 import type { Log } from '../../log.ts'
 import { type Item, type Shared, interruptedLine } from './item.ts'
 import type { MeteredCall } from '../ledger.ts'
-import { Sheet } from './sheet.ts'
+import { SettleBatch } from './settle-batch.ts'
 
 /** How long a call is sent before its line is in the file: a write for each would cost more than the rest of its books. */
 const AFTER_MS = 3
 /** A file of this size is ended with the next batch, and goes when that is durable. */
 const CUT_BYTES = 256 << 10
 /** The size of a batch in which left calls are settled. */
-const SHEET_CALLS = 500
+const BATCH_CALLS = 500
 
 /**
  * The calls that are not in the database yet, in a file that outlives this process: those that nothing holds there from
@@ -146,14 +146,14 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
 }
 
 /** The calls that one process left. */
-export interface Left {
+export interface LeftJournal {
   processId: Id
-  sheets(): Sheet[]
+  batches(): SettleBatch[]
   remove(): void
 }
 
 /** The files of other processes that had this directory: of the living too, whose are not to be touched. */
-export function journalsIn(dir: string, processId: Id): Left[] {
+export function journalsIn(dir: string, processId: Id): LeftJournal[] {
   const files = new Map<Id, string[]>()
   for (const name of existsSync(dir) ? readdirSync(dir) : []) {
     const whose = NAME.exec(name)?.[1]
@@ -164,7 +164,7 @@ export function journalsIn(dir: string, processId: Id): Left[] {
   }
   return [...files].map(([whose, paths]) => ({
     processId: whose,
-    sheets: () => readJournal(paths.toSorted((a, b) => numberOf(a) - numberOf(b)).map(textOf)),
+    batches: () => readJournal(paths.toSorted((a, b) => numberOf(a) - numberOf(b)).map(textOf)),
     remove: () => paths.forEach((path) => rmSync(path, { force: true })),
   }))
 }
@@ -185,7 +185,7 @@ function textOf(path: string): string {
  * The calls of a process's files, in order: ended ones as they ended, others as interrupted. A call that spans two
  * began in the earlier one. A line that was not written to its end is left out.
  */
-export function readJournal(texts: readonly string[]): Sheet[] {
+export function readJournal(texts: readonly string[]): SettleBatch[] {
   const calls = new Map<string, { shared: Pick<Shared, 'text'> | undefined; line: string }>()
   for (const text of texts) {
     const shared: Pick<Shared, 'text'>[] = []
@@ -205,11 +205,11 @@ export function readJournal(texts: readonly string[]): Sheet[] {
       }
     }
   }
-  const sheets: Sheet[] = []
+  const batches: SettleBatch[] = []
   for (const { shared, line } of calls.values()) {
     if (shared === undefined) continue
-    if (sheets.length === 0 || sheets.at(-1)!.count >= SHEET_CALLS) sheets.push(new Sheet())
-    sheets.at(-1)!.add(shared, line)
+    if (batches.length === 0 || batches.at(-1)!.count >= BATCH_CALLS) batches.push(new SettleBatch())
+    batches.at(-1)!.add(shared, line)
   }
-  return sheets
+  return batches
 }

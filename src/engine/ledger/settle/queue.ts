@@ -4,7 +4,7 @@ import { sqlState } from '../../postgres/client.ts'
 import { ledgerFunctions } from '../../postgres/functions.ts'
 import type { Item } from './item.ts'
 import type { Journal } from './journal.ts'
-import { Sheet } from './sheet.ts'
+import { SettleBatch } from './settle-batch.ts'
 
 const EVERY_MS = 200
 const BATCH = 1_000
@@ -17,10 +17,12 @@ const SPARE = 2
 export interface SettleQueue extends AsyncDisposable {
   add(item: Item): void
   /** Writes these at once, whoever made them. */
-  settle(sheet: Sheet): Promise<void>
+  settle(batch: SettleBatch): Promise<void>
   full(): boolean
   /** Whether anything waits to be written. */
   any(): boolean
+  /** The batches that were written so far: another number tells that something was meanwhile. */
+  written(): number
   /** Whether something about this reserved call waits to be written. */
   has(id: string): boolean
   /** Waits until all that was added so far is durable; throws when it cannot be now. */
@@ -28,13 +30,14 @@ export interface SettleQueue extends AsyncDisposable {
 }
 
 export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): SettleQueue {
-  let open = new Sheet()
+  let open = new SettleBatch()
   /** Full ones, oldest first, and the one that is being written. */
-  const closed: Sheet[] = []
-  const spare: Sheet[] = []
+  const closed: SettleBatch[] = []
+  const spare: SettleBatch[] = []
   // The first word about a reserved call stands: what it is settled on is not released afterwards.
   const waiting = new Set<string>()
   let count = 0
+  let written = 0
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> | null = null
   let failing = false
@@ -52,37 +55,38 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
   function close(): void {
     open.after = journal.cut()
     closed.push(open)
-    open = spare.pop() ?? new Sheet()
+    open = spare.pop() ?? new SettleBatch()
   }
 
   async function writeAll(): Promise<void> {
     // Only what waits now: what comes meanwhile is gathered for the next time.
     if (open.count > 0) close()
     for (let left = closed.length; left > 0; left--) {
-      const sheet = closed[0]!
+      const batch = closed[0]!
       try {
-        await settle(sheet)
+        await settle(batch)
       } catch (error) {
         failing = true
         log.error({ error, calls: count }, 'calls cannot be settled now; they are tried again')
         throw error
       }
       failing = false
+      written += 1
       closed.shift()
-      count -= sheet.count
-      for (const id of sheet.ids) waiting.delete(id)
-      sheet.after?.()
-      sheet.clear()
-      if (spare.length < SPARE) spare.push(sheet)
+      count -= batch.count
+      for (const id of batch.ids) waiting.delete(id)
+      batch.after?.()
+      batch.clear()
+      if (spare.length < SPARE) spare.push(batch)
     }
   }
 
-  async function settle(sheet: Sheet): Promise<void> {
+  async function settle(batch: SettleBatch): Promise<void> {
     try {
-      await send(sheet.shared, sheet.lines)
+      await send(batch.shared, batch.lines)
     } catch (error) {
       if (!isUnstorable(error)) throw error
-      for (const { shared, lines } of sheet.each()) await settleOne(shared, lines)
+      for (const { shared, lines } of batch.each()) await settleOne(shared, lines)
     }
   }
 
@@ -124,6 +128,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
     settle,
     full: () => count >= MOST,
     any: () => count > 0,
+    written: () => written,
     has: (id) => waiting.has(id),
     async flush() {
       // Calls added during a write are written by the one after it.
@@ -134,7 +139,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
       if (writing) await writing.catch(() => {})
       if (count > 0)
         await write().catch((error: unknown) =>
-          log.error({ error, calls: closed.flatMap((sheet) => sheet.each()) }, 'calls were not settled'),
+          log.error({ error, calls: closed.flatMap((batch) => batch.each()) }, 'calls were not settled'),
         )
       if (timer) clearTimeout(timer)
       journal.close(count === 0)

@@ -4,8 +4,8 @@ import type { Nano } from '#kernel/money.ts'
 import { writeOutbox } from '../../outbox/outbox.ts'
 import type { Log } from '../../log.ts'
 import { isAlive, placeOfPids } from '../../processes/processes.ts'
-import type { Left } from './journal.ts'
-import type { Sheet } from './sheet.ts'
+import type { LeftJournal } from './journal.ts'
+import type { SettleBatch } from './settle-batch.ts'
 import { ledgerFunctions } from '../../postgres/functions.ts'
 import type { Postgres } from '../../postgres/client.ts'
 
@@ -27,7 +27,7 @@ interface Ended {
 }
 
 /** The payload of `call.interrupted`: nobody who made the call is there to hear what it cost. */
-export interface Interrupted extends Omit<Ended, 'cost'> {
+export type Interrupted = Omit<Ended, 'cost'> & {
   /** Nano-dollars as a decimal: JSON numbers are not exact. */
   cost_nano: string
 }
@@ -66,8 +66,8 @@ export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise
 /** Settles the calls that ended processes of this data directory had not settled. */
 export async function recover(
   { pool }: Postgres,
-  left: readonly Left[],
-  settle: (sheet: Sheet) => Promise<void>,
+  left: readonly LeftJournal[],
+  settle: (batch: SettleBatch) => Promise<void>,
   log: Log,
 ): Promise<void> {
   if (left.length === 0) return
@@ -80,13 +80,13 @@ export async function recover(
   const lives = ({ pid, place, leased }: (typeof rows)[number]): boolean =>
     leased || (here !== null && place === here && isAlive(pid))
   const living = new Set(rows.filter(lives).map(({ id }) => id))
-  for (const { processId, sheets, remove } of left) {
+  for (const { processId, batches, remove } of left) {
     if (living.has(processId)) continue
     try {
       let calls = 0
-      for (const sheet of sheets()) {
-        await settle(sheet)
-        calls += sheet.count
+      for (const batch of batches()) {
+        await settle(batch)
+        calls += batch.count
       }
       remove()
       if (calls > 0) log.warn({ calls }, 'calls that a process had not settled when it ended were read from its file')

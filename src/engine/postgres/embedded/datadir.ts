@@ -17,7 +17,7 @@ export function lockDataDir(dataDir: string): DataDir {
   const dir = resolve(dataDir)
   try {
     makeDataDir(dir)
-    return { dir, [Symbol.dispose]: holdLock(join(dir, 'lock'), `the data dir ${dir}`) }
+    return { dir, [Symbol.dispose]: takeOnlyLock(join(dir, 'lock'), `the data dir ${dir}`) }
   } catch (error) {
     throw explainStart(error, `the data dir ${dir} cannot be used`)
   }
@@ -34,7 +34,7 @@ export function makeDataDir(dir: string): void {
 }
 
 /** Takes the lock at `path`; the answer releases it. Throws `StartRefused` naming `what` and the pid that has it. */
-export function holdLock(path: string, what: string): () => void {
+export function takeOnlyLock(path: string, what: string): () => void {
   let lock
   try {
     lock = takeLock(path)

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { explainStart } from '../../start-refused.ts'
 import { findPackage, usableBinaries } from './binaries.ts'
 import { openCluster, superuser } from './cluster.ts'
-import { holdLock, makeDataDir } from './datadir.ts'
+import { takeOnlyLock, makeDataDir } from './datadir.ts'
 import { clearLeftover } from './leftover.ts'
 import { placeCluster } from './place.ts'
 import { startServer, type Exit } from './server.ts'
@@ -47,7 +47,7 @@ async function start({ dataDir, log, settings }: Options): Promise<EmbeddedPostg
   const { cluster, user } = place
   await using cleanup = new AsyncDisposableStack()
   // The data dir's lock is not enough: two copies of a data dir may link to one cluster.
-  cleanup.defer(holdLock(`${cluster}.lock`, `the database in ${cluster}`))
+  cleanup.defer(takeOnlyLock(`${cluster}.lock`, `the database in ${cluster}`))
   const binaries = usableBinaries(found, dirname(cluster), user, log)
   const password = await openCluster(binaries, place, log)
   await clearLeftover(cluster, log)

@@ -120,7 +120,7 @@ const START: Before = 0
 const WORD: Before = 1
 
 function run(states: readonly State[], first: number): Automaton {
-  // Those of the deterministic states that came up: their members, and what stood before them.
+  // The deterministic states that came up: their members, and what stood before them.
   let members: Int32Array[] = []
   let befores: Before[] = []
   let known = new Map<string, number>()

@@ -32,7 +32,7 @@ export function gramsOf(bytes: Uint8Array): Int32Array | null {
 function gather(bytes: Uint8Array, found: Int32Array, count: number): number {
   const marks = taken!
   let gram = 0
-  // How many bytes since the last line break: a trigram never holds one, for words that are looked for do not.
+  // The bytes since the last line break: a trigram never holds one, for words that are looked for do not.
   let run = 0
   for (const byte of bytes) {
     if (byte === LF) {

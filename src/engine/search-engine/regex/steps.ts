@@ -10,7 +10,7 @@ const WIDE_RANGE = 1_000
 const WIDE = /([^\0-\x7f]?)-(?:([^\0-\x7f])|\\x\{)/gu
 
 /**
- * How many steps re2js makes of a pattern, about and rather too many: `(ab){3}` has nine. What is dear to compile counts
+ * The number of steps that re2js makes of a pattern, about and rather too many: `(ab){3}` has nine. What is dear to compile counts
  * for more. A pattern that is not valid has some number as well.
  */
 export function stepsOf(pattern: string): number {

@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer'
  * if it is that, else windows-1252 (what the WHATWG encoding standard takes for unlabelled western text).
  */
 export function decode(bytes: Uint8Array, named?: string, within?: string): string {
-  const marked = byMark(bytes)
+  const marked = charsetOfMark(bytes)
   for (const label of [marked, named, within]) {
     const decoder = label === undefined || label === null ? null : decoderOf(label)
     if (decoder !== null) return decoder.decode(bytes)
@@ -21,7 +21,7 @@ function decoderOf(label: string): InstanceType<typeof TextDecoder> | null {
   }
 }
 
-export function byMark(bytes: Uint8Array): string | null {
+export function charsetOfMark(bytes: Uint8Array): string | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8'
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be'

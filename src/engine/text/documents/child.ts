@@ -1,7 +1,7 @@
 /** The process in which documents of strangers are read: it holds no keys, and may neither write files nor start programs. */
-import { type Given, type Read, Unreadable } from './document.ts'
+import { type DocumentInput, type Read, Unreadable } from './document.ts'
 
-const readers: Record<Given['kind'], () => Promise<(given: Given) => Promise<Read> | Read>> = {
+const readers: Record<DocumentInput['kind'], () => Promise<(given: DocumentInput) => Promise<Read> | Read>> = {
   html: async () => (await import('./html.ts')).readHtml,
   pdf: async () => (await import('./pdf.ts')).readPdf,
   docx: async () => (await import('./docx.ts')).readDocx,
@@ -10,10 +10,10 @@ const readers: Record<Given['kind'], () => Promise<(given: Given) => Promise<Rea
   text: async () => (await import('./text.ts')).readText,
 }
 
-process.on('message', (given: Given) => void answer(given))
+process.on('message', (given: DocumentInput) => void answer(given))
 process.on('disconnect', () => process.exit(0))
 
-async function answer(given: Given): Promise<void> {
+async function answer(given: DocumentInput): Promise<void> {
   try {
     const reader = await readers[given.kind]()
     process.send!({ read: await reader(given) })

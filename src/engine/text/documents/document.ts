@@ -1,7 +1,7 @@
 /** The kinds that documents are read as. */
 export type DocumentKind = 'html' | 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'text'
 
-export interface Given {
+export interface DocumentInput {
   kind: DocumentKind
   bytes: Uint8Array
   /** The address it was found at: relative links become absolute, and some sites are read by rules of their own. */
@@ -25,7 +25,7 @@ export interface Read {
   truncated: boolean
 }
 
-export const bare = (text: string, more: Partial<Read> = {}): Read => ({
+export const plainRead = (text: string, more: Partial<Read> = {}): Read => ({
   text,
   title: null,
   description: null,
@@ -87,4 +87,4 @@ const byEnding: Record<string, DocumentKind> = {
 }
 
 /** Counts up when documents are read that were too slow or too large before: they are tried again. */
-export const READER = 1
+export const READER_VERSION = 1

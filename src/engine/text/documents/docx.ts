@@ -1,5 +1,5 @@
 import mammoth from 'mammoth'
-import { type Given, type Read, Unreadable, bare, clipped } from './document.ts'
+import { type DocumentInput, type Read, Unreadable, plainRead, clipped } from './document.ts'
 import { markdownOf } from './html.ts'
 import { openParts } from './zip.ts'
 
@@ -7,7 +7,7 @@ import { openParts } from './zip.ts'
 const MOST = { elements: 300_000, attributes: 600_000, attributesOfOne: 1_000, depth: 200, tables: 6 }
 
 /** Headings, lists, tables and links as Markdown; pictures are left out. */
-export async function readDocx({ bytes }: Given): Promise<Read> {
+export async function readDocx({ bytes }: DocumentInput): Promise<Read> {
   // The library unpacks without a bound, so what it is handed was measured before.
   await openParts(bytes, MOST, () => true)
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -16,5 +16,5 @@ export async function readDocx({ bytes }: Given): Promise<Read> {
     throw new Unreadable('damaged', 'It is not a DOCX that can be read.')
   })
   const { text, truncated } = clipped(await markdownOf(value.replace(/<img [^>]*>/g, '')))
-  return bare(text, { truncated })
+  return plainRead(text, { truncated })
 }

@@ -9,8 +9,9 @@ import { createDocumentReader } from './reader.ts'
 /** One document may take so long and so much: less than in the product, so that the test ends soon. */
 const TIME_MS = 3_000
 const MEMORY_MB = 400
-/** For a small file, while all else is busy. */
+/** For a small file, while all else is busy; on a machine that is busy with others, so many times what it takes alone. */
 const SMALL_MS = 4_000
+const SMALL_TIMES = 8
 const reader = createDocumentReader({ timeMs: TIME_MS, memoryMb: MEMORY_MB })
 after(() => reader[Symbol.asyncDispose]())
 const small = (by: string) => reader.read(by, () => ({ kind: 'pdf', bytes: pdfOf(['Hello']) }))
@@ -19,6 +20,9 @@ before(() => small('warm'))
 for (const [kind, ways] of Object.entries(attacks) as [keyof typeof attacks, (typeof attacks)['pdf']][])
   test(`${kind}: mallory sends all that is slow or large of it at once; each ends in its time, and bob’s small file is read meanwhile`, async (t) => {
     const files = await Promise.all(Object.entries(ways).map(async ([way, make]) => ({ way, bytes: await make() })))
+    const from = performance.now()
+    await small('bob')
+    const soon = Math.max(SMALL_MS, SMALL_TIMES * (performance.now() - from))
     // Two of hers are read at a time, and his needs no more than a third process.
     const bobs: Promise<number>[] = []
     const ends = files.map(async ({ way, bytes }) => {
@@ -38,5 +42,5 @@ for (const [kind, ways] of Object.entries(attacks) as [keyof typeof attacks, (ty
       assert.ok(ms < TIME_MS + 3_000, `${way} took ${Math.round(ms)} ms`)
     }
     assert.equal(bobs.length, files.length)
-    for (const ms of await Promise.all(bobs)) assert.ok(ms < SMALL_MS, `bob waited ${Math.round(ms)} ms`)
+    for (const ms of await Promise.all(bobs)) assert.ok(ms < soon, `bob waited ${Math.round(ms)} ms`)
   })

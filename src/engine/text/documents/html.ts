@@ -1,7 +1,7 @@
 import { Defuddle } from 'defuddle/node'
 import { parseHTML } from 'linkedom'
 import { charsetWithin, decode } from './charset.ts'
-import { type Given, type Read, bare, clipped } from './document.ts'
+import { type DocumentInput, type Read, plainRead, clipped } from './document.ts'
 import { type Bounds, overAt } from './markup.ts'
 
 /** More HTML than this takes seconds to parse; what is behind it is left out and said so. */
@@ -11,7 +11,7 @@ const LEAST_WORDS = 5
 const MOST: Bounds = { elements: 20_000, attributes: 100_000, attributesOfOne: 500, depth: 200, tables: 6 }
 
 /** The article of a page as Markdown: headings, lists, tables, code; menus and footers go, links are absolute. */
-export async function readHtml({ bytes, charset, url }: Given): Promise<Read> {
+export async function readHtml({ bytes, charset, url }: DocumentInput): Promise<Read> {
   const all = decode(bytes, charset, charsetWithin(bytes))
   const within = all.length > MOST_HTML ? all.slice(0, MOST_HTML) : all
   const html = within.slice(0, overAt(within, MOST, { elements: 0, attributes: 0 }, 'html') ?? undefined)
@@ -20,7 +20,7 @@ export async function readHtml({ bytes, charset, url }: Given): Promise<Read> {
   const found = article.wordCount >= LEAST_WORDS ? article : await distilled(html, url, 'body')
   const page = found.content.trim() === '' ? article : found
   const { text, truncated } = clipped(page.content.trim() || (await markdownOf(html)))
-  return bare(text, {
+  return plainRead(text, {
     // The library's own title leaves out what it takes for the name of the site, and is sometimes that name.
     title: words(parseHTML(html).document.title) ?? words(page.title),
     description: words(page.description),

@@ -1,6 +1,6 @@
 import { Unreadable } from './document.ts'
 
-/** How much markup one document may hold. Its libraries take time and memory for each element, and more for each level. */
+/** The markup that one document may hold. Its libraries take time and memory for each element, and more for each level. */
 export interface Bounds {
   elements: number
   attributes: number

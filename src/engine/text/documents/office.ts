@@ -1,5 +1,5 @@
 import { XMLParser } from 'fast-xml-parser'
-import { type Given, MOST_TEXT, type Read, Unreadable, bare, clipped } from './document.ts'
+import { type DocumentInput, MOST_TEXT, type Read, Unreadable, plainRead, clipped } from './document.ts'
 import type { Bounds } from './markup.ts'
 import { type Parts, openParts } from './zip.ts'
 
@@ -53,7 +53,7 @@ const words = (value: unknown): string =>
       : (((value as Element | null)?.['#text'] as string | undefined) ?? '')
 
 /** Each sheet under its name, a line per row, cells apart by tabs. Formulas show their last value. */
-export async function readXlsx({ bytes }: Given): Promise<Read> {
+export async function readXlsx({ bytes }: DocumentInput): Promise<Read> {
   const parts = await openParts(bytes, MOST, (name) =>
     /^xl\/(workbook|sharedStrings|worksheets\/[^/]+|_rels\/workbook)\.xml(\.rels)?$/.test(name),
   )
@@ -78,7 +78,7 @@ export async function readXlsx({ bytes }: Given): Promise<Read> {
     }
   }
   const { text, truncated } = clipped(said)
-  return bare(text, { parts: sheets.length, truncated })
+  return plainRead(text, { parts: sheets.length, truncated })
 }
 
 const MOST_COLUMNS = 16_384
@@ -122,7 +122,7 @@ function columnOf(reference: string): number | null {
 }
 
 /** Each slide under its number, a line per paragraph, its notes behind it. */
-export async function readPptx({ bytes }: Given): Promise<Read> {
+export async function readPptx({ bytes }: DocumentInput): Promise<Read> {
   const parts = await openParts(bytes, MOST, (name) => /^ppt\/(slides|notesSlides)\/[^/]+\.xml$/.test(name))
   const slides = [...parts.keys()]
     .filter((name) => name.startsWith('ppt/slides/'))
@@ -137,7 +137,7 @@ export async function readPptx({ bytes }: Given): Promise<Read> {
     ].join('\n')
   })
   const { text, truncated } = clipped(said.join('\n\n'))
-  return bare(text, { parts: slides.length, truncated })
+  return plainRead(text, { parts: slides.length, truncated })
 }
 
 const numberIn = (name: string): number => Number(/(\d+)\.xml$/.exec(name)?.[1] ?? 0)

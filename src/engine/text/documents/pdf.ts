@@ -1,8 +1,8 @@
 import { extractText, getDocumentProxy, getMeta } from 'unpdf'
-import { type Given, type Read, Unreadable, bare, clipped } from './document.ts'
+import { type DocumentInput, type Read, Unreadable, plainRead, clipped } from './document.ts'
 
 /** Pages apart by an empty line; hyphenation and columns as the file has them. */
-export async function readPdf({ bytes }: Given): Promise<Read> {
+export async function readPdf({ bytes }: DocumentInput): Promise<Read> {
   const pdf = await getDocumentProxy(new Uint8Array(bytes)).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'PasswordException')
       throw new Unreadable('encrypted', 'The PDF needs a password.')
@@ -11,7 +11,7 @@ export async function readPdf({ bytes }: Given): Promise<Read> {
   const { text: pages, totalPages } = await extractText(pdf, { mergePages: false })
   const { info } = await getMeta(pdf).catch(() => ({ info: {} as Record<string, unknown> }))
   const { text, truncated } = clipped(pages.map((page) => page.trim()).join('\n\n'))
-  return bare(text, { title: said(info.Title), author: said(info.Author), parts: totalPages, truncated })
+  return plainRead(text, { title: said(info.Title), author: said(info.Author), parts: totalPages, truncated })
 }
 
 const said = (value: unknown): string | null =>

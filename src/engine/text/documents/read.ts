@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Postgres } from '../../postgres/client.ts'
-import { type DocumentKind, type Given, READER, type Read, Unreadable } from './document.ts'
+import { type DocumentKind, type DocumentInput, READER_VERSION, type Read, Unreadable } from './document.ts'
 import type { DocumentReader } from './reader.ts'
 
 declare module '../../postgres/tables.ts' {
@@ -18,7 +18,7 @@ export interface Wanted {
   kind: DocumentKind
   /** The digest of its bytes, hexadecimal. */
   sha256: string
-  given: () => Given | Promise<Given>
+  given: () => DocumentInput | Promise<DocumentInput>
   signal?: AbortSignal
 }
 
@@ -32,7 +32,7 @@ export async function readDocument(
 ): Promise<Read> {
   await checkSlow(db, sha256, kind)
   // Asked again when its turn has come: the same bytes may have been tried meanwhile.
-  const begin = async (): Promise<Given> => {
+  const begin = async (): Promise<DocumentInput> => {
     await checkSlow(db, sha256, kind)
     return given()
   }
@@ -46,7 +46,7 @@ async function checkSlow(db: Db, sha256: string, kind: DocumentKind): Promise<vo
     .select('reason')
     .where('sha256', '=', sha256)
     .where('kind', '=', kind)
-    .where('reader', '=', READER)
+    .where('reader', '=', READER_VERSION)
     .where('at', '>', sql<Date>`now() - make_interval(days => ${DAYS})`)
     .executeTakeFirst()
   if (before !== undefined)
@@ -57,7 +57,7 @@ async function remember(
   db: Db,
   { sha256, kind, reason }: { sha256: string; kind: DocumentKind; reason: 'too_slow' | 'too_large' },
 ): Promise<void> {
-  await sql`insert into slow_documents (sha256, kind, reader, reason, at) values (${sha256}, ${kind}, ${READER}, ${reason}, now())
+  await sql`insert into slow_documents (sha256, kind, reader, reason, at) values (${sha256}, ${kind}, ${READER_VERSION}, ${reason}, now())
     on conflict (sha256, kind) do update set reader = excluded.reader, reason = excluded.reason, at = excluded.at`.execute(
     db,
   )

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type Pool, type PoolLimits, TURNS, createPool } from '../../confined/pool.ts'
 import { Busy } from '../../confined/turns.ts'
 import type { Outcome } from '../../confined/worker.ts'
-import { type Given, type Read, Unreadable, type UnreadableReason } from './document.ts'
+import { type DocumentInput, type Read, Unreadable, type UnreadableReason } from './document.ts'
 
 /** Reads documents in processes of their own, so that a hostile one can neither stop this server nor eat its memory. */
 export interface DocumentReader extends AsyncDisposable {
@@ -12,7 +12,7 @@ export interface DocumentReader extends AsyncDisposable {
    */
   read(
     account: string,
-    given: () => Given | Promise<Given>,
+    given: () => DocumentInput | Promise<DocumentInput>,
     signal?: AbortSignal,
     heavy?: (reason: 'too_slow' | 'too_large') => Promise<void>,
   ): Promise<Read>
@@ -29,7 +29,7 @@ export function createDocumentReader(limits: Partial<PoolLimits> = {}): Document
     too_slow: `It takes longer to read than ${most.timeMs / 1000} s.`,
     too_large: 'It takes more memory to read than one document may.',
   }
-  const pool: Pool<Given, Said> = createPool(program, most)
+  const pool: Pool<DocumentInput, Said> = createPool(program, most)
   return {
     async read(account, given, signal, heavy) {
       const conclude = async (outcome: Outcome<Said>): Promise<void> => {

@@ -1,15 +1,15 @@
-import { byMark, charsetWithin, decode } from './charset.ts'
-import { type Given, type Read, Unreadable, bare, clipped } from './document.ts'
+import { charsetOfMark, charsetWithin, decode } from './charset.ts'
+import { type DocumentInput, type Read, Unreadable, plainRead, clipped } from './document.ts'
 
 const LOOKED_AT = 8_192
 
 /** A NUL byte near the start of what is not UTF-16: no text, by the same rule as grep's. */
 export const looksBinary = (bytes: Uint8Array): boolean =>
-  !byMark(bytes)?.startsWith('utf-16') && bytes.subarray(0, LOOKED_AT).includes(0)
+  !charsetOfMark(bytes)?.startsWith('utf-16') && bytes.subarray(0, LOOKED_AT).includes(0)
 
 /** Plain text, Markdown, CSV, code, JSON: as it is, in UTF-8, without a byte order mark. */
-export function readText({ bytes, charset }: Given): Read {
+export function readText({ bytes, charset }: DocumentInput): Read {
   if (looksBinary(bytes)) throw new Unreadable('binary', 'It holds binary data.')
   const { text, truncated } = clipped(decode(bytes, charset, charsetWithin(bytes)))
-  return bare(text.replaceAll('\0', ''), { truncated })
+  return plainRead(text.replaceAll('\0', ''), { truncated })
 }

@@ -6,7 +6,7 @@ import type { Log } from '../../log.ts'
 import type { Postgres } from '../../postgres/client.ts'
 import type { DocumentReader } from '../documents/reader.ts'
 import { decode } from '../documents/charset.ts'
-import { READER, Unreadable, kindOf } from '../documents/document.ts'
+import { READER_VERSION, Unreadable, kindOf } from '../documents/document.ts'
 import { readDocument } from '../documents/read.ts'
 import { looksBinary } from '../documents/text.ts'
 import { gramsOf } from '../../search-engine/regex/grams.ts'
@@ -44,7 +44,7 @@ export interface ContentOf {
 }
 
 /** The words of bytes, by their hash: the text of a document, or they themselves where they are text, up to a length. */
-export type Said = Map<string, { text: string; title: string | null }>
+export type TextByHash = Map<string, { text: string; title: string | null }>
 
 /**
  * Learns the text of bytes, once for all files that hold them: which lines can be searched, by which trigrams, and what
@@ -56,16 +56,16 @@ export async function learnContents(
   engine: TextSources,
   given: readonly ContentOf[],
   { documents, most = 0 }: { documents: boolean; most?: number },
-): Promise<{ left: Set<string>; said: Said }> {
+): Promise<{ left: Set<string>; said: TextByHash }> {
   const wanted = new Map(given.map((of) => [of.sha256, of]))
   const { rows } = await engine.postgres.pool.query<Waiting>({
     name: 'contents_waiting',
     text: `select c.sha256, c.attempts, b.place from contents c join blobs b on b.sha256 = c.sha256
       where c.sha256 = any($1::text[]) and (c.indexed_at is null or c.reader < $2 and c.reason in ('too_slow', 'too_large'))`,
-    values: [[...wanted.keys()], READER],
+    values: [[...wanted.keys()], READER_VERSION],
   })
   const left = new Set<string>()
-  const said: Said = new Map()
+  const said: TextByHash = new Map()
   const learnt: [string, Learnt][] = []
   const failed: string[] = []
   let busy: Unreadable | null = null
@@ -140,7 +140,7 @@ const keep = async ({ postgres }: TextSources, learnt: readonly [string, Learnt]
     name: 'contents_keep',
     // In the order of their hashes, for batches that hold the same bytes are kept at the same time.
     text: `with held as materialized (select sha256 from contents where sha256 = any($1::text[]) order by sha256 for update)
-      update contents c set indexed_at = now(), plain = x.plain, reason = x.reason, text = x.text, title = x.title, grams = x.grams::int4[], reader = ${READER}
+      update contents c set indexed_at = now(), plain = x.plain, reason = x.reason, text = x.text, title = x.title, grams = x.grams::int4[], reader = ${READER_VERSION}
       from unnest($1::text[], $2::boolean[], $3::text[], $4::text[], $5::text[], $6::text[]) x(sha256, plain, reason, text, title, grams)
         join held using (sha256) where c.sha256 = x.sha256`,
     values: [
@@ -197,7 +197,7 @@ const startsMarked = (bytes: Uint8Array): boolean =>
   (bytes[0] === 0xfe && bytes[1] === 0xff)
 
 /** The words of files, by their hashes. A file that says nothing is left out. */
-export async function textsOf(engine: TextSources, hashes: readonly string[], most: number): Promise<Said> {
+export async function textsOf(engine: TextSources, hashes: readonly string[], most: number): Promise<TextByHash> {
   if (hashes.length === 0) return new Map()
   const { rows } = await sql<{
     sha256: string
@@ -220,7 +220,7 @@ export async function textsOf(engine: TextSources, hashes: readonly string[], mo
     for await (const part of engine.blobs.read(place, { end: most })) parts.push(part)
     return { text: textOf(Buffer.concat(parts)), title }
   }
-  const texts: Said = new Map()
+  const texts: TextByHash = new Map()
   for (let at = 0; at < rows.length; at += AT_ONCE)
     await Promise.all(rows.slice(at, at + AT_ONCE).map(async (row) => void texts.set(row.sha256, await said(row))))
   return texts

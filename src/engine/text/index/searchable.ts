@@ -1,6 +1,6 @@
 import type { Id } from '#kernel/ids.ts'
 import type { Jobs } from '../../jobs/jobs.ts'
-import type { Happened } from '../../outbox/deliveries.ts'
+import type { DeliveredEvent } from '../../outbox/deliveries.ts'
 import type { TextSources } from './contents.ts'
 
 /** Something that search finds, as its area tells of it. */
@@ -23,13 +23,13 @@ export interface SearchSources extends TextSources {
   jobs: Jobs
 }
 
-/** How an area takes part in search. */
+/** An area's things, as search indexes and finds them. */
 export interface Searchable {
   /** The first word of the events that tell of its things: `chat` of `chat.updated`. */
   kinds: readonly string[]
   /** The ids of the documents that an event may have changed. */
-  changed(sources: SearchSources, events: readonly Happened[]): Promise<Id[]>
-  /** Those of these that are to be found now. One that is left out is taken from the index. */
+  changed(sources: SearchSources, events: readonly DeliveredEvent[]): Promise<Id[]>
+  /** The documents of these that are to be found now. One that is left out is taken from the index. */
   read(sources: SearchSources, ids: readonly Id[]): Promise<SearchDocument[]>
   /** All ids behind this one, in their order, for indexing anew. */
   all(sources: SearchSources, after: Id | null, limit: number): Promise<Id[]>

@@ -5,7 +5,7 @@ import type { ScanTask, Scanned } from './scan.ts'
 
 /** Searches files in threads: started when they are needed, ended when they were idle for long. */
 export interface Scanner extends AsyncDisposable {
-  /** How many tasks run at the same time. */
+  /** The number of tasks that run at the same time. */
   width: number
   /** Every file of the task has one answer. A task that takes too long is given up, with its thread. */
   scan(task: ScanTask): Promise<Scanned[]>

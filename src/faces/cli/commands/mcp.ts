@@ -10,7 +10,7 @@ import type { Terminal } from '../terminal.ts'
 import { partsOf } from '../../client.ts'
 import type { ToolCall } from '../../mcp/tools/agent-tools.ts'
 import { createServer } from '../../mcp/server.ts'
-import { type Asking, type ToolName, type ToolResult, refusing } from '../../mcp/tools/tools.ts'
+import { type ConsentQuestion, type ToolName, type ToolResult, toolRefusal } from '../../mcp/tools/tools.ts'
 import { readEvents } from '../../sse.ts'
 
 const PROTOCOL = '2026-07-28'
@@ -28,7 +28,7 @@ export async function mcp(words: readonly string[], terminal: Terminal): Promise
           return await forward(await targetOf(terminal, globals), tool, given, call)
         } catch (error) {
           call.signal.throwIfAborted()
-          return refusing({ error: explained(error) })
+          return toolRefusal({ error: explained(error) })
         }
       }),
     { onerror: (error) => terminal.err(`uk mcp: ${error.message}`) },
@@ -80,9 +80,9 @@ async function forward(
   tool: ToolName,
   given: Record<string, unknown>,
   call: ToolCall,
-): Promise<ToolResult | Asking> {
+): Promise<ToolResult | ConsentQuestion> {
   if (key === undefined)
-    return refusing({
+    return toolRefusal({
       error: {
         type: 'unauthenticated',
         code: 'missing_credentials',
@@ -127,10 +127,12 @@ async function forward(
       return { asks: { message: result.inputRequests.consent.params.message, question: result.requestState } }
     if (result) return plain(result)
     if (error)
-      return refusing({ error: error.type === undefined ? { type: 'upstream_error', message: error.message } : error })
+      return toolRefusal({
+        error: error.type === undefined ? { type: 'upstream_error', message: error.message } : error,
+      })
     if (params?.message !== undefined) call.progress?.(params.message)
   }
-  return refusing({
+  return toolRefusal({
     error: {
       type: 'unavailable',
       message: `${origin} gave no answer as an instance gives it (status ${response.status}).`,

@@ -7,6 +7,8 @@ export interface Special {
   summary: string
   /** Further paragraphs of its help. */
   more: string
+  /** Where its bare words say too little. */
+  examples?: readonly string[]
   run(words: readonly string[], terminal: Terminal): Promise<number>
 }
 
@@ -62,6 +64,83 @@ export const specials: readonly Special[] = [
     run: async (...given) => (await import('./mcp.ts')).mcp(...given),
   },
   {
+    words: ['computer', 'pair'],
+    usage:
+      '[--url <url>] [--name <name>] [--token-file -|<file>] [--workspace-id <id>] [--allow <capabilities>] [--root <folder>] [--no-update] [--replace]',
+    summary: 'Make this machine one of your computers',
+    more: 'With the token or code of a pairing, from UK_PAIR_TOKEN, a file, stdin (--token-file -) or a prompt; where you are signed in it makes one itself. What the server may do here is --allow, any of exec,terminal,fs_read,fs_write,ports,inference,users (default: all), and --root, the folders that it may reach (default: /). It is kept in UK_CONFIG_DIR, default ~/.config/ukiyo. A program that a server gave out is exchanged when the server has another version: never with --no-update, always with --update, else where `exec` or `terminal` is allowed.',
+    examples: [
+      'uk computer pair --url https://uk.example.com',
+      'uk computer pair --url https://uk.example.com --token-file - --allow exec,fs_read --root /srv/shared < token',
+    ],
+    run: async (...given) => (await import('./computer.ts')).pair(...given),
+  },
+  {
+    words: ['computer', 'run'],
+    usage:
+      '[--url <url>] [--name <name>] [--token-file -|<file>] [--allow <capabilities>] [--root <folder>] [--engine-context <tokens>] [--engine-gpu auto|off] [--engine-folder <folder>] [--engine-fetch-allow <addresses>] [--ollama <url>] [--no-update] [--detach]',
+    summary: 'Connect this machine to its server, until it is stopped',
+    more: 'It dials out and listens nowhere. Terminals and commands outlive it. A machine that is not paired yet is, as by `uk computer pair`. --allow, --root and --no-update are remembered for the next time, and so is what is said of local models: --engine-context (tokens of context that llama.cpp gives a model, at most; default 8192; they take memory), --engine-gpu off (leaves the graphics card alone), --engine-folder (where llama.cpp is installed), --engine-fetch-allow (`host:port,…` of this machine or its network that models may be fetched from), --ollama (the address of the Ollama to use; default: OLLAMA_HOST, else the one on this machine). OLLAMA_CONTEXT_LENGTH is read as Ollama itself reads it.',
+    examples: ['uk computer run', 'uk computer run --detach --allow exec,terminal --root "$HOME"'],
+    run: async (...given) => (await import('./computer.ts')).run(...given),
+  },
+  {
+    words: ['computer', 'install'],
+    usage:
+      '[--url <url>] [--name <name>] [--token-file -|<file>] [--allow <capabilities>] [--root <folder>] [--no-update]',
+    summary: 'Make the daemon of this machine a service of yours',
+    more: 'Of systemd, with a unit of its own for terminals and commands, so that they go on while the daemon is begun again; or of launchd. A machine that is not paired yet is, as by `uk computer pair`. Given again, it changes what is allowed and begins the daemon again. It takes what `uk computer run` takes for local models.',
+    run: async (...given) => (await import('./computer-service.ts')).install(...given),
+  },
+  {
+    words: ['computer', 'uninstall'],
+    usage: '',
+    summary: 'Take that service away again',
+    more: 'Terminals and commands that it holds end. The machine stays paired: `uk computer run` goes on with it, `uk computers delete` ends it.',
+    run: async (...given) => (await import('./computer-service.ts')).uninstall(...given),
+  },
+  {
+    words: ['computer', 'status'],
+    usage: '[--json]',
+    summary: 'Say whose computer this machine is, what it allows, and what runs',
+    more: 'Asks nobody but this machine.',
+    run: async (...given) => (await import('./computer-service.ts')).status(...given),
+  },
+  {
+    words: ['computer', 'exec'],
+    usage:
+      '<computer> [--detach] [--cwd <folder>] [--user <name>] [--env <name=value>] [--timeout <seconds>] -- <command>',
+    summary: 'Run a command on a computer as if it ran here',
+    more: 'Its output comes as it is put out, its input is what is piped in (up to 1 MiB), and the exit code is its own: 128 and the number of a signal that ended it, 124 after --timeout. Ctrl-C ends it there. With --detach (-d) it goes on by itself, without an input, and the id of its operation is printed: `uk operations content` shows what it has put out, `uk operations cancel` ends it.',
+    examples: [
+      "uk computer exec box -- sh -c 'cd src && make'",
+      'echo piped | uk computer exec box --cwd /tmp --timeout 30 -- cat',
+      'uk computer exec -d box -- python3 -m http.server 5173 --bind 127.0.0.1',
+    ],
+    run: async (...given) => (await import('./computers/exec.ts')).exec(...given),
+  },
+  {
+    words: ['computer', 'ssh'],
+    usage: '<computer> [--terminal <id>] [--shell <path>] [--user <name>] [--cwd <folder>]',
+    summary: 'Open a terminal of a computer in this one',
+    more: 'Enter, ~ and . leave it running; --terminal goes back to it, from here or anywhere else. A connection that breaks is made again and goes on where it was. The exit code is that of its program.',
+    examples: ['uk computer ssh box', 'uk computer ssh box --terminal 01KAJ8R3T2M6QK5W9V0XBZC4DE'],
+    run: async (...given) => (await import('./computers/ssh.ts')).ssh(...given),
+  },
+  {
+    words: ['computer', 'cp'],
+    usage: '<from>... <to> [--recursive] [--force]',
+    summary: 'Copy files and folders to a computer, from one, or between two',
+    more: 'A place is <computer>:path, below the home of its user unless it begins with a slash, a path on this machine (./its:name where it has a colon), or - for stdin or stdout. As with scp, what is copied to a folder that is there goes into it, and --recursive (-r) copies folders; `folder/.` is what is in one. Times and permissions are kept. What exists is replaced only with --force (-f); a file of the same size and time is passed over, so the same command goes on after an interruption, also within a file. A connection that breaks is made again by itself. Symlinks to files are copied as the files; what else is no file is left out, said, and ends with 1.',
+    examples: [
+      'uk computer cp notes.txt box:',
+      'uk computer cp box:/var/log/syslog .',
+      'uk computer cp -r project box:work',
+      'tar -c project | uk computer cp - box:project.tar',
+    ],
+    run: async (...given) => (await import('./computers/cp/cp.ts')).cp(...given),
+  },
+  {
     words: ['admin', 'reset-password'],
     usage: '<email> [--password-stdin]',
     summary: 'Set the password of an account, on the host of the instance',
@@ -76,6 +155,10 @@ export const specials: readonly Special[] = [
     run: async (...given) => (await import('./completion.ts')).completion(...given, specials),
   },
 ]
+
+/** Those that begin with this word and are not it: `uk computer`. */
+export const specialsUnder = (word: string): readonly Special[] =>
+  specials.filter(({ words }) => words[0] === word && words.length > 1)
 
 export const specialFor = (words: readonly string[]): Special | undefined =>
   specials.find((special) => special.words.every((word, i) => words[i] === word))

@@ -6,7 +6,7 @@ import { type Field, fieldsOf, positionals } from '../input/fields.ts'
 export const usageOf = (listed: Listed): string =>
   ['uk', ...wordsOf(listed), ...positionals(fieldsOf(listed.endpoint)).map(({ flag }) => `<${flag}>`)].join(' ')
 
-/** How a command is typed: with the least that it needs, then with what people reach for. */
+/** Examples of a command: with the least that it needs, then with what people reach for. */
 export function exampleCommands(listed: Listed): string[] {
   const fields = fieldsOf(listed.endpoint)
   const placed = positionals(fields)

@@ -108,7 +108,7 @@ async function valueOf(
   const words = given as string[]
   if (field.secret && last !== '-' && !/^@[^@]/.test(last))
     throw new Stop('usage', `${called} would show in the list of processes.`, `Give - to read it from stdin, or @file.`)
-  const texts = await Promise.all(words.map((word) => expand(word, readText)))
+  const texts = field.verbatim ? words : await Promise.all(words.map((word) => expand(word, readText)))
   if (field.kind === 'list') return texts.flatMap((text) => listItems(text, called))
   const text = texts.at(-1)!
   if (text === 'null' && field.nullable) return null

@@ -4,7 +4,7 @@ import { exampleOf } from '../../example.ts'
 import { type Schema, convert, resolve } from '../../schemas.ts'
 import { kebab } from '../../words.ts'
 
-/** How the words on a command line become the value of a field. */
+/** The way that words on a command line become the value of a field. */
 export type Kind = 'text' | 'time' | 'day' | 'number' | 'switch' | 'list' | 'json'
 
 /** One field of an endpoint's input as the command line takes it. */
@@ -18,6 +18,8 @@ export interface Field {
   nullable: boolean
   /** Never as a plain word: other users of the machine can read command lines. */
   secret: boolean
+  /** Taken as it stands: what `-` and `@` mean is the command's own to say. */
+  verbatim?: true
   description: string
   /** The words it may be, where they are few. */
   choices: readonly string[]

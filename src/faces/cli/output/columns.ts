@@ -26,7 +26,7 @@ const first = [
 const last = ['created_at', 'updated_at', 'workspace_id', 'created_by']
 
 const column = (path: string, title = path.replaceAll('_', ' ')): Column => ({ path, title })
-/** Areas whose rows a person looks at for something else than most; a path reaches into a field. */
+/** Areas or lists whose rows a person looks at for something else than most; a path reaches into a field. */
 const leading: Record<string, readonly Column[]> = {
   models: [
     column('slug'),
@@ -37,13 +37,21 @@ const leading: Record<string, readonly Column[]> = {
     column('name'),
     column('status'),
   ],
+  'computers.list': [
+    column('id'),
+    column('name'),
+    column('connection'),
+    column('lifecycle'),
+    column('owner.type', 'owner'),
+    column('kind'),
+  ],
 }
 
 /** Every field that a row of this list may have, in an order that does not depend on the rows. */
-export function columnsOf({ area, endpoint: { reply } }: Listed): Column[] {
+export function columnsOf({ area, name, endpoint: { reply } }: Listed): Column[] {
   if (reply.kind !== 'page' && reply.kind !== 'results') return []
   const { schemas, defs } = convert('output', { row: reply.of })
-  return ordered(fieldsIn(schemas.row!, defs), leading[area.name])
+  return ordered(fieldsIn(schemas.row!, defs), leading[name] ?? leading[area.name])
 }
 
 function fieldsIn(schema: Schema, defs: Record<string, Schema>): string[] {

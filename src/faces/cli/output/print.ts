@@ -40,12 +40,17 @@ export async function print(printing: Printing): Promise<number> {
     await terminal.out(
       oneThing(told(json.data as Row, listed, terminal), kind === 'operation' && response.status === 202, terminal),
     )
-  const { status, ok, run } = (json.data ?? {}) as { status?: unknown; ok?: unknown; run?: { status?: unknown } }
+  const { status, ok, run, lifecycle } = (json.data ?? {}) as {
+    status?: unknown
+    ok?: unknown
+    run?: { status?: unknown }
+    lifecycle?: unknown
+  }
   const cancelled = run?.status === 'cancelled'
   if (cancelled && !globals.json) terminal.err(`${terminal.style('red', 'uk:')} The run was cancelled.`)
   // A check that was made and found something wrong, such as `uk ai-gateway test`.
   if (ok === false || cancelled) return codeOf('failure')
-  return globals.wait && (status === 'failed' || status === 'cancelled' || status === 'expired')
+  return globals.wait && (['failed', 'cancelled', 'expired'].includes(String(status)) || lifecycle === 'error')
     ? codeOf('failure')
     : codeOf('ok')
 }

@@ -2,6 +2,7 @@ import { contracts } from '#areas/contracts.ts'
 import type { Listed } from '#kernel/registry.ts'
 import { type Incoming, type Loaders, type More, type SendCall, createCall } from '../../client.ts'
 import type { Globals } from '../globals.ts'
+import { arrive, isOnItsWay } from './arrive.ts'
 import { targetOf } from './credentials.ts'
 import { Stop } from '../exit.ts'
 import { followRun } from '../output/follow.ts'
@@ -46,7 +47,9 @@ async function answer(
   const settled =
     globals.wait && response.status === 202 && listed.endpoint.reply.kind === 'operation'
       ? await settle(response, call, terminal)
-      : response
+      : globals.wait && isOnItsWay(listed)
+        ? await arrive(response, call, terminal)
+        : response
   return print({ listed, response: settled, next: (cursor) => ask({ cursor }), globals, terminal, run })
 }
 

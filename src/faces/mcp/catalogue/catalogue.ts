@@ -21,8 +21,8 @@ export interface Catalogue {
 }
 
 /** Agents do nothing that only a person at a browser does (signing in, managing keys); a tool call carries no bytes. */
-export const forAgents = ({ endpoint: { auth = 'any', takes } }: Listed): boolean =>
-  (auth === 'any' || auth === 'open') && takes !== 'bytes'
+export const forAgents = ({ endpoint: { auth = 'any', takes, refused } }: Listed): boolean =>
+  (auth === 'any' || auth === 'open') && takes !== 'bytes' && refused === undefined
 
 export function createCatalogue(listed: readonly Listed[]): Catalogue {
   const cards = listed
@@ -41,7 +41,7 @@ function argumentsOf({ endpoint }: Listed): string {
   return outline(schemas.input!, defs)
 }
 
-/** How much a word counts by where it stands. */
+/** The weight of each word, by where it stands. */
 function weigh({ listed: { name, area, endpoint } }: Card): Map<string, number> {
   const weights = new Map<string, number>()
   const add = (weight: number, text: string) => {

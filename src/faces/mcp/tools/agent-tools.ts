@@ -2,14 +2,14 @@ import type { AnyEndpoint } from '#kernel/contract.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Listed } from '#kernel/registry.ts'
 import { split } from '../../client.ts'
-import { askingFor } from './asking.ts'
+import { consentQuestionOf } from './asking.ts'
 import { bytesResult } from './bytes.ts'
 import { type Card, type Catalogue, createCatalogue, forAgents } from '../catalogue/catalogue.ts'
 import { collect } from './collect.ts'
 import { describe } from './describe.ts'
 import type { AgentCaller } from './door.ts'
 import { find } from './find.ts'
-import { type Asking, type ToolName, type ToolResult, refusing, saying } from './tools.ts'
+import { type ConsentQuestion, type ToolName, type ToolResult, toolRefusal, toolResult } from './tools.ts'
 
 /** The context of one call of a tool. */
 export interface ToolCall {
@@ -23,7 +23,12 @@ export interface ToolCall {
 
 /** `find`, `describe` and `do` over these endpoints. Never throws: what is refused is a result with `isError`. */
 export interface AgentTools {
-  run(tool: ToolName, given: Record<string, unknown>, caller: AgentCaller, call: ToolCall): Promise<ToolResult | Asking>
+  run(
+    tool: ToolName,
+    given: Record<string, unknown>,
+    caller: AgentCaller,
+    call: ToolCall,
+  ): Promise<ToolResult | ConsentQuestion>
 }
 
 export function createAgentTools(endpoints: readonly Listed[]): AgentTools {
@@ -47,13 +52,13 @@ export function createAgentTools(endpoints: readonly Listed[]): AgentTools {
     given: Record<string, unknown>,
     caller: AgentCaller,
     call: ToolCall,
-  ): Promise<ToolResult | Asking> {
+  ): Promise<ToolResult | ConsentQuestion> {
     onlyKnown(given, parameters[tool])
     switch (tool) {
       case 'find':
-        return saying(find(catalogue, caller, textOf(given, 'query'), limitOf(given)))
+        return toolResult(find(catalogue, caller, textOf(given, 'query'), limitOf(given)))
       case 'describe':
-        return saying(describe(cardOf(given), caller))
+        return toolResult(describe(cardOf(given), caller))
       case 'do':
         return doEndpoint(cardOf(given), inputOf(given), caller, call)
     }
@@ -64,7 +69,7 @@ export function createAgentTools(endpoints: readonly Listed[]): AgentTools {
       try {
         return await answer(tool, given, caller, call)
       } catch (error) {
-        return refusing(caller.refusal(error), caller.requestId)
+        return toolRefusal(caller.refusal(error), caller.requestId)
       }
     },
   }
@@ -75,7 +80,7 @@ async function doEndpoint(
   input: Record<string, unknown>,
   caller: AgentCaller,
   call: ToolCall,
-): Promise<ToolResult | Asking> {
+): Promise<ToolResult | ConsentQuestion> {
   const consented = await agreed(name, input, caller, call)
   let answered
   try {
@@ -83,15 +88,15 @@ async function doEndpoint(
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'consent_required' || !call.person || !caller.question)
       throw error
-    return { asks: { message: askingFor(listed, input), question: caller.question(name, input) } }
+    return { asks: { message: consentQuestionOf(listed, input), question: caller.question(name, input) } }
   }
   switch (answered.kind) {
     case 'json':
-      return saying(answered.body)
+      return toolResult(answered.body)
     case 'none':
-      return saying({})
+      return toolResult({})
     case 'stream':
-      return saying(await collect(answered.events, answered.ended, ({ event }) => call.progress?.(event)))
+      return toolResult(await collect(answered.events, answered.ended, ({ event }) => call.progress?.(event)))
     case 'bytes':
       return bytesResult(answered.bytes, urlOf(listed.endpoint, input, caller.origin))
   }

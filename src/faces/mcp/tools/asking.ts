@@ -8,7 +8,7 @@ const MOST_SHOWN = 10_000
  * The words of the question to a person: every field of the call, a long text by its beginning and its length. Refuses what
  * is too much to be seen: nobody agrees to what stands behind dots.
  */
-export function askingFor({ name, endpoint }: Listed, input: Record<string, unknown>): string {
+export function consentQuestionOf({ name, endpoint }: Listed, input: Record<string, unknown>): string {
   const shown = JSON.stringify(input, (_, value: unknown) => (typeof value === 'string' ? shortened(value) : value), 2)
   if (shown.length > MOST_SHOWN)
     refuse('consent_required', {

@@ -1,5 +1,5 @@
 import { type Bytes, isStored } from '#kernel/answers.ts'
-import { type Content, type ToolResult, saying } from './tools.ts'
+import { type Content, type ToolResult, toolResult } from './tools.ts'
 
 /** Text that a model can still read; beyond it a file is better read by lines. */
 const MOST_TEXT = 65_536
@@ -23,14 +23,17 @@ export async function bytesResult({ headers, body }: Bytes, url: string | null):
   const most = isText(contentType) ? MOST_TEXT : mediaOf(contentType) !== null ? MOST_MEDIA : 0
   if (field.location !== undefined || (size !== null && size > most)) {
     await cancel(body)
-    return saying({ data: about }, ...linkTo(at, contentType, size))
+    return toolResult({ data: about }, ...linkTo(at, contentType, size))
   }
   const bytes = await readUpTo(body, most)
-  if (bytes === null) return saying({ data: about }, ...linkTo(at, contentType, size))
+  if (bytes === null) return toolResult({ data: about }, ...linkTo(at, contentType, size))
   const whole = { ...about, size_bytes: bytes.length }
   const media = mediaOf(contentType)
-  if (media === null) return saying({ data: { ...whole, text: bytes.toString('utf8') } })
-  return saying({ data: whole }, { type: media, data: bytes.toString('base64'), mimeType: contentType.split(';')[0]! })
+  if (media === null) return toolResult({ data: { ...whole, text: bytes.toString('utf8') } })
+  return toolResult(
+    { data: whole },
+    { type: media, data: bytes.toString('base64'), mimeType: contentType.split(';')[0]! },
+  )
 }
 
 const lowered = (headers: Record<string, string>): Record<string, string> =>

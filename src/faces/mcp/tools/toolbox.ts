@@ -7,7 +7,7 @@ import type { AgentCaller } from './door.ts'
 import { type ToolResult, isTool, tools } from './tools.ts'
 
 /** A tool as models are offered it: names of functions hold no dots, so `drive.list` is `drive_list` there. */
-export interface Offered {
+export interface OfferedTool {
   name: string
   description: string
   parameters: object
@@ -15,7 +15,7 @@ export interface Offered {
 
 /** The registry as tools of a model that runs in this server: the three of the agent tool, and endpoints by name. */
 export interface Toolbox {
-  offer(names: readonly string[]): Offered[]
+  offer(names: readonly string[]): OfferedTool[]
   reach(name: string, given: Record<string, unknown>): Reached | null
   /** Never throws: what is refused is a result with `isError`. */
   run(name: string, given: Record<string, unknown>, caller: AgentCaller, call: ToolCall): Promise<ToolResult>
@@ -30,9 +30,9 @@ const reachedOf = ({ name, listed: { endpoint } }: Card) => ({
 export function createToolbox(endpoints: readonly Listed[]): Toolbox {
   const catalogue = createCatalogue(endpoints)
   const agentTools = createAgentTools(endpoints)
-  const made = new Map<string, Offered>()
+  const made = new Map<string, OfferedTool>()
 
-  function offered(name: string): Offered | null {
+  function offered(name: string): OfferedTool | null {
     const known = made.get(name)
     if (known) return known
     const own = tools.find((tool) => tool.name === name)
@@ -41,7 +41,7 @@ export function createToolbox(endpoints: readonly Listed[]): Toolbox {
     return offer
   }
 
-  function endpointTool(name: string): Offered | null {
+  function endpointTool(name: string): OfferedTool | null {
     const card = catalogue.get(name)
     if (card === null) return null
     const { endpoint } = card.listed

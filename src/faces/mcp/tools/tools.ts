@@ -62,18 +62,18 @@ export interface ToolResult {
 }
 
 /** A person has to be asked before the call is made: what they read, and what comes back with their answer. */
-export interface Asking {
+export interface ConsentQuestion {
   asks: { message: string; question: string }
 }
 
 /** The same twice: for programs, and as text for models whose client shows them only that. */
-export const saying = (structuredContent: Record<string, unknown>, ...further: Content[]): ToolResult => ({
+export const toolResult = (structuredContent: Record<string, unknown>, ...further: Content[]): ToolResult => ({
   content: [{ type: 'text', text: JSON.stringify(structuredContent) }, ...further],
   structuredContent,
 })
 
-export const refusing = (body: { error: object }, requestId?: string): ToolResult => ({
-  ...saying({ error: body.error }),
+export const toolRefusal = (body: { error: object }, requestId?: string): ToolResult => ({
+  ...toolResult({ error: body.error }),
   isError: true,
   ...(requestId !== undefined && { _meta: { request_id: requestId } }),
 })

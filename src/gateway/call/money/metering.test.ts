@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Payer } from '#engine/ledger/ledger.ts'
 import { inputBound } from './metering.ts'
 
+// Of a payer only what caps it is looked at.
 const capped = { key: { cap: 1n } } as unknown as Payer
 const bound = (json: Record<string, unknown>) => inputBound({ model: 'm', ...json }, capped, 100_000)
 

@@ -7,12 +7,15 @@ import type { Nano } from '#kernel/money.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import { type AudioTokens, type Cost, affordableOutput, costOf, worstCost, worstImages } from '../../model/cost.ts'
 import type { Offer } from '../../model/offer.ts'
+import type { Pricing } from '../../catalogue/model.ts'
 import { reportedBy } from '../../providers/supports.ts'
-import { weigh } from '../../model/weigh.ts'
-import { keptIn } from '../../kept/find.ts'
+import { vendorToolIn } from './vendor-tools.ts'
+import type { Body } from '../../model/body.ts'
+import { roughText, weigh } from '../../model/weigh.ts'
+import { storedReferenceIn, storedReferenceInBody } from '../../stored-references/find.ts'
 
 /** The most that a request may use, before a price is put to it (contract, part 7). */
-export interface Ask {
+export interface RequestedUsage {
   /** An upper bound, no count. */
   inputTokens: number
   /** Null: the client did not say. */
@@ -24,10 +27,10 @@ export interface Ask {
 }
 
 /** The most that an attempt may cost: an answer of so many tokens, or so many pictures (null: nobody can say how many). */
-export type WorstCase = Ask | { images: number | null; inputTokens: number }
+export type WorstCase = RequestedUsage | { images: number | null; inputTokens: number }
 
 /** Below it an answer is of no use, and the call is refused instead. */
-export const LEAST_OUTPUT = 1_024
+const LEAST_OUTPUT = 1_024
 /** The bound of an answer where no source knows the model's limit. */
 const USUAL_LIMIT = 32_768
 
@@ -39,8 +42,25 @@ export const mostOutput = ({ maxOutputTokens, contextLength }: Offer, maxTokens:
     ? (maxOutputTokens ?? Math.min(contextLength ?? USUAL_LIMIT, USUAL_LIMIT))
     : Math.min(maxTokens, maxOutputTokens ?? Number.MAX_SAFE_INTEGER)
 
-/** How an attempt ended. */
-export interface End {
+/**
+ * The amounts that a call at these prices is held with: its worst case, and the least where balance and caps leave less. A
+ * caller that names no bound gets as much as there is money for.
+ */
+export function amountsOf(
+  offer: Offer,
+  pricing: Pricing,
+  { inputTokens, maxTokens, n }: RequestedUsage,
+): { worst: Nano; least: Nano; input: number; most: number } {
+  const { contextLength } = offer
+  const input = contextLength === null ? inputTokens : Math.min(inputTokens, contextLength)
+  const most = mostOutput(offer, maxTokens)
+  const worst = worstCost(pricing, input, most * n, n)
+  const least = maxTokens === null && most > LEAST_OUTPUT ? worstCost(pricing, input, LEAST_OUTPUT * n, n) : worst
+  return { worst, least, input, most }
+}
+
+/** The end of an attempt, as it is settled. */
+export interface AttemptEnd {
   status: Outcome['status']
   usage: Usage
   reportedUsd: number | undefined
@@ -85,23 +105,28 @@ export class Metering {
   }
 
   /** Holds it durably. Answers the `max_tokens` that the request must carry so that it stays the worst case; null: it may travel as it is. */
-  hold(worst: WorstCase): Promise<number | null> {
-    return 'images' in worst ? this.#holdImages(worst.images, worst.inputTokens) : this.#reserve(worst)
+  reserve(worst: WorstCase): Promise<number | null> {
+    return 'images' in worst ? this.#reserveImages(worst.images, worst.inputTokens) : this.#reserve(worst)
+  }
+
+  /** Holds all of it, of a bound that is rough, or refuses. */
+  async reserveWhole(worst: RequestedUsage): Promise<void> {
+    const { pricing } = this.offer
+    const nano = pricing === null ? null : amountsOf(this.offer, pricing, worst).worst
+    const held = await this.#ledger.reserve(this.call, nano)
+    if (nano !== null) this.#reserved = held
   }
 
   /** Refuses with 402, saying how many output tokens could be afforded. */
-  async #reserve({ inputTokens, maxTokens, n, limitField = null }: Ask): Promise<number | null> {
+  async #reserve(ask: RequestedUsage): Promise<number | null> {
     const { call, offer } = this
-    const { pricing, contextLength } = offer
+    const { pricing } = offer
     if (pricing === null) {
       await this.#ledger.reserve(call, null)
       return null
     }
-    const input = contextLength === null ? inputTokens : Math.min(inputTokens, contextLength)
-    const most = mostOutput(offer, maxTokens)
-    const worst = worstCost(pricing, input, most * n, n)
-    // A caller that names no bound gets as much as there is money for.
-    const least = maxTokens === null && most > LEAST_OUTPUT ? worstCost(pricing, input, LEAST_OUTPUT * n, n) : worst
+    const { n, limitField = null } = ask
+    const { worst, least, input, most } = amountsOf(offer, pricing, ask)
     const covered = (nano: Nano): number => Math.max(0, Math.floor(affordableOutput(pricing, nano, input, n) / n))
     try {
       this.#reserved = await this.#ledger.reserve(call, worst, least)
@@ -126,12 +151,12 @@ export class Metering {
   }
 
   /** The same for so many pictures. Null, as of sound, and pictures without a price of their own cannot be bounded. */
-  async #holdImages(images: number | null, inputTokens: number): Promise<null> {
+  async #reserveImages(images: number | null, inputTokens: number): Promise<null> {
     const { pricing } = this.offer
     if (images !== null && pricing?.image !== undefined)
       this.#reserved = worstCost(pricing, inputTokens, 0, 1) + worstImages(pricing.image, images)
     const { call } = this
-    if (this.#reserved === null && this.#ledger.guards(call.payer, call.billing))
+    if (this.#reserved === null && this.#ledger.isGuarded(call.payer, call.billing))
       refuse('unpriced_model', {
         message: images === null ? unpriced.sound(call) : unpriced.pictures(call),
         details: { model: call.model },
@@ -155,14 +180,14 @@ export class Metering {
   }
 
   /** Only the first settlement counts. Answers what the ledger counts: where something guards the call, no more than was reserved. */
-  settle(end: End): Nano | null {
+  settle(end: AttemptEnd): Nano | null {
     const nano = this.#settle(end)
     if (nano === null) return null
-    const guarded = this.#reserved !== null && this.#ledger.guards(this.call.payer, this.call.billing)
+    const guarded = this.#reserved !== null && this.#ledger.isGuarded(this.call.payer, this.call.billing)
     return guarded && nano > this.#reserved! ? this.#reserved : billed(nano)
   }
 
-  #settle(end: End): Nano | null {
+  #settle(end: AttemptEnd): Nano | null {
     const { nano, source } =
       end.unpriced && this.offer.endpoint.billing !== 'free'
         ? unknown
@@ -222,14 +247,28 @@ interface Weighed {
 
 /**
  * The most input tokens that a request can hold: one per byte of text under a cap, else one per two; with media as
- * much as the model takes. No tokeniser makes more tokens than bytes.
+ * much as the model takes, and so with tools of the vendor's own. No tokeniser makes more tokens than bytes.
  */
 export function inputBound(json: Weighed, payer: Payer, contextLength: number | null): number {
   const seen = weigh(json)
-  // The provider reads by itself what lies there.
-  if (keptIn(json as Record<string, unknown>) !== null) seen.media++
-  const capped = (payer.key?.cap ?? null) !== null || (payer.budgets?.some(({ nano }) => nano !== null) ?? false)
+  const request = json as Record<string, unknown>
+  // The provider reads by itself what lies there, and what its own tools find.
+  if (storedReferenceIn(request) !== null || vendorToolIn((name) => request[name]) !== null) seen.media++
   const hidden = PER_REQUEST + ((json.tools ?? json.functions ?? json.toolConfig) === undefined ? 0 : WITH_TOOLS)
   if (seen.media > 0) return contextLength ?? seen.text + seen.media + hidden
-  return (capped ? seen.text : Math.ceil(seen.text / 2)) + hidden
+  return tokensIn(seen.text, payer) + hidden
 }
+
+/**
+ * No less than that, found without parsing the client’s own body: half as much again where a conversation is full of calls and escapes. Null:
+ * the body has to be parsed.
+ */
+export function roughInputBound(body: Body, payer: Payer): number | null {
+  const text = roughText(body)
+  if (text === null || storedReferenceInBody(body, false) !== null) return null
+  if (vendorToolIn((name) => body.value(name)) !== null) return null
+  return tokensIn(text, payer) + PER_REQUEST + WITH_TOOLS
+}
+
+const tokensIn = (bytes: number, { key, budgets }: Payer): number =>
+  (key?.cap ?? null) !== null || (budgets?.some(({ nano }) => nano !== null) ?? false) ? bytes : Math.ceil(bytes / 2)

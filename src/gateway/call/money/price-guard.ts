@@ -1,46 +1,57 @@
 import { refuse } from '#kernel/errors.ts'
+import type { FieldReader } from '../../model/body.ts'
 import type { ProviderEndpoint } from '../../model/offer.ts'
-import { textOf } from '../../model/json.ts'
-import { everyProvider } from '../../providers/every-provider.ts'
-import { relays } from '../../providers/supports.ts'
-
-/** Values of fields that cost no more than the model's price says, at any provider. */
-const usual: Record<string, string[]> = {}
-for (const { plainPrices = {} } of everyProvider)
-  for (const name in plainPrices) usual[name] = [...new Set([...(usual[name] ?? []), ...plainPrices[name]!])]
-
-/** With these OpenRouter asks another model, or has something looked up at its own price. */
-const relayed = ['models', 'plugins'] as const
+import { isObject, listOf, textOf } from '../../model/json.ts'
+import { providerOf } from '../../providers/every-provider.ts'
+import { isAggregator, plainPricesOf, pricedApartBy } from '../../providers/supports.ts'
+import { vendorToolIn } from './vendor-tools.ts'
 
 /**
- * What is held for a call is reckoned from its model's price. Refuses the fields that make an account which the instance
- * pays for dearer than that: on one's own key they are one's own.
+ * The reservation of a call is reckoned from its model's price. Refuses the fields that make it dearer than that, by a factor
+ * or a fee that nobody here knows: balance and caps would count less than it costs (decision 0077).
  */
 export function guardPrice(
-  json: Record<string, unknown>,
+  field: FieldReader,
   variant: string,
-  endpoint: Pick<ProviderEndpoint, 'billing' | 'preset'>,
+  endpoint: Pick<ProviderEndpoint, 'billing' | 'preset' | 'shape'>,
 ): void {
-  if (endpoint.billing !== 'credits') return
-  for (const name in usual) {
-    const value = json[name]
-    if (value !== undefined && value !== null && !(usual[name] as unknown[]).includes(value))
-      refuse('invalid_parameter', {
-        param: name,
-        message: `\`${name}\` may be ${usual[name]!.map((one) => `\`${one}\``).join(', ')} where the instance pays: others cost more than the price of the model.`,
-      })
+  const { billing } = endpoint
+  if (billing === 'free') return
+  const [where, alone] =
+    billing === 'credits'
+      ? ['where the instance pays', 'on one’s own key only']
+      : ['under a cap', 'with an API key and a workspace that have no cap only']
+  for (const [name, words] of plainPricesOf(endpoint)) {
+    const value = field(name)
+    if (value === undefined || value === null || (words as readonly unknown[]).includes(value)) continue
+    const may = words.length === 0 ? 'not be set' : `be ${words.map((one) => `\`${one}\``).join(', ')}`
+    refuse('invalid_parameter', {
+      param: name,
+      message: `\`${name}\` may ${may} ${where}: others cost more than the price of the model.`,
+    })
   }
-  if (!relays({ endpoint })) return
-  const refuseField = (param: string, words = param): never =>
+  const refuseField = (param: string, vendor: string, words = param): never =>
     refuse('invalid_parameter', {
       param,
-      message: `\`${words}\` travels to OpenRouter on one’s own key only: what it costs there is not the price of the model.`,
+      message: `\`${words}\` travels to ${vendor} ${alone}: what it costs there is not the price of the model.`,
     })
-  for (const name of relayed) if (Array.isArray(json[name]) && json[name].length > 0) refuseField(name)
-  if (variant === ':online') refuseField('model', variant)
-  if (Array.isArray(json['tools']))
-    for (const tool of json['tools'] as unknown[]) {
-      const type = textOf((tool as { type?: unknown } | null)?.type)
-      if (type.startsWith('openrouter:')) refuseField('tools', type.slice(0, 64))
+  for (const [name, vendor] of pricedApartBy(endpoint)) if (isSaid(field(name))) refuseField(name, vendor)
+  if (isAggregator({ endpoint })) {
+    const { name: relay } = providerOf(endpoint.preset)!
+    if (variant === ':online') refuseField('model', relay, variant)
+    for (const tool of listOf(field('tools'))) {
+      const type = isObject(tool) ? textOf(tool['type']) : ''
+      if (type.startsWith('openrouter:')) refuseField('tools', relay, type.slice(0, 64))
     }
+  }
+  // On one's own key such a fee is between its owner and the vendor.
+  const tool = billing === 'credits' ? vendorToolIn(field) : null
+  if (tool !== null)
+    refuse('unpriced_model', {
+      param: tool.field,
+      message: `\`${tool.name}\` is carried out by the provider, at a fee that no price here bounds: it runs on a provider key of your own only.`,
+    })
 }
+
+const isSaid = (value: unknown): boolean =>
+  value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)

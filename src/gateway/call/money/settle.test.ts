@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { usageOf } from '#kernel/usage.ts'
-import { unread } from '../../model/in-progress.ts'
-import { usedBy } from './settle.ts'
+import { emptyReading } from '../../model/in-progress.ts'
+import { billedUsage } from './settle.ts'
 
 const told = (output: number, finishReason: string | null = null) => ({
-  ...unread(),
+  ...emptyReading(),
   usage: usageOf({ input_tokens: 10, output_tokens: output, reasoning_tokens: 2 }),
   finishReason,
 })
-const used = (reading: Parameters<typeof usedBy>[0], complete: boolean, characters: number) => {
-  const { usage, estimated } = usedBy(reading, complete, characters, { guessInput: () => 7 })
+const used = (reading: Parameters<typeof billedUsage>[0], complete: boolean, characters: number) => {
+  const { usage, estimated } = billedUsage(reading, complete, characters, { guessInput: () => 7 })
   return [usage.input_tokens, usage.output_tokens, estimated]
 }
 
@@ -26,6 +26,6 @@ test('of what broke off or was left, what was written counts where it is more th
 })
 
 test('where nothing was told, both are reckoned; where nobody can, nothing is', () => {
-  assert.deepEqual(used(unread(), true, 41), [7, 11, true])
-  assert.deepEqual(used({ ...unread(), unpriced: true }, false, 400), [0, 0, true])
+  assert.deepEqual(used(emptyReading(), true, 41), [7, 11, true])
+  assert.deepEqual(used({ ...emptyReading(), unpriced: true }, false, 400), [0, 0, true])
 })

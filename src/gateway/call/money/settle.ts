@@ -8,10 +8,15 @@ interface Used {
 }
 
 /**
- * What is paid for. An answer that came to no end has told its input and the beginning of its output at most: what was
+ * The usage that is paid for. An answer that came to no end has told its input and the beginning of its output at most: what was
  * written counts, where that is more. `characters` that came, about.
  */
-export function usedBy(reading: Reading, complete: boolean, characters: number, asked: { guessInput(): number }): Used {
+export function billedUsage(
+  reading: Reading,
+  complete: boolean,
+  characters: number,
+  asked: { guessInput(): number },
+): Used {
   const { usage } = reading
   if (reading.unpriced) return { usage: usageOf({}), estimated: usage === null }
   const written = Math.ceil(characters / 4)

@@ -3,7 +3,7 @@ import { readUsage } from '../../wire/anthropic-messages/usage.ts'
 import { readStreamFault } from '../../wire/faults.ts'
 import { type Json, isObject, objectOf, parseJson } from '../../model/json.ts'
 import { type PassthroughFormat, usageAtEnd, wordBefore } from './format.ts'
-import { unread } from '../../model/in-progress.ts'
+import { emptyReading } from '../../model/in-progress.ts'
 
 const LAST_EVENTS = 8
 
@@ -16,10 +16,10 @@ export const anthropicMessages: PassthroughFormat = {
   usageOption: false,
 
   readWhole(json) {
-    if (isObject(json.error)) return { ...unread(), ended: true, fault: readStreamFault(json.error) }
+    if (isObject(json.error)) return { ...emptyReading(), ended: true, fault: readStreamFault(json.error) }
     if (!Array.isArray(json.content)) return null
     return {
-      ...unread(),
+      ...emptyReading(),
       usage: readUsage(json.usage)?.usage ?? null,
       finishReason: wordOf(json.stop_reason),
       ended: true,
@@ -30,7 +30,7 @@ export const anthropicMessages: PassthroughFormat = {
     const end = usageAtEnd(text)
     if (end === null || !text.includes('"content":[')) return null
     return {
-      ...unread(),
+      ...emptyReading(),
       usage: readUsage(end.usage)?.usage ?? null,
       finishReason: wordBefore(text, 'stop_reason', end.at),
       ended: true,
@@ -38,7 +38,7 @@ export const anthropicMessages: PassthroughFormat = {
   },
 
   readStream(head, tail) {
-    const reading = unread()
+    const reading = emptyReading()
     let last: Json = {}
     let count = 0
     for (const event of eventsFromEnd(tail)) {
@@ -73,5 +73,5 @@ export const anthropicCount: PassthroughFormat = {
   path: '/v1/messages/count_tokens',
   readEnd: () => null,
   readWhole: (json) =>
-    typeof json.input_tokens === 'number' ? { ...unread(), ended: true } : anthropicMessages.readWhole(json),
+    typeof json.input_tokens === 'number' ? { ...emptyReading(), ended: true } : anthropicMessages.readWhole(json),
 }

@@ -5,7 +5,7 @@ import { isObject, parseJson } from '../../model/json.ts'
 
 /** Pictures and sound, whose bytes pass in either direction whatever they are. */
 export interface Media {
-  /** How many pictures a request asks for; null: what it makes is not counted in pictures. */
+  /** The number of pictures that a request asks for; null: its answer is not counted in pictures. */
   images: ((request: Record<string, unknown>) => number) | null
   /** The facts that the end of an answer tells. */
   read(request: Record<string, unknown>, pricing: Pricing | null, contentType: string, tail: string): Reading
@@ -20,7 +20,7 @@ export interface PassthroughFormat {
   usualModel?: string
   /** A client's headers that mean something to the provider, in lower case. */
   forwardedHeaders: readonly string[]
-  /** Those that name an account at the provider: they travel only to the caller's own endpoint. */
+  /** Headers that name an account at the provider: they travel only to the caller's own endpoint. */
   forwardedOnOwnKey: readonly string[]
   media?: Media
   /** The fields that bound the output; none: what is made has no length that could be bounded. */

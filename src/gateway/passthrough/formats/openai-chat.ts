@@ -3,9 +3,9 @@ import { readStreamFault } from '../../wire/faults.ts'
 import { isObject, parseJson } from '../../model/json.ts'
 import { readUsage } from '../../wire/openai-chat/usage.ts'
 import { type PassthroughFormat, usageAtEnd, wordBefore } from './format.ts'
-import { type Reading, unread } from '../../model/in-progress.ts'
+import { type Reading, emptyReading } from '../../model/in-progress.ts'
 
-/** How far from its end a stream is searched: usage, finish and `[DONE]` are its last events. */
+/** The last events of a stream that are searched: usage, finish and `[DONE]` are its last events. */
 const LAST_EVENTS = 6
 
 export const openaiChat: PassthroughFormat = {
@@ -32,19 +32,19 @@ export const openaiChat: PassthroughFormat = {
 
   readWhole(json) {
     if (isObject(json.error) || typeof json.error === 'string')
-      return { ...unread(), ended: true, fault: readStreamFault(json.error) }
+      return { ...emptyReading(), ended: true, fault: readStreamFault(json.error) }
     if (!Array.isArray(json.choices)) return null
-    return { ...unread(), ...usageIn(json), finishReason: finishIn(json), ended: true }
+    return { ...emptyReading(), ...usageIn(json), finishReason: finishIn(json), ended: true }
   },
 
   readEnd(text) {
     const end = usageAtEnd(text)
     if (end === null || !text.includes('"choices":[')) return null
-    return { ...unread(), ...usageIn(end), finishReason: wordBefore(text, 'finish_reason', end.at), ended: true }
+    return { ...emptyReading(), ...usageIn(end), finishReason: wordBefore(text, 'finish_reason', end.at), ended: true }
   },
 
   readStream(_, tail) {
-    const reading = unread()
+    const reading = emptyReading()
     let count = 0
     for (const event of eventsFromEnd(tail)) {
       if (count++ === LAST_EVENTS) break

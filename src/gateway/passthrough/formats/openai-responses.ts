@@ -3,7 +3,7 @@ import { fault, kindOf, readStreamFault } from '../../wire/faults.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
 import { readUsage } from '../../wire/openai-responses/usage.ts'
 import type { PassthroughFormat } from './format.ts'
-import { type Reading, unread } from '../../model/in-progress.ts'
+import { type Reading, emptyReading } from '../../model/in-progress.ts'
 
 /** The end is one event; what some providers put behind it are a few. */
 const LAST_EVENTS = 4
@@ -27,7 +27,7 @@ export const openaiResponses: PassthroughFormat = {
   readWhole(json) {
     if (Array.isArray(json.output)) return readResponse(json)
     if (isObject(json.error) || typeof json.error === 'string')
-      return { ...unread(), ended: true, fault: readStreamFault(json.error) }
+      return { ...emptyReading(), ended: true, fault: readStreamFault(json.error) }
     return null
   },
 
@@ -42,9 +42,9 @@ export const openaiResponses: PassthroughFormat = {
       if (!isObject(json)) continue
       if (/^response\.(completed|incomplete|failed)$/.test(textOf(json.type)))
         return { ...readResponse(objectOf(json.response)), closed: true }
-      if (json.type === 'error') return { ...unread(), ended: true, fault: readStreamFault(json.error ?? json) }
+      if (json.type === 'error') return { ...emptyReading(), ended: true, fault: readStreamFault(json.error ?? json) }
     }
-    return unread()
+    return emptyReading()
   },
 }
 
@@ -53,7 +53,7 @@ function readResponse(response: Json): Reading {
   const failed = response.status === 'failed' || Object.keys(error).length > 0
   const message = textOf(error.message)
   return {
-    ...unread(),
+    ...emptyReading(),
     usage: readUsage(response.usage),
     finishReason: textOf(objectOf(response.incomplete_details).reason) || textOf(response.status) || null,
     ended: true,
@@ -80,5 +80,5 @@ export const responsesCount: PassthroughFormat = {
   ...openaiResponses,
   path: '/responses/input_tokens',
   readWhole: (json) =>
-    typeof json.input_tokens === 'number' ? { ...unread(), ended: true } : openaiResponses.readWhole(json),
+    typeof json.input_tokens === 'number' ? { ...emptyReading(), ended: true } : openaiResponses.readWhole(json),
 }

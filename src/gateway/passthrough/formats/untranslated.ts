@@ -3,7 +3,7 @@ import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
 import { readStreamFault } from '../../wire/faults.ts'
 import { countOf, isObject, type Json, objectOf, parseJson } from '../../model/json.ts'
 import type { PassthroughFormat, Media } from './format.ts'
-import { type Reading, unread } from '../../model/in-progress.ts'
+import { type Reading, emptyReading } from '../../model/in-progress.ts'
 import { openaiChat } from './openai-chat.ts'
 
 /** Formats that OpenAI has beside conversations. None is translated: a provider that does not support one does not serve it. */
@@ -13,8 +13,8 @@ const base: PassthroughFormat = {
   usageOption: false,
   readWhole: (json) =>
     isObject(json.error)
-      ? { ...unread(), ended: true, fault: readStreamFault(json.error) }
-      : { ...unread(), ended: true },
+      ? { ...emptyReading(), ended: true, fault: readStreamFault(json.error) }
+      : { ...emptyReading(), ended: true },
   readEnd: () => null,
 }
 
@@ -25,7 +25,7 @@ export const openaiEmbeddings: PassthroughFormat = {
     if (isObject(json.error)) return base.readWhole(json)
     if (!Array.isArray(json.data) && !isObject(json.usage)) return null
     const usage = isObject(json.usage) ? usageOf({ input_tokens: countOf(json.usage.prompt_tokens) }) : null
-    return { ...unread(), usage, ended: true }
+    return { ...emptyReading(), usage, ended: true }
   },
 }
 
@@ -35,7 +35,7 @@ export const openaiModerations: PassthroughFormat = {
   path: '/moderations',
   usualModel: 'omni-moderation-latest',
   readWhole: (json) =>
-    Array.isArray(json.results) ? { ...unread(), usage: usageOf({}), ended: true } : base.readWhole(json),
+    Array.isArray(json.results) ? { ...emptyReading(), usage: usageOf({}), ended: true } : base.readWhole(json),
 }
 
 /** Completions of a bare prompt, from before there were chats. */
@@ -57,8 +57,9 @@ const pictures: Media = {
     const usage = usageAtEnd(contentType, tail)
     const images = pictures.images!(request)
     // One of the two: a source prices pictures or their tokens.
-    if (usage === null || pricing?.image !== undefined) return { ...unread(), usage: usageOf({ images }), ended: true }
-    return { ...unread(), usage: tokensOf(usage), ended: true }
+    if (usage === null || pricing?.image !== undefined)
+      return { ...emptyReading(), usage: usageOf({ images }), ended: true }
+    return { ...emptyReading(), usage: tokensOf(usage), ended: true }
   },
 }
 
@@ -66,13 +67,13 @@ const sound: Media = {
   images: null,
   read(_, __, contentType, tail) {
     const usage = usageAtEnd(contentType, tail)
-    if (usage === null) return { ...unread(), ended: true, unpriced: true }
+    if (usage === null) return { ...emptyReading(), ended: true, unpriced: true }
     if (usage.type === 'duration')
-      return { ...unread(), usage: usageOf({ audio_seconds: countOf(usage.seconds) }), ended: true }
+      return { ...emptyReading(), usage: usageOf({ audio_seconds: countOf(usage.seconds) }), ended: true }
     const input = countOf(objectOf(usage.input_token_details ?? usage.input_tokens_details).audio_tokens)
     // Speech is what came out of it, text what is written down.
     const output = contentType.startsWith('text/event-stream') && input === 0 ? countOf(usage.output_tokens) : 0
-    return { ...unread(), usage: tokensOf(usage), audio: { input, output }, ended: true }
+    return { ...emptyReading(), usage: tokensOf(usage), audio: { input, output }, ended: true }
   },
 }
 

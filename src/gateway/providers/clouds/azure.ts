@@ -1,4 +1,4 @@
-import { openaiReasoning } from '../../wire/shared/habits.ts'
+import { openaiReasoning } from '../../wire/shared/quirks.ts'
 import { cloud } from '../provider.ts'
 import { azureTransport } from '../transport/azure.ts'
 
@@ -12,5 +12,5 @@ export const azure = cloud('azure', 'Azure OpenAI', 'AZURE_OPENAI', null, {
   chat: [openaiReasoning],
   fixedSampling: true,
   cacheBreakpoints: true,
-  unknown: ['reportsCost', 'refused fields', 'api-versions with max_completion_tokens'],
+  unknown: ['reportsCost', 'refused fields', 'api-versions with max_completion_tokens', 'price tiers'],
 })

@@ -17,5 +17,5 @@ export const bedrock = cloud('bedrock', 'Amazon Bedrock', 'BEDROCK', null, {
     shape === 'anthropic-messages'
       ? { path: `/model/${model}/converse`, body: { messages: [{ role: 'user', content: [{ text: '.' }] }] } }
       : null,
-  unknown: ['reportsCost', 'betas taken', 'thinking through Converse'],
+  unknown: ['reportsCost', 'betas taken', 'thinking through Converse', 'price tiers'],
 })

@@ -1,4 +1,4 @@
-import { bothLimits } from '../../wire/shared/habits.ts'
+import { bothLimits } from '../../wire/shared/quirks.ts'
 import { cloud } from '../provider.ts'
 
 // Address and efforts: pi-ai 1.5.2.
@@ -8,5 +8,5 @@ export const cerebras = cloud('cerebras', 'Cerebras', 'CEREBRAS', 'https://api.c
     { efforts: ['low', 'medium', 'high'], refusesReasoning: true, ...bothLimits },
     { model: /qwen/, efforts: ['none', 'low', 'medium', 'high'] },
   ],
-  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models'],
+  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models', 'price tiers'],
 })

@@ -4,5 +4,5 @@ import { cloud } from '../provider.ts'
 export const cohere = cloud('cohere', 'Cohere', 'COHERE', 'https://api.cohere.ai/compatibility/v1', {
   // strandsagents.com, Cohere: the compatibility API rejects `stream_options`.
   chat: [{ streamOptions: false }],
-  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models'],
+  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models', 'price tiers'],
 })

@@ -4,5 +4,5 @@ import { cloud } from '../provider.ts'
 export const deepseek = cloud('deepseek', 'DeepSeek', 'DEEPSEEK', 'https://api.deepseek.com', {
   // api-docs.deepseek.com/guides/thinking_mode (2026-11).
   chat: [{ reasoning: 'thinking', efforts: ['low', 'high', 'max'], echoesReasoning: true }],
-  unknown: ['reportsCost', 'refused fields'],
+  unknown: ['reportsCost', 'refused fields', 'price tiers'],
 })

@@ -7,5 +7,5 @@ export const fireworks = cloud('fireworks', 'Fireworks AI', 'FIREWORKS', 'https:
     { model: /kimi/, echoesReasoning: true },
   ],
   adaptiveThinking: true,
-  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models'],
+  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models', 'price tiers'],
 })

@@ -6,5 +6,9 @@ export const google = cloud(
   'GEMINI',
   // pi-ai 1.5.2, `baseUrl` of its models.
   'https://generativelanguage.googleapis.com/v1beta',
-  { shape: 'gemini', keyHeaders: ['x-goog-api-key', 'authorization'], unknown: ['reportsCost', 'refused fields'] },
+  {
+    shape: 'gemini',
+    keyHeaders: ['x-goog-api-key', 'authorization'],
+    unknown: ['reportsCost', 'refused fields', 'price tiers'],
+  },
 )

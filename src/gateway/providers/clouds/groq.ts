@@ -1,4 +1,4 @@
-import { bothLimits } from '../../wire/shared/habits.ts'
+import { bothLimits } from '../../wire/shared/quirks.ts'
 import { cloud } from '../provider.ts'
 
 // Address and efforts: pi-ai 1.5.2. Fields that it refuses: console.groq.com/docs/openai.
@@ -8,6 +8,5 @@ export const groq = cloud('groq', 'Groq', 'GROQ', 'https://api.groq.com/openai/v
     { efforts: ['low', 'medium', 'high'], refusesReasoning: true, ...bothLimits },
     { model: /qwen/, efforts: ['none', 'low', 'medium', 'high'] },
   ],
-  plainPrices: { service_tier: ['auto', 'flex', 'on_demand'] },
-  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models'],
+  unknown: ['reportsCost', 'refused fields', 'price tiers', 'efforts of unnamed models'],
 })

@@ -9,5 +9,5 @@ export const mistral = cloud('mistral', 'Mistral', 'MISTRAL', 'https://api.mistr
     { model: /mistral-large-4/, efforts: ['low', 'medium', 'high'] },
     { model: /glm-5-3/, efforts: ['low', 'high', 'max'] },
   ],
-  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models'],
+  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models', 'price tiers'],
 })

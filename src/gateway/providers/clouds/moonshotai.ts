@@ -6,5 +6,5 @@ export const moonshotai = cloud('moonshotai', 'Moonshot AI', 'MOONSHOT', 'https:
     { reasoning: 'switch', strict: false, echoesReasoning: true },
     { model: /kimi-k3/, reasoning: 'effort', efforts: ['low', 'high', 'max'] },
   ],
-  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models'],
+  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models', 'price tiers'],
 })

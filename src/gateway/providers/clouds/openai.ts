@@ -1,4 +1,4 @@
-import { openaiReasoning } from '../../wire/shared/habits.ts'
+import { openaiReasoning } from '../../wire/shared/quirks.ts'
 import { cloud } from '../provider.ts'
 
 export const openai = cloud('openai', 'OpenAI', 'OPENAI', 'https://api.openai.com/v1', {
@@ -11,6 +11,8 @@ export const openai = cloud('openai', 'OpenAI', 'OPENAI', 'https://api.openai.co
   cacheBreakpoints: true,
   // It refuses fields that others added to its shape.
   refusedParameters: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],
+  // `auto` is what a request without it gets, `default` the standard price: `openai` 7.55.0, completions.d.ts; `flex` costs
+  // half: `@ai-sdk/openai`, openai-chat-language-model-options.ts. No source tells what `scale` costs.
   plainPrices: { service_tier: ['auto', 'default', 'flex'] },
   unknown: ['refused fields'],
 })

@@ -1,7 +1,7 @@
 import { ANTHROPIC_FORMAT } from '../../wire/anthropic-messages/signature.ts'
 import { GEMINI_FORMAT } from '../../wire/gemini/signature.ts'
 import { RESPONSES_FORMAT } from '../../wire/openai-responses/sealed.ts'
-import { bothLimits } from '../../wire/shared/habits.ts'
+import { bothLimits } from '../../wire/shared/quirks.ts'
 import { cloud } from '../provider.ts'
 
 /** Whose models it names so, and in whose format their thoughts come. */
@@ -17,6 +17,7 @@ export const openrouter = cloud('openrouter', 'OpenRouter', 'OPENROUTER', 'https
   reportsCost: true,
   keyCheck: '/key',
   relays: true,
+  pricedApart: ['models', 'plugins'],
   chat: [
     // openrouter.ai/docs, OpenAPI of 2026-08-22.
     { reasoning: 'object', openrouter: true, openai: true, topK: true, ...bothLimits },
@@ -24,5 +25,5 @@ export const openrouter = cloud('openrouter', 'OpenRouter', 'OPENROUTER', 'https
     { model: /^~?(?:openai|anthropic)\//, developer: true },
   ],
   thoughtsOf: (upstreamModel) => byAuthor[upstreamModel.split('/')[0]!],
-  unknown: ['refused fields'],
+  unknown: ['refused fields', 'price tiers'],
 })

@@ -7,5 +7,5 @@ export const together = cloud('together', 'Together AI', 'TOGETHER', 'https://ap
     { reasoning: 'enabled', strict: false, topK: true },
     { model: /gpt-oss/, reasoning: 'effort', efforts: ['low', 'medium', 'high'] },
   ],
-  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models'],
+  unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models', 'price tiers'],
 })

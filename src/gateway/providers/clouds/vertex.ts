@@ -12,5 +12,5 @@ export const vertex = cloud('vertex', 'Google Vertex AI', 'VERTEX', null, {
   // Each house's models in its own shape; an endpoint has one.
   serves: (shape, model) =>
     shape === 'anthropic-messages' ? model.includes('claude') : !/claude|nova|llama/.test(model),
-  unknown: ['reportsCost', 'betas taken'],
+  unknown: ['reportsCost', 'betas taken', 'price tiers'],
 })

@@ -1,6 +1,6 @@
 import { EventStreamCodec } from '@smithy/eventstream-codec'
 import type { Dispatcher } from 'undici'
-import { passing } from './transport.ts'
+import { forwardingHandler } from './transport.ts'
 import { isObject, parseJson, textOf } from '../../model/json.ts'
 
 const codec = new EventStreamCodec(
@@ -68,7 +68,7 @@ function eventOf(message: Buffer): string {
 export function unframed(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   let unframer: Unframer | null = null
   return {
-    ...passing(handler),
+    ...forwardingHandler(handler),
     onResponseStart(controller, status, headers, message) {
       if (status < 300 && /vnd\.amazon\.eventstream/i.test(String(headers['content-type'] ?? ''))) {
         unframer = new Unframer()

@@ -2,7 +2,7 @@ import { AwsV4Signer } from 'aws4fetch'
 import type { Send } from '#engine/http-client/send.ts'
 import type { ProviderEndpoint } from '../../model/offer.ts'
 import { anthropicBody, dropped } from './claude-body.ts'
-import { type Transport, TransportFailed, SETTING, headerIn } from './transport.ts'
+import { type Transport, TransportFailed, ENDPOINT_SETTING, headerIn } from './transport.ts'
 
 const VERSION = 'bedrock-2023-05-31'
 
@@ -75,7 +75,8 @@ function invoke(send: Send, base: string, model: string, stream: boolean, allowe
 export function withoutAnthropic(headers: readonly string[]): string[] {
   const kept: string[] = []
   for (let i = 0; i < headers.length; i += 2)
-    if (!/^anthropic-/i.test(headers[i]!) && !SETTING.test(headers[i]!)) kept.push(headers[i]!, headers[i + 1]!)
+    if (!/^anthropic-/i.test(headers[i]!) && !ENDPOINT_SETTING.test(headers[i]!))
+      kept.push(headers[i]!, headers[i + 1]!)
   return kept
 }
 

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../../model/json.ts'
 
 /**
- * What Anthropic's messages take that clouds serve under their own address (AWS: "Request and Response" of Claude's
+ * The fields of Anthropic's messages that clouds take under their own address (AWS: "Request and Response" of Claude's
  * messages; Google: "Use Claude models on Vertex AI"). The rest is refused there.
  */
 const carried = new Set(

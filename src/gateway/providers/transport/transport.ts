@@ -2,27 +2,21 @@ import type { Dispatcher } from 'undici'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Send } from '#engine/http-client/send.ts'
 import type { UpstreamFault } from '../../model/canonical-request.ts'
-
-/** The facts of a request beside its bytes. */
-export interface Asked {
-  /** The provider's name of the model. */
-  model: string
-  stream: boolean
-}
+import type { ProviderRequest } from '../../model/offer.ts'
 
 /**
- * How requests of a known shape reach a provider that wraps them in something of its own: other paths, signatures, tokens,
+ * Carries requests of a known shape to a provider that wraps them in something of its own: other paths, signatures, tokens,
  * another framing of streams. Whoever reads the answer sees the plain shape.
  */
 export interface Transport {
-  wrap(send: Send, asked: Asked, outbound: Outbound): Send | Promise<Send>
+  wrap(send: Send, asked: ProviderRequest, outbound: Outbound): Send | Promise<Send>
   /** The handler's events with the plain shape's bytes in them. */
   unwrap?(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler
   /** Names of a client's fields, and `anthropic-beta`, that do not get there. */
   losses?(json: Record<string, unknown>, headers: Readonly<Record<string, unknown>>): string[]
 }
 
-/** A request could not be put into its wrapping, for example because no token was to be had. */
+/** Why a request came to nothing on its way: it could not be put into its wrapping, or its computer was lost. */
 export class TransportFailed extends Error {
   override name = 'CarryFailed'
   readonly fault: UpstreamFault
@@ -36,7 +30,7 @@ export class TransportFailed extends Error {
  * Settings of an endpoint that are none of the provider's headers: they stand among `headers` under `x-uk-…`, and are
  * never sent.
  */
-export const SETTING = /^x-uk-/
+export const ENDPOINT_SETTING = /^x-uk-/
 
 /** Of a list of name, value, …: the value under this lower-case name. */
 export function headerIn(headers: readonly string[], wanted: string): string | undefined {
@@ -45,7 +39,7 @@ export function headerIn(headers: readonly string[], wanted: string): string | u
 }
 
 /** A handler that hands everything on, to be changed in what a transport has to see. */
-export const passing = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
+export const forwardingHandler = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
   onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
   onResponseStart: (controller, status, headers, message) =>
     handler.onResponseStart?.(controller, status, headers, message),

@@ -9,7 +9,7 @@ import { isObject, parseJson, textOf } from '../../model/json.ts'
 import { readFault } from '../../wire/faults.ts'
 import { anthropicBody, dropped } from './claude-body.ts'
 import { allowedBetas, withoutAnthropic } from './bedrock.ts'
-import { type Transport, TransportFailed, headerIn, passing } from './transport.ts'
+import { type Transport, TransportFailed, headerIn, forwardingHandler } from './transport.ts'
 
 const VERSION = 'vertex-2023-10-16'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
@@ -41,7 +41,7 @@ export function vertexTransport(endpoint: ProviderEndpoint, base: string): Trans
       return token === null ? plain : { ...plain, headers: [...plain.headers, 'authorization', `Bearer ${token}`] }
     },
     unwrap: (handler) => ({
-      ...passing(handler),
+      ...forwardingHandler(handler),
       onResponseStart(controller, status, given, message) {
         if (status === 401) tokens?.forget()
         handler.onResponseStart?.(controller, status, given, message)

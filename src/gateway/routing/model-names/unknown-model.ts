@@ -1,3 +1,4 @@
+import { absent } from '#kernel/errors.ts'
 import { type Principal, hasScope } from '#kernel/principal.ts'
 import type { Directory, Listed } from '../../model/offer.ts'
 import { nearModel } from './near-model.ts'
@@ -7,10 +8,10 @@ type Names = readonly Pick<Listed, 'slug'>[]
 const none: Names = []
 
 /**
- * What may be told of to this caller: what GET /models would list to it. What the server is told on somebody's behalf,
+ * Models that this caller may be told of: those that GET /models would list to it. What the server is told on somebody's behalf,
  * as in a run, others read too: nothing. `within`: as whom the model is asked, where that is not the caller itself.
  */
-export const toldModels = (
+export const visibleModels = (
   directory: Pick<Directory, 'models'>,
   principal: Principal,
   within = principal,
@@ -18,7 +19,7 @@ export const toldModels = (
   principal.credential.kind === 'server' || !hasScope(principal, 'model:read') ? none : directory.models(within)
 
 /**
- * What is said of a model that this caller has no way to. One that others may call is not told from one that is nowhere.
+ * The message for a model that this caller has no way to. One that others may call is not told from one that is nowhere.
  * `offered`: what the caller may be told of, of which one may have been meant. `suffixed`: suffixes are read here.
  */
 export function noSuchModel(model: string, offered: Names, suffixed = false): string {
@@ -27,7 +28,7 @@ export function noSuchModel(model: string, offered: Names, suffixed = false): st
   const { suffix } = splitVariant(model)
   const meant = near === null || suffix === '' || !suffixed ? near : `${near}:${suffix}`
   const suggestion = meant === null || meant === model ? '' : ` Did you mean \`${meant}\`?`
-  return `The model \`${model}\` does not exist, or you have no access to it.${hint}${suggestion}`
+  return `${absent(`model \`${model}\``)}${hint}${suggestion}`
 }
 
 /** The same, and where the surface lists what there is. */

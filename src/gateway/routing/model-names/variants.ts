@@ -1,7 +1,7 @@
 import { Refusal } from '#kernel/errors.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Directory, Offer } from '../../model/offer.ts'
-import type { Asked } from '../router.ts'
+import type { RequestedModel } from '../router.ts'
 import type { RoutingConstraints } from '../constraints.ts'
 
 /** Suffixes that any model takes: each is a constraint. */
@@ -36,19 +36,21 @@ export function variantHint(name: string): string {
 }
 
 /**
- * Who serves each of these models for this caller, suffixes read. Models that nobody serves have no offers, and of
+ * The models asked for, suffixes read, with who serves each for this caller. Models that nobody serves have no offers, and of
  * several one may be unknown; one alone is refused then.
  */
-export function askedModels(
+export function requestedModels(
   directory: Pick<Directory, 'offers'>,
   principal: Principal,
   models: readonly string[],
-): Asked[] | Promise<Asked[]> {
-  const found: (Asked | Promise<Asked>)[] = models.map((model) => askedModel(directory, principal, model))
-  if (found.every((one) => !(one instanceof Promise))) return found as Asked[]
+): RequestedModel[] | Promise<RequestedModel[]> {
+  const found: (RequestedModel | Promise<RequestedModel>)[] = models.map((model) =>
+    askedModel(directory, principal, model),
+  )
+  if (found.every((one) => !(one instanceof Promise))) return found as RequestedModel[]
   return Promise.all(
     found.map((one, i) =>
-      Promise.resolve(one).catch((error: unknown): Asked => {
+      Promise.resolve(one).catch((error: unknown): RequestedModel => {
         if (!(error instanceof Refusal) || models.length === 1) throw error
         return { model: models[i]!, offers: [], unknown: error }
       }),
@@ -56,7 +58,11 @@ export function askedModels(
   )
 }
 
-function askedModel(directory: Pick<Directory, 'offers'>, principal: Principal, model: string): Asked | Promise<Asked> {
+function askedModel(
+  directory: Pick<Directory, 'offers'>,
+  principal: Principal,
+  model: string,
+): RequestedModel | Promise<RequestedModel> {
   const { base, suffix } = splitVariant(model)
   const more = virtual[suffix]
   if (more !== undefined)

@@ -1,6 +1,6 @@
 import type { AnswerAbout } from '../../model/answer-about.ts'
 import { isObject, type Json, listOf, objectOf, parseJson } from '../../model/json.ts'
-import { plainly } from '../../wire/openai-chat/write/said-reasoning.ts'
+import { withReasoningContent } from '../../wire/openai-chat/write/said-reasoning.ts'
 import type { Redraft } from '../../passthrough/redraft.ts'
 import { bareErrors } from './bare-errors.ts'
 
@@ -34,7 +34,7 @@ function choice(given: unknown): unknown {
   return {
     logprobs: null,
     ...rest,
-    ...(message !== undefined && { message: plainly(objectOf(message), true) }),
-    ...(delta !== undefined && { delta: plainly(objectOf(delta), false) }),
+    ...(message !== undefined && { message: withReasoningContent(objectOf(message), true) }),
+    ...(delta !== undefined && { delta: withReasoningContent(objectOf(delta), false) }),
   }
 }

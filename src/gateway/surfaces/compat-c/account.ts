@@ -75,7 +75,7 @@ const round = (usd: number): number => Math.round(usd * 1e9) / 1e9
 
 function showCredits(request: GatewayRequest): void {
   const { principal } = request.caller
-  // What an account has is not for whoever holds a key that only runs models.
+  // The account's balance is not for whoever holds a key that only runs models.
   if (!hasScope(principal, 'usage:read'))
     refuse('missing_scope', {
       message: 'Credits are shown to keys with the scope `usage:read`.',

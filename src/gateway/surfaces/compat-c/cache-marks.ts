@@ -1,9 +1,17 @@
 import { type Body, withField, without } from '../../model/body.ts'
-import { isObject, type Json } from '../../model/json.ts'
-import type { Marks } from '../../providers/supports.ts'
+import { isObject, type Json, listOf } from '../../model/json.ts'
+import type { CacheMarkSupport } from '../../providers/supports.ts'
+
+/** Whether a chat has marks for a cache: it, a tool or a part of a message. */
+export const isMarked = (chat: Json): boolean =>
+  hasMark(chat) ||
+  listOf(chat['tools']).some(hasMark) ||
+  listOf(chat['messages']).some((message) => isObject(message) && listOf(message['content']).some(hasMark))
+
+const hasMark = (one: unknown): boolean => isObject(one) && one['cache_control'] !== undefined
 
 /** Cache marks in OpenAI's own word for them, which has no life of a mark (compat.md 4.1), or in none. */
-export function withMarks(body: Body, marks: Marks): Body {
+export function withMarks(body: Body, marks: CacheMarkSupport): Body {
   const { messages, tools } = body.json
   if (marks === 'kept') return body
   const unmarked = ({ cache_control: mark, ...rest }: Json): Json =>

@@ -4,13 +4,14 @@ import type { Offer } from '../../model/offer.ts'
 import { parametersIn } from '../../providers/parameters.ts'
 import { readPreferences, unknownPreferences } from '../../routing/preferences.ts'
 import { isNamed } from '../../routing/filter.ts'
-import { isObject, type Json, list, listOf, object, string } from '../../model/json.ts'
+import { isObject, type Json, listOf } from '../../model/json.ts'
+import { list, object, string } from '../../wire/shared/request-fields.ts'
 import type { Loss } from '../../model/canonical-request.ts'
 import { splitVariant } from '../../routing/model-names/variants.ts'
-import { marksFor, relays } from '../../providers/supports.ts'
+import { cacheMarkSupport, isAggregator } from '../../providers/supports.ts'
 import { passesThrough } from '../../translation/translate.ts'
 import type { Demands, Surface } from '../../request/surface.ts'
-import { withMarks } from './cache-marks.ts'
+import { isMarked, withMarks } from './cache-marks.ts'
 
 /** Thoughts are left out of answers here. */
 const HIDDEN: ReadonlySet<Loss> = new Set(['reasoning.exclude'])
@@ -41,7 +42,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
   const named = string(json['model'], 'model') ?? ''
   const isChat = own === OWN
   const relayed = needsRelay(json, isChat)
-  const marked = isChat && body.includes('"cache_control"')
+  const marked = isChat && isMarked(json)
   if (!own.some((name) => json[name] !== undefined) && splitVariant(named).suffix === '' && relayed === null && !marked)
     return null
   const further = (list(json['models'], 'models') ?? []).map((name, i) => string(name, `models.${i}`) ?? '')
@@ -59,21 +60,21 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
     models,
     fulfilled: HIDDEN,
     bodyFor(offer, unserved) {
-      if (relays(offer)) return relayBody(body, offer, unserved)
+      if (isAggregator(offer)) return relayBody(body, offer, unserved)
       const thinks = mayThink(offer)
-      const marks = marked ? marksFor(offer.endpoint) : 'kept'
+      const marks = marked ? cacheMarkSupport(offer.endpoint) : 'kept'
       const key = `${thinks} ${marks}`
       const sent = plain.get(key) ?? withMarks(plainBody(body, own, thinks), marks)
       plain.set(key, sent)
       return sent
     },
     lossesTo(offer) {
-      if (relays(offer)) return []
+      if (isAggregator(offer)) return []
       // A translation carries more of it, and names what it loses itself.
       if (!passesThrough(chat, offer)) return lost.filter((name) => !name.startsWith('reasoning.'))
       const effort = effortIn(json, own)
       const thoughtless = effort !== null && effort !== 'none' && !mayThink(offer)
-      const unmarked = marked && marksFor(offer.endpoint) === 'refused'
+      const unmarked = marked && cacheMarkSupport(offer.endpoint) === 'refused'
       return [...lost, ...(thoughtless ? ['reasoning'] : []), ...(unmarked ? ['cache_control'] : [])]
     },
   }

@@ -1,6 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 import type { Listed } from '../../model/offer.ts'
-import type { Lately } from '../../routing/health.ts'
+import type { HealthView } from '../../routing/health.ts'
 import { supportedParameters } from '../../providers/parameters.ts'
 import type { GatewayRequest } from '../../request/request.ts'
 import { unknownModel } from '../../routing/model-names/unknown-model.ts'
@@ -27,9 +27,9 @@ export function showEndpoints(request: GatewayRequest, model: string): void {
 const percentiles = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const
 
 /** One endpoint as OpenRouter lists it. What was not measured, and what nobody said, is null. */
-export function endpointRow(row: Listed, health: Lately): object {
+export function endpointRow(row: Listed, health: HealthView): object {
   const { endpoint, slug, name, contextLength, maxOutputTokens, quantization } = row
-  const figures = health.figures(row)
+  const figures = health.stats(row)
   const measured = (of: (percentile: number) => number | null): object | null =>
     of(0.5) === null ? null : Object.fromEntries(Object.entries(percentiles).map(([word, at]) => [word, of(at)]))
   const up = figures?.failing === null || figures === null ? null : Math.round((1 - figures.failing) * 1000) / 10

@@ -2,7 +2,7 @@ import { Body, withField, without } from '../../model/body.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'
 import { readStreamFault } from '../../wire/faults.ts'
 import { isObject, type Json, listOf, objectOf, parseJson } from '../../model/json.ts'
-import { detailed, hidesReasoning } from '../../wire/openai-chat/write/said-reasoning.ts'
+import { withReasoningDetails, hidesReasoning } from '../../wire/openai-chat/write/said-reasoning.ts'
 import { costFields, readUsage } from '../../wire/openai-chat/usage.ts'
 import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
 import type { Redraft } from '../../passthrough/redraft.ts'
@@ -23,7 +23,7 @@ export function redraft(about: AnswerAbout): Redraft {
 
   /** A message or a delta as OpenRouter's clients read it. */
   function told(given: Json): Json {
-    const message = detailed(given, thoughts.block)
+    const message = withReasoningDetails(given, thoughts.block)
     const { reasoning: _, reasoning_details: thinks, ...unthought } = message
     const supportsShape = Boolean(message['content']) || message['tool_calls'] !== undefined
     if (thoughts.open && thinks === undefined && supportsShape) thoughts.block++

@@ -4,7 +4,7 @@ import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
 import { losePenalties, loseVerbosity } from '../shared/sampling.ts'
 import type { Encoded, Target } from '../shared/target.ts'
-import { fit, ToolNames } from '../shared/tool-names.ts'
+import { fitName, ToolNames } from '../shared/tool-names.ts'
 import { encodeMessages } from './encode-messages.ts'
 
 const LONGEST_NAME = 64
@@ -14,13 +14,13 @@ const LONGEST_ID = 64
 export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME)
-  const ids = (id: string): string => fit(id, LONGEST_ID)
+  const ids = (id: string): string => fitName(id, LONGEST_ID)
   const { system, messages } = encodeMessages(pairToolResults(canonical.messages), { names, ids, losses })
   for (const name of ['seed', 'top_k', 'user'] as const) if (canonical[name] !== undefined) losses.add(name)
   if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
   losePenalties(canonical, losses)
   loseVerbosity(canonical, losses)
-  // How a model of which house is asked to think is not known.
+  // The field that asks a model of another house to think is not known.
   if (canonical.reasoning !== undefined && canonical.reasoning.effort !== 'none') losses.add('reasoning')
   const asked = inWords(canonical, losses)
   if (asked !== null) system.push({ text: asked })

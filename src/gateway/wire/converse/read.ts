@@ -1,6 +1,6 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import type { Chunk, FinishReason } from '../../model/canonical-request.ts'
-import { ChunkStream, brokenOff } from '../streams/chunk-stream.ts'
+import { ChunkStream, brokenOffChunk } from '../streams/chunk-stream.ts'
 import { readStreamFault } from '../faults.ts'
 import { countOf, isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../model/json.ts'
 import type { SseEvent } from '../streams/sse.ts'
@@ -116,7 +116,7 @@ export class StreamReader extends ChunkStream {
   #spoke = false
 
   protected last(): Chunk[] {
-    if (this.#stop === '') return [brokenOff(this.#spoke)]
+    if (this.#stop === '') return [brokenOffChunk(this.#spoke)]
     return [...this.#blocks.stopAll(), finished(this.#stop, this.#blocks.calls)]
   }
 

@@ -1,11 +1,11 @@
 import type { Target } from '../shared/target.ts'
 
 /**
- * What Gemini models take, read from the `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2 (2026-11-10) and
+ * Differences of Gemini models, read from the `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2 (2026-11-10) and
  * https://ai.google.dev/gemini-api/docs/thinking (2026-11). A model of no known number is taken for one of today's.
  */
 export interface Quirks {
-  /** How much to think is said by a level; else by a budget of tokens. */
+  /** The levels by which thinking is asked for; null: by a budget of tokens. */
   levels: readonly ('minimal' | 'low' | 'medium' | 'high')[] | null
   /** The fewest tokens of a budget; 0: thinking can be turned off. */
   leastBudget: number

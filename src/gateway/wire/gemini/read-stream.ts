@@ -1,5 +1,5 @@
 import type { Chunk } from '../../model/canonical-request.ts'
-import { ChunkStream, garbage } from '../streams/chunk-stream.ts'
+import { ChunkStream, malformedChunk } from '../streams/chunk-stream.ts'
 import { readStreamFault } from '../faults.ts'
 import { isObject, parseJson } from '../../model/json.ts'
 import type { SseEvent } from '../streams/sse.ts'
@@ -15,7 +15,7 @@ export class StreamReader extends ChunkStream {
   protected event({ data }: SseEvent): Chunk[] {
     if (data.trim() === '') return []
     const answer = parseJson(data)
-    if (!isObject(answer)) return [garbage('The stream of the provider holds something that is not an answer.')]
+    if (!isObject(answer)) return [malformedChunk('The stream of the provider holds something that is not an answer.')]
     if (answer['error']) return [{ type: 'error', error: readStreamFault(answer['error']) }]
     return this.#content.read(answer)
   }

@@ -1,7 +1,8 @@
 import type { Word } from '../../json-scan/json-scan.ts'
 import { type Body, mention } from '../../model/body.ts'
+import { isObject, listOf } from '../../model/json.ts'
 import { type Effort, efforts as scale } from '../shared/effort.ts'
-import { type ChatHabit, type ChatQuirks, type Limit, limitNames } from '../shared/habits.ts'
+import { type ModelQuirks, type ChatQuirks, type Limit, limitNames } from '../shared/quirks.ts'
 import type { Target } from '../shared/target.ts'
 
 /** The quirks assumed of a provider that nobody knows, and of fields that nothing is known of. */
@@ -25,14 +26,14 @@ const usual: ChatQuirks = {
 }
 
 /** A server that nobody named: OpenAI's models take no other name of the limit whoever serves them, and a server that knows them reads it. */
-const unnamed: readonly ChatHabit[] = [{ model: /(?:^|\/)(?:o[1-9]|gpt-[5-9])/, limits: limitNames }]
+const unnamed: readonly ModelQuirks[] = [{ model: /(?:^|\/)(?:o[1-9]|gpt-[5-9])/, limits: limitNames }]
 
 export function quirksOf({ provider, model }: Pick<Target, 'provider' | 'model'>): ChatQuirks {
   const name = model.toLowerCase()
-  const habits = provider === null ? unnamed : (provider.chat ?? [])
-  const known = habits.filter((habit) => habit.model === undefined || habit.model.test(name))
+  const rows = provider === null ? unnamed : (provider.chat ?? [])
+  const known = rows.filter((row) => row.model === undefined || row.model.test(name))
   if (known.length === 0) return usual
-  const { model: _, ...quirks } = Object.assign({}, usual, ...known) as ChatQuirks & ChatHabit
+  const { model: _, ...quirks } = Object.assign({}, usual, ...known) as ChatQuirks & ModelQuirks
   return quirks
 }
 
@@ -43,7 +44,11 @@ export const limitsOf = (quirks: ChatQuirks, capabilities: readonly string[]): r
 /** Whether messages of a client hold reasoning that it sends back. */
 export const holdsReasoning = (body: Body): boolean =>
   body.mentions(mention.reasoning) &&
-  (body.includes('"reasoning_content"') || body.includes('"reasoning_details"') || body.includes('"reasoning":"'))
+  listOf(body.value('messages')).some(
+    (message) =>
+      isObject(message) &&
+      (typeof message['reasoning'] === 'string' || 'reasoning_content' in message || 'reasoning_details' in message),
+  )
 
 /** Names without which a chat holds no reasoning. */
 export const reasoningWords: Readonly<Record<string, Word>> = {

@@ -1,6 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import type { CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
-import { compact, type Json, list, missing, object, partsOf, string, textOf, wrong } from '../../model/json.ts'
+import { compact, type Json, textOf } from '../../model/json.ts'
+import { list, missing, object, partsOf, string, wrong } from '../shared/request-fields.ts'
 import { Losses } from '../shared/losses.ts'
 import { sourceOf } from '../shared/media.ts'
 import { readReasoning } from './sealed.ts'

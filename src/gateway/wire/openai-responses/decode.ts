@@ -1,27 +1,12 @@
 import { refuse } from '#kernel/errors.ts'
-import type { Loss, CanonicalRequest } from '../../model/canonical-request.ts'
-import {
-  boolean,
-  compact,
-  integer,
-  isObject,
-  type Json,
-  listOf,
-  missing,
-  number,
-  object,
-  string,
-} from '../../model/json.ts'
+import type { CanonicalRequest } from '../../model/canonical-request.ts'
+import { compact, isObject, type Json, listOf } from '../../model/json.ts'
+import { boolean, integer, missing, number, object, string } from '../shared/request-fields.ts'
+import type { Decoded } from '../shared/target.ts'
 import { Losses, matters } from '../shared/losses.ts'
 import { verbosityOf } from '../shared/sampling.ts'
 import { decodeInput } from './decode-input.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
-
-export interface Decoded {
-  canonical: CanonicalRequest
-  stream: boolean
-  losses: Loss[]
-}
 
 /** Fields that this file reads, or that only steer caching, logging, padding and what is shown. */
 const carried = new Set(

@@ -1,13 +1,13 @@
 import type { CanonicalRequest } from '../../model/canonical-request.ts'
 import { compact, type Json } from '../../model/json.ts'
 import { effortOfBudget } from '../shared/effort.ts'
-import { raised } from '../shared/least-output.ts'
+import { raisedLimit } from '../shared/least-output.ts'
 import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
 import { losePenalties } from '../shared/sampling.ts'
 import { strictLegal } from '../shared/schema.ts'
 import { type Encoded, mayReason, type Target } from '../shared/target.ts'
-import { fit, ToolNames } from '../shared/tool-names.ts'
+import { fitName, ToolNames } from '../shared/tool-names.ts'
 import { encodeInput } from './encode-input.ts'
 
 /** The longest tool name and call id that OpenAI takes. */
@@ -18,7 +18,7 @@ const LONGEST_ID = 64
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME)
-  const ids = (id: string) => (id.length <= LONGEST_ID ? id : fit(id, LONGEST_ID))
+  const ids = (id: string) => (id.length <= LONGEST_ID ? id : fitName(id, LONGEST_ID))
   const tools = toolsWithHistory(canonical)
   const reasons = target.capabilities.includes('reasoning')
   if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
@@ -57,7 +57,7 @@ function limit(
   losses: Losses,
 ): number | undefined {
   if (wanted === undefined) return undefined
-  const taken = raised(Math.max(1, wanted), 'openai-responses')
+  const taken = raisedLimit(Math.max(1, wanted), 'openai-responses')
   if (taken > wanted) losses.add('max_output_tokens')
   return most === null ? taken : Math.min(taken, most)
 }
@@ -92,7 +92,7 @@ function text({ response_format: format, verbosity }: CanonicalRequest): Json | 
     verbosity,
     format: {
       type,
-      name: fit(name, LONGEST_NAME),
+      name: fitName(name, LONGEST_NAME),
       schema,
       strict: strict ?? ('type' in schema && strictLegal(schema)),
     },

@@ -1,5 +1,5 @@
 import type { Chunk } from '../../model/canonical-request.ts'
-import { ChunkStream, brokenOff, garbage } from '../streams/chunk-stream.ts'
+import { ChunkStream, brokenOffChunk, malformedChunk } from '../streams/chunk-stream.ts'
 import { readStreamFault } from '../faults.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
 import type { SseEvent } from '../streams/sse.ts'
@@ -11,12 +11,12 @@ export class StreamReader extends ChunkStream {
   protected event({ event: name, data }: SseEvent): Chunk[] {
     if (data.trim() === '[DONE]') return []
     const event = parseJson(data)
-    if (!isObject(event)) return [garbage('The stream of the provider holds something that is not an event.')]
+    if (!isObject(event)) return [malformedChunk('The stream of the provider holds something that is not an event.')]
     return this.#read(textOf(event['type']) || name, event)
   }
 
   protected last(): Chunk[] {
-    return [brokenOff(this.#items.spoke)]
+    return [brokenOffChunk(this.#items.spoke)]
   }
 
   #read(type: string, event: Json): Chunk[] {

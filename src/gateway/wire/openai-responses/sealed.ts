@@ -7,7 +7,7 @@ type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 export const RESPONSES_FORMAT = 'openai-responses-v1'
 
 /**
- * What stands in `encrypted_content` for a client: an envelope of ours around whatever the provider wants back, byte for
+ * The `encrypted_content` for a client: an envelope of ours around whatever the provider wants back, byte for
  * byte. Null where there is nothing to keep.
  */
 export function sealReasoning({ signature, redacted, format, id }: Opaque): string | null {

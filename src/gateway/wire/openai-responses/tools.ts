@@ -1,17 +1,6 @@
 import type { Tool, CanonicalRequest } from '../../model/canonical-request.ts'
-import {
-  boolean,
-  compact,
-  isObject,
-  type Json,
-  list,
-  listOf,
-  missing,
-  object,
-  objectOf,
-  string,
-  textOf,
-} from '../../model/json.ts'
+import { compact, isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
+import { boolean, list, missing, object, string } from '../shared/request-fields.ts'
 import { Losses } from '../shared/losses.ts'
 
 type Choice = NonNullable<CanonicalRequest['tool_choice']>
@@ -53,7 +42,7 @@ const freeText = {
   additionalProperties: false,
 }
 
-/** Free text as the arguments of that function, and back; text that is no such JSON is taken as it is. */
+/** Free text as the arguments of that function, and back; text that is not such JSON is taken as it is. */
 export const wrapText = (input: string): string => JSON.stringify({ input })
 export function unwrapText(words: string): string {
   try {

@@ -11,7 +11,8 @@ import { type ClientTool, clientTools, unwrapText } from './tools.ts'
 const seals = new WeakMap<Json, string>()
 
 /** An item with all that its provider wants back, to be kept here for its client. */
-export const whole = (item: Json): Json => (seals.has(item) ? { ...item, encrypted_content: seals.get(item) } : item)
+export const withSealedReasoning = (item: Json): Json =>
+  seals.has(item) ? { ...item, encrypted_content: seals.get(item) } : item
 
 /** Makes output items with ids that are one answer's own. */
 export class Items {
@@ -48,9 +49,9 @@ export class Items {
 
   /** `from`: where its text begins in the answer's. */
   whole(part: AnswerPart, from: number): Json {
-    if (part.type === 'text') return said(this.message(), part.text, annotationsOf(part.citations ?? [], from))
+    if (part.type === 'text') return messageItem(this.message(), part.text, annotationsOf(part.citations ?? [], from))
     if (part.type === 'reasoning') return this.thought(this.reasoning(), part.text, part)
-    return called(this.call(part.id, part.name), part.arguments)
+    return callItem(this.call(part.id, part.name), part.arguments)
   }
 
   /** Of a thought that is over: its text, and what the provider wants back when the client asked to keep it. */
@@ -76,13 +77,13 @@ export const annotationsOf = (citations: readonly Citation[], from: number): Jso
     return cited === null ? [] : [{ type: 'url_citation', ...cited }]
   })
 
-export const said = (item: Json, text: string, annotations: Json[] = []): Json => ({
+export const messageItem = (item: Json, text: string, annotations: Json[] = []): Json => ({
   ...item,
   status: 'completed',
   content: [textPart(text, annotations)],
 })
 
-export function called(item: Json, words: string): Json {
+export function callItem(item: Json, words: string): Json {
   const whole = { ...item, status: 'completed' }
   return item['type'] === 'custom_tool_call' ? { ...whole, input: unwrapText(words) } : { ...whole, arguments: words }
 }

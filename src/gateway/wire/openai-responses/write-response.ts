@@ -8,7 +8,7 @@ import { Items } from './write-items.ts'
 import { writeUsage } from './usage.ts'
 
 /** A response before anything was said. What the client asked for is told back; nothing is stored, and it says so. */
-export function begun({ id, model, created, request }: AnswerAbout): Json {
+export function beginResponse({ id, model, created, request }: AnswerAbout): Json {
   const told = (name: string, otherwise: unknown): unknown => request[name] ?? otherwise
   const text = objectOf(request['text'])
   const reasoning = objectOf(request['reasoning'])
@@ -49,11 +49,11 @@ export function begun({ id, model, created, request }: AnswerAbout): Json {
 export type Ending = Exclude<FinishReason, 'error'>
 
 /** Why an answer that was cut is incomplete; null: it is whole. */
-export const cutBy = (reason: Ending): string | null =>
+export const incompleteReason = (reason: Ending): string | null =>
   reason === 'length' ? 'max_output_tokens' : reason === 'content_filter' ? reason : null
 
-export function ended(response: Json, reason: Ending, output: readonly Json[], usage: Usage | null): Json {
-  const cut = cutBy(reason)
+export function endResponse(response: Json, reason: Ending, output: readonly Json[], usage: Usage | null): Json {
+  const cut = incompleteReason(reason)
   return {
     ...response,
     status: cut === null ? 'completed' : 'incomplete',
@@ -76,7 +76,7 @@ const codes: Partial<Record<Problem['kind'], string>> = {
 
 export const codeOf = ({ kind }: Problem): string => codes[kind] ?? 'server_error'
 
-export const failed = (response: Json, problem: Problem, output: readonly Json[], usage: Usage | null): Json => ({
+export const failResponse = (response: Json, problem: Problem, output: readonly Json[], usage: Usage | null): Json => ({
   ...response,
   status: 'failed',
   error: { code: codeOf(problem), message: problem.message },
@@ -96,6 +96,6 @@ export function writeAnswer(answer: Collected, about: AnswerAbout): Json {
   })
   if (output.length === 0) output.push(items.whole({ type: 'text', text: '' }, 0))
   const last = output.at(-1)!
-  if (cutBy(reason as Ending) !== null && last['type'] !== 'reasoning') last['status'] = 'incomplete'
-  return ended(begun(about), reason as Ending, output, answer.usage)
+  if (incompleteReason(reason as Ending) !== null && last['type'] !== 'reasoning') last['status'] = 'incomplete'
+  return endResponse(beginResponse(about), reason as Ending, output, answer.usage)
 }

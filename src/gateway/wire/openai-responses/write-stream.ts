@@ -5,8 +5,8 @@ import type { Opaque } from '../shared/envelope.ts'
 import { EventWriter, type Finish, type Said } from '../streams/event-writer.ts'
 import type { Json } from '../../model/json.ts'
 import { OneAtATime } from '../streams/one-at-a-time.ts'
-import { annotationsOf, called, Items, said, textPart } from './write-items.ts'
-import { begun, codeOf, cutBy, ended, failed } from './write-response.ts'
+import { annotationsOf, callItem, Items, messageItem, textPart } from './write-items.ts'
+import { beginResponse, codeOf, incompleteReason, endResponse, failResponse } from './write-response.ts'
 
 interface Open {
   index: number
@@ -37,7 +37,7 @@ export class StreamWriter extends EventWriter {
 
   constructor(about: AnswerAbout) {
     super()
-    this.#response = begun(about)
+    this.#response = beginResponse(about)
     this.#items = new Items(about)
   }
 
@@ -58,9 +58,9 @@ export class StreamWriter extends EventWriter {
     const rest = this.#tell(this.#order.rest())
     // Clients look for a message even where nothing was said.
     const empty = this.#output.length === 0 ? this.#openMessage() : ''
-    const closed = this.#close(null, cutBy(reason) === null ? 'completed' : 'incomplete')
-    const type = cutBy(reason) === null ? 'response.completed' : 'response.incomplete'
-    const response = ended(this.#response, reason, this.#output, this.usage)
+    const closed = this.#close(null, incompleteReason(reason) === null ? 'completed' : 'incomplete')
+    const type = incompleteReason(reason) === null ? 'response.completed' : 'response.incomplete'
+    const response = endResponse(this.#response, reason, this.#output, this.usage)
     return rest + empty + closed + this.#event(type, { response })
   }
 
@@ -72,7 +72,8 @@ export class StreamWriter extends EventWriter {
     if (cut !== null && isCall(cut.item)) this.#output[cut.index] = { ...cut.item, status: 'incomplete' }
     const closed = cut === null || isCall(cut.item) ? '' : this.#close(null, 'incomplete')
     return (
-      closed + this.#event('response.failed', { response: failed(this.#response, problem, this.#output, this.usage) })
+      closed +
+      this.#event('response.failed', { response: failResponse(this.#response, problem, this.#output, this.usage) })
     )
   }
 
@@ -157,7 +158,7 @@ export class StreamWriter extends EventWriter {
       return (
         this.#event('response.output_text.done', { ...here, text: words, logprobs: [] }) +
         this.#event('response.content_part.done', { ...here, part: textPart(words, annotations) }) +
-        this.#done(index, { ...said(item, words, annotations), status })
+        this.#done(index, { ...messageItem(item, words, annotations), status })
       )
     }
     const here = { ...at, summary_index: 0 }
@@ -182,7 +183,7 @@ export class StreamWriter extends EventWriter {
   #callEnd(): string {
     const { index, words, item: begun } = this.#open!
     this.#open = null
-    const item = called(begun, words)
+    const item = callItem(begun, words)
     const at = { item_id: item['id'], output_index: index }
     if (item['type'] === 'custom_tool_call') {
       const { input } = item

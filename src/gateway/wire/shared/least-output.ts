@@ -4,4 +4,5 @@ import type { Shape } from '../../model/offer.ts'
 const least: Partial<Record<Shape, number>> = { 'openai-responses': 16 }
 
 /** A limit as the shape takes it. None at all (0) asks for nothing, and stays. */
-export const raised = (limit: number, shape: Shape): number => (limit > 0 ? Math.max(limit, least[shape] ?? 0) : limit)
+export const raisedLimit = (limit: number, shape: Shape): number =>
+  limit > 0 ? Math.max(limit, least[shape] ?? 0) : limit

@@ -1,6 +1,6 @@
-import type { Loss } from '../../model/canonical-request.ts'
+import type { CanonicalRequest, Loss } from '../../model/canonical-request.ts'
 import type { Json } from '../../model/json.ts'
-import type { Habits } from './habits.ts'
+import type { ProviderQuirks } from './quirks.ts'
 
 /** The provider's model as a translation needs to know it. */
 export interface Target {
@@ -9,10 +9,19 @@ export interface Target {
   maxOutputTokens: number | null
   /** Empty: nobody knows. */
   capabilities: readonly string[]
-  /** How the vendor differs from the one whose shape it has; null: nobody knows who it is. */
-  provider: Habits | null
+  /** The vendor's differences from the one whose shape it has; null: nobody knows who it is. */
+  provider: ProviderQuirks | null
 }
 
+/** A client's request, read. */
+export interface Decoded {
+  canonical: CanonicalRequest
+  stream: boolean
+  /** Fields that have no place in the canonical request, by the client's names of them. */
+  losses: Loss[]
+}
+
+/** The same as it is put to a target. */
 export interface Encoded {
   body: Json
   losses: Loss[]

@@ -7,7 +7,7 @@ const shortHash = (words: string): string => createHash('sha256').update(words).
  * The words in the vendor's alphabet `[a-zA-Z0-9_-]` and length. The same words always become the same, so a call
  * and its result still meet, in this request and in the next.
  */
-export function fit(words: string, longest: number): string {
+export function fitName(words: string, longest: number): string {
   if (words.length > 0 && words.length <= longest && /^[a-zA-Z0-9_-]+$/.test(words)) return words
   return `${words.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, longest - 11)}_${shortHash(words)}`
 }
@@ -25,7 +25,7 @@ export class ToolNames {
   }
 
   sent(name: string): string {
-    const fitted = fit(this.#opening === null || this.#opening.test(name) ? name : `_${name}`, this.#longest)
+    const fitted = fitName(this.#opening === null || this.#opening.test(name) ? name : `_${name}`, this.#longest)
     if (fitted !== name) this.renamed.set(fitted, name)
     return fitted
   }

@@ -40,13 +40,14 @@ export abstract class ChunkStream {
     try {
       return read()
     } catch (error) {
-      if (error instanceof RangeError) return this.#said([garbage(`The provider sent too much: ${error.message}.`)])
+      if (error instanceof RangeError)
+        return this.#said([malformedChunk(`The provider sent too much: ${error.message}.`)])
       throw error
     }
   }
 }
 
-export const garbage = (message: string): Chunk => ({ type: 'error', error: { kind: 'garbage', message } })
+export const malformedChunk = (message: string): Chunk => ({ type: 'error', error: { kind: 'garbage', message } })
 /** `spoke`: something of an answer had come. */
-export const brokenOff = (spoke: boolean): Chunk =>
-  garbage(spoke ? 'The answer of the provider broke off.' : 'The provider ended without an answer.')
+export const brokenOffChunk = (spoke: boolean): Chunk =>
+  malformedChunk(spoke ? 'The answer of the provider broke off.' : 'The provider ended without an answer.')

@@ -66,7 +66,7 @@ function checkOneAtATime({ index, begins, ends }: Itemized, stream: string): voi
   assert.equal(open, null, 'the last item has no end')
 }
 
-/** What must come through whatever the order: all words, and each call with its name and arguments. */
+/** The words and calls that must come through whatever the order: all words, and each call with its name and arguments. */
 const said = ({ content, error }: Collected) => {
   const words = (type: 'text' | 'reasoning') => content.map((part) => (part.type === type ? part.text : '')).join('')
   const calls = content.flatMap((part) => (part.type === 'tool_call' ? [[part.id, part.name, part.arguments]] : []))

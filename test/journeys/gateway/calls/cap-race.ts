@@ -113,7 +113,7 @@ export async function raceCap(clients: number, capUsd: number): Promise<Raced> {
   )
   assert.equal(books['spent'], books['cost'])
   assert.ok(books['spent']! <= cap, `${books['spent']} crossed ${cap}`)
-  assert.ok(books['largest']! * 100n <= cap, `a call held ${books['largest']}, more than a hundredth of ${cap}`)
+  assert.ok(books['largest']! * 50n <= cap, `a call held ${books['largest']}, more than a fiftieth of ${cap}`)
   for (const name of names) assert.ok(served[name]! > 0, `${name} was never served`)
   return { cap, spent: books['spent']!, calls, refused, served, milliseconds }
 }

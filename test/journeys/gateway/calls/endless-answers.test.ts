@@ -1,3 +1,4 @@
+// Takes long: begun before others.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { OutsideFailed, outsideMcp } from '#engine/http-client/mcp.ts'

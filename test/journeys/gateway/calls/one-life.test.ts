@@ -269,3 +269,41 @@ test('a preview finds the candidates that a call finds: a name that only a relay
     ['relay'],
   )
 })
+
+test('money that is refused late, when another one is answering already, takes nothing away from that answer', async () => {
+  await using slow = await startOpenAI({ otherwise: { reply: 'word '.repeat(60), perChunkDelayMs: 20 } })
+  await using here = await gatewayWorld({ UK_SIGN_UP_CREDITS_USD: '0' })
+  await here.bring(near, 'house', { instance: true, models: [priced('gpt-4o')] })
+  const bea = await here.server.person('Bea')
+  const own = { name: 'own', slug: 'own', shape: 'openai-chat', base_url: `${slow.origin}/v1`, api_key: slow.key }
+  const made = await bea.post('/ai-gateway/provider-endpoints', { ...own, models: [priced('gpt-4o')] })
+  assert.equal(made.status, 201, made.text)
+  const { headers } = await bea.key()
+  const { pool } = here.server.app.engine.postgres
+  await pool.query(`insert into balances (account_id, nano) values ($1, 0) on conflict do nothing`, [bea.id])
+
+  const holding = await pool.connect()
+  try {
+    // The reservation waits for the balance, and the other provider is asked meanwhile.
+    await holding.query('begin')
+    await holding.query('select from balances where account_id = $1 for update', [bea.id])
+    const answer = await fetch(`${here.server.origin}/compat-c/v1/chat/completions`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json', 'x-uk-hedge': '100' },
+      body: JSON.stringify({
+        model: 'gpt-4o',
+        messages: said('hello'),
+        provider: { order: ['house', 'own'] },
+        stream: true,
+      }),
+    })
+    assert.deepEqual([answer.status, provider(answer)], [200, 'own'])
+    await holding.query('commit')
+    const text = await answer.text()
+    assert.doesNotMatch(text, /error/)
+    assert.match(text, /data: \[DONE\]/)
+    assert.equal(text.match(/word/g)?.length, 60)
+  } finally {
+    holding.release()
+  }
+})

@@ -63,7 +63,7 @@ const clients: Record<
     }),
 }
 
-/** How many requests the client sends before it gives up, and the status that it gives up with. */
+/** The number of requests that the client sends before it gives up, and the status that it gives up with. */
 async function tries(client: string, model: string, key = world.key.key, max = 16): Promise<[number, unknown]> {
   let requests = 0
   const counting: typeof fetch = (url, init) => {

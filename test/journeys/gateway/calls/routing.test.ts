@@ -317,3 +317,60 @@ test('a change is heard of once, however long transactions stay open elsewhere',
     client.release()
   }
 })
+
+test('what balance and caps do not leave is left out of the preview, and by a live call on every way in', async () => {
+  const { id: team } = (await world.person.post('/workspaces', { name: 'Team' })).body.data
+  const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  const offers: Record<string, object> = {
+    dear: { priority: 1, models: [{ id: 'paid', pricing: { input: 1_000, output: 1_000 } }] },
+    cheap: { priority: 2, models: [priced('paid')] },
+    vague: { models: [{ id: 'vague' }] },
+  }
+  for (const [slug, more] of Object.entries(offers)) {
+    const endpoint = { slug, name: slug, shape: 'openai-chat', api_key: `sk-of-${slug}`, base_url, workspace_id: team }
+    const made = await world.person.post('/ai-gateway/provider-endpoints', { ...endpoint, ...more })
+    assert.equal(made.status, 201, made.text)
+  }
+  const key = (spend_cap_usd: number) => world.person.key({ workspace_id: team, spend_cap_usd })
+  const small = await key(0.1)
+  const body = (model: string, more: object = {}) => ({ model, messages: said('hello'), max_tokens: 200, ...more })
+  const previewed = async (by: typeof small, model: string, models: string[] = []) => {
+    const { data } = (await by.post('/ai-gateway/routing-preview', { model, models, max_tokens: 200 })).body
+    return [data.candidates, data.excluded].map((all: { provider: string }[]) => all.map((one) => one.provider))
+  }
+  assert.deepEqual(await previewed(small, 'paid'), [['cheap'], ['dear']])
+  for (const path of ['/compat-a/v1/chat/completions', '/compat-b/v1/messages', '/compat-c/v1/chat/completions']) {
+    asked = []
+    const answer = await small.post(path, body('paid'))
+    assert.deepEqual([answer.status, asked], [200, ['cheap']], `${path}: ${answer.text}`)
+  }
+  asked = []
+  const { max_tokens: max_output_tokens, ...rest } = body('paid')
+  const inference = await small.post('/inference/text', { ...rest, max_output_tokens, workspace_id: team })
+  assert.deepEqual([inference.status, asked], [200, ['cheap']], inference.text)
+
+  // A model without a price stands aside for the next one that was named.
+  assert.deepEqual(await previewed(small, 'vague/vague', ['cheap/paid']), [['cheap'], ['vague']])
+  asked = []
+  const instead = await small.post('/compat-c/v1/chat/completions', {
+    ...body('vague/vague'),
+    models: ['vague/vague', 'cheap/paid'],
+  })
+  assert.deepEqual([instead.status, asked], [200, ['cheap']], instead.text)
+
+  // A failed call goes on to who can be paid, too; and where nobody can, the first says what it would have taken.
+  failing.set('cheap', 503)
+  const failed = await small.post('/compat-a/v1/chat/completions', body('paid'))
+  failing.clear()
+  assert.ok(failed.status >= 500, failed.text)
+  const tiny = await key(0.000001)
+  assert.deepEqual(await previewed(tiny, 'paid'), [[], ['dear', 'cheap']])
+  asked = []
+  const refused = await tiny.post('/compat-a/v1/chat/completions', body('paid'))
+  assert.deepEqual([refused.status, asked], [402, []], refused.text)
+  assert.match(refused.body.error.message, /may cost up to 0\.2/)
+  const { ledger, postgres } = world.server.app.engine
+  await ledger.flush()
+  const { rows } = await postgres.pool.query('select from reservations')
+  assert.equal(rows.length, 0)
+})

@@ -1,3 +1,4 @@
+// Takes long: begun before others.
 import { after, test } from 'node:test'
 import { fuzzPairs } from './fuzz-pairs.ts'
 

@@ -1,4 +1,3 @@
-// Takes long: begun before others.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createOpenAI } from '@ai-sdk/openai'

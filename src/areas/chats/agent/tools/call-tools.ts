@@ -9,9 +9,9 @@ import type { Part } from '../../messages/parts.ts'
 import type { PendingAction, RunRow } from '../../runs/run-store.ts'
 import { type StepRow, stepStore } from '../../runs/step-store.ts'
 import { type OpenCall, type Result, argumentsOf, bounded, mistake, openCalls } from '../../messages/tool-calls.ts'
-import type { Fact } from '../../runs/facts.ts'
+import type { RunEvent } from '../../runs/facts.ts'
 
-/** How long a person has for a decision; a call not allowed by then is denied. */
+/** The time that a person has for a decision; a call not allowed by then is denied. */
 const DECIDE_MS = 7 * 86_400_000
 
 /** Calls of one run's tools, on the parts of its answer. */
@@ -25,7 +25,7 @@ export interface Calling {
   /** Fires when the run is to end. */
   signal: AbortSignal
   /** Resolves when what was told is durable. */
-  tell(facts: readonly Fact[]): Promise<void>
+  tell(facts: readonly RunEvent[]): Promise<void>
   /** The steps that tools of this attempt took before, when it is a run that goes on. */
   before: readonly StepRow[]
 }

@@ -9,5 +9,5 @@ export interface AgentHandles extends HasEndpoints, Pick<GatewayFaces, 'complete
   toolbox: Toolbox
   outsideTools: OutsideTools
   /** Whether one of these runs of automations is of one that was paused since its agent was changed. */
-  isHeldBack(automationRunIds: readonly Id[]): Promise<boolean>
+  isPausedByAgent(automationRunIds: readonly Id[]): Promise<boolean>
 }

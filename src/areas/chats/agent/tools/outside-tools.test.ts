@@ -107,10 +107,14 @@ test('a session that the server has forgotten is begun anew; what it offers is n
 })
 
 test('a tool that never returns is given up in its time; of a hundred megabytes no more is read than a model could use', async () => {
-  const agent = await agentWith([{ name: 'acme', url: outside.url, policy: 'allow', timeout_seconds: 1 }])
+  const acme = { url: outside.url, policy: 'allow' }
+  const agent = await agentWith([
+    { ...acme, name: 'soon', timeout_seconds: 1 },
+    { ...acme, name: 'acme' },
+  ])
   const said = await send(
     await chatOf(agent),
-    script([call('mcp__acme__never'), call('mcp__acme__flood'), call('mcp__acme__echo', { text: 'still here' })], []),
+    script([call('mcp__soon__never'), call('mcp__acme__flood'), call('mcp__acme__echo', { text: 'still here' })], []),
   )
   const [never, flood, echo] = results(said.body.data)
   assert.match(never!.output.error.message, /longer than 1 seconds|did not answer in time/)

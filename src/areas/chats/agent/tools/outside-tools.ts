@@ -11,7 +11,7 @@ import type { Policy } from './tool-policy.ts'
 type Server = AgentRow['mcp_servers'][number]
 
 /** A tool of an outside server as an agent has it. */
-export interface OutsideUse {
+export interface OfferedOutsideTool {
   /** The address of its server, and what the server calls it. */
   url: string
   tool: string
@@ -21,19 +21,19 @@ export interface OutsideUse {
 }
 
 /** The tools that an agent's outside servers give it in one run. */
-export interface Outside extends AsyncDisposable {
+export interface OutsideSession extends AsyncDisposable {
   offer: Tool[]
   /** Why a server, or some of its tools, cannot be used now. */
   problems: { server: string; message: string }[]
   /** The tool by the name that the model knows; null where no server of the agent has it. */
-  reach(name: string): OutsideUse | { unusable: string } | null
+  reach(name: string): OfferedOutsideTool | { unusable: string } | null
 }
 
 const MOST_TOOLS = 128
 const MOST_SCHEMA = 32_768
 const MOST_SCHEMAS = 262_144
 const LONGEST_DESCRIPTION = 4_096
-/** How long what a server offers is taken for known, and how long one that failed is left in peace. */
+/** The time that a list of a server's tools is taken for known, and the time that one which failed is left in peace. */
 const KNOWN_MS = 300_000
 const FAILED_MS = 15_000
 const MOST_KNOWN = 100
@@ -41,7 +41,12 @@ const LONGEST_NAME = 128
 /** A copy: a slice would keep all that it is cut from. */
 const cut = (words: string): string => Buffer.from(words.slice(0, LONGEST_DESCRIPTION)).toString()
 
-export const noOutside: Outside = { offer: [], problems: [], reach: () => null, async [Symbol.asyncDispose]() {} }
+export const noOutsideSession: OutsideSession = {
+  offer: [],
+  problems: [],
+  reach: () => null,
+  async [Symbol.asyncDispose]() {},
+}
 
 type Listing = { tools: OutsideTool[]; leftOut: number } | { failed: string }
 /** The listings of outside servers, in this process's memory: the oldest is forgotten first. */
@@ -54,12 +59,12 @@ export async function outsideOf(
   agent: AgentRow,
   party: Id,
   signal: AbortSignal,
-): Promise<Outside> {
+): Promise<OutsideSession> {
   const servers = outsideServers(engine, agent)
-  if (servers.length === 0) return noOutside
-  const named = new Map<string, OutsideUse>()
+  if (servers.length === 0) return noOutsideSession
+  const named = new Map<string, OfferedOutsideTool>()
   const offer: Tool[] = []
-  const problems: Outside['problems'] = []
+  const problems: OutsideSession['problems'] = []
   const connections: OutsideMcp[] = []
   const listings = await Promise.all(
     servers.map(async (server) => {
@@ -113,7 +118,7 @@ export async function outsideOf(
       const server = servers.find((one) => name.startsWith(nameOf(one.name, '')))
       if (!server) return null
       const problem = problems.find((one) => one.server === server.name)
-      return { unusable: problem ? `${server.name}: ${problem.message}` : `${server.name} has no such tool.` }
+      return { unusable: problem ? `${server.name}: ${problem.message}` : `${server.name} does not have this tool.` }
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(connections.map((mcp) => mcp[Symbol.asyncDispose]()))
@@ -124,10 +129,10 @@ export async function outsideOf(
 const policyIn = ({ tools, policy }: Pick<Server, 'tools' | 'policy'>, name: string): Policy =>
   tools.find((tool) => tool.name === name)?.policy ?? policy
 
-/** How another agent is held with the same tool of the same server; null where it has no such server. */
+/** Another agent's policy for the same tool of the same server; null where it does not have the server. */
 export function outsidePolicy(
   { mcp_servers }: Pick<AgentRow, 'mcp_servers'>,
-  { url, tool }: Pick<OutsideUse, 'url' | 'tool'>,
+  { url, tool }: Pick<OfferedOutsideTool, 'url' | 'tool'>,
 ): Policy | null {
   const server = mcp_servers.find((one) => one.url === url)
   return server ? policyIn(server, tool) : null

@@ -2,7 +2,7 @@
 import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { refuse } from '#kernel/errors.ts'
-import type { Lineal } from '../../runs/budgets.ts'
+import type { RunBudgets } from '../../runs/budgets.ts'
 import type { Reached } from '#kernel/answers.ts'
 
 export type Policy = 'allow' | 'ask' | 'deny'
@@ -45,7 +45,7 @@ export function policyOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 't
 export const strictest = (...policies: readonly Policy[]): Policy =>
   STRICT[Math.max(...policies.map((policy) => STRICT.indexOf(policy)))]!
 
-/** How an agent is held where it reaches the same, by whatever way. Null: it does not. */
+/** An agent's policy where it reaches the same, by whatever way. Null: it does not. */
 export function limitOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 'tool' | 'endpoint'>): Policy | null {
   const direct = policyOf(tools, { tool: endpoint ?? tool, endpoint })
   if (endpoint === null || direct !== null) return direct
@@ -55,7 +55,7 @@ export function limitOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 'to
 export type AgentAbove = Pick<AgentRow, 'id' | 'workspace_id' | 'tools' | 'tools_by' | 'mcp_servers' | 'subagents'>
 
 /** The agents of the runs above a run, as they are now. */
-export async function agentsAbove(db: Db, lineage: readonly Lineal[]): Promise<AgentAbove[]> {
+export async function agentsAbove(db: Db, lineage: readonly RunBudgets[]): Promise<AgentAbove[]> {
   const ids = lineage.slice(1).flatMap(({ agent_id }) => agent_id ?? [])
   const rows = await agentsById(db, [...new Set(ids)])
   return ids.map(

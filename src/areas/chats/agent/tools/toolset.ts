@@ -4,18 +4,17 @@ import type { Engine } from '#engine/context.ts'
 import { sharedPlace } from '#access/shares.ts'
 import type { Tool } from '#gateway/model/canonical-request.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Lender } from '#kernel/lenders.ts'
 import type { Budget } from '#kernel/money.ts'
-import { type Principal, membershipIn } from '#kernel/principal.ts'
+import { type Lender, type Principal, membershipIn } from '#kernel/principal.ts'
 import { actingFor } from '../../runs/acting.ts'
-import type { Lineal } from '../../runs/budgets.ts'
+import type { RunBudgets } from '../../runs/budgets.ts'
 import type { AgentHandles } from './handles.ts'
 import { DELEGATE, delegateTool, taskOf } from './delegate-tool.ts'
-import { type Outside, outsideOf, outsidePolicy } from './outside-tools.ts'
+import { type OutsideSession, outsideOf, outsidePolicy } from './outside-tools.ts'
 import type { RunRow } from '../../runs/run-store.ts'
 import { type AgentAbove, type Policy, agentsAbove, limitOf, policyOf, policyWithin } from './tool-policy.ts'
 import { type OpenCall, type Result, mistake } from '../../messages/tool-calls.ts'
-import type { Fact } from '../../runs/facts.ts'
+import type { RunEvent } from '../../runs/facts.ts'
 
 /** A tool as a run may use it. */
 export interface UsableTool {
@@ -26,13 +25,13 @@ export interface UsableTool {
   consent: boolean
   /** To do it twice is as good as once. */
   repeatable: boolean
-  /** How long a call may take; null: as long as the run. */
+  /** The time that a call may take; null: as long as the run. */
   limitMs: number | null
-  use(call: ToolUse): Promise<Result | Waits>
+  use(call: ToolUse): Promise<Result | WaitsElsewhere>
 }
 
 /** The call began something that waits elsewhere, for a person. */
-export interface Waits {
+export interface WaitsElsewhere {
   waits: { chat_id: Id; run_id: Id }
 }
 
@@ -46,18 +45,18 @@ export interface ToolUse {
   consented: boolean
   signal: AbortSignal
   /** Resolves when it is durable. */
-  tell(facts: readonly Fact[]): Promise<void>
+  tell(facts: readonly RunEvent[]): Promise<void>
 }
 
 /** Hands a task to another agent and sees it to its end. */
-export type Delegate = (agentId: Id, task: string, use: ToolUse) => Promise<Result | Waits>
+export type Delegate = (agentId: Id, task: string, use: ToolUse) => Promise<Result | WaitsElsewhere>
 
 export interface Toolset extends AsyncDisposable {
   /** The agent has no tools at all, or there is none. */
   empty: boolean
   offer: readonly Tool[]
   /** The servers and tools that cannot be used now, for the run's log. */
-  problems: Outside['problems']
+  problems: OutsideSession['problems']
   /** The tool that a call by this name reaches, or why it reaches nothing. */
   reach(name: string, given: Record<string, unknown>): UsableTool | { unusable: string }
 }
@@ -70,7 +69,7 @@ export interface ToolsetOwner {
   principal: Principal
   workspaceId: Id
   /** The run and those above it, itself first. */
-  lineage: readonly Lineal[]
+  lineage: readonly RunBudgets[]
   delegate: Delegate
   signal: AbortSignal
 }

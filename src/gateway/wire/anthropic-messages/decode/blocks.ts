@@ -1,17 +1,7 @@
 import type { MediaSource, CanonicalPart } from '../../../model/canonical-request.ts'
 import { readBlockCitation } from '../../shared/citations.ts'
-import {
-  boolean,
-  compact,
-  type Json,
-  list,
-  missing,
-  object,
-  objectOf,
-  partsOf,
-  string,
-  textOf,
-} from '../../../model/json.ts'
+import { compact, type Json, objectOf, textOf } from '../../../model/json.ts'
+import { boolean, list, missing, object, partsOf, string } from '../../shared/request-fields.ts'
 import { Losses, matters } from '../../shared/losses.ts'
 import { cacheOf } from '../cache.ts'
 import { ANTHROPIC_FORMAT, openSignature } from '../signature.ts'

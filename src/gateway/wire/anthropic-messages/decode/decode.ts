@@ -1,29 +1,13 @@
 import { refuse } from '#kernel/errors.ts'
-import type { Loss, Tool, CanonicalRequest, CanonicalMessage } from '../../../model/canonical-request.ts'
-import {
-  boolean,
-  compact,
-  integer,
-  isObject,
-  type Json,
-  list,
-  listOf,
-  missing,
-  number,
-  object,
-  string,
-} from '../../../model/json.ts'
+import type { Tool, CanonicalRequest, CanonicalMessage } from '../../../model/canonical-request.ts'
+import { compact, isObject, type Json, listOf } from '../../../model/json.ts'
+import { boolean, integer, list, missing, number, object, string } from '../../shared/request-fields.ts'
+import type { Decoded } from '../../shared/target.ts'
 import { Losses, matters } from '../../shared/losses.ts'
 import { decodeMessages, decodeSystem } from './messages.ts'
 import { cacheOf } from '../cache.ts'
 import { clientTool } from './client-tools.ts'
 import { loseToolFields } from './lose-tool-fields.ts'
-
-export interface Decoded {
-  canonical: CanonicalRequest
-  stream: boolean
-  losses: Loss[]
-}
 
 /** The two versions that the vendor serves; the newer one has retired some fields. */
 export type AnthropicVersion = '2023-06-01' | '2026-10-21'

@@ -1,6 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 import type { CanonicalMessage } from '../../../model/canonical-request.ts'
-import { missing, object, string } from '../../../model/json.ts'
+import { missing, object, string } from '../../shared/request-fields.ts'
 import { Losses } from '../../shared/losses.ts'
 import { contentOf } from './blocks.ts'
 

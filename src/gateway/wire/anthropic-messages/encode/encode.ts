@@ -6,7 +6,7 @@ import { pairToolResults, toolsWithHistory } from '../../shared/pairing.ts'
 import { losePenalties, loseVerbosity } from '../../shared/sampling.ts'
 import { closedSchema } from '../../shared/schema.ts'
 import { type Encoded, mayReason, type Target } from '../../shared/target.ts'
-import { fit, ToolNames } from '../../shared/tool-names.ts'
+import { fitName, ToolNames } from '../../shared/tool-names.ts'
 import { keepLastMarks } from '../cache.ts'
 import { block, encodeMessages } from './messages.ts'
 import { type Quirks, quirksOf } from './quirks.ts'
@@ -25,7 +25,7 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME)
   const quirks = quirksOf(target)
-  const rules = { names, ids: (id: string) => fit(id, LONGEST_ID), losses, midSystem: quirks.midSystem }
+  const rules = { names, ids: (id: string) => fitName(id, LONGEST_ID), losses, midSystem: quirks.midSystem }
   const most = target.maxOutputTokens ?? USUAL_LIMIT
   const maxTokens =
     target.maxOutputTokens === null

@@ -1,7 +1,7 @@
 import type { Target } from '../../shared/target.ts'
 
 /**
- * What models of this shape take, read from the `compat` and `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2
+ * Differences of models of this shape, read from the `compat` and `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2
  * (2026-11-10). A model that none of these names is taken for one of the current kind if it is a Claude, else for one
  * of the older kind, which most vendors that borrow the shape have.
  */

@@ -1,5 +1,5 @@
 import type { Chunk } from '../../../model/canonical-request.ts'
-import { ChunkStream, brokenOff, garbage } from '../../streams/chunk-stream.ts'
+import { ChunkStream, brokenOffChunk, malformedChunk } from '../../streams/chunk-stream.ts'
 import { readStreamFault } from '../../faults.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../../../model/json.ts'
 import type { SseEvent } from '../../streams/sse.ts'
@@ -21,7 +21,7 @@ export class StreamReader extends ChunkStream {
     // Vendors that borrow the shape send OpenAI's last word too.
     if (data.trim() === '' || data.trim() === '[DONE]') return []
     const payload = parseJson(data)
-    if (!isObject(payload)) return [garbage('The stream of the provider holds something that is not an event.')]
+    if (!isObject(payload)) return [malformedChunk('The stream of the provider holds something that is not an event.')]
     switch (textOf(payload['type']) || event) {
       case 'message_start': {
         const message = objectOf(payload['message'])
@@ -61,7 +61,7 @@ export class StreamReader extends ChunkStream {
   }
 
   protected last(): Chunk[] {
-    if (this.#stop === null) return [brokenOff(this.#spoke)]
+    if (this.#stop === null) return [brokenOffChunk(this.#spoke)]
     const { reason, sequence } = this.#stop
     return [...this.#blocks.stopAll(), readFinish(reason, sequence, this.#blocks.calls > 0)]
   }

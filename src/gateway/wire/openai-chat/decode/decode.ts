@@ -1,18 +1,9 @@
 import { refuse } from '#kernel/errors.ts'
-import type { Loss, CanonicalRequest } from '../../../model/canonical-request.ts'
-import {
-  boolean,
-  compact,
-  integer,
-  isObject,
-  type Json,
-  list,
-  missing,
-  number,
-  object,
-  string,
-} from '../../../model/json.ts'
+import type { CanonicalRequest } from '../../../model/canonical-request.ts'
+import { compact, isObject, type Json } from '../../../model/json.ts'
+import { boolean, integer, list, missing, number, object, string } from '../../shared/request-fields.ts'
 import { efforts } from '../../shared/effort.ts'
+import type { Decoded } from '../../shared/target.ts'
 import { Losses, matters } from '../../shared/losses.ts'
 import { verbosityOf } from '../../shared/sampling.ts'
 import { decodeSystem } from '../../anthropic-messages/decode/messages.ts'
@@ -20,12 +11,9 @@ import { decodeMessages } from './messages.ts'
 import { isPartlyAnthropic } from './mixed.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
 
-export interface Decoded {
-  canonical: CanonicalRequest
-  stream: boolean
-  /** Whether the client wants a last chunk with the usage. */
+export interface DecodedChat extends Decoded {
+  /** The client wants a last chunk with the usage. */
   includeUsage: boolean
-  losses: Loss[]
 }
 
 /** Fields that this file reads, that the router or the surface reads, or that only steer caching, logging and padding. */
@@ -47,7 +35,7 @@ const usual = new Map<string, (value: unknown) => boolean>([
  * counts as absent. Refuses (`missing_parameter`, `invalid_parameter`) what the vendor refuses: no model, no messages,
  * a field of the wrong type.
  */
-export function decode(body: unknown): Decoded {
+export function decode(body: unknown): DecodedChat {
   if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
   const losses = new Losses()
   const system = systemIn(body)

@@ -1,6 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import type { CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
-import { compact, type Json, list, missing, object, string } from '../../../model/json.ts'
+import { compact, type Json } from '../../../model/json.ts'
+import { list, missing, object, string } from '../../shared/request-fields.ts'
 import { Losses } from '../../shared/losses.ts'
 import { wholeResult } from './anthropic-parts.ts'
 import { contentOf } from './parts.ts'

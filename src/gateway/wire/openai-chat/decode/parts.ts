@@ -1,15 +1,16 @@
 import { refuse } from '#kernel/errors.ts'
 import type { CanonicalPart } from '../../../model/canonical-request.ts'
 import { decodeBlock, lostBlocks } from '../../anthropic-messages/decode/blocks.ts'
-import { compact, type Json, list, missing, object, partsOf, string } from '../../../model/json.ts'
+import { compact, type Json } from '../../../model/json.ts'
+import { list, missing, object, partsOf, string } from '../../shared/request-fields.ts'
 import { Losses } from '../../shared/losses.ts'
 import { sourceOf } from '../../shared/media.ts'
 import { decodeAnthropicPart, RESULT } from './anthropic-parts.ts'
 import { cacheOf } from './cache.ts'
 
 /**
- * What has no place in a CanonicalRequest where it stands: sound, films, thoughts among the words, and of the blocks of another vendor
- * that some frameworks send what is not plain.
+ * Parts that have no place in a CanonicalRequest where they stand: sound, films, thoughts among the words, and of the
+ * blocks of another vendor that some frameworks send what is not plain.
  */
 const lost: ReadonlySet<string> = new Set(
   `input_audio audio_url video_url input_video input_file thinking redacted_thinking reasoning tool_use tool_result

@@ -1,6 +1,7 @@
 import type { Tool, CanonicalRequest } from '../../../model/canonical-request.ts'
 import { loseToolFields } from '../../anthropic-messages/decode/lose-tool-fields.ts'
-import { boolean, compact, isObject, type Json, list, missing, object, string } from '../../../model/json.ts'
+import { compact, isObject, type Json } from '../../../model/json.ts'
+import { boolean, list, missing, object, string } from '../../shared/request-fields.ts'
 import { Losses } from '../../shared/losses.ts'
 import { anthropicChoice, isAnthropicTool } from './anthropic-tools.ts'
 import { cacheOf } from './cache.ts'

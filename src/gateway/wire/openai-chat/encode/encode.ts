@@ -7,10 +7,10 @@ import { pairToolResults, toolsWithHistory } from '../../shared/pairing.ts'
 import { losePenalties, loseVerbosity } from '../../shared/sampling.ts'
 import { strictLegal } from '../../shared/schema.ts'
 import { type Encoded, mayReason, type Target } from '../../shared/target.ts'
-import { fit, ToolNames } from '../../shared/tool-names.ts'
+import { fitName, ToolNames } from '../../shared/tool-names.ts'
 import { encodeMessages } from './messages.ts'
 import { effortFor, limitsOf, quirksOf } from '../quirks.ts'
-import type { ChatQuirks } from '../../shared/habits.ts'
+import type { ChatQuirks } from '../../shared/quirks.ts'
 
 /** The longest tool name and call id that OpenAI takes. */
 const LONGEST_NAME = 64
@@ -22,7 +22,8 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME)
   const quirks = quirksOf(target)
-  const ids = quirks.callIds === 'nine' ? nine : (id: string) => (id.length <= LONGEST_ID ? id : fit(id, LONGEST_ID))
+  const ids =
+    quirks.callIds === 'nine' ? nine : (id: string) => (id.length <= LONGEST_ID ? id : fitName(id, LONGEST_ID))
   const messages = pairToolResults(canonical.messages)
   const tools = toolsWithHistory(canonical)
   if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
@@ -119,7 +120,7 @@ function toolChoice({ tool_choice: choice }: CanonicalRequest, names: ToolNames)
 function responseFormat({ response_format: format }: CanonicalRequest, quirks: ChatQuirks): Json | undefined {
   if (format?.type !== 'json_schema') return format
   const { name, schema, strict } = format
-  const named = { name: fit(name, LONGEST_NAME), schema }
+  const named = { name: fitName(name, LONGEST_NAME), schema }
   return {
     type: 'json_schema',
     json_schema: quirks.strict ? { ...named, strict: strict ?? ('type' in schema && strictLegal(schema)) } : named,

@@ -3,7 +3,7 @@ import { compact, type Json } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
 import { urlOf } from '../../shared/media.ts'
 import type { ToolNames } from '../../shared/tool-names.ts'
-import type { ChatQuirks } from '../../shared/habits.ts'
+import type { ChatQuirks } from '../../shared/quirks.ts'
 import { writeDetails } from '../reasoning.ts'
 import { askToGoOn } from '../../shared/prefill.ts'
 

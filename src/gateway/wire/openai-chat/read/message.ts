@@ -8,7 +8,7 @@ import { ToolCallReader } from './tool-calls.ts'
 import { readUsage } from '../usage.ts'
 
 /**
- * What a whole message and the deltas of a stream have in common: both are fed here piece by piece. Only the first
+ * Reads a whole message and the deltas of a stream alike: both are fed here piece by piece. Only the first
  * choice is read.
  */
 export class MessageReader {

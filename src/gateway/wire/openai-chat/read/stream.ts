@@ -1,5 +1,5 @@
 import type { Chunk } from '../../../model/canonical-request.ts'
-import { ChunkStream, garbage } from '../../streams/chunk-stream.ts'
+import { ChunkStream, malformedChunk } from '../../streams/chunk-stream.ts'
 import { readStreamFault } from '../../faults.ts'
 import { isObject, parseJson } from '../../../model/json.ts'
 import type { SseEvent } from '../../streams/sse.ts'
@@ -14,7 +14,7 @@ export class StreamReader extends ChunkStream {
     if (words === '') return []
     if (words === '[DONE]') return this.#message.end(true)
     const answer = parseJson(words)
-    if (!isObject(answer)) return [garbage('The stream of the provider holds something that is not a chunk.')]
+    if (!isObject(answer)) return [malformedChunk('The stream of the provider holds something that is not a chunk.')]
     if (answer['error'] || event === 'error')
       return [{ type: 'error', error: readStreamFault(answer['error'] ?? answer) }]
     return this.#message.read(answer)

@@ -7,7 +7,7 @@ export function splitReasoning(message: Json): { rest: Json; text: string; detai
 }
 
 /** The same as OpenRouter's clients read it: each piece says whose format it has. `index`: which block it belongs to. */
-export function detailed(message: Json, index: number): Json {
+export function withReasoningDetails(message: Json, index: number): Json {
   const { rest, text, details } = splitReasoning(message)
   if (text === '' && details.length === 0) return rest
   const said = details.length > 0 ? details : [{ type: 'reasoning.text', text, index }]
@@ -23,7 +23,7 @@ export const hidesReasoning = ({ reasoning, include_reasoning: include }: Json):
   objectOf(reasoning)['exclude'] === true || include === false
 
 /** As OpenAI writes it, for a server that leaves fields out: thoughts in `reasoning_content`, what there is none of null. */
-export function plainly(message: Json, whole: boolean): Json {
+export function withReasoningContent(message: Json, whole: boolean): Json {
   const { rest, text, details } = splitReasoning(message)
   return compact({
     ...rest,

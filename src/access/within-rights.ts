@@ -1,0 +1,22 @@
+import { distinctLenders, narrowedTo } from '#kernel/lenders.ts'
+import type { Lender, Authority, Principal } from '#kernel/principal.ts'
+import { scopes as allScopes } from '#kernel/scopes.ts'
+
+/** The server acting for somebody, within the rights that each of these has now. */
+export async function withinRightsOf(
+  authority: Pick<Authority, 'onBehalf'>,
+  principal: Principal,
+  lenders: readonly Lender[],
+): Promise<Principal> {
+  const others = distinctLenders(lenders)
+  const known = await Promise.all(
+    others.map(async ({ account_id, scopes, held_to }) =>
+      account_id === null ? null : authority.onBehalf(account_id, scopes ?? allScopes, held_to),
+    ),
+  )
+  const bound = known.reduce<Principal>(narrowedTo, principal)
+  const { credential } = bound
+  return credential.kind === 'server' && others.length > 0
+    ? { ...bound, credential: { ...credential, lenders: others } }
+    : bound
+}

@@ -1,0 +1,170 @@
+/** Models on computers that serve a caller: `local/<name>`, and the platform's names that they are mapped to. */
+import type { Dispatch, ProviderEndpoint } from '#gateway/model/offer.ts'
+import { llamaCpp } from '#gateway/providers/local/llama-cpp.ts'
+import { ollama } from '#gateway/providers/local/ollama.ts'
+import { type Id, idOf } from '#kernel/ids.ts'
+import { modalitiesOf, type Row } from '../catalogues/rows.ts'
+import type { Source } from '../endpoints/sources.ts'
+
+export interface LocalModel {
+  /** As its computer knows it. */
+  name: string
+  engine: 'llama' | 'ollama'
+  /** The same in two places: the same model. Null: not known. */
+  digest: string | null
+  contextLength: number | null
+  quantization: string | null
+  embeds: boolean
+  /** The platform's id of a model that it answers for. */
+  mapping: string | null
+  /** ISO 8601. */
+  createdAt: string
+}
+
+/** A computer whose models a workspace may use. */
+export interface Machine {
+  id: Id
+  name: string
+  /** It belongs to the workspace and its admins stand for it: it was not only lent to it, or given by somebody else. */
+  owned: boolean
+  /** Some process of the instance holds its link. */
+  online: boolean
+  models: readonly LocalModel[]
+  /** Sends OpenAI's requests to its engines. */
+  dispatch: Dispatch
+}
+
+export interface Machines {
+  /** None for what is not a workspace. */
+  servingIn(workspaceId: Id): Promise<readonly Machine[]>
+}
+
+export interface LocalOffer {
+  machine: Machine
+  model: LocalModel
+  source: Source
+}
+
+const PREFIX = 'local/'
+const ENGINES = {
+  llama: { shape: llamaCpp.shape, preset: llamaCpp.id, baseUrl: 'http://local.invalid/v1' },
+  ollama: { shape: ollama.shape, preset: ollama.id, baseUrl: 'http://local.invalid' },
+}
+
+/** The models that a workspace's computers offer. */
+export const localOffersOf = (workspaceId: Id, machines: readonly Machine[]): LocalOffer[] =>
+  machines.flatMap((machine) => {
+    const sources = {
+      llama: sourceOf(workspaceId, machine, 'llama'),
+      ollama: sourceOf(workspaceId, machine, 'ollama'),
+    }
+    return machine.models.map((model) => ({ machine, model, source: sources[model.engine] }))
+  })
+
+function sourceOf(workspaceId: Id, machine: Machine, engine: LocalModel['engine']): Source {
+  const createdAt = machine.models[0]!.createdAt
+  const endpoint: ProviderEndpoint = {
+    id: idOf('computer', workspaceId, machine.id, engine),
+    slug: 'local',
+    name: machine.name.slice(0, 120),
+    ...ENGINES[engine],
+    apiKey: null,
+    headers: {},
+    billing: 'free',
+    priority: 0,
+    weight: 1,
+    mayBePrivate: false,
+    dispatch: machine.dispatch,
+    ...(!machine.online && { away: true as const }),
+    // Owners of other machines say themselves what happens on theirs.
+    ...(machine.owned && { dataPolicy: { keeps: false, trains: false } }),
+  }
+  const times = { createdAt, updatedAt: createdAt }
+  return { from: 'computer', computerId: machine.id, ownerId: workspaceId, workspaceId, endpoint, models: [], ...times }
+}
+
+/** The caller's local offers by the names of models: a computer that is reached in two ways counts once. */
+export function byName(offers: readonly LocalOffer[]): Map<string, LocalOffer[]> {
+  const named = new Map<string, LocalOffer[]>()
+  for (const offer of offers) {
+    const same = named.get(offer.model.name)
+    if (same === undefined) named.set(offer.model.name, [offer])
+    else if (!same.some(({ machine }) => machine.id === offer.machine.id)) same.push(offer)
+  }
+  return named
+}
+
+/** Several computers have the very same model: any of them serves it. */
+const isOne = (offers: readonly LocalOffer[]): boolean =>
+  offers.every(({ model: { digest } }) => digest === offers[0]!.model.digest) &&
+  (offers.length === 1 || offers[0]!.model.digest !== null)
+
+/** `local/<name>`, or `local/<computer>/<name>` with the computer's name or id. */
+export function resolveLocal(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string): Row[] {
+  if (!slug.startsWith(PREFIX)) return []
+  const rest = slug.slice(PREFIX.length)
+  const plain = named.get(rest)
+  if (plain !== undefined) return isOne(plain) ? plain.map((offer) => rowOf(offer, slug)) : []
+  const cut = rest.indexOf('/')
+  const where = rest.slice(0, cut).toLowerCase()
+  const there = (named.get(rest.slice(cut + 1)) ?? []).filter(
+    ({ machine }) => machine.id.toLowerCase() === where || wordOf(machine.name) === where,
+  )
+  return there.length > 0 && isOne(there) ? there.map((offer) => rowOf(offer, slug)) : []
+}
+
+/** The names to choose from where several computers have different models of this name; empty: it is another matter. */
+export function namesLike(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string): string[] {
+  const offers = slug.startsWith(PREFIX) ? named.get(slug.slice(PREFIX.length)) : undefined
+  return offers === undefined || isOne(offers) ? [] : offers.map((offer) => longName(offer, offers))
+}
+
+/** The local models that answer for a model of the platform. */
+export const mappedTo = (offers: readonly LocalOffer[], slug: string): Row[] =>
+  [...byName(offers.filter(({ model }) => model.mapping === slug)).values()].flat().map((offer) => rowOf(offer, slug))
+
+/** Every name by which they can be called, each once. */
+export function localRows(offers: readonly LocalOffer[]): Row[] {
+  const rows = [...byName(offers)].flatMap(([name, same]) =>
+    isOne(same) ? [rowOf(same[0]!, PREFIX + name)] : same.map((offer) => rowOf(offer, longName(offer, same))),
+  )
+  return [
+    ...rows,
+    ...offers.flatMap((offer) => (offer.model.mapping === null ? [] : rowOf(offer, offer.model.mapping))),
+  ]
+}
+
+function longName({ machine, model }: LocalOffer, among: readonly LocalOffer[]): string {
+  const word = wordOf(machine.name)
+  const twice = among.filter((offer) => wordOf(offer.machine.name) === word).length > 1
+  return `${PREFIX}${word === '' || twice ? machine.id : word}/${model.name}`
+}
+
+/** The name of a computer as it stands in a model's: `Alice’s Laptop` is `alice-s-laptop`. */
+const wordOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}._]+/gu, '-')
+    .replaceAll(/^-+|-+$/g, '')
+
+const rowOf = ({ model, source }: LocalOffer, slug: string): Row => ({
+  id: idOf(source.ownerId, source.endpoint.id, slug),
+  slug,
+  kind: model.embeds ? 'embedding' : 'text',
+  name: model.name,
+  upstreamModel: model.name,
+  contextLength: model.contextLength,
+  maxOutputTokens: null,
+  capabilities: model.embeds ? ['embedding'] : [],
+  modalities: modalitiesOf([]),
+  ...(model.quantization !== null && { quantization: model.quantization.toLowerCase() }),
+  pricing: { input: '0', output: '0' },
+  priceSource: 'local',
+  priceDate: model.createdAt.slice(0, 10),
+  releasedAt: null,
+  createdAt: model.createdAt,
+  capabilityIndex: null,
+  capabilityIndexSource: null,
+  endpoint: source.endpoint,
+  source,
+})

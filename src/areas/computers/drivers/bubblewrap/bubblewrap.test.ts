@@ -1,0 +1,316 @@
+// Takes long: begun before others.
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { type Caller, caller, testServer } from '#test/server.ts'
+import { cloudsOf, processesWith } from '#test/computers/cloud.ts'
+import { pairedBy } from '#test/link/daemon.ts'
+import { testDatabase } from '#test/database.ts'
+import { needs } from '#test/needs.ts'
+import { openHost } from '../host.ts'
+import { run } from '../run.ts'
+import { until as untilSo } from '#test/until.ts'
+
+const there = (await run(['bwrap', '--version'])).code === 0
+const sandboxes = needs(there, 'bubblewrap')
+const database = await testDatabase()
+const options = {
+  environment: { UK_COMPUTER_DRIVERS: 'bubblewrap', UK_COMPUTERS_PER_WORKSPACE: '100' },
+  database,
+}
+let server = await testServer(options)
+let alice: Caller & { workspaceId: string } = await server.person('Alice')
+const [bubbles] = there ? (await alice.get('/app/computer-drivers')).body.data : []
+const hostFolder = () => openHost(database.dataDir).folder
+/** Another process takes its place; `meanwhile` there is none. */
+async function restart(meanwhile: () => Promise<void>): Promise<void> {
+  await server[Symbol.asyncDispose]()
+  await meanwhile()
+  server = await testServer(options)
+  alice = { ...caller(server.origin, alice.headers), workspaceId: alice.workspaceId }
+}
+const { make, made, ended, exec, lifecycle, settles } = cloudsOf(() => alice)
+const until = (ask: () => boolean | Promise<boolean>) => untilSo(async () => ask(), Boolean)
+after(async () => {
+  for (const id of made) await alice.delete(`/computers/${id}`)
+  await until(async () => (await server.app.engine.postgres.pool.query('select from cloud_remains')).rowCount === 0)
+  const folder = hostFolder()
+  await server[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true, force: true })
+  await database[Symbol.asyncDispose]()
+})
+
+test('alice makes a computer, runs commands in it, and it is one like any other', sandboxes, async () => {
+  const [driver] = (await alice.get('/app/computer-drivers')).body.data
+  assert.deepEqual([driver.driver, driver.available, driver.images], ['bubblewrap', true, ['host']])
+  assert.equal((await alice.post('/computers', {})).status, 405)
+  const id = await make({ name: 'Build box!' })
+  const { data } = (await alice.get(`/computers/${id}`)).body
+  assert.deepEqual(
+    [data.kind, data.lifecycle, data.connection, data.driver, data.image, data.hostname, data.lifecycle_reason],
+    ['cloud', 'running', 'online', 'bubblewrap', 'host', 'build-box', null],
+  )
+  assert.deepEqual(data.limits, { cpu: null, memory_mb: null, processes: 512, enforced: driver.limits_enforced })
+  const { stdout, exit_code } = await exec(id, 'id -un; pwd; hostname; echo kept > file')
+  assert.deepEqual([stdout, exit_code], ['user\n/home/user\nbuild-box\n', 0])
+  const terminal = async (asked: object) => (await alice.post(`/computers/${id}/terminal`, asked)).body.data
+  const { terminal_id } = await terminal({ action: 'open', shell: '/bin/bash' })
+  await terminal({ action: 'write', terminal_id, data: 'sleep 1000\r' })
+  await until(async () => (await exec(id, 'pgrep -c sleep || true')).stdout.trim() === '1')
+  await terminal({ action: 'write', terminal_id, data: '\u0003' })
+  await terminal({ action: 'write', terminal_id, data: 'echo job $((40+2)); tty\r' })
+  await until(async () => (await terminal({ action: 'read', terminal_id })).data.includes('job 42'))
+  await until(async () => (await terminal({ action: 'read', terminal_id })).data.includes('/dev/pts/'))
+
+  const engine = await alice.post(`/computers/${id}/local-inference`, { action: 'start', engine: 'llama' })
+  assert.deepEqual([engine.status, engine.body.error?.code], [409, 'not_supported'], engine.text)
+  assert.match(engine.body.error.message, /has no network .*, so llama\.cpp cannot be brought there/)
+
+  const stopped = await alice.post(`/computers/${id}/stop`)
+  assert.deepEqual([stopped.status, stopped.body.data.lifecycle], [200, 'stopping'])
+  await settles(id, 'stopped')
+  assert.equal((await alice.post(`/computers/${id}/stop`)).body.data.lifecycle, 'stopped')
+  const away = await alice.post(`/computers/${id}/exec`, { command: 'true' })
+  assert.deepEqual([away.status, away.body.error.code], [409, 'computer_offline'])
+  assert.match(away.body.error.message, new RegExp(`^The computer is stopped. Start it with .uk computers start ${id}`))
+  assert.equal((await alice.post(`/computers/${id}/start`)).body.data.lifecycle, 'starting')
+  await settles(id, 'running')
+  assert.equal((await exec(id, 'cat file')).stdout, 'kept\n')
+})
+
+test('what runs in it sees nothing of the host, and can do nothing to it', sandboxes, async () => {
+  const secret = createServer((socket) => socket.end('the host')).listen(0, '127.0.0.1')
+  await new Promise((resolve) => secret.once('listening', resolve))
+  const { port } = secret.address() as AddressInfo
+  const id = await make()
+  const { stdout, stderr } = await exec(
+    id,
+    `ls / | tr '\\n' ' '; echo; ls /home /root /work /var/lib 2>/dev/null | tr '\\n' ' '; echo
+    grep CapEff /proc/self/status; unshare -U true 2>&1 | head -c 7; echo
+    (echo > /dev/tcp/127.0.0.1/${port}) 2>/dev/null && echo reached || echo refused
+    touch /usr/x /x /opt/ukiyo/x /run/ukiyo/link/x 2>/dev/null && echo written || echo kept
+    env | grep -cE 'UK_|DATABASE' ; ls /proc | grep -c '^[0-9]'; cat /etc/shadow 2>&1 | tail -c 26; ls /run/ukiyo/link | wc -l`,
+    { argv: undefined },
+  )
+  const lines = stdout.split('\n')
+  assert.match(lines[0], /^bin dev etc home lib (lib32 )?lib64 opt proc run sbin tmp usr var $/, stderr)
+  assert.equal(lines[1].trim(), '/home: user')
+  assert.equal(lines[2], 'CapEff:\t0000000000000000')
+  assert.equal(lines[3], 'unshare')
+  assert.deepEqual(lines.slice(4, 6), ['refused', 'kept'])
+  assert.equal(lines[6], '1', 'only the mark of its own command')
+  assert.ok(Number(lines[7]) < 12, 'its own processes and no others')
+  secret.close()
+})
+
+test('what it has no use for is refused it before the kernel looks', sandboxes, async () => {
+  const id = await make()
+  const calls = { keyctl: [250, 219], bpf: [321, 280], io_uring_setup: [425, 425], mount: [165, 40], setns: [308, 268] }
+  const column = process.arch === 'x64' ? 0 : 1
+  const script = Object.values(calls)
+    .map((numbers) => `print syscall(${numbers[column]}, 0, 0, 0, 0, 0), ":", $! + 0, " ";`)
+    .join(' ')
+  assert.equal((await exec(id, `perl -e '${script}'`)).stdout, '-1:1 '.repeat(Object.keys(calls).length))
+  assert.match((await exec(id, 'grep Seccomp: /proc/self/status')).stdout, /2$/m)
+  const threads = `node -e 'new (require("worker_threads").Worker)("console.log(42)", { eval: true })'`
+  assert.equal((await exec(id, threads.replace('node', '/opt/ukiyo/node'))).stdout, '42\n')
+})
+
+test('all that it started ends with it', sandboxes, async () => {
+  const id = await make()
+  const command =
+    'setsid -f env -i sleep 31415; (sleep 31415 &) ; setsid -f sh -c "trap : TERM HUP; sleep 31415; sleep 31415"; wait; sleep 31415'
+  await alice.post(`/computers/${id}/exec`, { command, background: true })
+  await until(() => processesWith('sleep 31415').length >= 3)
+  await alice.post(`/computers/${id}/stop`)
+  await settles(id, 'stopped')
+  assert.deepEqual(processesWith('sleep 31415'), [])
+  assert.deepEqual(processesWith(`computers/${id}/`), [])
+})
+
+test('a bomb of processes and a glutton of memory hurt only themselves', sandboxes, async () => {
+  const id = await make({ processes: 60, memory_mb: 256, cpu: 1 })
+  const { data } = (await alice.get(`/computers/${id}`)).body
+  const bomb = await exec(id, 'bomb() { bomb | bomb & }; bomb; sleep 1; echo over', { timeout_ms: 8_000 })
+  assert.match(bomb.stderr, /retry|Cannot fork|Resource temporarily unavailable/i)
+  assert.ok(processesWith(`computers/${id}/`).length < 10)
+  await alice.post(`/computers/${id}/stop`)
+  await settles(id, 'stopped')
+  assert.deepEqual(processesWith(`computers/${id}/`), [])
+  if (!data.limits.enforced) return
+  await alice.post(`/computers/${id}/start`)
+  await settles(id, 'running')
+  const eaten = await exec(id, `perl -e '$x = "a" x 1000000000; print length $x'`, { timeout_ms: 30_000 })
+  assert.notEqual(eaten.exit_code, 0)
+})
+
+test(
+  'with the internet it reaches neither the host, nor what is private, nor metadata of a cloud',
+  needs(bubbles?.network.includes('internet') ?? false, 'pasta'),
+  async () => {
+    const secret = createServer((socket) => socket.end('the host')).listen(0, '0.0.0.0')
+    await new Promise((resolve) => secret.once('listening', resolve))
+    const { port } = secret.address() as AddressInfo
+    const own = Object.values(networkInterfaces())
+      .flatMap((all) => all ?? [])
+      .filter(({ family }) => family === 'IPv4')
+    const id = await make({ network: 'internet' })
+    const gateway = (await exec(id, `ip -o route show default | sed 's/.*via \\([^ ]*\\).*/\\1/'`)).stdout.trim()
+    const targets = [
+      '169.254.169.254',
+      '10.0.0.1',
+      '192.168.1.1',
+      '100.100.100.200',
+      gateway,
+      ...own.map(({ address }) => address),
+    ]
+    for (const address of targets) {
+      const script = `timeout 2 bash -c 'exec 3<>/dev/tcp/${address}/${port}; cat <&3' 2>&1`
+      assert.ok(!(await exec(id, script)).stdout.includes('the host'), address)
+    }
+    // However the socket is bound.
+    const { stdout } = await exec(
+      id,
+      `cat > t.py <<'P'
+import socket
+for device in (None, b"${(await exec(id, "ip -o route show default | sed 's/.*dev \\([^ ]*\\).*/\\1/'")).stdout.trim()}"):
+  for family, to in ((socket.AF_INET, "169.254.169.254"), (socket.AF_INET6, "fd00:ec2::254")):
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+      s = socket.socket(family, kind); s.settimeout(2)
+      try:
+        if device: s.setsockopt(socket.SOL_SOCKET, 25, device)
+        s.connect((to, 80)); print("reached", device, to)
+      except OSError as error: print(error.errno)
+P
+python3 t.py; ip xfrm policy flush 2>&1 | head -1`,
+    )
+    assert.ok(!stdout.includes('reached'), stdout)
+    assert.match(stdout, /not permitted/)
+    secret.close()
+  },
+)
+
+test('however many run, a further one is made, and one that ends is missed', sandboxes, async () => {
+  const ids = await Promise.all(Array.from({ length: 10 }, () => make()))
+  const last = await make()
+  assert.equal((await exec(last, 'echo here')).stdout, 'here\n')
+  for (const id of [...ids, last]) assert.equal((await alice.delete(`/computers/${id}`)).status, 200)
+  await until(() => !existsSync(join(hostFolder(), last)))
+})
+
+test('a machine that was paired is started and stopped by its owner', async () => {
+  const { id } = await pairedBy(alice)
+  for (const verb of ['start', 'stop', 'snapshots']) {
+    const { status, body } = await alice.post(`/computers/${id}/${verb}`, {})
+    assert.deepEqual([status, body.error.code], [409, 'not_supported'])
+  }
+})
+
+test('a server that is restarted finds what runs, and starts again what ended meanwhile', sandboxes, async () => {
+  const id = await make()
+  const other = await make()
+  await alice.post(`/computers/${id}/terminal`, { action: 'open', argv: ['/bin/sleep', '27182'] })
+  await until(() => processesWith('sleep 27182').length > 0)
+  const [pid] = processesWith('sleep 27182')
+  await restart(async () => {
+    process.kill(Number.parseInt(readFileSync(join(hostFolder(), other, 'pid'), 'utf8'), 10), 'SIGKILL')
+    await until(() => processesWith(`computers/${other}/`).length === 0)
+  })
+  await until(async () => (await alice.get(`/computers/${id}`)).body.data.connection === 'online')
+  assert.deepEqual(processesWith('sleep 27182'), [pid])
+  assert.equal((await exec(id, 'pgrep -c sleep')).stdout, '1\n')
+  await until(
+    async () =>
+      (await lifecycle(other)) === 'running' &&
+      (await alice.get(`/computers/${other}`)).body.data.connection === 'online',
+  )
+  assert.equal((await exec(other, 'echo back')).stdout, 'back\n')
+})
+
+test('one that ends by itself is started again, and is in error where that is of no use', sandboxes, async () => {
+  const id = await make()
+  const kill = () => alice.post(`/computers/${id}/exec`, { command: 'kill -9 -1', background: true })
+  for (let death = 1; death < 3; death++) {
+    await kill()
+    await until(async () => {
+      const { rows } = await server.app.engine.postgres.pool.query(
+        'select deaths from cloud_computers where computer_id = $1',
+        [id],
+      )
+      const { data } = (await alice.get(`/computers/${id}`)).body
+      return rows[0].deaths === death && data.lifecycle === 'running' && data.connection === 'online'
+    })
+  }
+  await kill()
+  await settles(id, 'error')
+  assert.match((await alice.get(`/computers/${id}`)).body.data.lifecycle_reason, /ended by itself 3 times/)
+  await alice.post(`/computers/${id}/start`)
+  await settles(id, 'running')
+})
+
+test('one that nobody uses is stopped, and one that does something is not', sandboxes, async () => {
+  const id = await make({ idle_stop_seconds: 10 })
+  const busy = await make({ idle_stop_seconds: 10 })
+  const { id: operation } = (await alice.post(`/computers/${busy}/exec`, { command: 'sleep 60', background: true }))
+    .body.data
+  await settles(id, 'stopped')
+  assert.equal(await lifecycle(busy), 'running')
+  await alice.post(`/operations/${operation}/cancel`)
+})
+
+test('a snapshot outlives its computer, and another one begins with it', sandboxes, async () => {
+  const id = await make()
+  await exec(
+    id,
+    `mkdir -p a/b 'with space'; echo one > a/b/one; ln -s a/b/one link; ln a/b/one hard; head -c 3000000 /dev/urandom > big
+    sha256sum big > sum; chmod 700 a; printf x > "$(printf 'line\\nbreak')"; mkdir shut; echo s > shut/s; chmod 000 shut;`,
+  )
+  await alice.post(`/computers/${id}/exec`, { command: 'while :; do date +%N > ticking; done', background: true })
+  const asked = await alice.post(`/computers/${id}/snapshots`, { name: 'before' })
+  assert.equal(asked.status, 202, asked.text)
+  const { result, status, error } = await ended(asked.body.data.id)
+  assert.equal(status, 'succeeded', JSON.stringify(error))
+  assert.deepEqual([result.status, result.name, result.computer_id], ['ready', 'before', id])
+  assert.ok(
+    result.entries >= 12 && result.size_bytes > 3_000_000 && result.size_bytes < 3_500_000,
+    JSON.stringify(result),
+  )
+  assert.equal((await exec(id, 'echo goes on')).stdout, 'goes on\n')
+  assert.deepEqual(
+    (await alice.get(`/computers/${id}/snapshots`)).body.data.map((one: { id: string }) => one.id),
+    [result.id],
+  )
+  const home = join(hostFolder(), id)
+  await alice.delete(`/computers/${id}`)
+  await until(() => !existsSync(home))
+  assert.equal((await alice.get(`/computers/${id}/snapshots`)).status, 404)
+
+  const next = await make({ name: 'Next', from_snapshot: result.id })
+  const { stdout } = await exec(
+    next,
+    `sha256sum -c sum; cat link; stat -c %h hard; stat -c %a a shut; chmod 700 shut; cat shut/s; ls -b | grep line; whoami`,
+  )
+  assert.equal(stdout, 'big: OK\none\n2\n700\n0\ns\nline\\nbreak\nuser\n')
+
+  const bob = await server.person('Bob')
+  const stolen = await bob.post('/app/computers', { name: 'Mine', from_snapshot: result.id })
+  assert.deepEqual([stolen.status, stolen.body.error.param], [404, 'from_snapshot'])
+  assert.equal((await bob.delete(`/app/computer-snapshots/${result.id}`)).status, 404)
+  assert.equal((await alice.delete(`/app/computer-snapshots/${result.id}`)).status, 200)
+  const gone = await alice.post('/app/computers', { name: 'Late', from_snapshot: result.id })
+  assert.equal(gone.status, 404)
+})
+
+test('what cannot be had is said', sandboxes, async () => {
+  for (const [asked, param] of [
+    [{ driver: 'none' }, 'driver'],
+    [{ image: 'windows' }, 'image'],
+    [{ from_snapshot: '01ARZ3NDEKTSV4RRFFQ69G5FAV' }, 'from_snapshot'],
+  ] as const) {
+    const { body } = await alice.post('/app/computers', { name: 'Box', ...asked })
+    assert.equal(body.error.param, param)
+  }
+})

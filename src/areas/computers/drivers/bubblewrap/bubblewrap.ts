@@ -1,0 +1,332 @@
+import { type SpawnOptions, spawn } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { rm, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Readable, type Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type Box, type Driver, DriverFault, type Probe } from '../driver.ts'
+import { type Host, makeFolderFor, writeFileFor } from '../host.ts'
+import { type ControlGroups, openControlGroups } from '../limits.ts'
+import { endAll, processesOf, signal, supervise, supervisorOf, tail } from '../processes.ts'
+import { HOST_ENV, run } from '../run.ts'
+import { hostnameOf, identity, nameserversOfHost } from '../inside/identity.ts'
+import { checkScript } from '../inside/shut.ts'
+import { daemonLine, toolLine } from './line.ts'
+import { withinNetwork } from './network.ts'
+import { placeFilter } from '../inside/seccomp.ts'
+
+/** The image is the host’s own system, read-only. */
+const IMAGE = 'host'
+
+/** The account inside the sandbox. */
+const USER = { uid: 1000, gid: 1000, shell: '/bin/bash' }
+
+export interface BubblewrapParts {
+  host: Host
+  /** The folder of the program that runs inside. */
+  program: () => Promise<string>
+  version: string
+}
+
+/** Sandboxes by namespaces of the kernel, without root's rights: `bwrap`, and for the internet `pasta`. */
+export function bubblewrap({ host, program, version }: BubblewrapParts): Driver {
+  let filter: string
+  let groups: ControlGroups | null = null
+  const placeOf = ({ id, number }: Pick<Box, 'id' | 'number'>) => {
+    const folder = join(host.folder, id)
+    const at = (name: string): string => join(folder, name)
+    const home = at('home')
+    return {
+      folder,
+      home,
+      state: at('state'),
+      etc: at('etc'),
+      lock: at('lock'),
+      pidFile: at('pid'),
+      log: at('log'),
+      account: host.accountOf(number),
+    }
+  }
+  const tool = (
+    box: Pick<Box, 'id' | 'number'>,
+    argv: readonly string[],
+    writes: boolean,
+    folder = placeOf(box).home,
+  ): string[] => as(placeOf(box).account, toolLine(filter, folder, argv, writes))
+
+  const driver: Driver = {
+    name: 'bubblewrap',
+
+    async probe() {
+      filter = placeFilter(host.folder)
+      const probe = await probeHost(host, filter)
+      groups = probe.available ? openControlGroups() : null
+      return { ...probe, limitsEnforced: groups !== null, reason: reasonOf(probe, groups !== null) }
+    },
+
+    async create(box) {
+      const { home, state, etc, folder, account } = placeOf(box)
+      if (existsSync(home)) await driver.destroy(box)
+      makeFolderFor(folder, account)
+      for (const each of [home, state, etc]) makeFolderFor(each, account)
+    },
+
+    async start(box, state) {
+      const place = placeOf(box)
+      await endAll(place.pidFile, place.folder)
+      const hostname = hostnameOf(box.name)
+      const nameservers = box.network === 'internet' ? nameserversOfHost() : []
+      for (const [name, text] of Object.entries(identity(hostname, nameservers, USER)))
+        await writeFileFor(join(place.etc, name), text, place.account)
+      await writeFileFor(join(place.state, 'computer.json'), state, place.account).catch(
+        (error: NodeJS.ErrnoException) => {
+          throw new DriverFault(`What stands in the place of its state cannot be removed: ${error.code}.`)
+        },
+      )
+      const line = daemonLine({
+        filter,
+        hostname,
+        home: place.home,
+        state: place.state,
+        etc: place.etc,
+        sockets: host.sockets,
+        program: await program(),
+        network: box.network === 'internet',
+        processes: box.processes,
+        version,
+      })
+      await supervise({
+        lock: place.lock,
+        pidFile: place.pidFile,
+        log: place.log,
+        cgroups: groups?.make(box) ?? [],
+        line: as(place.account, box.network === 'internet' ? withinNetwork(nameservers, line) : line),
+      })
+    },
+
+    async stop(box) {
+      const { pidFile, folder } = placeOf(box)
+      await endAll(pidFile, folder)
+      groups?.remove(box.id)
+    },
+
+    found: async () => readdirSync(host.folder).filter((id) => supervisorOf(join(host.folder, id, 'pid')) !== null),
+
+    lives: async (box) => supervisorOf(placeOf(box).pidFile) !== null,
+
+    async adopt(box) {
+      const { pidFile, folder } = placeOf(box)
+      for (const pid of processesOf(pidFile, folder)) signal(pid, 'SIGCONT')
+    },
+
+    lastWords: async (box) => tail(placeOf(box).log),
+
+    async pack(box, into) {
+      const { pidFile, folder } = placeOf(box)
+      try {
+        await holdStill(() => processesOf(pidFile, folder))
+        // Sockets can't be packed, and mean nothing without the program behind them.
+        const counted = await run(tool(box, ['find', '.', '!', '-type', 's', '-printf', 'x'], false), {
+          timeoutMs: 600_000,
+        })
+        if (counted.code !== 0) throw new DriverFault(`Its home cannot be read: ${counted.stderr.slice(-300)}`)
+        await through(
+          tool(
+            box,
+            [
+              'tar',
+              '--sparse',
+              '--format=posix',
+              '--numeric-owner',
+              '--sort=name',
+              '--warning=no-file-ignored',
+              '-cf',
+              '-',
+              '.',
+            ],
+            false,
+          ),
+          null,
+          into,
+        )
+        return { entries: counted.bytes }
+      } finally {
+        for (const pid of processesOf(pidFile, folder)) signal(pid, 'SIGCONT')
+      }
+    },
+
+    unpack: (box, from) =>
+      through(
+        tool(box, ['tar', '--no-same-owner', '--same-permissions', '-xf', '-'], true),
+        Readable.from(whileRoom(from, placeOf(box).folder), { objectMode: false }),
+        null,
+      ),
+
+    async destroy(box) {
+      const { pidFile, folder, home, state } = placeOf(box)
+      await driver.stop(box)
+      // As its owner, who may have shut folders against everybody.
+      for (const each of [home, state].filter(existsSync))
+        await run(tool(box, ['find', '.', '-mindepth', '1', '-delete'], true, each), { timeoutMs: 600_000 })
+      await rm(folder, { recursive: true, force: true })
+      await endAll(pidFile, folder)
+    },
+  }
+  return driver
+}
+
+/** As another account: the server is root, and what runs for others never is. */
+const as = (account: { uid: number; gid: number } | null, line: readonly string[]): string[] =>
+  account === null
+    ? [...line]
+    : ['setpriv', `--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups', '--', ...line]
+
+/** Stops every process, until none came between two looks. */
+async function holdStill(list: () => number[]): Promise<void> {
+  const held = new Set<number>()
+  for (let round = 0; round < 100; round++) {
+    const fresh = list().filter((pid) => !held.has(pid))
+    if (fresh.length === 0) return
+    for (const pid of fresh) {
+      held.add(pid)
+      signal(pid, 'SIGSTOP')
+    }
+    await sleep(1)
+  }
+}
+
+/** A home is held still no longer than that, whatever is in it. */
+const LONGEST_MS = 1_800_000
+/** Room on the host's disk is looked at each time when so much was written; so much of it stays for others. */
+const LOOK_BYTES = 64 * 1_048_576
+const SPARE_BYTES = 1_073_741_824
+
+/** What is unpacked, as long as the disk has room for it. */
+async function* whileRoom(tar: AsyncIterable<Buffer>, folder: string): AsyncIterable<Buffer> {
+  let since = LOOK_BYTES
+  for await (const part of tar) {
+    since += part.length
+    if (since >= LOOK_BYTES) {
+      since = 0
+      const { bavail, bsize, blocks } = await statfs(folder)
+      const spare = Math.min(SPARE_BYTES, (blocks * bsize) / 20)
+      if (bavail * bsize < spare)
+        throw new DriverFault(
+          `The host's disk has ${bavail * bsize} bytes left, and keeps ${Math.floor(spare)}: the snapshot does not fit.`,
+        )
+    }
+    yield part
+  }
+}
+
+/** The reader of a pipe has gone. */
+const CLOSED = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'EPIPE'])
+
+/**
+ * Runs a tool whose input or output is a stream. Its exit code is what says that all was taken: `tar` ends as soon as it
+ * has read its last block, and Node may see the closed pipe before the end that it wrote itself.
+ */
+async function through(argv: readonly string[], from: Readable | null, into: Writable | null): Promise<void> {
+  const [file = '', ...args] = argv
+  const options: SpawnOptions = {
+    env: HOST_ENV,
+    stdio: [from ? 'pipe' : 'ignore', into ? 'pipe' : 'ignore', 'pipe'],
+    timeout: LONGEST_MS,
+    killSignal: 'SIGKILL',
+  }
+  const child = spawn(file, args, options)
+  let words = ''
+  child.stderr!.setEncoding('utf8').on('data', (part: string) => (words = (words + part).slice(-500)))
+  const ended = new Promise<number | null>((resolve, reject) => child.once('close', resolve).once('error', reject))
+  try {
+    await Promise.all([
+      ...(from
+        ? [
+            pipeline(from, child.stdin!).catch(async (error) => {
+              if (!from.readableEnded || !CLOSED.has(error.code) || (await ended) !== 0) throw error
+            }),
+          ]
+        : []),
+      ...(into ? [pipeline(child.stdout!, into)] : []),
+      ended.then((code) => {
+        if (code !== 0)
+          throw new DriverFault(
+            `Packing ended with ${code ?? 'no code, as what takes longer than half an hour does'}: ${words.trim()}`,
+          )
+      }),
+    ])
+  } finally {
+    child.kill('SIGKILL')
+    await ended.catch(() => {})
+  }
+}
+
+/** What a sandbox must do here before anybody is given one. */
+async function probeHost(host: Host, filter: string): Promise<Probe> {
+  const none = (reason: string): Probe => ({ available: false, reason, images: [], network: [], limitsEnforced: false })
+  if (process.platform !== 'linux') return none('Sandboxes by bubblewrap need Linux.')
+  for (const name of ['bwrap', 'prlimit', 'flock', 'tar', 'setpriv']) {
+    const { code } = await run([name, '--version'])
+    if (code !== 0) return none(`The program \`${name}\` is missing: install ${PACKAGES[name] ?? name}.`)
+  }
+  const account = host.accountOf(0n)
+  const tried = await run(
+    as(
+      account,
+      toolLine(filter, '/usr', ['sh', '-c', 'grep -c CapEff /proc/self/status; unshare -U true && echo nested'], false),
+    ),
+  )
+  if (tried.code === null || !tried.stdout.startsWith('1')) return none(explain(tried.stderr))
+  if (tried.stdout.includes('nested'))
+    return none('A sandbox could make namespaces of its own: bubblewrap is too old, 0.8 is needed.')
+  const { reason, there } = await probeNetwork(account)
+  return {
+    available: true,
+    reason,
+    images: [IMAGE],
+    network: there ? ['none', 'internet'] : ['none'],
+    limitsEnforced: false,
+  }
+}
+
+const PACKAGES: Record<string, string> = {
+  bwrap: 'bubblewrap',
+  prlimit: 'util-linux',
+  flock: 'util-linux',
+  setpriv: 'util-linux',
+}
+
+function explain(words: string): string {
+  const said = words.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
+  if (/uid map: Permission denied|RTM_NEWADDR|Creating new namespace failed|No permissions to create/i.test(said))
+    return `The system does not let programs make sandboxes (${said}). On Ubuntu AppArmor refuses it: load the profile \`bwrap-userns-restrict\`; elsewhere set the sysctl \`kernel.unprivileged_userns_clone\` to 1.`
+  return `A sandbox could not be made: ${said || 'bwrap did not say why'}.`
+}
+
+/** Whether the internet can be had without what is private: tried from inside, however a socket is bound. */
+async function probeNetwork(
+  account: ReturnType<Host['accountOf']>,
+): Promise<{ there: boolean; reason: string | null }> {
+  const no = (why: string) => ({ there: false, reason: `No internet: ${why}` })
+  for (const name of ['pasta', 'ip']) {
+    const { code } = await run([name, name === 'ip' ? '-V' : '--version'])
+    if (code !== 0) return no(`the program \`${name}\` is missing: install ${name === 'ip' ? 'iproute2' : 'passt'}.`)
+  }
+  const nameservers = nameserversOfHost()
+  const { code, stderr } = await run(as(account, withinNetwork(nameservers, ['sh', '-c', checkScript()])))
+  if (code === 3) return no('a private address was reached although it was shut.')
+  if (code !== 0) return no(`${stderr.trim().split('\n').at(-1)?.slice(0, 200) || 'pasta did not start'}.`)
+  return {
+    there: true,
+    reason: nameservers.length === 0 ? 'The host names no name server that a sandbox can ask.' : null,
+  }
+}
+
+function reasonOf({ available, reason }: Probe, limited: boolean): string | null {
+  if (!available) return reason
+  const limits = limited
+    ? null
+    : 'limits: unenforced: no control groups can be made by this server (it is not root); the number of processes is limited, CPU and memory are not.'
+  return [reason, limits].filter(Boolean).join(' ') || null
+}

@@ -1,0 +1,178 @@
+/** The words by which a sandbox is made. */
+import { lstatSync, readlinkSync } from 'node:fs'
+import { INSIDE } from '../inside/identity.ts'
+import { PROGRAM } from '../inside/program.ts'
+
+/** Files of the host's configuration that its programs need and that tell nothing. */
+const CONFIGURATION = [
+  'alternatives',
+  'bash.bashrc',
+  'ca-certificates',
+  'ca-certificates.conf',
+  'debian_version',
+  'inputrc',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'mime.types',
+  'nsswitch.conf',
+  'os-release',
+  'pki',
+  'profile',
+  'profile.d',
+  'protocols',
+  'services',
+  'ssl',
+  'terminfo',
+]
+
+/** Everything that is closed, for the daemon and for tools alike. As root capabilities would be kept, so they are dropped. */
+const CLOSED = [
+  '--unshare-all',
+  '--unshare-user',
+  '--disable-userns',
+  '--die-with-parent',
+  '--new-session',
+  '--cap-drop',
+  'ALL',
+  '--clearenv',
+]
+
+/** The host's programs, to be read. */
+function system(): string[] {
+  const words = ['--ro-bind', '/usr', '/usr']
+  for (const name of ['bin', 'sbin', 'lib', 'lib32', 'lib64']) {
+    try {
+      if (lstatSync(`/${name}`).isSymbolicLink()) words.push('--symlink', readlinkSync(`/${name}`), `/${name}`)
+      else words.push('--ro-bind', `/${name}`, `/${name}`)
+    } catch {
+      // Not on this system.
+    }
+  }
+  for (const name of CONFIGURATION) words.push('--ro-bind-try', `/etc/${name}`, `/etc/${name}`)
+  return words
+}
+
+/** `bwrap`, which reads the filter of system calls from a descriptor that is opened for it alone. */
+const bwrap = (filter: string): string[] => [
+  'sh',
+  '-c',
+  'exec "$@" 8<"$0"',
+  filter,
+  'bwrap',
+  '--seccomp',
+  '8',
+  ...CLOSED,
+]
+
+export interface DaemonParts {
+  /** The file with the filter of system calls. */
+  filter: string
+  hostname: string
+  home: string
+  state: string
+  /** The folder with `passwd`, `group`, `hosts` and `resolv.conf`. */
+  etc: string
+  sockets: string
+  program: string
+  /** It has the network of what starts it, which is one of its own. */
+  network: boolean
+  processes: number | null
+  version: string
+}
+
+/** How much its `/tmp` and `/dev/shm` hold: memory of the host, where nothing else limits it. */
+const SCRATCH_BYTES = 536_870_912
+
+export function daemonLine(parts: DaemonParts): string[] {
+  const { filter, hostname, home, state, etc, sockets, program, network, processes, version } = parts
+  const limit = processes === null ? [] : ['prlimit', `--nproc=${processes}:${processes}`, '--core=0:0', '--']
+  return [
+    ...bwrap(filter),
+    ...(network ? ['--share-net'] : []),
+    ...environment({
+      HOME: INSIDE.home,
+      USER: 'user',
+      LOGNAME: 'user',
+      SHELL: '/bin/bash',
+      LANG: 'C.UTF-8',
+      UK_VERSION: version,
+    }),
+    ...system(),
+    ...['passwd', 'group', 'hosts', 'resolv.conf'].flatMap((name) => ['--ro-bind', `${etc}/${name}`, `/etc/${name}`]),
+    '--proc',
+    '/proc',
+    '--dev',
+    '/dev',
+    '--size',
+    String(SCRATCH_BYTES),
+    '--tmpfs',
+    '/tmp',
+    '--dir',
+    '/var/tmp',
+    '--bind',
+    home,
+    INSIDE.home,
+    '--bind',
+    state,
+    INSIDE.state,
+    '--ro-bind',
+    sockets,
+    INSIDE.sockets,
+    '--ro-bind',
+    program,
+    INSIDE.program,
+    '--remount-ro',
+    '/',
+    '--uid',
+    '1000',
+    '--gid',
+    '1000',
+    '--hostname',
+    hostname,
+    '--chdir',
+    INSIDE.home,
+    '--',
+    ...limit,
+    `${INSIDE.program}/${PROGRAM.node}`,
+    '--disable-warning=ExperimentalWarning',
+    `${INSIDE.program}/${PROGRAM.daemon}`,
+    INSIDE.state,
+    INSIDE.sockets,
+    `${INSIDE.program}/${PROGRAM.addon}`,
+  ]
+}
+
+/** A program of the host that sees one folder and nothing else, and gets past any mode of what its owner has there. */
+export const toolLine = (filter: string, folder: string, argv: readonly string[], writes: boolean): string[] => [
+  ...bwrap(filter),
+  '--cap-add',
+  'CAP_DAC_OVERRIDE',
+  '--cap-add',
+  'CAP_FOWNER',
+  ...environment({ LC_ALL: 'C' }),
+  ...system(),
+  '--proc',
+  '/proc',
+  '--dev',
+  '/dev',
+  writes ? '--bind' : '--ro-bind',
+  folder,
+  INSIDE.home,
+  '--remount-ro',
+  '/',
+  '--uid',
+  '0',
+  '--gid',
+  '0',
+  '--chdir',
+  INSIDE.home,
+  '--',
+  ...argv,
+]
+
+const environment = (given: Record<string, string>): string[] =>
+  Object.entries({ PATH: '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin', ...given }).flatMap(
+    ([name, value]) => ['--setenv', name, value],
+  )

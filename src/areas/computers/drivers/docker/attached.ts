@@ -1,0 +1,95 @@
+/** A program in a container of its own, with its input and output. */
+import { type Duplex, type Readable, Transform, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { DriverFault } from '../driver.ts'
+import type { ContainerEngine } from './api.ts'
+import type { Spec } from './spec.ts'
+
+export interface Through {
+  from?: Readable
+  into?: Writable
+}
+
+/** Runs it to its end and removes it. Throws a fault with its last words where its code is not 0. */
+export async function runContainer(
+  engine: ContainerEngine,
+  name: string,
+  spec: Spec,
+  { from, into }: Through = {},
+): Promise<string> {
+  await engine.remove(name)
+  await engine.create(name, { ...spec, OpenStdin: from !== undefined, StdinOnce: from !== undefined })
+  let socket: Duplex | null = null
+  try {
+    socket = await engine.attach(name)
+    await engine.start(name)
+    const said = { stdout: '', stderr: '' }
+    const reading = pipeline(
+      socket,
+      demultiplex((text) => (said.stderr = (said.stderr + text).slice(-500))),
+      into ?? collect((text) => (said.stdout = (said.stdout + text).slice(-MOST))),
+    )
+    // What it reads may end before its input does, where it fails: then its code says why.
+    const writing = from ? pipeline(from, halfOf(socket)) : Promise.resolve()
+    const [wrote] = await Promise.allSettled([writing, reading])
+    const code = await engine.wait(name)
+    if (code !== 0) throw new DriverFault(`It ended with ${code}: ${said.stderr.trim()}`)
+    if (wrote.status === 'rejected') throw wrote.reason
+    await reading
+    return said.stdout
+  } finally {
+    socket?.destroy()
+    await engine.remove(name)
+  }
+}
+
+const MOST = 65_536
+
+/** The half that is written: the other half goes on when it has ended. */
+const halfOf = (socket: Duplex): Writable =>
+  new Writable({
+    write: (part, _, done) => void socket.write(part, done),
+    final: (done) => void socket.end(done),
+  })
+
+const collect = (take: (text: string) => void): Writable =>
+  new Writable({
+    write(part: Buffer, _, done) {
+      take(part.toString('latin1'))
+      done()
+    },
+  })
+
+/**
+ * Output out of frames: a byte for which one, three of nothing, four for how long it is.
+ * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerAttach
+ */
+export function demultiplex(onStderr: (text: string) => void): Transform {
+  const head = Buffer.alloc(8)
+  let got = 0
+  let left = 0
+  return new Transform({
+    transform(part: Buffer, _, done) {
+      for (let at = 0; at < part.length;) {
+        if (left === 0) {
+          const taken = part.copy(head, got, at, at + 8 - got)
+          got += taken
+          at += taken
+          if (got < 8) break
+          got = 0
+          left = head.readUInt32BE(4)
+          continue
+        }
+        const piece = part.subarray(at, at + left)
+        at += piece.length
+        left -= piece.length
+        if (head[0] === 2) onStderr(piece.toString('utf8'))
+        else this.push(piece)
+      }
+      done()
+    },
+    flush(done) {
+      done(left === 0 && got === 0 ? null : new DriverFault('The container engine broke off.'))
+    },
+  })
+}

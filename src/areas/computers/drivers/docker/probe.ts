@@ -1,0 +1,171 @@
+/** What a container engine must do here before anybody is given a computer that it makes. */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { Network } from '../driver.ts'
+import { type Host, makeFolderFor, writeFileFor } from '../host.ts'
+import { INSIDE, identity, nameserversOfHost } from '../inside/identity.ts'
+import { addressesOfHost } from '../inside/shut.ts'
+import type { ContainerEngine, EngineInfo } from './api.ts'
+import { runContainer } from './attached.ts'
+import { type Account, type DaemonSpec, daemonSpec } from './spec.ts'
+import { placeProfile } from './profile.ts'
+import { toolOf } from './tools.ts'
+
+/** An image of nothing: what our own programs run in, which bring all they need. */
+export const EMPTY = 'localhost/ukiyo-empty:1'
+
+export async function ensureEmpty(engine: ContainerEngine): Promise<void> {
+  if (await engine.hasImage(EMPTY)) return
+  const { pack } = await import('tar-stream')
+  const tar = pack()
+  tar.entry({ name: 'README' }, 'Ukiyo runs programs of its own in this image.\n')
+  tar.finalize()
+  await engine.importImage(EMPTY, Readable.from(tar))
+}
+
+interface ProbeParts extends Pick<DaemonSpec, 'ulimits' | 'version'> {
+  engine: ContainerEngine
+  host: Host
+  program: string
+  tools: string
+}
+
+type Probed =
+  | { accounts: null; reason: string }
+  | {
+      accounts: (number: bigint) => Account
+      seccomp: string | null
+      reason: string | null
+      network: Network[]
+      limitsEnforced: boolean
+    }
+
+export async function probeEngine(parts: ProbeParts): Promise<Probed> {
+  const { engine, host } = parts
+  const info = await engine.info()
+  const no = (reason: string): Probed => ({ accounts: null, reason })
+  if (info.OSType !== 'linux') return no('The container engine does not run Linux containers.')
+  const features = info.SecurityOptions ?? []
+  if (!features.some((one) => one.startsWith('name=seccomp')) || features.includes('name=seccomp,profile=unconfined'))
+    return no('The container engine filters no system calls (seccomp).')
+  const rootless = features.some((one) => one.startsWith('name=rootless'))
+  if (rootless && host.accountOf(0n) !== null)
+    return no('The container engine is without root’s rights and the server has them: run both as one user.')
+  const podman = await engine.podman()
+  const accounts = accountsOf(host, rootless ? (podman ? 'podman' : 'docker') : null)
+  const seccomp = podman && placeProfile(host.folder, podman.seccompProfile)
+  await ensureEmpty(engine)
+  const closed = await tryOne({ ...parts, seccomp }, accounts(0n), 'none', CLOSED).catch(
+    (error: Error) => error.message,
+  )
+  if (closed !== 'closed') return no(`A container is not closed as it must be: ${closed}`)
+  const limitsEnforced = info.MemoryLimit && info.PidsLimit && info.CpuCfsQuota
+  const online = await tryOne({ ...parts, seccomp }, accounts(0n), 'internet', SHUT).catch(
+    (error: Error) => error.message,
+  )
+  const reasons = [
+    ...(online === 'shut' ? [] : [`No internet: ${online}`]),
+    ...(online === 'shut' && nameserversOfHost().length === 0
+      ? ['The host names no name server that a container can ask.']
+      : []),
+    ...(limitsEnforced ? [] : [`limits: unenforced: the container engine cannot limit ${lacking(info)} here.`]),
+  ]
+  return {
+    accounts,
+    seccomp,
+    reason: reasons.join(' ') || null,
+    network: online === 'shut' ? ['none', 'internet'] : ['none'],
+    limitsEnforced,
+  }
+}
+
+const lacking = (info: EngineInfo): string =>
+  [!info.MemoryLimit && 'memory', !info.PidsLimit && 'processes', !info.CpuCfsQuota && 'CPU'].filter(Boolean).join(', ')
+
+/** Whose the files of homes are: an account for each where the server is root, else the server's own. */
+function accountsOf(host: Host, rootless: 'podman' | 'docker' | null): (number: bigint) => Account {
+  const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+  // Its root is who it runs as; Podman can leave that account as it is.
+  if (rootless === 'docker') return () => ({ uid: 0, gid: 0, mode: null })
+  return (number) => ({ ...(host.accountOf(number) ?? own), mode: rootless === 'podman' ? 'keep-id' : null })
+}
+
+/** A computer of which nothing is kept, that runs this script. Answers what that wrote into its home. */
+async function tryOne(
+  parts: ProbeParts & Pick<DaemonSpec, 'seccomp'>,
+  account: Account,
+  network: Network,
+  script: string,
+): Promise<string> {
+  const { engine, host, program, tools, ulimits, seccomp, version } = parts
+  const id = `probe-${randomUUID()}`
+  const folder = join(host.folder, id)
+  const at = (name: string): string => join(folder, name)
+  const owner = host.accountOf(0n)
+  mkdirSync(folder, { mode: 0o711 })
+  try {
+    for (const name of ['home', 'state', 'etc']) makeFolderFor(at(name), owner)
+    const { passwd, group } = identity('probe', [], { ...account, shell: '/bin/sh' })
+    for (const [name, text] of Object.entries({ passwd: passwd!, group: group! }))
+      await writeFileFor(join(at('etc'), name), text, owner)
+    writeFileSync(join(host.sockets, 'seen'), '', { flag: 'a' })
+    const spec = daemonSpec({
+      box: { ...BOX, id, network },
+      places: { home: at('home'), state: at('state'), etc: at('etc'), sockets: host.sockets, program, tools },
+      account,
+      nameservers: network === 'internet' ? nameserversOfHost() : [],
+      shut: addressesOfHost(),
+      labels: { 'ukiyo.host': host.id, 'ukiyo.role': 'probe' },
+      ulimits,
+      seccomp,
+      version,
+      script,
+    })
+    await runContainer(engine, `ukiyo-${id}`, spec)
+    return readFileSync(join(at('home'), 'said'), 'utf8').trim()
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const BOX = { number: 0n, name: 'probe', image: EMPTY, cpu: 1, memoryMb: 128, processes: 64 } as const
+const TOOLS = '/opt/ukiyo-tools'
+
+/** With nothing but what the shell itself can do. What it says shows on the host only where both are one machine. */
+const CLOSED = `said() { echo "$1" > ${INSIDE.home}/said; exit 0; }
+while read -r name value; do
+  case $name in
+    CapEff:|CapBnd:|CapPrm:) [ "$value" = 0000000000000000 ] || said "$name $value" ;;
+    NoNewPrivs:) [ "$value" = 1 ] || said "$name $value" ;;
+    Seccomp:) [ "$value" = 2 ] || said "$name $value" ;;
+  esac
+done < /proc/self/status
+[ -e ${INSIDE.sockets}/seen ] || said 'it does not see a folder of this host'
+(: > /written) 2>/dev/null && said 'it writes to its image'
+(: > ${INSIDE.program}/written) 2>/dev/null && said 'it writes to the host'
+${toolOf(TOOLS, 'unshare')} -U ${toolOf(TOOLS, 'sh')} -c : 2>/dev/null && said 'it makes namespaces of its own'
+said closed`
+
+/** What may change the network is given up. That it is shut was looked at before. */
+const SHUT = `said() { echo "$1" > ${INSIDE.home}/said; exit 0; }
+while read -r name value; do
+  case $name in CapEff:|CapBnd:|CapPrm:) [ "$value" = 0000000000000000 ] || said "$name $value" ;; esac
+done < /proc/self/status
+said shut`
+
+/** What a process of this host may have: an engine without root's rights, or in a container, cannot give more. */
+export function limitsOfHost(): DaemonSpec['ulimits'] {
+  const text = readFileSync('/proc/self/limits', 'utf8')
+  const most = (shape: RegExp): number => Number(shape.exec(text)?.[1] ?? Number.MAX_SAFE_INTEGER)
+  const files = Math.min(most(/^Max open files +\S+ +(\d+)/m), MOST_FILES)
+  const processes = Math.min(most(/^Max processes +\S+ +(\d+)/m), MOST_PROCESSES)
+  return [
+    { Name: 'nofile', Soft: files, Hard: files },
+    { Name: 'nproc', Soft: processes, Hard: processes },
+  ]
+}
+const MOST_FILES = 1_048_576
+/** Podman leaves itself no more. What a computer may have is bounded by its control group. */
+const MOST_PROCESSES = 32_768

@@ -1,0 +1,51 @@
+/**
+ * The profile of system calls for Podman, whose own lets every container make namespaces of users and mount in them, so that
+ * Podman can run in Podman. https://github.com/containers/common/blob/main/pkg/seccomp/seccomp.json
+ */
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { NAMESPACES, refusedCalls } from '../inside/seccomp.ts'
+
+const Rule = z.looseObject({
+  names: z.array(z.string()),
+  action: z.string(),
+  args: z.array(z.unknown()).nullish(),
+  includes: z.looseObject({ caps: z.array(z.string()).nullish() }).nullish(),
+})
+const Profile = z.looseObject({ defaultAction: z.string(), syscalls: z.array(Rule) })
+export type Profile = z.infer<typeof Profile>
+
+/** The same profile without what it allows to everybody and we to nobody. */
+export function narrowed(profile: Profile): Profile {
+  if (profile.defaultAction !== 'SCMP_ACT_ERRNO') throw new Error('it refuses nothing that it does not name')
+  const refused = new Set([...refusedCalls, 'clone', 'clone3'])
+  const syscalls = profile.syscalls.flatMap((rule) => {
+    const free = rule.action === 'SCMP_ACT_ALLOW' && !rule.includes?.caps?.length
+    const names = free ? rule.names.filter((name) => !refused.has(name)) : rule.names
+    return names.length === 0 ? [] : [{ ...rule, names }]
+  })
+  const threads = { index: 0, value: NAMESPACES, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }
+  return {
+    ...profile,
+    syscalls: [
+      ...syscalls,
+      { names: ['clone'], action: 'SCMP_ACT_ALLOW', args: [threads] },
+      // A C library then makes its threads by `clone`, which can be looked into.
+      { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: 38 },
+    ],
+  }
+}
+
+/** Puts the narrowed profile beside the computers. Answers its file. */
+export function placeProfile(folder: string, from: string): string {
+  const text = JSON.stringify(narrowed(Profile.parse(JSON.parse(readFileSync(from, 'utf8')))))
+  const file = join(folder, `seccomp-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.json`)
+  if (existsSync(file)) return file
+  const making = `${file}.${process.pid}`
+  writeFileSync(making, text)
+  chmodSync(making, 0o444)
+  renameSync(making, file)
+  return file
+}

@@ -1,0 +1,103 @@
+/** Where cloud computers live on their host, and as whom they run there. */
+import { createHash, randomUUID } from 'node:crypto'
+import { chmodSync, chownSync, constants, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+export interface Host {
+  /** The data dir that has the homes: every server process that works on it has the same. */
+  id: string
+  folder: string
+  /** Sockets of the server's processes; bound into every computer. */
+  sockets: string
+  /** Null: the server's own account, which is not root's. */
+  accountOf(number: bigint): { uid: number; gid: number } | null
+}
+
+/** The longest path that a unix socket can have, less a name. */
+const LONGEST = 107 - 40
+
+export function openHost(dataDir: string): Host {
+  const root = process.getuid?.() === 0
+  const beside = join(dataDir, 'computers')
+  mkdirSync(beside, { recursive: true, mode: 0o711 })
+  const id = idIn(beside)
+  // What runs for others must get to its own folder, and nothing above it is for their eyes.
+  const folder = !root || canBePassed(beside) ? beside : join('/var/lib/ukiyo-computers', id)
+  mkdirSync(folder, { recursive: true, mode: 0o711 })
+  chmodSync(folder, 0o711)
+  return { id, folder, sockets: socketFolder(folder), accountOf: (number) => (root ? accountOf(number) : null) }
+}
+
+function idIn(folder: string): string {
+  const file = join(folder, 'host')
+  try {
+    writeFileSync(file, randomUUID(), { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  const id = readFileSync(file, 'utf8').trim()
+  // Another process is writing it in this moment.
+  return id.length === 36 ? id : idIn(folder)
+}
+
+function canBePassed(folder: string): boolean {
+  const above = dirname(folder)
+  return (statSync(folder).mode & 0o001) !== 0 && (above === folder || canBePassed(above))
+}
+
+function socketFolder(folder: string): string {
+  const beside = join(folder, 'link')
+  const short = join(tmpdir(), `ukiyo-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`)
+  const chosen = beside.length <= LONGEST ? beside : short
+  mkdirSync(chosen, { recursive: true, mode: 0o711 })
+  const { uid } = statSync(chosen)
+  if (uid !== process.getuid?.()) throw new Error(`${chosen} belongs to somebody else`)
+  chmodSync(chosen, 0o755)
+  return chosen
+}
+
+/** Far from the accounts of people; where this process may use few of them, near the end of those. */
+const FIRST = 1_100_000_000
+const MOST = 500_000_000
+
+/** An account of its own for each: one that breaks out has nothing that another has. It has no name, and needs none. */
+function accountOf(number: bigint): { uid: number; gid: number } {
+  const last = lastAccount()
+  const [first, most] = last >= FIRST + MOST ? [FIRST, MOST] : [20_000, Math.max(1, last - 20_000)]
+  const uid = first + Number(number % BigInt(most))
+  return { uid, gid: uid }
+}
+
+/** Where the server itself is in a container. */
+function lastAccount(): number {
+  try {
+    const lines = readFileSync('/proc/self/uid_map', 'utf8').trim().split('\n')
+    return Math.max(...lines.map((line) => line.trim().split(/\s+/).map(Number)).map(([at = 0, , n = 0]) => at + n - 1))
+  } catch {
+    return 2 ** 32 - 2
+  }
+}
+
+/** Makes a folder for the account of a computer alone. */
+export function makeFolderFor(folder: string, account: { uid: number; gid: number } | null): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (account) chownSync(folder, account.uid, account.gid)
+}
+
+/**
+ * Writes a file that only the account of a computer reads, into a folder that may be that account's: whatever stands in
+ * its place goes first, and nothing that is put there meanwhile is followed, waited for or overwritten.
+ */
+export async function writeFileFor(
+  file: string,
+  text: string,
+  account: { uid: number; gid: number } | null,
+): Promise<void> {
+  await rm(file, { recursive: true, force: true })
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+  await using handle = await open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+  await handle.writeFile(text)
+  if (account) await handle.chown(account.uid, account.gid)
+}

@@ -1,0 +1,132 @@
+/** Processes of the host that make up a sandbox. */
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DriverFault } from './driver.ts'
+import { HOST_ENV } from './run.ts'
+
+/**
+ * Holds the lock of the computer for as long as it runs, so that it never runs twice, whoever starts it; says who it is;
+ * and puts itself under the limits, and with it all that it starts. Sandboxes end with it.
+ * `LOCK PID_FILE CGROUP_FILES… -- COMMAND…`
+ */
+const SUPERVISOR = `
+exec 9>"$1" || exit 74
+flock -n 9 || exit 75
+read -r stat </proc/$$/stat
+echo "$stat" >"$2.new" && mv "$2.new" "$2" || exit 74
+shift 2
+while [ "$1" != -- ]; do echo $$ >"$1" || exit 76; shift; done
+shift
+"$@" 9>&- &
+wait $!
+`
+
+export interface Supervised {
+  lock: string
+  pidFile: string
+  log: string
+  cgroups: readonly string[]
+  line: readonly string[]
+}
+
+const STARTS_MS = 5_000
+
+/** Starts a sandbox that outlives this process. Resolves once it has taken its place. */
+export async function supervise({ lock, pidFile, log, cgroups, line }: Supervised): Promise<void> {
+  rmSync(pidFile, { force: true })
+  const out = openSync(log, 'w', 0o600)
+  const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'ukiyo-computer', lock, pidFile, ...cgroups, '--', ...line], {
+    detached: true,
+    cwd: '/',
+    env: HOST_ENV,
+    stdio: ['ignore', out, out],
+  })
+  closeSync(out)
+  child.unref()
+  let code: number | null | undefined
+  child.once('exit', (ended) => (code = ended)).once('error', () => (code = null))
+  for (const until = performance.now() + STARTS_MS; performance.now() < until; await sleep(2)) {
+    if (supervisorOf(pidFile) !== null) return
+    if (code === 75) throw new DriverFault('Another sandbox of this computer has not ended yet.')
+    if (code !== undefined) throw new DriverFault(`The sandbox ended at once (${code}): ${tail(log)}`)
+  }
+  throw new DriverFault('The sandbox did not start within 5 seconds.')
+}
+
+/** The pid of the process that holds the sandbox, while it lives. */
+export function supervisorOf(pidFile: string): number | null {
+  try {
+    const written = readFileSync(pidFile, 'utf8')
+    const pid = Number.parseInt(written, 10)
+    return startOf(written) === startOf(readFileSync(`/proc/${pid}/stat`, 'utf8')) ? pid : null
+  } catch {
+    return null
+  }
+}
+
+/** The twenty-second field, behind a name that may hold anything. With the pid it names a process for good. */
+const startOf = (stat: string): string | undefined => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+
+const ENDS_MS = 10_000
+
+/** Ends everything of a sandbox: what holds it, what descends from that, and programs of sandboxes that name its folder in their command line. */
+export async function endAll(pidFile: string, folder: string): Promise<void> {
+  for (const until = performance.now() + ENDS_MS; ; await sleep(5)) {
+    const left = processesOf(pidFile, folder)
+    if (left.length === 0) return
+    if (performance.now() > until) throw new DriverFault(`Processes of the computer do not end: ${left.join(', ')}.`)
+    for (const pid of left) signal(pid, 'SIGKILL')
+  }
+}
+
+const PROGRAMS = ['bwrap', 'pasta', 'pasta.avx2', 'prlimit', 'setpriv']
+/** Somebody who reads the log of a computer, or copies its home, names its folder too. */
+const isOfSandbox = ([program = '', ...words]: readonly string[]): boolean => {
+  const name = program.slice(program.lastIndexOf('/') + 1)
+  return PROGRAMS.includes(name) || (name === 'sh' && (words.includes('ukiyo-computer') || words.includes('bwrap')))
+}
+
+/** All of them, the one that holds the others last. */
+export function processesOf(pidFile: string, folder: string): number[] {
+  const parents = new Map<number, number>()
+  const found = new Set<number>()
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+      const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      if (state === 'Z' || state === 'X') continue
+      parents.set(Number(name), Number(parent))
+      const line = readFileSync(`/proc/${name}/cmdline`, 'latin1')
+      if (line.includes(`${folder}/`) && isOfSandbox(line.split('\0'))) found.add(Number(name))
+    } catch {
+      // It has just ended.
+    }
+  }
+  const held = supervisorOf(pidFile)
+  if (held !== null) found.add(held)
+  for (let grown = -1; grown !== found.size;) {
+    grown = found.size
+    for (const [pid, parent] of parents) if (found.has(parent)) found.add(pid)
+  }
+  found.delete(process.pid)
+  return [...found].toSorted((a, b) => Number(a === held) - Number(b === held))
+}
+
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It has ended.
+  }
+}
+
+/** The end of what a sandbox said. */
+export function tail(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim().split('\n').slice(-3).join(' ').slice(-500)
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,38 @@
+import { type SpawnOptions, spawn } from 'node:child_process'
+
+export interface Ran {
+  /** Null: a signal ended it, or it could not be started. */
+  code: number | null
+  stdout: string
+  /** How many there were of `stdout`. */
+  bytes: number
+  stderr: string
+}
+
+const MOST = 65_536
+
+/** Runs a program of the host to its end. It gets nothing of the server's environment. */
+export function run(argv: readonly string[], { timeoutMs = 20_000 }: { timeoutMs?: number } = {}): Promise<Ran> {
+  return new Promise((resolve) => {
+    const [file = '', ...args] = argv
+    const options: SpawnOptions = {
+      env: HOST_ENV,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+    }
+    const child = spawn(file, args, options)
+    let bytes = 0
+    const out = { stdout: '', stderr: '' }
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name]!.setEncoding('latin1').on('data', (part: string) => {
+        if (name === 'stdout') bytes += part.length
+        out[name] = (out[name] + part).slice(-MOST)
+      })
+    child.once('error', (error) => resolve({ code: null, stdout: '', bytes: 0, stderr: error.message }))
+    child.once('close', (code) => resolve({ code, bytes, ...out }))
+  })
+}
+
+/** Of programs that a driver runs on the host. */
+export const HOST_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }

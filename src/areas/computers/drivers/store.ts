@@ -1,0 +1,138 @@
+import { type Generated, type Selectable, sql } from 'kysely'
+import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { writeOutbox } from '#engine/outbox/outbox.ts'
+import type { Id } from '#kernel/ids.ts'
+import { channelsOf } from '../events.ts'
+import { type Lifecycle, computerStore } from '../store.ts'
+import type { Box, Network } from './driver.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    cloud_computers: CloudTable
+    cloud_remains: RemainsTable
+  }
+}
+interface CloudTable {
+  computer_id: Id
+  driver: string
+  host: string
+  number: Generated<bigint>
+  image: string
+  cpu: number | null
+  memory_mb: number | null
+  processes: number | null
+  network: Network
+  idle_stop_seconds: number | null
+  from_snapshot: Id | null
+  made: Generated<boolean>
+  reason: string | null
+  deaths: Generated<number>
+  started_at: Date | null
+  used_at: Generated<Date>
+}
+interface RemainsTable {
+  computer_id: Id
+  driver: string
+  host: string
+  number: bigint
+  created_at: Generated<Date>
+}
+export type CloudRow = Selectable<CloudTable> & { name: string; lifecycle: Lifecycle; workspace_id: Id; idle: boolean }
+export type RemainsRow = Selectable<RemainsTable>
+
+/** In these the owner of the host has something to do, or to look after. */
+const AT_WORK: readonly Lifecycle[] = ['provisioning', 'starting', 'running', 'stopping']
+
+const rows = sql`select k.*, c.name, c.lifecycle, r.workspace_id,
+  coalesce(k.used_at < now() - make_interval(secs => k.idle_stop_seconds), false) as idle
+  from cloud_computers k join computers c on c.id = k.computer_id join resources r on r.id = k.computer_id`
+
+export const cloudStore = {
+  insert: async (
+    db: Db,
+    row: Omit<Selectable<CloudTable>, 'number' | 'made' | 'reason' | 'deaths' | 'started_at' | 'used_at'>,
+  ): Promise<void> => {
+    await db
+      .insertInto('cloud_computers')
+      .values({ ...row, reason: null, started_at: null })
+      .execute()
+  },
+
+  async get(db: Db, id: Id): Promise<CloudRow | null> {
+    const found = await sql<CloudRow>`${rows} where k.computer_id = ${id}`.execute(db)
+    return found.rows[0] ?? null
+  },
+
+  async atWork(db: Db, host: string): Promise<CloudRow[]> {
+    const found = await sql<CloudRow>`${rows} where k.host = ${host} and c.lifecycle = any(${AT_WORK}::text[])
+      order by k.computer_id`.execute(db)
+    return found.rows
+  },
+
+  remains: (db: Db, host: string): Promise<RemainsRow[]> =>
+    db.selectFrom('cloud_remains').selectAll().where('host', '=', host).execute(),
+
+  async removed(db: Db, id: Id): Promise<void> {
+    await db.deleteFrom('cloud_remains').where('computer_id', '=', id).execute()
+  },
+
+  async set(db: Db, id: Id, changes: Partial<Pick<CloudRow, 'made' | 'deaths' | 'started_at' | 'from_snapshot'>>) {
+    await db.updateTable('cloud_computers').set(changes).where('computer_id', '=', id).execute()
+  },
+
+  /** Whether some process of the server looks after this host. */
+  async isAttended(db: Db, host: string): Promise<boolean> {
+    const found = await sql`select from leases l join processes p on p.id = l.holder
+      where l.name = ${leaseOf(host)} and l.expires_at > clock_timestamp() and p.expires_at > clock_timestamp()`.execute(
+      db,
+    )
+    return found.rows.length > 0
+  },
+}
+
+/** Whoever holds it looks after the cloud computers of a host. */
+export const leaseOf = (host: string): string => `cloud_computers.${host}`
+
+const SAID: Partial<Record<Lifecycle, string>> = { running: 'started', stopped: 'stopped', error: 'failed' }
+
+/**
+ * Takes a computer from one of these states to another, with its event, within the caller's transaction. Answers whether
+ * it was in one of them.
+ */
+export async function move(
+  db: Db,
+  id: Id,
+  from: readonly Lifecycle[],
+  to: Lifecycle,
+  reason: string | null = null,
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`update computers set lifecycle = ${to}
+    where id = ${id} and lifecycle = any(${from}::text[])`.execute(db)
+  if (numAffectedRows !== 1n) return false
+  await sql`update cloud_computers set reason = ${reason}, used_at = now(),
+    started_at = case when ${to} = 'running' then now() else started_at end where computer_id = ${id}`.execute(db)
+  await db.updateTable('resources').set({ updated_at: nextTime }).where('id', '=', id).execute()
+  const row = (await computerStore.get(db, id))!
+  await writeOutbox(
+    db,
+    {
+      type: `computer.${SAID[to] ?? 'updated'}`,
+      channels: channelsOf(row),
+      resource: { type: 'computer', id },
+      data: { id, workspace_id: row.workspace_id, name: row.name, lifecycle: to },
+    },
+    null,
+  )
+  return true
+}
+
+export const boxOf = (row: CloudRow): Box => ({
+  id: row.computer_id,
+  number: row.number,
+  name: row.name,
+  image: row.image,
+  cpu: row.cpu,
+  memoryMb: row.memory_mb,
+  processes: row.processes,
+  network: row.network,
+})

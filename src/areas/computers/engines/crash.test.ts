@@ -1,0 +1,126 @@
+// Takes long: a daemon in a process of its own, and in another one llama.cpp, which is killed.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { type DaemonProcess, bringEngine, daemonProcess } from '#test/local-inference/daemon.ts'
+import { type Shelf, shelf } from '#test/local-inference/shelf.ts'
+import { testServer } from '#test/server.ts'
+import { tinyGguf } from '#test/tiny-gguf.ts'
+import { until } from '#test/until.ts'
+
+const stack = new AsyncDisposableStack()
+const server = stack.use(await testServer())
+const alice = await server.person('Alice')
+const { key } = await alice.key()
+const model = tinyGguf()
+const CONTEXT = 2_048
+let files: Shelf
+let box: DaemonProcess
+
+before(async () => {
+  await bringEngine()
+  files = stack.use(await shelf({ '/tiny.gguf': model.bytes }))
+  const words = ['--engine-fetch-allow', files.host, '--engine-context', String(CONTEXT)]
+  box = stack.use(await daemonProcess(server.origin, alice, { words }))
+  const source = { url: `${files.origin}/tiny.gguf` }
+  const { body } = await alice.post(`/computers/${box.id}/local-inference/models`, { source })
+  await until(
+    () => alice.get(`/operations/${body.data.id}/await?timeout_seconds=5`),
+    ({ body: said }) => said.data.status === 'succeeded',
+  )
+})
+after(() => stack.disposeAsync())
+
+const openai = new OpenAI({ apiKey: key, baseURL: `${server.origin}/compat-a/v1`, maxRetries: 0 })
+const anthropic = new Anthropic({ apiKey: key, baseURL: `${server.origin}/compat-b`, maxRetries: 0 })
+const ask = {
+  model: 'local/tiny',
+  messages: [{ role: 'user' as const, content: 'hello' }],
+  max_tokens: 12,
+  seed: 7,
+  temperature: 0.5,
+}
+const status = async () =>
+  (await alice.post(`/computers/${box.id}/local-inference`, { action: 'status' })).body.data.engines[0] as {
+    status: string
+    reason: string | null
+  }
+
+test('a model is offered with the context that it is served with, and what is longer is refused by each surface', async () => {
+  const [row] = (await alice.get(`/computers/${box.id}/local-inference/models`)).body.data
+  assert.equal(row.context_length, CONTEXT)
+  assert.equal((await alice.get('/models/local%2Ftiny')).body.data.context_length, CONTEXT)
+  const fits = await openai.chat.completions.create({ ...ask, messages: [{ role: 'user', content: 'a '.repeat(300) }] })
+  assert.ok(fits.usage!.prompt_tokens < CONTEXT)
+  const messages = [{ role: 'user' as const, content: 'word '.repeat(1_500) }]
+  await assert.rejects(openai.chat.completions.create({ ...ask, messages }), (error: unknown) => {
+    assert.ok(error instanceof OpenAI.BadRequestError, String(error))
+    assert.equal(error.code, 'context_length_exceeded')
+    assert.match(error.message, new RegExp(`${CONTEXT}`))
+    return true
+  })
+  await assert.rejects(anthropic.messages.create({ model: ask.model, max_tokens: 12, messages }), (error: unknown) => {
+    assert.ok(error instanceof Anthropic.BadRequestError, String(error))
+    assert.match(error.message, /prompt is too long/)
+    return true
+  })
+  const third = await alice.post(
+    '/compat-c/v1/chat/completions',
+    { ...ask, messages },
+    { authorization: `Bearer ${key}` },
+  )
+  assert.equal(third.status, 400, third.text)
+  await assert.rejects(
+    openai.embeddings.create({ model: ask.model, input: 'word '.repeat(1_500) }),
+    (error: unknown) => {
+      assert.ok(error instanceof OpenAI.BadRequestError, String(error))
+      assert.equal(error.code, 'context_length_exceeded')
+      return true
+    },
+  )
+})
+
+test('an engine that is killed under load breaks off what it had begun, and answers the rest once, when it is back', async () => {
+  const expected = (await openai.chat.completions.create(ask)).choices[0]!.message.content
+  const engine = await box.engine()
+  const long = { ...ask, max_tokens: CONTEXT - 100, temperature: 0 }
+  // Two conversations at once are what a model holds: these wait for their turn behind two that take long.
+  const begun = await Promise.all(
+    [1, 2].map(async () => {
+      const chunks = (await openai.chat.completions.create({ ...long, stream: true }))[Symbol.asyncIterator]()
+      await chunks.next()
+      return chunks
+    }),
+  )
+  const waiting = Array.from({ length: 4 }, () => openai.chat.completions.create(ask))
+  const streams = Array.from({ length: 2 }, async () => {
+    const seen: string[] = []
+    const finishes: string[] = []
+    for await (const { choices } of await openai.chat.completions.create({ ...ask, stream: true })) {
+      seen.push(choices[0]?.delta.content ?? '')
+      if (choices[0]?.finish_reason) finishes.push(choices[0].finish_reason)
+    }
+    return [seen.join(''), finishes] as const
+  })
+  for (const one of [...waiting, ...streams]) one.catch(() => {})
+  process.kill(engine, 'SIGKILL')
+  for (const chunks of begun)
+    await assert.rejects(async () => {
+      while (!(await chunks.next()).done);
+    }, /engine ended in the middle/)
+  for (const answer of await Promise.all(waiting)) assert.equal(answer.choices[0]!.message.content, expected)
+  for (const answer of await Promise.all(streams)) assert.deepEqual(answer, [expected, ['length']])
+  assert.notEqual(await box.engine(), engine)
+  assert.deepEqual(await status(), { name: 'llama', status: 'running', version: '3.21.1', reason: null })
+})
+
+test('an engine that was killed while nobody asked says why it is not there, and is there with the next call', async () => {
+  process.kill(await box.engine(), 'SIGKILL')
+  const seen = await until(status, (row) => row.status !== 'running')
+  assert.equal(seen.status, 'failed')
+  assert.match(seen.reason!, /SIGKILL/)
+  const answer = await openai.chat.completions.create(ask)
+  assert.equal(answer.usage!.completion_tokens, 12)
+  assert.equal((await status()).reason, null)
+})

@@ -1,0 +1,366 @@
+// Takes long: a daemon in a process of its own, and in another one llama.cpp with a model.
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { type DaemonProcess, bringEngine, daemonProcess, slowNpm } from '#test/local-inference/daemon.ts'
+import { type Shelf, shelf } from '#test/local-inference/shelf.ts'
+import { teamOf } from '#test/makers.ts'
+import type { Caller, Person } from '#test/server.ts'
+import { tinyGguf } from '#test/tiny-gguf.ts'
+import { twoServers } from '#test/two-servers.ts'
+import { until } from '#test/until.ts'
+
+const { server, twin, alice } = await twoServers()
+const model = tinyGguf()
+const other = tinyGguf(2)
+const stack = new AsyncDisposableStack()
+let files: Shelf
+let slow: Shelf
+let box: DaemonProcess
+let bob: Person
+let carol: Person
+let team: string
+let key: Caller & { key: string }
+let tinyId: string
+
+before(async () => {
+  await bringEngine()
+  files = stack.use(await shelf({ '/models/tiny.gguf': model.bytes, '/models/text': Buffer.from('no model') }))
+  slow = stack.use(await shelf({ '/slow.gguf': model.bytes }, { bytesPerSecond: 100_000 }))
+  box = stack.use(
+    await daemonProcess(server.origin, alice, { words: ['--engine-fetch-allow', `${files.host},${slow.host}`] }),
+  )
+  bob = await server.person('Bob')
+  carol = await server.person('Carol')
+  team = await teamOf(alice, [[bob, 'member']])
+  key = await alice.key()
+})
+after(() => stack.disposeAsync())
+
+const local = (path = '') => `/computers/${box.id}/local-inference${path}`
+const ended = async (operation: { id: string }, person: Caller = alice) =>
+  (
+    await until(
+      () => person.get(`/operations/${operation.id}/await?timeout_seconds=5`),
+      ({ body }) => !['queued', 'running'].includes(body.data.status),
+    )
+  ).body.data
+const installed = async (body: object) => {
+  const answer = await alice.post(local('/models'), body)
+  assert.equal(answer.status, 202, answer.text)
+  return answer.body.data
+}
+const names = async (person: Caller = alice) =>
+  (await person.get(local('/models'))).body.data.map(({ name }: { name: string }) => name)
+const openai = (key: string, origin = server.origin) =>
+  new OpenAI({ apiKey: key, baseURL: `${origin}/compat-a/v1`, maxRetries: 0 })
+const hello = [{ role: 'user' as const, content: 'hello' }]
+
+test('an engine is looked at, started, and says so in its computer', async () => {
+  const looked = await alice.post(local(), { action: 'status' })
+  assert.equal(looked.status, 200, looked.text)
+  assert.equal(looked.body.data.id, box.id)
+  assert.deepEqual(
+    looked.body.data.engines.map(({ name, status }: Record<string, string>) => [name, status]),
+    [
+      ['llama', 'stopped'],
+      ['ollama', 'absent'],
+    ],
+  )
+  assert.equal((await alice.get(`/computers/${box.id}`)).body.data.engine, 'stopped')
+  const started = await alice.post(local(), { action: 'start', engine: 'llama' })
+  assert.equal(started.status, 200, started.text)
+  assert.ok(started.body.data.memory_bytes > 1e6)
+  assert.equal((await alice.get(`/computers/${box.id}`)).body.data.engine, 'ready')
+  const missing = await alice.post(local(), { action: 'start', engine: 'ollama' })
+  assert.deepEqual([missing.status, missing.body.error.code], [409, 'not_supported'])
+})
+
+test('a model is installed from an address, with its digest checked and its progress told', async () => {
+  const begun = await installed({ source: { url: `${files.origin}/models/tiny.gguf`, sha256: model.sha256 } })
+  assert.deepEqual([begun.kind, begun.computer_id, begun.bytes_done], ['computers.local_inference', box.id, 0])
+  const again = await alice.post(local('/models'), { source: { url: `${files.origin}/models/tiny.gguf` } })
+  assert.deepEqual([again.status, again.body.error.code], [409, 'already_exists'])
+  const done = await ended(begun)
+  assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
+  assert.deepEqual([done.result.name, done.result.digest], ['tiny', `sha256:${model.sha256}`])
+  const { data } = (await alice.get(local('/models'))).body
+  assert.deepEqual(
+    data.map((row: Record<string, unknown>) => [
+      row.name,
+      row.engine,
+      row.status,
+      row.size_bytes,
+      row.quantization,
+      row.mapping,
+    ]),
+    [['tiny', 'llama', 'ready', model.bytes.length, 'F32', null]],
+  )
+  tinyId = data[0].id
+  const operations = (await alice.get(local('/operations?status=succeeded'))).body.data
+  assert.deepEqual(
+    operations.map(({ id, phase, bytes_done }: Record<string, unknown>) => [id, phase, bytes_done]),
+    [[begun.id, 'verifying', model.bytes.length]],
+  )
+})
+
+test('what is not that model, not there, or not to be fetched leaves nothing behind', async () => {
+  const ends = async (source: object, name: string) => (await ended(await installed({ source, name }))).error
+  const wrong = await ends({ url: `${files.origin}/models/tiny.gguf`, sha256: '0'.repeat(64) }, 'wrong')
+  assert.equal(wrong.code, 'checksum_mismatch')
+  assert.deepEqual([wrong.details.found], [model.sha256])
+  assert.equal((await ends({ url: `${files.origin}/models/none.gguf` }, 'none')).type, 'upstream_error')
+  assert.equal((await ends({ url: `${files.origin}/models/text` }, 'text')).code, 'invalid_parameter')
+  assert.equal((await ends({ url: 'http://127.0.0.1:9/x.gguf' }, 'near')).code, 'policy_denied')
+  assert.equal((await ends({ url: 'http://169.254.169.254/latest' }, 'meta')).code, 'policy_denied')
+  assert.deepEqual(await names(), ['tiny'])
+  for (const [body, param] of [
+    [{ source: { url: 'ftp://x.example/a.gguf' } }, 'source'],
+    [{ source: { url: 'https://x.example/a', file_id: alice.id } }, 'source'],
+    [{ source: { url: 'https://x.example/' } }, 'name'],
+    [{ source: { ollama: 'x' }, name: 'y' }, 'name'],
+    [{ source: { file_id: alice.id } }, 'source.file_id'],
+  ] as const) {
+    const { status, body: said, text } = await alice.post(local('/models'), body)
+    assert.ok(status === 400 || status === 404, text)
+    assert.ok(String(said.error.param).startsWith(param), text)
+  }
+})
+
+test('a model comes from the drive, and the same bytes count as the same model', async () => {
+  const form = new FormData()
+  form.set('workspace_id', alice.workspaceId)
+  form.set('file', new Blob([new Uint8Array(other.bytes)]), 'second.gguf')
+  const uploaded = await fetch(`${server.origin}/v1/drive/files`, {
+    method: 'POST',
+    headers: alice.headers,
+    body: form,
+  })
+  const { id } = ((await uploaded.json()) as any).data
+  const done = await ended(await installed({ source: { file_id: id } }))
+  assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
+  assert.deepEqual([done.result.name, done.result.digest], ['second', `sha256:${other.sha256}`])
+  assert.deepEqual(await names(), ['second', 'tiny'])
+  const bobs = await bob.post(local('/models'), { source: { file_id: id } })
+  assert.equal(bobs.status, 404)
+})
+
+test('local models answer by the SDKs of OpenAI and Anthropic, whole, streamed and as vectors, at no cost', async () => {
+  const client = openai(key.key)
+  const listed = (await client.models.list()).data.map(({ id }) => id)
+  assert.ok(listed.includes('local/tiny') && listed.includes('local/second'), listed.join())
+  const ask = { model: 'local/tiny', messages: hello, max_tokens: 12, seed: 7 }
+  const whole = await client.chat.completions.create(ask)
+  assert.equal(whole.usage!.completion_tokens, 12)
+  let streamed = ''
+  for await (const chunk of await client.chat.completions.create({ ...ask, stream: true }))
+    streamed += chunk.choices[0]?.delta.content ?? ''
+  assert.equal(streamed, whole.choices[0]!.message.content)
+  const { data } = await client.embeddings.create({ model: 'local/tiny', input: ['the a', 'b'] })
+  assert.deepEqual(
+    data.map(({ embedding }) => embedding.length),
+    [64, 64],
+  )
+  const responses = await client.responses.create({ model: 'local/tiny', input: 'hello', max_output_tokens: 16 })
+  assert.ok(responses.output_text.length > 0)
+  const anthropic = new Anthropic({ apiKey: key.key, baseURL: `${server.origin}/compat-b`, maxRetries: 0 })
+  const message = await anthropic.messages.create({ model: 'local/tiny', messages: hello, max_tokens: 12 })
+  assert.deepEqual([message.usage.output_tokens, message.stop_reason], [12, 'max_tokens'])
+  const stream = anthropic.messages.stream({ model: 'local/tiny', messages: hello, max_tokens: 12 })
+  assert.equal((await stream.finalMessage()).usage.output_tokens, 12)
+  const third = await key.post('/compat-c/v1/chat/completions', { ...ask, provider: { only: ['local'] } })
+  assert.equal(third.status, 200, third.text)
+  assert.equal(third.body.usage.cost, 0)
+  assert.match(third.headers.get('x-uk-route')!, /provider=local/)
+  // Asked at the process that does not hold the link.
+  const beyond = await openai(key.key, twin.origin).chat.completions.create(ask)
+  assert.equal(beyond.choices[0]!.message.content, whole.choices[0]!.message.content)
+})
+
+test('they answer in chats and in /inference/text, and the preview tells of them', async () => {
+  const text = await alice.post('/inference/text', { model: 'local/tiny', messages: hello, max_output_tokens: 8 })
+  assert.equal(text.status, 200, text.text)
+  assert.deepEqual([text.body.data.cost_usd, text.body.data.usage.output_tokens], [0, 8])
+  const agent = await alice.post('/agents', {
+    name: 'Small',
+    model: 'local/tiny',
+    workspace_id: alice.workspaceId,
+    tools: [],
+  })
+  const chat = await alice.post('/chats', { title: 'Local', agent_id: agent.body.data.id })
+  assert.equal(chat.status, 201, chat.text)
+  const said = await alice.post(`/chats/${chat.body.data.id}/messages`, { content: 'hello', model: 'local/tiny' })
+  assert.equal(said.status, 200, said.text)
+  assert.deepEqual([said.body.data.model, said.body.data.provider, said.body.data.cost_usd], ['local/tiny', 'local', 0])
+  const preview = await alice.post('/ai-gateway/routing-preview', { model: 'local/tiny' })
+  assert.deepEqual(
+    preview.body.data.candidates.map(({ provider, billing, max_cost_usd }: Record<string, unknown>) => [
+      provider,
+      billing,
+      max_cost_usd,
+    ]),
+    [['local', 'free', 0]],
+  )
+  const { data } = (await alice.get('/models/local%2Ftiny')).body
+  assert.deepEqual([data.context_length, data.pricing.input, data.price_source], [4096, 0, 'local'])
+})
+
+test('a model that it is mapped to is answered by it, and no longer when it is not', async () => {
+  const mapped = await alice.patch(local(`/models/${tinyId}/mapping`), { model: 'openai/gpt-5-mini' })
+  assert.equal(mapped.body.data.mapping, 'openai/gpt-5-mini')
+  const client = openai(key.key)
+  const ask = { model: 'openai/gpt-5-mini', messages: hello, max_tokens: 4 }
+  const { data, response } = await client.chat.completions.create(ask).withResponse()
+  assert.equal(data.usage!.completion_tokens, 4)
+  assert.match(response.headers.get('x-uk-route')!, /provider=local/)
+  assert.equal((await alice.patch(local(`/models/${tinyId}/mapping`), { model: 'local/x' })).status, 400)
+  await alice.patch(local(`/models/${tinyId}/mapping`), { model: null })
+  await assert.rejects(client.chat.completions.create(ask), { status: 404 })
+})
+
+test('who may not use the computer neither sees nor calls its models; whom it is lent to does, until it is withdrawn', async () => {
+  const carols = await carol.key()
+  for (const answer of [
+    await carol.get(local('/models')),
+    await carol.get(local('/operations')),
+    await carol.post(local(), { action: 'status' }),
+    await carol.post(local('/models'), { source: { url: 'https://x.example/a.gguf' } }),
+  ])
+    assert.equal(answer.status, 404)
+  await assert.rejects(openai(carols.key).chat.completions.create({ model: 'local/tiny', messages: hello }), {
+    status: 404,
+  })
+  const bobs = await bob.key()
+  const ask = { model: 'local/tiny', messages: hello, max_tokens: 4 }
+  await assert.rejects(openai(bobs.key).chat.completions.create(ask), { status: 404 })
+  await alice.post(`/computers/${box.id}/exposures`, { workspace_id: team, capabilities: ['exec'] })
+  assert.deepEqual((await bob.post(local(), { action: 'status' })).body.error.code, 'capability_denied')
+  await assert.rejects(openai(bobs.key).chat.completions.create(ask), { status: 404 })
+  await alice.patch(`/computers/${box.id}/exposures/${team}`, { capabilities: ['inference'] })
+  const answered = await until(
+    () =>
+      openai(bobs.key)
+        .chat.completions.create(ask)
+        .catch(() => null),
+    (answer) => answer !== null,
+  )
+  assert.equal(answered!.usage!.completion_tokens, 4)
+  assert.equal((await bob.delete(local(`/models/${tinyId}`))).status, 403)
+  assert.equal((await bob.patch(local(`/models/${tinyId}/mapping`), { model: 'openai/gpt-5' })).status, 403)
+  const endless = await openai(bobs.key).chat.completions.create({
+    ...ask,
+    max_tokens: 4_000,
+    temperature: 0,
+    stream: true,
+  })
+  const chunks = endless[Symbol.asyncIterator]()
+  await chunks.next()
+  const at = performance.now()
+  await alice.delete(`/computers/${box.id}/exposures/${team}`)
+  await assert.rejects(async () => {
+    while (!(await chunks.next()).done);
+  })
+  assert.ok(performance.now() - at < 5_000)
+  await until(
+    () =>
+      openai(bobs.key)
+        .chat.completions.create(ask)
+        .then(
+          () => 200,
+          ({ status }: { status: number }) => status,
+        ),
+    (status) => status === 404,
+  )
+})
+
+test('an installation is cancelled within two seconds, and goes on later from what it had', async () => {
+  const source = { url: `${slow.origin}/slow.gguf`, sha256: model.sha256 }
+  const begun = await installed({ source })
+  const seen = await until(
+    () => alice.get(local('/operations')),
+    ({ body }) => body.data[0].bytes_done > 50_000,
+  )
+  assert.deepEqual([seen.body.data[0].phase, seen.body.data[0].bytes_total], ['downloading', model.bytes.length])
+  assert.ok((await names()).includes('slow'))
+  const at = performance.now()
+  const cancelled = await alice.post(local(`/operations/${begun.id}/cancel`))
+  assert.equal(cancelled.status, 200, cancelled.text)
+  assert.equal((await ended(begun)).status, 'cancelled')
+  await until(
+    () => Promise.resolve(slow.left),
+    (left) => left === 1,
+  )
+  assert.ok(performance.now() - at < 2_000, `${performance.now() - at}`)
+  assert.equal((await names()).includes('slow'), false)
+  assert.equal((await alice.post(local(`/operations/${begun.id}/cancel`))).status, 200)
+  const done = await ended(await installed({ source }))
+  assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
+  assert.match(slow.ranges.at(-1)!, /^bytes=[1-9]\d{4,}-$/)
+  const over = await alice.post(local(`/operations/${done.id}/cancel`))
+  assert.deepEqual([over.status, over.body.error.code], [409, 'invalid_state'])
+  const { data } = (await alice.get(local('/models'))).body
+  const { id } = data.find(({ name }: { name: string }) => name === 'slow')
+  assert.deepEqual((await alice.delete(local(`/models/${id}`))).body, { deleted: true, id })
+  assert.deepEqual(await names(), ['second', 'tiny'])
+})
+
+test('an installation lives through `kill -9` of the daemon; a computer that is away says so', async () => {
+  slow.ranges.length = 0
+  const begun = await installed({ source: { url: `${slow.origin}/slow.gguf`, sha256: model.sha256 }, name: 'again' })
+  await until(
+    () => alice.get(local('/operations')),
+    ({ body }) => body.data[0].bytes_done > 50_000,
+  )
+  await box.stop('SIGKILL')
+  await until(
+    () => alice.get(`/computers/${box.id}`),
+    ({ body }) => body.data.connection === 'offline',
+  )
+  const away = await alice.post(local(), { action: 'status' })
+  assert.deepEqual([away.status, away.body.error.code], [409, 'computer_offline'])
+  assert.deepEqual((await alice.post(local('/models'), { source: { url: 'https://x.example/a.gguf' } })).status, 409)
+  assert.ok((await names()).includes('tiny'), 'as it last said')
+  const refused = await openai(key.key)
+    .chat.completions.create({ model: 'local/tiny', messages: hello })
+    .catch((error: unknown) => error)
+  assert.ok(refused instanceof OpenAI.APIError, String(refused))
+  assert.equal(refused.status, 503)
+  assert.match(refused.message, /not connected; it was last heard of at/)
+  await box.start()
+  const done = await ended(begun)
+  assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
+  assert.equal(slow.ranges.length, 2)
+  assert.match(slow.ranges[1]!, /^bytes=[1-9]\d{4,}-$/)
+  await openai(key.key).chat.completions.create({ model: 'local/again', messages: hello, max_tokens: 2 })
+})
+
+test('an engine that is absent is installed by its start, which can be cancelled', async () => {
+  const bin = join(box.folder, 'bin')
+  mkdirSync(bin)
+  const environment = { PATH: slowNpm(bin, 3) }
+  const words = ['--engine-folder', join(box.folder, 'fresh')]
+  await using second = await daemonProcess(server.origin, alice, { name: 'Second', words, environment })
+  const at = `/computers/${second.id}/local-inference`
+  const begun = await alice.post(at, { action: 'start' })
+  assert.equal(begun.status, 202, begun.text)
+  const same = await alice.post(at, { action: 'start' })
+  assert.equal(same.body.data.id, begun.body.data.id)
+  await until(
+    () => alice.get(`${at}/operations`),
+    ({ body }) => body.data[0].phase === 'downloading',
+  )
+  await alice.post(`${at}/operations/${begun.body.data.id}/cancel`)
+  assert.equal((await ended(begun.body.data)).status, 'cancelled')
+  await until(
+    () => alice.get(`/computers/${second.id}`),
+    ({ body }) => body.data.engine === 'absent',
+  )
+  const again = await alice.post(at, { action: 'start' })
+  const done = await ended(again.body.data)
+  assert.deepEqual([done.status, done.result], ['succeeded', { engine: 'llama' }], JSON.stringify(done.error))
+  assert.equal((await alice.get(`/computers/${second.id}`)).body.data.engine, 'ready')
+  assert.equal((await alice.post(at, { action: 'stop' })).body.data.engines[0].status, 'stopped')
+})

@@ -1,0 +1,277 @@
+// An Ollama on somebody's machine, as its documentation describes it: test/vendors/ollama.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { type OllamaBox, ollamaBox } from '#test/local-inference/ollama-box.ts'
+import type { Caller } from '#test/server.ts'
+import { twoServers } from '#test/two-servers.ts'
+import { until } from '#test/until.ts'
+
+const { server, twin, alice } = await twoServers()
+const stack = new AsyncDisposableStack()
+const layers = [600_000, 5_000, 300]
+let box: OllamaBox
+let key: Caller & { key: string }
+
+before(async () => {
+  const models = [{ name: 'tiny:latest', capabilities: ['completion'], context: 8_192, numCtx: 512 }]
+  const registry = [
+    { name: 'smollm:135m', capabilities: ['completion', 'tools'], context: 2_048, layers },
+    { name: 'nomic-embed-text:latest', capabilities: ['embedding'], family: 'nomic-bert', layers: [900] },
+    { name: 'hf.co/somebody/small-gguf:Q4_K_M', capabilities: ['completion'], layers: [900] },
+  ]
+  box = stack.use(await ollamaBox(server.origin, alice, 'Den', { models, registry, version: '0.24.0' }))
+  key = await alice.key()
+})
+after(() => stack.disposeAsync())
+
+const local = (path = '') => `/computers/${box.id}/local-inference${path}`
+const ended = async (operation: { id: string }) =>
+  (
+    await until(
+      () => alice.get(`/operations/${operation.id}/await?timeout_seconds=5`),
+      ({ body }) => !['queued', 'running'].includes(body.data.status),
+    )
+  ).body.data
+const installing = async (ollama: string) => {
+  const answer = await alice.post(local('/models'), { source: { ollama } })
+  assert.equal(answer.status, 202, answer.text)
+  return answer.body.data
+}
+const models = async () => (await alice.get(local('/models'))).body.data as Record<string, any>[]
+const names = async () => (await models()).map(({ name }) => name as string)
+const openai = (origin = server.origin) =>
+  new OpenAI({ apiKey: key.key, baseURL: `${origin}/compat-a/v1`, maxRetries: 0 })
+const ask = (content = 'hello there', model = 'local/tiny:latest') => ({
+  model,
+  messages: [{ role: 'user' as const, content }],
+})
+const pulls = () => box.ollama.requests.filter(({ path }) => path === '/api/pull')
+
+test('an Ollama that runs is found; it is stopped on its own machine', async () => {
+  const looked = await alice.post(local(), { action: 'status' })
+  assert.equal(looked.status, 200, looked.text)
+  assert.equal(looked.body.data.engine, 'ollama')
+  assert.deepEqual(
+    looked.body.data.engines.map(({ name, status, version }: Record<string, unknown>) => [name, status, version]),
+    [
+      ['llama', 'absent', null],
+      ['ollama', 'running', '0.24.0'],
+    ],
+  )
+  assert.equal((await alice.get(`/computers/${box.id}`)).body.data.engine, 'ready')
+  assert.equal((await alice.post(local(), { action: 'start', engine: 'ollama' })).status, 200)
+  const stopped = await alice.post(local(), { action: 'stop', engine: 'ollama' })
+  assert.deepEqual([stopped.status, stopped.body.error.code], [409, 'not_supported'])
+  assert.deepEqual(
+    (await models()).map((row) => [row.name, row.engine, row.status, row.context_length, row.quantization]),
+    [['tiny:latest', 'ollama', 'ready', 512, 'Q4_K_M']],
+  )
+})
+
+test('a model of its library arrives with its progress told; one that is cancelled goes on later from what it had', async () => {
+  box.ollama.script({ on: 'POST /api/pull', perChunkDelayMs: 60 })
+  const begun = await installing('smollm:135m')
+  const again = await alice.post(local('/models'), { source: { ollama: 'smollm:135m' } })
+  assert.deepEqual([again.status, again.body.error.code], [409, 'already_exists'])
+  const seen = await until(
+    () => alice.get(local('/operations')),
+    ({ body }) => body.data[0].bytes_done > 100_000,
+  )
+  assert.equal(seen.body.data[0].phase, 'downloading')
+  assert.ok((await names()).includes('smollm:135m'))
+  const at = performance.now()
+  assert.equal((await alice.post(local(`/operations/${begun.id}/cancel`))).status, 200)
+  assert.equal((await ended(begun)).status, 'cancelled')
+  await pulls()[0]!.ended
+  assert.ok(performance.now() - at < 2_000, `${performance.now() - at}`)
+  assert.equal(pulls()[0]!.aborted, true)
+  assert.equal((await names()).includes('smollm:135m'), false)
+
+  box.ollama.script({ on: 'POST /api/pull', perChunkDelayMs: 30 })
+  const next = await installing('smollm:135m')
+  const told: number[] = []
+  await until(
+    async () => {
+      const [operation] = (await alice.get(local('/operations'))).body.data
+      if (operation.bytes_done > 0) told.push(operation.bytes_done)
+      return operation.status as string
+    },
+    (status) => status === 'succeeded',
+  )
+  assert.ok(told[0]! >= 100_000, `it began again at ${told[0]}`)
+  assert.deepEqual(
+    told,
+    told.toSorted((a, b) => a - b),
+    'progress never goes back',
+  )
+  assert.equal(told.at(-1), 605_300)
+  const { result } = await ended(next)
+  assert.deepEqual([result.name, result.status, result.size_bytes], ['smollm:135m', 'ready', 605_300])
+  assert.match(result.digest, /^[0-9a-f]{64}$/)
+  // As Ollama serves it, whatever it was trained with.
+  assert.equal(result.context_length, 2_048)
+})
+
+test('a pull that breaks off goes on by itself, and what cannot be had says why', async () => {
+  box.ollama.script({ on: 'POST /api/pull', garbage: 'closes socket' })
+  const broken = await ended(await installing('hf.co/somebody/small-gguf:Q4_K_M'))
+  assert.equal(broken.status, 'succeeded', JSON.stringify(broken.error))
+  assert.equal(broken.result.name, 'hf.co/somebody/small-gguf:Q4_K_M')
+  const error = async (name: string) => (await ended(await installing(name))).error
+  const none = await error('nobody-made-this')
+  assert.equal(none.type, 'upstream_error')
+  assert.match(none.message, /pull model manifest: file does not exist/)
+  box.ollama.script({
+    on: 'POST /api/pull',
+    midStreamError: { message: 'digest mismatch, file must be downloaded again' },
+  })
+  assert.match((await error('nomic-embed-text')).message, /digest mismatch/)
+  box.ollama.script({ on: 'POST /api/pull', garbage: 'not json' })
+  assert.match((await error('nomic-embed-text')).message, /something else/)
+  assert.equal((await names()).includes('nomic-embed-text:latest'), false)
+  const named = await alice.post(local('/models'), { source: { ollama: 'nomic-embed-text' }, name: 'mine' })
+  assert.deepEqual([named.status, named.body.error.param], [400, 'name'])
+  const done = await ended(await installing('nomic-embed-text'))
+  assert.equal(done.result.name, 'nomic-embed-text:latest')
+})
+
+test('its models answer on all surfaces, whole and streamed, in chats, by /inference/text and as vectors, at no cost', async () => {
+  const client = openai()
+  const listed = (await client.models.list()).data.map(({ id }) => id)
+  for (const name of ['tiny:latest', 'smollm:135m', 'hf.co/somebody/small-gguf:Q4_K_M'])
+    assert.ok(listed.includes(`local/${name}`), listed.join())
+  const whole = await client.chat.completions.create(ask())
+  assert.equal(whole.choices[0]!.message.content, 'hello there')
+  let streamed = ''
+  for await (const chunk of await client.chat.completions.create({ ...ask(), stream: true }))
+    streamed += chunk.choices[0]?.delta.content ?? ''
+  assert.equal(streamed, 'hello there')
+  // Its own name is what reaches it, and one limit of the two that OpenAI has.
+  const asked = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
+  assert.equal(asked.json()['model'], 'tiny:latest')
+  await client.chat.completions.create({ ...ask('one two three four five six'), max_completion_tokens: 2 })
+  assert.equal(box.ollama.requests.at(-1)!.seen!.limit, 2)
+  const responses = await client.responses.create({ model: 'local/tiny:latest', input: 'hello there' })
+  assert.equal(responses.output_text, 'hello there')
+  const anthropic = new Anthropic({ apiKey: key.key, baseURL: `${server.origin}/compat-b`, maxRetries: 0 })
+  const message = await anthropic.messages.create({ ...ask(), max_tokens: 50 })
+  assert.deepEqual(message.content, [{ type: 'text', text: 'hello there', citations: null }])
+  const stream = anthropic.messages.stream({ ...ask(), max_tokens: 50 })
+  assert.equal(await stream.finalText(), 'hello there')
+  const third = await key.post(
+    '/compat-c/v1/chat/completions',
+    ask('hello there', 'local/hf.co/somebody/small-gguf:Q4_K_M'),
+  )
+  assert.equal(third.status, 200, third.text)
+  assert.deepEqual([third.body.choices[0].message.content, third.body.usage.cost], ['hello there', 0])
+  // At the process that does not hold the link.
+  const beyond = await openai(twin.origin).chat.completions.create(ask())
+  assert.equal(beyond.choices[0]!.message.content, 'hello there')
+
+  const text = await alice.post('/inference/text', ask())
+  assert.deepEqual([text.status, text.body.data.cost_usd], [200, 0], text.text)
+  const chat = (await alice.post('/chats', { title: 'Local' })).body.data
+  const said = await alice.post(`/chats/${chat.id}/messages`, { content: 'hello there', model: 'local/tiny:latest' })
+  assert.equal(said.status, 200, said.text)
+  assert.deepEqual([said.body.data.provider, said.body.data.cost_usd], ['local', 0])
+
+  const { data } = await client.embeddings.create({ model: 'local/nomic-embed-text:latest', input: ['the a', 'b'] })
+  assert.deepEqual(
+    data.map(({ embedding }) => embedding.length),
+    [384, 384],
+  )
+  const own = await alice.post('/inference/embeddings', { model: 'local/nomic-embed-text:latest', input: 'the a' })
+  if (own.status !== 404) assert.equal(own.body.data?.cost_usd ?? 0, 0, own.text)
+})
+
+test('a stream that breaks in the middle is no end, and an Ollama that fails says so in its own words', async () => {
+  box.ollama.script({ midStreamError: true, on: 'POST /v1/chat/completions' })
+  await assert.rejects(async () => {
+    for await (const _ of await openai().chat.completions.create({ ...ask('one two three four'), stream: true }));
+  })
+  box.ollama.script({
+    status: 500,
+    message: 'llama runner process has terminated',
+    times: 3,
+    on: 'POST /v1/chat/completions',
+  })
+  await assert.rejects(openai().chat.completions.create(ask('again')), /llama runner process has terminated/)
+  box.ollama.unscript()
+})
+
+test('a model is in memory while it is used, and leaves it when it is told to', async () => {
+  await openai().embeddings.create({ model: 'local/nomic-embed-text:latest', input: 'x' })
+  await openai().chat.completions.create(ask())
+  const loaded = async () => (await alice.post(local(), { action: 'status' })).body.data.loaded as string[]
+  assert.ok((await loaded()).includes('tiny:latest'))
+  const one = await alice.post(local(), { action: 'unload', model: 'nomic-embed-text:latest' })
+  assert.equal(one.status, 200, one.text)
+  assert.equal(one.body.data.loaded.includes('nomic-embed-text:latest'), false)
+  const none = await alice.post(local(), { action: 'unload', engine: 'ollama' })
+  assert.deepEqual(none.body.data.loaded, [])
+})
+
+test('what is longer than Ollama’s context is refused in each surface’s own words, and not cut in silence', async () => {
+  const long = ask('some words of a long talk '.repeat(300))
+  const before = box.ollama.requests.filter(({ seen }) => seen).length
+  await assert.rejects(openai().chat.completions.create(long), (error: unknown) => {
+    assert.ok(error instanceof OpenAI.BadRequestError, String(error))
+    assert.equal(error.code, 'context_length_exceeded')
+    assert.match(error.message, /512/)
+    return true
+  })
+  const anthropic = new Anthropic({ apiKey: key.key, baseURL: `${server.origin}/compat-b`, maxRetries: 0 })
+  await assert.rejects(anthropic.messages.create({ ...long, max_tokens: 5 }), (error: unknown) => {
+    assert.ok(error instanceof Anthropic.BadRequestError, String(error))
+    assert.match(error.message, /prompt is too long/)
+    return true
+  })
+  assert.equal(box.ollama.requests.filter(({ seen }) => seen).length, before)
+})
+
+test('a model of the platform is answered by it while it is mapped', async () => {
+  const { id } = (await models()).find(({ name }) => name === 'smollm:135m')!
+  const mapped = await alice.patch(local(`/models/${id}/mapping`), { model: 'openai/gpt-5-mini' })
+  assert.equal(mapped.body.data.mapping, 'openai/gpt-5-mini')
+  const { data, response } = await openai()
+    .chat.completions.create(ask('hello there', 'openai/gpt-5-mini'))
+    .withResponse()
+  assert.equal(data.choices[0]!.message.content, 'hello there')
+  assert.match(response.headers.get('x-uk-route')!, /provider=local/)
+  assert.equal(box.ollama.requests.at(-1)!.json()['model'], 'smollm:135m')
+  await alice.patch(local(`/models/${id}/mapping`), { model: null })
+  await assert.rejects(openai().chat.completions.create(ask('x', 'openai/gpt-5-mini')), { status: 404 })
+})
+
+test('a model that is removed is gone there; one that was removed there is gone here', async () => {
+  const row = (await models()).find(({ name }) => name === 'smollm:135m')!
+  const removed = await alice.delete(local(`/models/${row['id']}`))
+  assert.deepEqual([removed.status, removed.body], [200, { deleted: true, id: row['id'] }], removed.text)
+  assert.equal((await names()).includes('smollm:135m'), false)
+  assert.equal(box.ollama.requests.findLast(({ method }) => method === 'DELETE')!.json()['model'], 'smollm:135m')
+  await assert.rejects(openai().chat.completions.create(ask('x', 'local/smollm:135m')), { status: 404 })
+  await fetch(`${box.ollama.origin}/api/delete`, {
+    method: 'DELETE',
+    body: JSON.stringify({ model: 'nomic-embed-text' }),
+  })
+  assert.equal((await names()).includes('nomic-embed-text:latest'), false)
+})
+
+test('an Ollama that is away for a while takes neither its models nor their mappings along', async () => {
+  const { id } = (await models()).find(({ name }) => name === 'tiny:latest')!
+  await alice.patch(local(`/models/${id}/mapping`), { model: 'openai/gpt-5-mini' })
+  await box.ollama[Symbol.asyncDispose]()
+  const kept = (await models()).find(({ name }) => name === 'tiny:latest')
+  assert.equal(kept?.['mapping'], 'openai/gpt-5-mini')
+  await assert.rejects(openai().chat.completions.create(ask()), (error: unknown) => {
+    assert.ok(error instanceof OpenAI.APIError, String(error))
+    assert.equal(error.status, 503)
+    assert.match(error.message, /Ollama does not answer/)
+    return true
+  })
+  // Nobody can say otherwise: whoever has no Ollama any more tidies up by removing it.
+  assert.equal((await alice.delete(local(`/models/${id}`))).status, 200)
+  assert.equal((await names()).includes('tiny:latest'), false)
+})

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { call, results, say, script, tools } from '#test/chats/chats.ts'
+import { type Home, type RunningDaemon, daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
+import { pairedComputer, teamOf } from '#test/makers.ts'
+import { type Person, type TestServer, testServer } from '#test/server.ts'
+
+let server: TestServer
+let alice: Person
+let bob: Person
+let team: string
+let home: Home
+let daemon: RunningDaemon
+let id: string
+
+before(async () => {
+  server = await testServer()
+  alice = await server.person('Alice')
+  bob = await server.person('Bob')
+  await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
+  team = await teamOf(alice, [[bob, 'member']])
+  home = daemonHome()
+  const paired = await pairedComputer(alice)
+  id = paired.id
+  daemon = await runDaemonAt(home, server.origin, paired)
+  assert.ok(await server.app.engine.links.online(id, 20_000))
+})
+after(async () => {
+  await daemon[Symbol.asyncDispose]()
+  await home[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+/** Plays these calls with an agent of a workspace: what it reaches is what that one owns or may use. */
+async function played(workspace_id: string, person: Person, policies: Record<string, string>, ...calls: object[]) {
+  const agent = { name: 'Operator', model: 'sim/script', workspace_id, tools: tools(policies) }
+  const { id: agent_id } = (await alice.post('/agents', agent)).body.data
+  const { id: chat } = (await person.post('/chats', { agent_id, workspace_id })).body.data
+  const turns = [...calls.map((one) => [one]), [say('done')]]
+  const answer = await person.post(`/chats/${chat}/messages`, { content: script(...turns) })
+  assert.equal(answer.status, 200, answer.text)
+  const { data } = (await person.get(`/chats/${chat}/messages?limit=100`)).body
+  const outputs: { output: any; is_error: boolean }[] = data.flatMap(results)
+  return { chat, run: answer.body.data.run, outputs }
+}
+
+test('an agent runs commands and uses terminals of a computer, and gets no more of the output than a model reads', async () => {
+  const allowed = { 'computers.exec': 'allow', 'computers.terminal': 'allow', 'computers.list': 'allow' }
+  const { outputs } = await played(
+    alice.workspaceId,
+    alice,
+    allowed,
+    call('computers_list'),
+    call('computers_exec', { id, command: 'echo "hello from $0"; exit 5' }),
+    call('computers_exec', { id, command: 'seq 200000' }),
+    call('computers_terminal', { id, action: 'open', argv: ['/bin/sh', '-c', 'seq 50000; sleep 100'] }),
+  )
+  const [listed, ran, much, opened] = outputs.map(({ output }) => output.data)
+  assert.ok(listed.some((one: { id: string }) => one.id === id))
+  assert.deepEqual([ran.exit_code, ran.stdout], [5, 'hello from /bin/sh\n'])
+  assert.ok(much.truncated && much.stdout.length < 33_000)
+  assert.match(much.stdout, /^1\n2\n[^]*bytes are left out here[^]*\n200000\n$/)
+
+  const { terminal_id } = opened
+  const pages = await played(
+    alice.workspaceId,
+    alice,
+    allowed,
+    call('computers_terminal', { id, action: 'read', terminal_id, from: 0, max_bytes: 1_000, wait_ms: 5_000 }),
+    call('computers_terminal', { id, action: 'read', terminal_id, from: 100, max_bytes: 1_000 }),
+    call('computers_terminal', { id, action: 'close', terminal_id }),
+  )
+  const [first, second] = pages.outputs.map(({ output }) => output.data)
+  assert.ok(first.data.startsWith('1\r\n2\r\n') && first.data.length <= 1_000)
+  assert.equal(second.data.slice(0, 100), first.data.slice(100, 200))
+})
+
+test('its tools ask first where the policy says so, and deny', async () => {
+  const asked = await played(
+    alice.workspaceId,
+    alice,
+    { 'computers.exec': 'ask' },
+    call('computers_exec', { id, command: 'true' }),
+  )
+  assert.deepEqual([asked.run.status, asked.outputs], ['requires_action', []])
+  const [action] = asked.run.pending_actions
+  assert.deepEqual([action.tool, action.arguments.command], ['computers.exec', 'true'])
+  const denied = await played(
+    alice.workspaceId,
+    alice,
+    { 'computers.list': 'allow' },
+    call('computers_exec', { id, command: 'true' }),
+  )
+  assert.equal(denied.outputs[0]?.is_error, true)
+  // Who may use a computer, and who has it, is a person's word each time.
+  const expose = { id, workspace_id: team, capabilities: ['exec'] }
+  const exposing = await played(
+    alice.workspaceId,
+    alice,
+    { 'computers.expose': 'allow' },
+    call('computers_expose', expose),
+  )
+  assert.equal(exposing.run.status, 'requires_action')
+})
+
+test('an agent does on a computer what whoever talks to it may, and nothing else', async () => {
+  const allowed = { 'computers.exec': 'allow' }
+  const command = call('computers_exec', { id, command: 'echo as-$((1+1))' })
+  const codeOf = ({ outputs }: { outputs: { output: any }[] }) => [
+    outputs[0]!.output.error?.type,
+    outputs[0]!.output.error?.code,
+  ]
+  // In the team's chats alice's agent reaches her own computer no more than bob's does.
+  assert.deepEqual(codeOf(await played(team, alice, allowed, command)), ['not_found', undefined])
+  assert.deepEqual(codeOf(await played(team, bob, allowed, command)), ['not_found', undefined])
+  await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['terminal'] })
+  assert.deepEqual(codeOf(await played(team, bob, allowed, command)), ['forbidden', 'capability_denied'])
+  await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['exec'] })
+  assert.equal((await played(team, bob, allowed, command)).outputs[0]!.output.data.stdout, 'as-2\n')
+  await alice.delete(`/computers/${id}/exposures/${team}`)
+})
+
+test('a program finds and runs it over /mcp', async () => {
+  const key = await alice.key({ scopes: ['computer:exec', 'computer:read'] })
+  const rpc = async (name: string, given: object) => {
+    const answer = await key.post(
+      '/mcp',
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } },
+      { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-06-18' },
+    )
+    const line = answer.text.split('\n').find((one) => one.startsWith('data: '))
+    return (answer.body ?? JSON.parse(line!.slice(6))).result.structuredContent
+  }
+  const found = await rpc('find', { query: 'run a shell command on a computer' })
+  assert.match(JSON.stringify(found), /computers\.exec/)
+  const ran = await rpc('do', { name: 'computers.exec', input: { id, command: 'echo mcp' } })
+  assert.equal(ran.data.stdout, 'mcp\n')
+})

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createCapture } from './capture.ts'
+import { Gathered } from './gathered.ts'
+
+test('bytes that come one by one take little more room than they do', () => {
+  const capture = createCapture()
+  const ends = createCapture(4_194_304, 'both_ends')
+  const byte = Uint8Array.of(97)
+  const before = process.memoryUsage()
+  for (let i = 0; i < 1_000_000; i++) {
+    capture.add('stdout', i, byte)
+    ends.add('stderr', i, byte)
+  }
+  const after = process.memoryUsage()
+  const grown = after.rss - before.rss
+  assert.ok(grown < 100_000_000, `${grown} bytes for two million`)
+  assert.equal(capture.of('stdout', 1_000_000).bytes.length, 1_000_000)
+  assert.equal(ends.of('stderr', 1_000_000).bytes.length, 1_000_000)
+})
+
+test('what was gathered is what came, in parts of whatever size', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(5_000), { maxLength: 40 }), (sizes) => {
+      const gathered = new Gathered()
+      const parts = sizes.map((size, i) => Buffer.alloc(size, i))
+      for (const part of parts) {
+        const lent = Buffer.from(part)
+        gathered.add(lent)
+        lent.fill(255)
+      }
+      assert.ok(gathered.bytes().equals(Buffer.concat(parts)))
+      assert.equal(gathered.size, Buffer.concat(parts).length)
+    }),
+  )
+})

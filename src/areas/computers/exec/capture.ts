@@ -1,0 +1,104 @@
+/** Output of commands as text, and how much of it is kept. */
+import { Gathered } from './gathered.ts'
+import type { OutputChannel } from './run-exec.ts'
+
+/** Of each channel. */
+export const MOST_BYTES = 8 * 1_048_576
+
+export interface Captured {
+  bytes: Buffer
+  truncated: boolean
+}
+
+export interface Capture {
+  add(channel: OutputChannel, offset: number, bytes: Uint8Array): void
+  /** `size`: how much there was at the end. */
+  of(channel: OutputChannel, size: number): Captured
+}
+
+/** Keeps the first `most` bytes of each channel, or its beginning and its end, and knows whether there was more. */
+export function createCapture(most = MOST_BYTES, keep: 'first' | 'both_ends' = 'first'): Capture {
+  const room = keep === 'first' ? { head: most, tail: 0 } : { head: Math.floor(most / 2), tail: Math.ceil(most / 2) }
+  const kept = { stdout: keptOf(room), stderr: keptOf(room) }
+  return {
+    add: (channel, offset, bytes) => kept[channel].add(offset, bytes),
+    of: (channel, size) => kept[channel].read(size),
+  }
+}
+
+function keptOf(room: { head: number; tail: number }) {
+  const head = new Gathered()
+  let tail = new Gathered()
+  let came = 0
+  let lost = false
+  return {
+    add(offset: number, bytes: Uint8Array): void {
+      // Part of it was lost before it came.
+      lost ||= offset > came
+      came = offset + bytes.length
+      const first = bytes.subarray(0, room.head - head.size)
+      head.add(first)
+      if (room.tail === 0 || first.length === bytes.length) return
+      tail.add(bytes.subarray(first.length))
+      // Now and then: each time would copy what is kept for every byte that comes.
+      if (tail.size <= 2 * room.tail) return
+      const end = tail.bytes().subarray(-room.tail)
+      tail = new Gathered()
+      tail.add(end)
+    },
+    read(size: number): Captured {
+      const end = tail.bytes().subarray(-room.tail || undefined)
+      const left = came - head.size - (room.tail === 0 ? 0 : end.length)
+      const parts =
+        room.tail === 0
+          ? [head.bytes()]
+          : left > 0
+            ? [head.bytes(), Buffer.from(`\n[${left} bytes are left out here]\n`), end]
+            : [head.bytes(), end]
+      return { bytes: Buffer.concat(parts), truncated: lost || left > 0 || came < size }
+    },
+  }
+}
+
+/** How many bytes at the end are the beginning of a UTF-8 character whose rest is yet to come. */
+export function unfinished(bytes: Uint8Array): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back]!
+    if (byte < 0x80) return 0
+    if (byte >= 0xc0) return (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) > back ? back : 0
+  }
+  return 0
+}
+
+export interface Text {
+  text: string
+  /** Of its first byte. */
+  offset: number
+  bytes: Buffer
+}
+
+/** Makes text of bytes as they come, without cutting a character in two: what is unfinished waits for the rest. */
+export function createTextCutter() {
+  let held = Buffer.alloc(0)
+  let at = 0
+  const cut = (bytes: Buffer): Text | null => {
+    if (bytes.length === 0) return null
+    const offset = at
+    at += bytes.length
+    return { text: bytes.toString('utf8'), offset, bytes }
+  }
+  return {
+    add(offset: number, bytes: Uint8Array): Text | null {
+      if (offset !== at + held.length) {
+        // Part was lost in between: nothing completes what is held.
+        held = Buffer.alloc(0)
+        at = offset
+      }
+      const all = Buffer.concat([held, bytes])
+      const whole = all.length - unfinished(all)
+      held = all.subarray(whole)
+      return cut(all.subarray(0, whole))
+    },
+    end: (): Text | null => cut(held),
+  }
+}

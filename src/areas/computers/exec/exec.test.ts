@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { allEvents, readEvents } from '#test/events.ts'
+import { proxyTo } from '#test/link/proxy.ts'
+import { type Home, type RunningDaemon, daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
+import { pairedComputer, teamOf } from '#test/makers.ts'
+import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+
+let server: TestServer
+let alice: Person
+let bob: Person
+let team: string
+let home: Home
+let daemon: RunningDaemon
+let id: string
+
+before(async () => {
+  server = await testServer()
+  alice = await server.person('Alice')
+  bob = await server.person('Bob')
+  team = await teamOf(alice, [[bob, 'member']])
+  home = daemonHome()
+  const paired = await pairedComputer(alice)
+  id = paired.id
+  daemon = await runDaemonAt(home, server.origin, paired)
+  assert.ok(await server.app.engine.links.online(id, 20_000))
+})
+after(async () => {
+  await daemon[Symbol.asyncDispose]()
+  await home[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body.error?.code]
+const exec = async (body: object, caller: Caller = alice, at = id) =>
+  (await caller.post(`/computers/${at}/exec`, body)).body.data
+const sse = { headers: { accept: 'text/event-stream' } }
+const expose = (capabilities: string[]) =>
+  alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities })
+/** A command that writes down who it is, goes on for long, and a child of which does, too. */
+const lasting = (file: string) => `echo $$ > ${file}; sleep 100 & echo going; wait`
+async function pidIn(file: string): Promise<number> {
+  await until(async () => existsSync(file) && readFileSync(file, 'utf8').trim() !== '', Boolean)
+  return Number(readFileSync(file, 'utf8'))
+}
+const lives = (pid: number): boolean => existsSync(`/proc/${pid}`)
+const gone = (pid: number) =>
+  until(
+    async () => lives(pid),
+    (alive) => !alive,
+  )
+
+test('alice runs a command and gets what it put out, with its code, on each channel', async () => {
+  const ran = await exec({
+    command: 'read line; echo "$line $GREETING"; pwd; echo oops >&2; exit 3',
+    stdin: 'hello\n',
+    env: { GREETING: 'world' },
+    cwd: '/tmp',
+  })
+  assert.deepEqual(
+    [ran.stdout, ran.stderr, ran.exit_code, ran.signal, ran.timed_out, ran.truncated],
+    ['hello world\n/tmp\n', 'oops\n', 3, null, false, false],
+  )
+  assert.equal((await exec({ argv: ['printf', '%s|', 'a b', '$HOME'] })).stdout, 'a b|$HOME|')
+  const bytes = await exec({ command: 'printf "\\377\\000ok"', encoding: 'base64' })
+  assert.deepEqual(
+    [bytes.stdout, bytes.stdout_base64],
+    ['\uFFFD\0ok', Buffer.from('\xff\0ok', 'latin1').toString('base64')],
+  )
+  const { data: probe } = (await alice.post(`/computers/${id}/test-connection`)).body
+  assert.deepEqual([probe.connection, Math.abs(probe.clock_difference_ms) < 5_000], ['online', true])
+})
+
+test('what takes too long is ended with what it started, and says so', async () => {
+  const file = join(home.folder, 'late')
+  const ran = await exec({ command: lasting(file), timeout_ms: 500 })
+  assert.deepEqual([ran.exit_code, ran.timed_out, ran.stdout], [null, true, 'going\n'])
+  assert.match(ran.signal, /^SIG/)
+  await gone(await pidIn(file))
+})
+
+test('8 MiB of each output are answered, or the beginning and the end of less', async () => {
+  const much = await exec({ command: 'head -c 9000000 /dev/zero | tr "\\0" x' })
+  assert.deepEqual([much.stdout.length, much.truncated, much.exit_code], [8_388_608, true, 0])
+  const { stdout, truncated } = await exec({ command: 'seq 100000', max_output_bytes: 2_048 })
+  assert.ok(truncated)
+  assert.match(stdout, /^1\n2\n/)
+  assert.match(stdout, /\n99999\n100000\n$/)
+  assert.match(stdout, /\n\[\d+ bytes are left out here\]\n/)
+  assert.ok(stdout.length < 2_200)
+})
+
+test('a reader hears what a command puts out as it does, in whole characters', async () => {
+  const command = 'printf "\\303"; sleep 0.3; printf "\\244b"; echo x >&2; exit 7'
+  const events = await allEvents(alice, `/computers/${id}/exec`, { body: { command }, ...sse })
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ['exec.started', 'stdout', 'stderr', 'exec.completed'],
+  )
+  assert.deepEqual(events[1]!.data, { data: 'äb', offset: 0 })
+  const { exit_code, stdout_bytes, truncated } = events[3]!.data
+  assert.deepEqual([exit_code, stdout_bytes, truncated], [7, 3, false])
+})
+
+test('who leaves ends the command with all that it has started, streamed or not', async () => {
+  const streamed = join(home.folder, 'streamed')
+  const events = readEvents(alice, `/computers/${id}/exec`, { body: { command: lasting(streamed) }, ...sse })
+  assert.equal((await events.next()).value?.event, 'exec.started')
+  const first = await pidIn(streamed)
+  await events.return()
+  await gone(first)
+
+  const waiting = join(home.folder, 'waiting')
+  const leave = new AbortController()
+  const asked = fetch(`${server.origin}/v1/computers/${id}/exec`, {
+    method: 'POST',
+    headers: { ...alice.headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ command: lasting(waiting), timeout_ms: null }),
+    signal: leave.signal,
+  }).catch(() => {})
+  const second = await pidIn(waiting)
+  leave.abort()
+  await asked
+  await gone(second)
+})
+
+test('in the background it goes on by itself; its content is the output so far; cancelled, it ends', async () => {
+  const go = join(home.folder, 'go')
+  const started = await alice.post(`/computers/${id}/exec`, {
+    command: `echo one; while [ ! -e ${go} ]; do sleep 0.1; done; echo two; exit 4`,
+    background: true,
+  })
+  assert.equal(started.status, 202, started.text)
+  const at = `/operations/${started.body.data.id}`
+  await until(
+    () => alice.get(`${at}/content`),
+    ({ text }) => text === 'one\n',
+  )
+  assert.equal((await alice.get(at)).body.data.status, 'running')
+  await exec({ command: `touch ${go}` })
+  const { body } = await until(
+    () => alice.get(at),
+    ({ body: { data } }) => data.completed_at !== null,
+  )
+  const { status, kind, resource, result } = body.data
+  assert.deepEqual([status, kind, resource], ['succeeded', 'computers.exec', { type: 'computer', id }])
+  assert.deepEqual([result.exit_code, result.stdout], [4, 'one\ntwo\n'])
+  assert.equal((await alice.get(`${at}/content`)).text, 'one\ntwo\n')
+
+  const file = join(home.folder, 'cancelled')
+  const second = await alice.post(`/computers/${id}/exec`, { command: lasting(file), background: true })
+  const pid = await pidIn(file)
+  await alice.post(`/operations/${second.body.data.id}/cancel`)
+  await gone(pid)
+  const ended = await until(
+    () => alice.get(`/operations/${second.body.data.id}`),
+    ({ body: { data } }) => data.completed_at !== null,
+  )
+  assert.equal(ended.body.data.status, 'cancelled')
+})
+
+test('a command in the background is followed as it happens, and goes on without its follower', async () => {
+  const go = join(home.folder, 'followed')
+  const command = `echo one; echo oops >&2; while [ ! -e ${go} ]; do sleep 0.1; done; echo two; exit 5`
+  const events = readEvents(alice, `/computers/${id}/exec`, { body: { command, background: true }, ...sse })
+  const started = (await events.next()).value!
+  assert.equal(started.event, 'exec.started')
+  const heard = [(await events.next()).value, (await events.next()).value].map((event) => [
+    event?.event,
+    event?.data.data,
+  ])
+  assert.deepEqual(
+    new Map(heard as [string, string][]),
+    new Map([
+      ['stdout', 'one\n'],
+      ['stderr', 'oops\n'],
+    ]),
+  )
+  await events.return()
+  const at = `/operations/${started.data.id}`
+  assert.equal((await alice.get(at)).body.data.status, 'running')
+  await exec({ command: `touch ${go}` })
+  const { body } = await until(
+    () => alice.get(at),
+    ({ body: { data } }) => data.completed_at !== null,
+  )
+  const { status, result } = body.data
+  assert.deepEqual([status, result.exit_code, result.stdout], ['succeeded', 5, 'one\ntwo\n'])
+
+  const all = await allEvents(alice, `/computers/${id}/exec`, {
+    body: { command: 'echo a; exit 3', background: true },
+    ...sse,
+  })
+  assert.deepEqual(
+    all.map(({ event }) => event),
+    ['exec.started', 'stdout', 'exec.completed'],
+  )
+  assert.deepEqual([all[2]!.data.exit_code, all[2]!.data.truncated, all[2]!.data.id], [3, false, all[0]!.data.id])
+})
+
+test('a command goes on through cuts of the network and another daemon, nothing lost and nothing twice', async () => {
+  await using proxy = await proxyTo(server.origin)
+  await using own = daemonHome()
+  const paired = await pairedComputer(alice)
+  const first = await runDaemonAt(own, proxy.origin, paired)
+  assert.ok(await server.app.engine.links.online(paired.id, 20_000))
+  const running = exec(
+    {
+      command: 'i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo $i; sleep 0.05; done; wc -c',
+      stdin: 'x'.repeat(100_000),
+    },
+    alice,
+    paired.id,
+  )
+  await sleep(600)
+  proxy.cut()
+  await sleep(800)
+  await first[Symbol.asyncDispose]()
+  await using _second = goOn(own)
+  const { stdout, exit_code, truncated } = await running
+  assert.equal(stdout, `${Array.from({ length: 60 }, (_, i) => i + 1).join('\n')}\n100000\n`)
+  assert.deepEqual([exit_code, truncated], [0, false])
+})
+
+test('bob runs what the workspace may; withdrawn, what goes on ends within 5 seconds, and he hears why', async () => {
+  await expose(['exec'])
+  assert.equal((await exec({ command: 'echo hi' }, bob)).stdout, 'hi\n')
+  assert.deepEqual(code(await bob.post(`/computers/${id}/terminal`, { action: 'list' })), [403, 'capability_denied'])
+
+  const live = join(home.folder, 'live')
+  const events = readEvents(bob, `/computers/${id}/exec`, {
+    body: { command: lasting(live), timeout_ms: null },
+    ...sse,
+  })
+  assert.equal((await events.next()).value?.event, 'exec.started')
+  const behind = join(home.folder, 'behind')
+  const operation = await bob.post(`/computers/${id}/exec`, { command: lasting(behind), background: true })
+  const waited = join(home.folder, 'waited')
+  const waiting = bob.post(`/computers/${id}/exec`, { command: lasting(waited), timeout_ms: null })
+  const pids = [await pidIn(live), await pidIn(behind), await pidIn(waited)]
+  const at = performance.now()
+  await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['fs_read'] })
+  for await (const _ of events);
+  await Promise.all(pids.map(gone))
+  assert.ok(performance.now() - at < 5_000, `it took ${performance.now() - at} ms`)
+  assert.deepEqual(code(await waiting), [403, 'capability_denied'])
+  const { body } = await until(
+    () => bob.get(`/operations/${operation.body.data.id}`),
+    ({ body: { data } }) => data.completed_at !== null,
+  )
+  assert.deepEqual([body.data.status, body.data.error.code], ['failed', 'capability_denied'])
+  await alice.delete(`/computers/${id}/exposures/${team}`)
+})
+
+test('an automation runs a command; another code than 0 is a failed run, and a webhook’s body is what it reads', async () => {
+  const make = async (command: string) =>
+    (
+      await alice.post('/automations', {
+        name: 'Command',
+        kind: 'webhook',
+        action: { type: 'command', computer_id: id, command },
+      })
+    ).body.data
+  const run = async (automation: { id: string }) =>
+    (
+      await until(
+        () => alice.get(`/automations/${automation.id}/runs`),
+        ({ body }) => body.data[0]?.completed_at != null,
+      )
+    ).body.data[0]
+  const good = await make('cat; echo "$UK_AUTOMATION_RUN_ID"')
+  const fired = await server.stranger.post(`/automations/${good.id}/fire`, 'the body', {
+    authorization: `Bearer ${good.token}`,
+  })
+  assert.equal(fired.status, 202, fired.text)
+  const well = await run(good)
+  assert.equal(well.status, 'succeeded')
+  assert.equal((await alice.get(`/operations/${well.operation_id}/content`)).text, `the body${well.id}\n`)
+
+  const bad = await make('exit 3')
+  await alice.post(`/automations/${bad.id}/test-fire`)
+  const failed = await run(bad)
+  assert.deepEqual([failed.status, failed.error.code, failed.error.details.exit_code], ['failed', 'command_failed', 3])
+
+  const long = await make(lasting(join(home.folder, 'automated')))
+  await alice.post(`/automations/${long.id}/test-fire`)
+  const pid = await pidIn(join(home.folder, 'automated'))
+  const { body } = await alice.get(`/automations/${long.id}/runs`)
+  await alice.post(`/automations/${long.id}/runs/${body.data[0].id}/cancel`)
+  await gone(pid)
+  assert.equal((await run(long)).status, 'cancelled')
+})
+
+test('the machine gets another credential over its link, and goes on with it', async () => {
+  const before = JSON.parse(readFileSync(join(home.folder, 'computer.json'), 'utf8')).credential
+  const rotated = await alice.post(`/computers/${id}/rotate-credential`, { overlap_seconds: 0 })
+  assert.equal(rotated.status, 200, rotated.text)
+  assert.equal(rotated.text.includes('ukm_'), false)
+  const now = JSON.parse(readFileSync(join(home.folder, 'computer.json'), 'utf8')).credential
+  assert.notEqual(now, before)
+  await until(
+    async () => (await alice.post(`/computers/${id}/exec`, { command: 'echo back' })).body.data?.stdout,
+    (stdout) => stdout === 'back\n',
+  )
+})

@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Context } from '#engine/context.ts'
+import { endedOperations } from '#areas/operations/service.ts'
+import type { Event } from '#kernel/answers.ts'
+import { Refusal } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { HasLinks } from '../link/links.ts'
+import { narrate } from './narrate.ts'
+import { type Command, type ExecPart, runExec } from './run-exec.ts'
+
+const LOOK_MS = 100
+
+/** A command in the background as its caller follows it, from its first byte on. Leaving leaves it as it is. */
+export async function* follow(
+  ctx: Context<HasLinks>,
+  computerId: Id,
+  command: Command,
+  base64: boolean,
+): AsyncGenerator<Event> {
+  const { key: id } = command
+  for (;;) {
+    // Asked before the computer is: what it began before its operation ended is still known there.
+    const [ended] = await endedOperations(ctx.db, [id])
+    const parts = runExec(ctx.engine.links, computerId, command, { signal: ctx.signal, joins: true })
+    const first = await parts.next().catch((error: unknown) => begunLater(error))
+    if (first !== null) return yield* narrate(id, first, parts, base64)
+    if (ended !== undefined) {
+      const error = ended.error ?? {
+        type: 'cancelled',
+        message: 'The operation was cancelled before the command began.',
+      }
+      return yield { event: 'exec.failed', data: { id, error } }
+    }
+    await sleep(LOOK_MS, undefined, { signal: ctx.signal })
+  }
+}
+
+/** Who runs it has not come to it yet, or the computer is away: its operation knows what becomes of that. */
+function begunLater(error: unknown): IteratorResult<ExecPart, void> | null {
+  if (error instanceof Refusal && ['not_found', 'computer_offline', 'unavailable'].includes(error.code)) return null
+  throw error
+}

@@ -1,0 +1,145 @@
+/** One command over the link, whatever becomes of the link meanwhile. */
+import { z } from 'zod'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { CHANNEL, type Input, type Output } from '#wire/operations.ts'
+import type { AskedStream } from '#wire/stream.ts'
+import type { Links } from '../link/links.ts'
+import { lossesOf } from '../link/losses.ts'
+
+export interface Command {
+  /** Asked again with it, the same command goes on. */
+  key: string
+  argv: readonly string[]
+  cwd: string | null
+  env: Record<string, string>
+  user: string | null
+  timeout_ms: number | null
+  stdin: Uint8Array | null
+}
+
+export type OutputChannel = 'stdout' | 'stderr'
+export type ExecPart =
+  | { type: 'started'; pid: number | null }
+  /** `offset` is beyond the end of what came before where the computer kept no more. */
+  | { type: 'bytes'; channel: OutputChannel; offset: number; bytes: Uint8Array }
+  | { type: 'ended'; end: Output<'exec'> }
+
+export interface RunMore {
+  /** Ends the command when it fires. */
+  signal: AbortSignal
+  /** How long a computer that was lost is waited for. */
+  patienceMs?: number
+  /** When it fires before `signal`, the command goes on by itself: whoever asks for it again with its key takes it up. */
+  leaving?: AbortSignal
+  /** It may have been begun before, by a server that has died: the computer is waited for as if it had been lost since. */
+  underWay?: boolean
+  /** Follows what another call began, and leaves it as it is: refuses with `not_found` where none did. */
+  joins?: true
+}
+
+/** What a daemon says first. It may say anything. */
+const Started = z.object({
+  type: z.literal('started'),
+  pid: z.number().int().nullable().default(null),
+  stdin: z.number().int().min(0).default(0),
+})
+
+/** How long a lost link is waited for before whoever waits is told. */
+const PATIENCE_MS = 60_000
+const KILL_MS = 60_000
+/** What is waited for as long as this beyond all patience: then whoever asked for it has died, too. */
+const ALONE_MS = 60_000
+
+/**
+ * Runs a command and hands over what it puts out as it comes; who reads slowly slows it. Ends with its end, or throws why
+ * there is none. To stop reading, or `signal`, ends the command with all that it has started.
+ */
+export async function* runExec(
+  links: Links,
+  computerId: Id,
+  command: Command,
+  { signal, patienceMs = PATIENCE_MS, leaving, underWay = false, joins }: RunMore,
+): AsyncGenerator<ExecPart, void> {
+  const from = { stdout: 0, stderr: 0 }
+  let begun = false
+  let over = false
+  let stream: AskedStream<'exec'> | null = null
+  /** The one that has its stdin. */
+  let fed: AskedStream<'exec'> | null = null
+  const waiting = leaving ? AbortSignal.any([signal, leaving]) : signal
+  const losses = lossesOf(links, computerId, { signal: waiting, patienceMs, underWay, gone: lost })
+  const leave = (): void => {
+    if (!signal.aborted) stream?.lose('the server stops')
+  }
+  leaving?.addEventListener('abort', leave)
+  try {
+    for (;;) {
+      try {
+        const input = { ...inputOf(command, from), alone_ms: patienceMs + ALONE_MS, ...(joins && { joins }) }
+        stream = await links.open(computerId, 'exec', input, { signal, movable: leaving !== undefined })
+        for await (const item of stream) {
+          losses.over()
+          if (item.type === 'event') {
+            const { data: started } = Started.safeParse(item.event)
+            if (started === undefined || fed === stream) continue
+            fed = stream
+            if (!joins) void feed(stream, command.stdin, started.stdin)
+            if (!begun) yield { type: 'started', pid: started.pid }
+            begun = true
+          } else if (item.type === 'bytes') {
+            const channel = item.channel === CHANNEL.stderr ? 'stderr' : 'stdout'
+            from[channel] = item.offset + item.bytes.length
+            yield { type: 'bytes', channel, offset: item.offset, bytes: item.bytes }
+          }
+        }
+        const end = await stream.output
+        over = true
+        return yield { type: 'ended', end }
+      } catch (error) {
+        if (signal.aborted) throw signal.reason instanceof Refusal ? signal.reason : error
+        if (leaving?.aborted) throw error
+        await losses.outlast(error).catch((why: unknown) => {
+          // What is refused was never begun, or has ended.
+          over = why === error && error instanceof Refusal
+          throw why
+        })
+      }
+    }
+  } finally {
+    leaving?.removeEventListener('abort', leave)
+    if (!over && joins) stream?.reset('the caller left')
+    else if (!over && stream !== null && (signal.aborted || !leaving?.aborted)) {
+      stream.reset('the caller left')
+      void kill(links, computerId, command.key, patienceMs).catch(() => {})
+    }
+  }
+}
+
+/** Ends a command that its caller left, with all that it has started: at once, or when its computer is back. */
+async function kill(links: Links, computerId: Id, key: string, waitMs: number): Promise<void> {
+  if (await links.online(computerId, waitMs))
+    await links.ask(computerId, 'exec.kill', { key, signal: null }, { signal: AbortSignal.timeout(KILL_MS) })
+}
+
+const lost = (): never =>
+  refuse('computer_offline', {
+    message: 'The computer was lost while the command was running, and has not come back. It is ended when it does.',
+  })
+
+const inputOf = ({ stdin, argv, ...command }: Command, from: { stdout: number; stderr: number }): Input<'exec'> => ({
+  ...command,
+  argv: [...argv],
+  stdin: stdin !== null,
+  from: { ...from },
+})
+
+async function feed(stream: AskedStream<'exec'>, stdin: Uint8Array | null, arrived: number): Promise<void> {
+  if (stdin === null) return
+  try {
+    await stream.write(stdin.subarray(arrived), CHANNEL.stdin, arrived)
+    stream.finish()
+  } catch {
+    // It has ended without having read it all, or the link is lost: whoever reads the stream hears of that.
+  }
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import type { Context } from '#engine/context.ts'
+import type { Bytes } from '#kernel/answers.ts'
+import type { Input } from '#kernel/contract.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { safeHeaders } from '#areas/drive/service.ts'
+import { Entry, type Input as Asked } from '#wire/operations.ts'
+import type { fileEndpoints } from '../contract-files.ts'
+import { whilePermitted } from '../exec/permitted.ts'
+import type { HasLinks } from '../link/links.ts'
+import { lossesOf } from '../link/losses.ts'
+
+type Ctx = Context<HasLinks>
+type Read = Asked<'fs.read'>
+
+/** What a daemon says first of a file that it sends. It may say anything. */
+const Head = z.object({
+  type: z.literal('head'),
+  entry: Entry,
+  etag: z
+    .string()
+    .max(200)
+    .regex(/^[\w.-]+$/)
+    .nullable(),
+})
+type Head = z.output<typeof Head>
+
+const TYPES = { zip: 'application/zip', tar: 'application/x-tar' }
+
+export async function download(ctx: Ctx, { id, path, archive }: Input<typeof fileEndpoints.download>): Promise<Bytes> {
+  const asked = { path, offset: 0, length: archive === undefined ? 0 : null, archive: archive ?? null }
+  const { entry, etag } = await headOf(ctx, id, asked)
+  const name = entry.name.toWellFormed()
+  if (archive !== undefined)
+    return {
+      headers: safeHeaders(TYPES[archive], `${name === '/' ? 'root' : name}.${archive}`, 'attachment'),
+      body: { [Symbol.asyncIterator]: () => readArchive(ctx, id, asked) },
+    }
+  if (etag === null) return refuse('upstream_error', { message: 'The computer did not say which file it sends.' })
+  return {
+    headers: safeHeaders('application/octet-stream', name, 'attachment'),
+    body: {
+      size: entry.size_bytes,
+      etag: `"${etag}"`,
+      modifiedAt: new Date(entry.modified_at),
+      read: (range) => readFile(ctx, id, path, range, etag),
+    },
+  }
+}
+
+/** What would be sent, without its bytes. */
+async function headOf({ engine: { links }, signal }: Ctx, id: Id, asked: Read): Promise<Head> {
+  const losses = lossesOf(links, id, { signal })
+  for (;;)
+    try {
+      const stream = await links.open(id, 'fs.read', asked, { signal })
+      try {
+        for await (const item of stream) return headIn(item.type === 'event' ? item.event : null)
+        await stream.output
+        return headIn(null)
+      } finally {
+        stream.reset('only its head was asked for')
+      }
+    } catch (error) {
+      await losses.outlast(error)
+    }
+}
+
+const headIn = (event: unknown): Head =>
+  Head.safeParse(event).data ??
+  refuse('upstream_error', { message: 'The computer answered something else than a file.' })
+
+/** The bytes of a range, over as many links as it takes; of the file that has this tag, or none. */
+async function* readFile(
+  ctx: Ctx,
+  id: Id,
+  path: string,
+  { start, end }: { start: number; end: number },
+  etag: string,
+): AsyncGenerator<Uint8Array> {
+  const { links } = ctx.engine
+  // Whatever reads it: a copy to the drive has no other watch over the right to this computer.
+  await using permitted = whilePermitted(ctx, id, 'fs_read', ctx.signal)
+  const { signal } = permitted
+  const losses = lossesOf(links, id, { signal })
+  for (let at = start; ;) {
+    try {
+      const asked = { path, offset: at, length: end - at, archive: null }
+      const stream = await links.open(id, 'fs.read', asked, { signal })
+      try {
+        let same = false
+        const from = at
+        for await (const item of stream) {
+          if (item.type === 'event') same = isSame(headIn(item.event), etag)
+          if (item.type !== 'bytes') continue
+          if (!same || from + item.offset !== at || at + item.bytes.length > end) return refuseOther()
+          losses.over()
+          at += item.bytes.length
+          yield item.bytes
+        }
+        await stream.output
+        if (at !== end) refuseOther()
+        return
+      } finally {
+        stream.reset('nobody reads on')
+      }
+    } catch (error) {
+      await losses.outlast(error)
+    }
+  }
+}
+
+const isSame = (head: Head, etag: string): boolean =>
+  head.etag === etag || refuse('stale_update', { param: 'path', message: 'The file was changed while it was read.' })
+
+const refuseOther = (): never => refuse('upstream_error', { message: 'The computer sent other bytes than it said.' })
+
+/** An archive is made while it is sent: when the computer is lost there is nothing to go on from. */
+async function* readArchive({ engine: { links }, signal }: Ctx, id: Id, asked: Read): AsyncGenerator<Uint8Array> {
+  const stream = await links.open(id, 'fs.read', asked, { signal })
+  try {
+    for await (const item of stream) if (item.type === 'bytes') yield Uint8Array.from(item.bytes)
+    await stream.output
+  } finally {
+    stream.reset('nobody reads on')
+  }
+}

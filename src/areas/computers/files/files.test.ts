@@ -1,0 +1,458 @@
+// Takes long: begun before others.
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { execFile } from 'node:child_process'
+import {
+  closeSync,
+  createReadStream,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { request as httpRequest } from 'node:http'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { type Proxy, proxyTo } from '#test/link/proxy.ts'
+import { daemonHome } from '#test/link/run-daemon.ts'
+import { type StartedDaemon, startDaemon } from '#test/link/start-daemon.ts'
+import { teamOf } from '#test/makers.ts'
+import { temporaryDir } from '#test/program.ts'
+import { agentAt } from '#test/mcp/mcp.ts'
+import type { Caller, Person } from '#test/server.ts'
+import { twoServers } from '#test/two-servers.ts'
+
+const { server, twin, alice } = await twoServers()
+const stack = new AsyncDisposableStack()
+after(() => stack.disposeAsync())
+
+let bob: Person
+let carol: Person
+let vera: Person
+let team: string
+/** Alice's computer, on which everything below `root` may be used. */
+let id: string
+let root: string
+let proxy: Proxy
+let daemon: StartedDaemon
+
+before(async () => {
+  bob = await server.person('Bob')
+  carol = await server.person('Carol')
+  vera = await server.person('Vera')
+  team = await teamOf(alice, [
+    [bob, 'member'],
+    [vera, 'viewer'],
+  ])
+  const home = stack.use(daemonHome())
+  root = stack.use(temporaryDir()).path
+  proxy = stack.use(await proxyTo(server.origin))
+  daemon = stack.use(await startDaemon(home, proxy.origin, alice, ['--root', root]))
+  id = daemon.id
+  assert.ok(await server.app.engine.links.online(id, 20_000))
+})
+
+const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body?.error?.code]
+const at = (name: string): string => join(root, name)
+const fs = (who: Caller, op: string, path: string, more: object = {}) =>
+  who.post(`/computers/${id}/fs`, { op, path, ...more })
+const places = (path: string, more = '') => `?path=${encodeURIComponent(path)}${more}`
+const downloadPath = (path: string, more = '') => `/computers/${id}/fs/download${places(path, more)}`
+const uploadPath = (path: string, more = '') => `/computers/${id}/fs/upload${places(path, more)}`
+const upload = (
+  who: Caller,
+  path: string,
+  bytes: Uint8Array | string,
+  headers: Record<string, string> = {},
+  more = '',
+) => who.request('POST', uploadPath(path, more), bytes, { 'content-type': 'application/octet-stream', ...headers })
+const get = (who: Caller, path: string, headers: Record<string, string> = {}, more = '', method = 'GET') =>
+  fetch(`${who.origin}/v1${downloadPath(path, more)}`, { method, headers: { ...who.headers, ...headers } })
+const sha = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex')
+
+test('alice makes, lists, looks at and removes things on her computer', async () => {
+  assert.deepEqual(code(await fs(alice, 'mkdir', at('a/b/c'))), [404, undefined])
+  const made = await fs(alice, 'mkdir', at('a/b/c'), { parents: true })
+  assert.deepEqual([made.status, made.body.data.type, made.body.data.path], [200, 'folder', at('a/b/c')])
+  for (let n = 0; n < 5; n++) writeFileSync(at(`a/file-${n}`), 'x'.repeat(n))
+  symlinkSync('/etc/passwd', at('a/link'))
+  const names: string[] = []
+  for (let cursor: string | null = null, pages = 0; ; pages++) {
+    const page: any = await fs(alice, 'list', at('a'), { limit: 3, ...(cursor && { cursor }) })
+    assert.equal(page.status, 200, page.text)
+    names.push(...page.body.data.map(({ name }: { name: string }) => name))
+    cursor = page.body.pagination.next_cursor
+    if (cursor !== null) continue
+    assert.equal(pages, 2)
+    break
+  }
+  assert.deepEqual(names, ['b', 'file-0', 'file-1', 'file-2', 'file-3', 'file-4', 'link'])
+  const { data: link } = (await fs(alice, 'stat', at('a/link'))).body
+  assert.deepEqual([link.type, link.target], ['symlink', '/etc/passwd'])
+  assert.deepEqual(code(await fs(alice, 'remove', at('a'))), [409, 'invalid_state'])
+  assert.deepEqual((await fs(alice, 'remove', at('a/link'))).body, { data: { path: at('a/link'), removed: 1 } })
+  assert.ok(statSync('/etc/passwd').size > 0)
+  assert.equal((await fs(alice, 'remove', at('a'), { recursive: true })).body.data.removed, 8)
+  assert.deepEqual(code(await fs(alice, 'stat', at('a'))), [404, undefined])
+  for (const [op, path, more] of [
+    ['stat', 'relative', {}],
+    ['stat', '/a\0b', {}],
+    ['stat', `/${'x'.repeat(13_000)}`, {}],
+    ['stat', at('a'), { recursive: true }],
+    ['format', at('a'), {}],
+  ] as const)
+    assert.equal((await fs(alice, op, path, more)).status, 400, path.slice(0, 20))
+})
+
+test('what lies outside the folders that its owner named is out of reach, by whatever path', async () => {
+  symlinkSync('/etc', at('out'))
+  symlinkSync('/etc/passwd', at('passwd'))
+  for (const path of ['/etc/passwd', at('out/passwd'), at('passwd'), at('../../../../../../etc/passwd')]) {
+    const answer = await alice.get(downloadPath(path))
+    assert.deepEqual(code(answer), [403, 'capability_denied'], path)
+  }
+  assert.deepEqual(code(await fs(alice, 'list', at('out'))), [403, 'capability_denied'])
+  assert.deepEqual(code(await upload(alice, at('out/written'), 'x')), [403, 'capability_denied'])
+  assert.deepEqual(code(await fs(alice, 'mkdir', '/etc/made')), [403, 'capability_denied'])
+})
+
+test('bob may read what alice lets him read and change nothing; others less', async () => {
+  writeFileSync(at('shared.txt'), 'for bob')
+  const { id: exposed } = (
+    await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['fs_read'] })
+  ).body.data
+  assert.ok(exposed)
+  assert.equal(await (await get(bob, at('shared.txt'))).text(), 'for bob')
+  assert.equal((await fs(bob, 'list', root)).status, 200)
+  for (const answer of [
+    await fs(bob, 'mkdir', at('bobs')),
+    await fs(bob, 'remove', at('shared.txt')),
+    await upload(bob, at('bobs.txt'), 'x'),
+    await bob.get(uploadPath(at('bobs.txt'))),
+    await bob.get(`/computers/${id}/users`),
+  ])
+    assert.deepEqual(code(answer), [403, 'capability_denied'], answer.text)
+  assert.equal(readFileSync(at('shared.txt'), 'utf8'), 'for bob')
+  // A viewer sees that it is there, a stranger does not.
+  assert.deepEqual(code(await fs(vera, 'list', root)), [403, 'insufficient_role'])
+  assert.deepEqual(code(await vera.get(downloadPath(at('shared.txt')))), [403, 'insufficient_role'])
+  assert.deepEqual(code(await carol.get(downloadPath(at('shared.txt')))), [404, undefined])
+  assert.deepEqual(code(await fs(carol, 'list', root)), [404, undefined])
+  assert.deepEqual(code(await upload(carol, at('x'), 'x')), [404, undefined])
+  // A key has no more than its scopes.
+  const reader = await alice.key({ scopes: ['computer:read'] })
+  assert.equal((await get(reader, at('shared.txt'))).status, 200)
+  assert.deepEqual(code(await fs(reader, 'remove', at('shared.txt'))), [403, 'missing_scope'])
+  assert.deepEqual(code(await upload(reader, at('x'), 'x')), [403, 'missing_scope'])
+  // An agent with bob's key, by the tool.
+  const key = await bob.key()
+  await using agent = await agentAt(server.origin, key.key)
+  const listed = await agent.tell('do', { name: 'computers.fs', input: { id, op: 'list', path: root } })
+  assert.equal(listed.error, false, JSON.stringify(listed.said))
+  const denied = await agent.tell('do', { name: 'computers.fs', input: { id, op: 'mkdir', path: at('agents') } })
+  assert.deepEqual([denied.error, denied.said.error.code], [true, 'capability_denied'])
+  await alice.delete(`/workspaces/${team}/members/${bob.id}`)
+  assert.deepEqual(code(await bob.get(downloadPath(at('shared.txt')))), [404, undefined])
+})
+
+test('a download is whole or a part, and says whether it is still the same', async () => {
+  const bytes = randomBytes(300_000)
+  writeFileSync(at('part.bin'), bytes)
+  const whole = await get(alice, at('part.bin'))
+  assert.deepEqual(
+    [whole.status, whole.headers.get('content-length'), whole.headers.get('content-disposition')],
+    [200, '300000', 'attachment; filename="part.bin"'],
+  )
+  assert.equal(sha(Buffer.from(await whole.arrayBuffer())), sha(bytes))
+  const etag = whole.headers.get('etag')!
+  const part = await get(alice, at('part.bin'), { range: 'bytes=100000-199999', 'if-range': etag })
+  assert.deepEqual([part.status, part.headers.get('content-range')], [206, 'bytes 100000-199999/300000'])
+  assert.equal(sha(Buffer.from(await part.arrayBuffer())), sha(bytes.subarray(100_000, 200_000)))
+  assert.equal((await get(alice, at('part.bin'), { 'if-none-match': etag })).status, 304)
+  const beyond = await get(alice, at('part.bin'), { range: 'bytes=300000-' })
+  assert.deepEqual([beyond.status, beyond.headers.get('content-range')], [416, 'bytes */300000'])
+  const head = await get(alice, at('part.bin'), {}, '', 'HEAD')
+  assert.deepEqual([head.status, head.headers.get('content-length'), await head.text()], [200, '300000', ''])
+  writeFileSync(at('part.bin'), 'changed')
+  const changed = await get(alice, at('part.bin'), { range: 'bytes=3-', 'if-range': etag })
+  assert.deepEqual([changed.status, await changed.text()], [200, 'changed'])
+  writeFileSync(at('empty'), '')
+  assert.equal(await (await get(alice, at('empty'))).text(), '')
+  assert.equal((await alice.get(downloadPath(at('nothing')))).status, 404)
+  const folder = await alice.get(downloadPath(root))
+  assert.deepEqual([folder.status, folder.body.error.param], [400, 'path'])
+  mkdirSync(at('packed'))
+  writeFileSync(at('packed/one.txt'), 'one')
+  const zip = await get(alice, at('packed'), {}, '&archive=zip')
+  assert.match(zip.headers.get('content-disposition')!, /packed\.zip/)
+  assert.equal(
+    Buffer.from(await zip.arrayBuffer())
+      .subarray(0, 2)
+      .toString(),
+    'PK',
+  )
+  const tar = Buffer.from(await (await get(alice, at('packed'), {}, '&archive=tar')).arrayBuffer())
+  assert.ok(tar.includes('one.txt') && tar.length % 512 === 0)
+  assert.deepEqual([(await get(alice, at('packed'), {}, '&archive=tar', 'HEAD')).status], [200])
+  assert.deepEqual(code(await alice.get(downloadPath('/dev/zero'))), [403, 'capability_denied'])
+})
+
+test('an upload stands in its place once it is whole, and replaces only what it may', async () => {
+  const made = await upload(alice, at('new.txt'), 'hello')
+  assert.deepEqual([made.status, made.body.data.size_bytes, made.body.data.type], [201, 5, 'file'])
+  assert.deepEqual(code(await upload(alice, at('new.txt'), 'again')), [409, 'already_exists'])
+  assert.equal((await upload(alice, at('new.txt'), 'again', {}, '&overwrite=true')).status, 201)
+  assert.equal(readFileSync(at('new.txt'), 'utf8'), 'again')
+  assert.deepEqual(code(await upload(alice, at('nowhere/new.txt'), 'x')), [404, undefined])
+  // In parts.
+  const first = await upload(alice, at('parts.txt'), 'abc', { 'content-range': 'bytes 0-2/6' })
+  assert.deepEqual(
+    [first.status, first.body.data, first.headers.get('upload-offset')],
+    [202, { path: at('parts.txt'), offset: 3 }, '3'],
+  )
+  const wrong = await upload(alice, at('parts.txt'), 'f', { 'content-range': 'bytes 5-5/6' })
+  assert.deepEqual([...code(wrong), wrong.body.error.details.offset], [409, 'stale_update', 3])
+  const head = await alice.request('HEAD', uploadPath(at('parts.txt')))
+  assert.equal(head.headers.get('upload-offset'), '3')
+  assert.equal((await upload(alice, at('parts.txt'), 'def', { 'content-range': 'bytes 3-5/6' })).status, 201)
+  assert.equal(readFileSync(at('parts.txt'), 'utf8'), 'abcdef')
+  for (const range of ['bytes 3-2/6', 'bytes 0-9/3', 'lines 0-1/2', 'bytes 0-9/10', 'nonsense'])
+    assert.deepEqual(code(await upload(alice, at('bad'), 'abc', { 'content-range': range })), [
+      400,
+      'invalid_parameter',
+    ])
+  const full = await upload(alice, at('huge'), 'abc', { 'content-range': 'bytes 0-2/900000000000000' })
+  assert.deepEqual(code(full), [507, undefined])
+  assert.ok(full.body.error.details.free_bytes >= 0 && full.body.error.details.needed_bytes === 900_000_000_000_000)
+  assert.deepEqual(code(await alice.post(`/computers/${id}/fs/upload`, { path: at('x') })), [400, 'missing_parameter'])
+})
+
+test('an upload of which all has come is ended without a body; one goes on only with its own tag; rights and time are kept', async () => {
+  const part = await upload(alice, at('ended.txt'), 'abc', { 'content-range': 'bytes 0-2/*' }, '&tag=one')
+  assert.deepEqual([part.status, part.body.data.offset], [202, 3])
+  const offset = async (more: string) => (await alice.get(uploadPath(at('ended.txt'), more))).body.data.offset
+  assert.deepEqual([await offset('&tag=one'), await offset('&tag=two'), await offset('')], [3, 0, 0])
+  const about = '&tag=one&mode=480&modified_at=2020-02-03T04:05:06.789Z'
+  const body = await upload(alice, at('ended.txt'), 'x', { 'content-range': 'bytes */3' }, about)
+  assert.deepEqual([...code(body), body.body.error.param], [400, 'invalid_parameter', 'Content-Range'])
+  const short = await upload(alice, at('ended.txt'), '', { 'content-range': 'bytes */4' }, about)
+  assert.deepEqual([...code(short), short.body.error.details.offset], [409, 'stale_update', 3])
+  for (const again of [1, 2]) {
+    // Its end may never have been heard of.
+    const made = await upload(alice, at('ended.txt'), '', { 'content-range': 'bytes */3' }, about)
+    assert.deepEqual(
+      [made.status, made.body.data?.mode, made.body.data?.modified_at],
+      [201, 0o740, '2020-02-03T04:05:06.789Z'],
+      `${again}: ${made.text}`,
+    )
+  }
+  assert.equal(readFileSync(at('ended.txt'), 'utf8'), 'abc')
+  for (const more of ['&mode=4095', '&mode=x', '&modified_at=yesterday', `&tag=${'x'.repeat(65)}`])
+    assert.equal((await upload(alice, at('bad'), 'x', {}, more)).status, 400, more)
+})
+
+test('a file whose name is not UTF-8 is named by the path that its row has, everywhere', async () => {
+  const folder = Buffer.concat([Buffer.from(at('caf')), Buffer.of(0xe9)])
+  mkdirSync(folder)
+  writeFileSync(Buffer.concat([folder, Buffer.from('/'), Buffer.of(0xff, 0x41)]), 'latin')
+  const rows = (await fs(alice, 'list', root, { limit: 1_000 })).body.data
+  const { path: way, name } = rows.find(({ name_base64 }: { name_base64: string | null }) => name_base64 !== null)
+  assert.deepEqual([way, name], [`file://${root}/caf%E9`, 'caf\uFFFD'])
+  const [row] = (await fs(alice, 'list', way)).body.data
+  assert.equal(row.path, `${way}/%FFA`)
+  assert.deepEqual((await fs(alice, 'stat', row.path)).body.data, row)
+  assert.equal(await (await get(alice, row.path)).text(), 'latin')
+  assert.deepEqual(code(await upload(alice, row.path, 'more')), [409, 'already_exists'])
+  assert.equal((await upload(alice, row.path, 'more', {}, '&overwrite=true')).body.data.path, row.path)
+  const kept = await alice.post('/drive/files', {
+    workspace_id: alice.workspaceId,
+    computer_source: { computer_id: id, path: row.path },
+  })
+  assert.deepEqual([kept.status, kept.body.data.name, kept.body.data.size_bytes], [201, '%FFA', 4])
+  assert.deepEqual((await fs(alice, 'remove', row.path)).body, { data: { path: row.path, removed: 1 } })
+  assert.equal((await fs(alice, 'remove', way, { recursive: true })).body.data.removed, 1)
+  for (const path of ['file://host/etc', 'file:etc', `${way}%`, `${way}%2`, 'file:///a%00', 'FILE:///etc'])
+    assert.equal((await fs(alice, 'stat', path)).status, 400, path)
+  for (const path of ['file:///etc/passwd', `${way}/%2e%2e/%2e%2e/%2e%2e/etc`])
+    assert.deepEqual(code(await fs(alice, 'stat', path)), [403, 'capability_denied'], path)
+  // The folder that was allowed is one to look at.
+  assert.deepEqual((await fs(alice, 'stat', root)).body.data.type, 'folder')
+})
+
+test('a file goes from the drive to a computer and back, by rights on both', async () => {
+  const bytes = randomBytes(700_000)
+  const sent = await alice.post('/drive/files', {
+    workspace_id: alice.workspaceId,
+    name: 'data.bin',
+    content: bytes.toString('base64'),
+    encoding: 'base64',
+  })
+  const drive_source = { file_id: sent.body.data.id }
+  const there = await alice.post(`/computers/${id}/fs/upload`, { path: at('data.bin'), drive_source })
+  assert.equal(there.status, 201, there.text)
+  assert.equal(sha(readFileSync(at('data.bin'))), sha(bytes))
+  const computer_source = { computer_id: id, path: at('data.bin') }
+  const back = await alice.post('/drive/files', { workspace_id: alice.workspaceId, name: 'back.bin', computer_source })
+  assert.deepEqual([back.status, back.body.data.sha256], [201, sha(bytes)], back.text)
+  const named = await alice.post('/drive/files', { workspace_id: team, computer_source })
+  assert.equal(named.body.data.name, 'data.bin')
+  assert.equal((await carol.post('/drive/files', { workspace_id: carol.workspaceId, computer_source })).status, 404)
+  const drives = await alice.key({ scopes: ['drive:write', 'drive:read'] })
+  assert.deepEqual(
+    code(await drives.post('/drive/files', { workspace_id: alice.workspaceId, name: 'no', computer_source })),
+    [403, 'missing_scope'],
+  )
+  const computers = await alice.key({ scopes: ['computer:write', 'computer:read'] })
+  assert.deepEqual(code(await computers.post(`/computers/${id}/fs/upload`, { path: at('no'), drive_source })), [
+    403,
+    'missing_scope',
+  ])
+})
+
+/** Sends a body as it is made. */
+function send(who: Caller, path: string, body: AsyncIterable<Uint8Array>, headers: Record<string, string> = {}) {
+  return fetch(`${who.origin}/v1${uploadPath(path)}`, {
+    method: 'POST',
+    headers: { ...who.headers, 'content-type': 'application/octet-stream', ...headers },
+    body: ReadableStream.from(body),
+    duplex: 'half',
+  })
+}
+
+test('both ways go on through cuts of the network, and not a byte is lost or comes twice', async () => {
+  const bytes = randomBytes(8 << 20)
+  let passed = 0
+  /** Every 3 MB, whatever is under way. */
+  const cutAfter = (size: number): void => {
+    if (Math.floor((passed + size) / 3_000_000) > Math.floor(passed / 3_000_000)) proxy.cut()
+    passed += size
+  }
+  async function* counted() {
+    for (let at = 0; at < bytes.length; at += 65_536) {
+      yield bytes.subarray(at, at + 65_536)
+      cutAfter(65_536)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  }
+  {
+    const made = await send(alice, at('cut.bin'), counted())
+    assert.equal(made.status, 201, await made.text())
+    assert.equal(sha(readFileSync(at('cut.bin'))), sha(bytes))
+    const beyond = { ...alice, origin: twin.origin }
+    let reading = await get(beyond, at('cut.bin'))
+    // What begins while it is away is refused.
+    for (; reading.status === 409 || reading.status === 503; reading = await get(beyond, at('cut.bin'))) {
+      await reading.text()
+      await server.app.engine.links.online(id, 20_000)
+    }
+    assert.equal(reading.status, 200)
+    const parts: Uint8Array[] = []
+    for await (const part of reading.body!) {
+      parts.push(part)
+      cutAfter(part.length)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    assert.equal(sha(Buffer.concat(parts)), sha(bytes))
+  }
+  assert.ok(await server.app.engine.links.online(id, 20_000))
+})
+
+test('a caller whose upload broke off, or whose server was restarted, sends the rest through another', async () => {
+  const bytes = randomBytes(3 << 20)
+  const third = await server.twin()
+  const { port } = new URL(third.origin)
+  await new Promise<void>((resolve) => {
+    const sending = httpRequest({
+      port,
+      method: 'POST',
+      path: `/v1${uploadPath(at('rest.bin'))}`,
+      headers: { ...alice.headers, 'content-length': bytes.length },
+    })
+    sending.on('error', () => resolve()).on('response', () => resolve())
+    sending.write(bytes.subarray(0, 2 << 20))
+    setTimeout(() => void third[Symbol.asyncDispose](), 300)
+  })
+  let offset = 0
+  for (let tries = 0; tries < 50 && offset === 0; tries++) {
+    offset = Number((await alice.request('HEAD', uploadPath(at('rest.bin')))).headers.get('upload-offset'))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  assert.ok(offset > 0 && offset <= 2 << 20, String(offset))
+  const rest = await upload(alice, at('rest.bin'), bytes.subarray(offset), {
+    'content-range': `bytes ${offset}-${bytes.length - 1}/${bytes.length}`,
+  })
+  assert.equal(rest.status, 201, rest.text)
+  assert.equal(sha(readFileSync(at('rest.bin'))), sha(bytes))
+})
+
+test('150 MB go up and down, and memory stays where it was, on the computer and on the server', async () => {
+  const SIZE = 150 << 20
+  const block = randomBytes(1 << 20)
+  const original = at('original.bin')
+  const file = openSync(original, 'w')
+  for (let n = 0; n < SIZE >> 20; n++) {
+    block.writeUInt32BE(n)
+    writeSync(file, block)
+  }
+  closeSync(file)
+  /** By another program, so that only what servers need counts here. */
+  const curl = async (words: string[]): Promise<string> => {
+    const cookie = alice.headers.cookie!
+    const { stdout } = await promisify(execFile)('curl', ['-sS', '-f', '-b', cookie, '-H', 'x-uk-csrf: 1', ...words])
+    return stdout
+  }
+  const rss = () => process.memoryUsage().rss
+  const before = [rss(), await memoryOf(daemon.pid!)]
+  let most = before[0]!
+  const looking = setInterval(() => (most = Math.max(most, rss())), 20)
+  const began = performance.now()
+  await curl(['-X', 'POST', '-T', original, `${server.origin}/v1${uploadPath(at('large.bin'))}`])
+  const up = performance.now()
+  await curl(['-o', at('back.bin'), `${server.origin}/v1${downloadPath(at('large.bin'))}`])
+  const down = performance.now()
+  clearInterval(looking)
+  const after = await memoryOf(daemon.pid!)
+  const hashes = await Promise.all(
+    ['original.bin', 'large.bin', 'back.bin'].map(async (name) => {
+      const hash = createHash('sha256')
+      for await (const part of createReadStream(at(name))) hash.update(part)
+      return hash.digest('hex')
+    }),
+  )
+  assert.equal(new Set(hashes).size, 1)
+  const grown = [(most - before[0]!) >> 20, (after - before[1]!) >> 20]
+  console.log(
+    `150 MB up ${Math.round(up - began)} ms, down ${Math.round(down - up)} ms, memory +${grown[0]} MB server, +${grown[1]} MB daemon`,
+  )
+  assert.ok(
+    grown.every((mb) => mb < 100),
+    `memory grew by ${grown.join(' and ')} MB`,
+  )
+})
+
+/** The most that a process ever had resident. */
+const memoryOf = async (pid: number): Promise<number> =>
+  Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))![1]) << 10
+
+test('who loses the right in the middle of a download gets no more of it', async () => {
+  const some = await teamOf(alice, [[carol, 'member']])
+  await alice.post(`/computers/${id}/exposures`, { workspace_id: some, capabilities: ['fs_read'] })
+  writeFileSync(at('long.bin'), Buffer.alloc(40 << 20))
+  const reading = await get(carol, at('long.bin'))
+  const parts = reading.body!.getReader()
+  await parts.read()
+  await alice.delete(`/computers/${id}/exposures/${some}`)
+  const began = performance.now()
+  await assert.rejects(async () => {
+    for (;;) {
+      if ((await parts.read()).done) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  })
+  assert.ok(performance.now() - began < 5_000)
+})

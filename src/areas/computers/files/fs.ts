@@ -1,0 +1,71 @@
+import type { Context } from '#engine/context.ts'
+import type { Page } from '#kernel/answers.ts'
+import type { Input } from '#kernel/contract.ts'
+import { refuse } from '#kernel/errors.ts'
+import { cursorOf, positionOf } from '#kernel/paging.ts'
+import type { Output } from '#wire/operations.ts'
+import { checkMayUse } from '../access.ts'
+import type { fileEndpoints } from '../contract-files.ts'
+import { whilePermitted } from '../exec/permitted.ts'
+import type { HasLinks } from '../link/links.ts'
+import type { ComputerRow } from '../store.ts'
+
+type Given = Input<typeof fileEndpoints.fs>
+type Entry = Output<'fs.stat'>
+
+/** The fields that each of them takes, beside `op` and `path`. */
+const TAKES: Record<Given['op'], readonly (keyof Given)[]> = {
+  list: ['cursor'],
+  stat: [],
+  mkdir: ['parents'],
+  remove: ['recursive'],
+}
+
+export async function fs(ctx: Context<HasLinks>, row: ComputerRow, given: Given) {
+  const { id, op, path, parents = false, recursive = false } = given
+  const capability = op === 'list' || op === 'stat' ? 'fs_read' : 'fs_write'
+  checkMayUse(ctx.principal, row, capability)
+  checkFields(given)
+  const { links } = ctx.engine
+  // A large folder takes long to remove, and what is withdrawn meanwhile ends it.
+  await using permitted = whilePermitted(ctx, id, capability, ctx.signal)
+  const more = { signal: permitted.signal }
+  switch (op) {
+    case 'list':
+      return await list(ctx, given)
+    case 'stat':
+      return shown(await links.ask(id, 'fs.stat', { path }, more))
+    case 'mkdir':
+      return shown(await links.ask(id, 'fs.mkdir', { path, parents }, more))
+    case 'remove': {
+      const { removed } = await links.ask(id, 'fs.remove', { path, recursive }, more)
+      return { path, removed }
+    }
+  }
+}
+
+function checkFields(given: Given): void {
+  const others = (['recursive', 'parents', 'cursor'] as const).filter((one) => !TAKES[given.op].includes(one))
+  const other = others.find((field) => given[field] !== undefined)
+  if (other !== undefined)
+    refuse('unknown_parameter', { param: other, message: `\`${given.op}\` does not take \`${other}\`.` })
+}
+
+async function list(
+  { engine, signal }: Context<HasLinks>,
+  { id, path, cursor, ...given }: Given,
+): Promise<Page<Entry>> {
+  const filters = { id, path }
+  const from = positionOf('computer_files', filters, cursor)?.[0]
+  // Of a call that comes without a query, such as an agent's, it may be absent whatever its type says.
+  const limit = (given.limit as number | undefined) ?? 25
+  const input = { path, cursor: from === undefined ? null : String(from), limit }
+  const { entries, next_cursor } = await engine.links.ask(id, 'fs.list', input, { signal })
+  return {
+    rows: entries.slice(0, limit).map(shown),
+    next: next_cursor === null ? null : cursorOf('computer_files', filters, [next_cursor]),
+  }
+}
+
+/** With its time in milliseconds, whatever a machine says. */
+export const shown = (entry: Entry): Entry => ({ ...entry, modified_at: new Date(entry.modified_at).toISOString() })

@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { CHANNEL, type Input, type Output } from '#wire/operations.ts'
+import { type AskedStream, LinkLost, StreamReset } from '#wire/stream.ts'
+import type { Links } from '../link/links.ts'
+import { lossesOf } from '../link/losses.ts'
+import { type Replay, replayOf } from './replay.ts'
+
+export interface Sending {
+  links: Links
+  computerId: Id
+  /** `offset`: where `source` begins. */
+  file: Omit<Input<'fs.write'>, 'offset'> & { offset: number }
+  source: AsyncIterable<Uint8Array>
+  signal: AbortSignal
+}
+
+/** How far the computer has written, as it says from time to time. */
+const Progress = z.object({ type: z.literal('offset'), offset: z.number().int().min(0) })
+
+/** Sends bytes to a file of a computer, over as many links as it takes. Holds no more than the computer has not yet written. */
+export async function sendFile({ links, computerId, file, source, signal }: Sending): Promise<Output<'fs.write'>> {
+  const replay = replayOf(source, file.offset)
+  using _source = { [Symbol.dispose]: () => replay.close() }
+  const losses = lossesOf(links, computerId, { signal })
+  for (let at = file.offset, again = false; ;) {
+    try {
+      if (again) at = await offsetOf()
+      const stream = await links.open(computerId, 'fs.write', { ...file, offset: at }, { signal })
+      return await feed(stream, replay, at, () => losses.over())
+    } catch (error) {
+      // The link before this one was still writing when it was asked how far it had come.
+      if (again && error instanceof Refusal && error.code === 'stale_update' && isKept(replay, error.details?.offset))
+        continue
+      await losses.outlast(error)
+      again = true
+    }
+  }
+
+  async function offsetOf(): Promise<number> {
+    const { offset } = await links.ask(computerId, 'fs.upload_offset', { path: file.path, key: file.key }, { signal })
+    if (!isKept(replay, offset))
+      return refuse('stale_update', {
+        param: 'offset',
+        message: `The computer was lost, and has ${offset} bytes of this upload. Send the rest.`,
+        details: { offset },
+      })
+    return offset
+  }
+}
+
+const isKept = ({ kept }: Replay, offset: unknown): boolean =>
+  typeof offset === 'number' && offset >= kept.from && offset <= kept.to
+
+/** Writes while it hears how far the computer has come. */
+async function feed(
+  stream: AskedStream<'fs.write'>,
+  replay: Replay,
+  from: number,
+  goesOn: () => void,
+): Promise<Output<'fs.write'>> {
+  let fault: unknown = null
+  /** How far it has left: no computer can have more, whatever it says. */
+  let sent = from
+  async function write(): Promise<void> {
+    for (let at = from; ;) {
+      const bytes = await replay.at(at)
+      if (bytes === null) return stream.finish()
+      await stream.write(bytes, CHANNEL.body, at)
+      at += bytes.length
+      sent = at
+    }
+  }
+  const writing = write().catch((error: unknown) => {
+    // That it is over is told by its end.
+    if (error instanceof LinkLost || error instanceof StreamReset) return
+    fault = error
+    stream.reset('the sender broke off')
+  })
+  try {
+    for await (const item of stream) {
+      const { data } = Progress.safeParse(item.type === 'event' ? item.event : null)
+      if (data === undefined) continue
+      replay.acknowledge(Math.min(data.offset, sent))
+      goesOn()
+    }
+    return await stream.output
+  } catch (error) {
+    if (fault !== null) await writing
+    throw fault ?? error
+  }
+}

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { ends, machine, versionsIn } from '#test/computers/installed.ts'
+import { temporaryDir } from '#test/program.ts'
+import { testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+import { tamperingProxy } from '#test/computers/tampering.ts'
+
+const server = await testServer()
+after(() => server[Symbol.asyncDispose]())
+const alice = await server.person('Alice')
+const here = `${process.platform}-${process.arch}`
+const hashOf = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
+const raw = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(`${server.origin}${path}`, { method, headers, redirect: 'manual' })
+const execOn = async (id: string, command: string) => {
+  const { status, body } = await alice.post(`/computers/${id}/exec`, { command })
+  assert.equal(status, 200, JSON.stringify(body))
+  return body.data.stdout as string
+}
+
+test('an empty home becomes a computer by `curl … | sh`, and a Node comes along where there is none', async () => {
+  // A system with everything but Node.
+  using bare = temporaryDir('bare-')
+  for (const folder of ['/usr/bin', '/bin'])
+    for (const name of readdirSync(folder))
+      // And without what every other story downloads by.
+      if (
+        !/^(node|npm|npx)/.test(name) &&
+        !(name === 'curl' && existsSync('/usr/bin/wget')) &&
+        !existsSync(join(bare.path, name))
+      )
+        symlinkSync(join(folder, name), join(bare.path, name))
+  await using box = machine(bare.path)
+  const { code, said } = await box.install(server.origin, alice, ['--allow', 'exec,fs_read', '--root', box.home])
+  assert.equal(code, 0, said)
+  assert.match(said, /Downloading Node from http.*, once/)
+  assert.match(said, /is the computer ".+" \(.+\) of http/)
+  assert.match(said, /runs as process \d+ and is linked/)
+  // It runs: nobody is told to begin it. And it is found where no PATH leads to it.
+  assert.doesNotMatch(said, /Let it be used/)
+  assert.ok(said.includes(`call it as ${join(box.home, '.local/bin/uk')}\n`), said)
+  const helped = await Promise.all(
+    [['--help'], ['computer'], ['computer', 'run', '-h']].map((words) => box.uk(...words)),
+  )
+  for (const help of helped) assert.deepEqual([help.code, /the part for the machine/.test(help.said)], [0, true])
+  const id = box.computerId()
+  const { data } = (await alice.get(`/computers/${id}`)).body
+  assert.deepEqual([data.connection, data.allows], ['online', ['exec', 'fs_read']])
+  assert.equal(await execOn(id, 'echo "from $HOME"'), `from ${box.home}\n`)
+  const status = JSON.parse((await box.uk('computer', 'status', '--json')).said)
+  assert.deepEqual([status.computer_id, status.daemon_pid, status.updates], [id, box.pid(), true])
+  assert.equal(status.release, hashOf(await (await raw(`/install/${here}`)).text()))
+  // Nobody else may look into it, and the short name is there.
+  assert.equal(statSync(box.place).mode & 0o077, 0)
+  assert.ok(existsSync(join(box.home, '.local/bin/uk')))
+  assert.deepEqual(versionsIn(box), [box.release()])
+
+  // Once more, by somebody who forgot: it stays the computer that it is.
+  const script = await (await raw('/install')).text()
+  const again = await ends('sh', [], { env: box.env, cwd: box.home }, script)
+  assert.match(again.said, /This machine is paired already/)
+  assert.equal(box.computerId(), id)
+  // With a token it would become another one, and says how.
+  const paired = await box.install(server.origin, alice)
+  assert.match(paired.said, /is paired with .*--replace/s)
+  assert.notEqual(paired.code, 0)
+})
+
+test('a script that came in half does nothing, wherever it was cut', async () => {
+  const script = await (await raw('/install')).text()
+  assert.doesNotMatch(script, /@origin@/)
+  for (const part of [0.2, 0.5, 0.8, 0.99]) {
+    await using box = machine()
+    const cut = script.slice(0, Math.floor(script.length * part))
+    await ends('sh', [], { env: { ...box.env, UK_PAIR_TOKEN: 'x' }, cwd: box.home }, cut)
+    assert.equal(existsSync(box.place), false)
+  }
+})
+
+test('a file that is not the one of its hash is thrown away, and nothing of it is run or kept', async () => {
+  await using proxy = await tamperingProxy(server.origin)
+  for (const [which, says] of [
+    [/\/files\//, /has another SHA-256, and was thrown away/],
+    [new RegExp(`/install/${here}$`), /the manifest of .* names|is not whole|could not be downloaded|is no SHA-256/],
+  ] as const) {
+    await using box = machine()
+    proxy.spoil(which)
+    const { code, said } = await box.install(proxy.origin, alice)
+    assert.equal(code, 1, said)
+    assert.match(said, says)
+    assert.deepEqual([versionsIn(box), existsSync(join(box.place, 'current'))], [[], false])
+    assert.equal(existsSync(box.folder), false)
+  }
+})
+
+test('the files: by their hashes, for ever, in parts; a stranger needs nothing, a neighbour is not there', async () => {
+  const manifest = await raw(`/install/${here}`)
+  assert.equal(manifest.headers.get('cache-control'), 'no-store')
+  const rows = (await manifest.text())
+    .trim()
+    .split('\n')
+    .map((row) => row.split('  '))
+  assert.deepEqual(
+    rows.map(([, name]) => name),
+    ['uk.mjs', 'pty.node'],
+  )
+  for (const [hash] of rows) {
+    const file = await raw(`/install/files/${hash}`)
+    assert.equal(hashOf(new Uint8Array(await file.arrayBuffer())), hash)
+    assert.equal(file.headers.get('etag'), `"${hash}"`)
+    assert.equal(file.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+    assert.equal((await raw(`/install/files/${hash}`, { 'if-none-match': `"${hash}"` })).status, 304)
+  }
+  const [[bundle]] = rows as [[string]]
+  const part = await raw(`/install/files/${bundle}`, { range: 'bytes=10-19' })
+  assert.deepEqual([part.status, (await part.arrayBuffer()).byteLength], [206, 10])
+  assert.equal((await raw('/install', {}, 'HEAD')).status, 200)
+  const refused = async (path: string, method = 'GET') => (await raw(path, {}, method)).status
+  for (const path of [
+    '/installer',
+    '/install/',
+    '/install/files/',
+    '/install/files/../../etc/passwd',
+    '/install/plan9-mips',
+    '/install/linux-x64/x',
+    `/install/files/${'0'.repeat(64)}`,
+    `/install/files/${bundle}/more`,
+  ])
+    assert.equal(await refused(path), 404, path)
+  assert.equal(await refused('/install', 'POST'), 405)
+  assert.match(
+    await (await raw('/install/plan9-mips')).text(),
+    /only for linux-x64, linux-arm64, darwin-arm64, darwin-x64/,
+  )
+  // Another process of the instance has not named it, and gives it out all the same.
+  await using twin = await server.twin()
+  assert.equal((await fetch(`${twin.origin}/install/files/${bundle}`)).status, 200)
+})
+
+test('a script names the address that it was asked at, unless the instance has one of its own, and never an injected one', async () => {
+  const askedAs = (host: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      request(`${server.origin}/install`, { headers: { host } }, (response) => {
+        let text = ''
+        response.on('data', (bytes: Buffer) => (text += String(bytes))).on('end', () => resolve(text))
+      })
+        .on('error', reject)
+        .end()
+    })
+  const origin = (text: string) => /^origin='(.*)'$/m.exec(text)?.[1]
+  assert.equal(origin(await askedAs('box.lan:4242')), 'http://box.lan:4242')
+  assert.equal(origin(await askedAs("x';touch /tmp/owned;'")), server.origin)
+  await using named = await server.twin({ UK_PUBLIC_URL: 'https://uk.example.com' })
+  assert.equal(origin(await (await fetch(`${named.origin}/install`)).text()), 'https://uk.example.com')
+})
+
+test('strangers who download and do not read hold up neither the server nor each other for good', async () => {
+  const [hash] = (await (await raw(`/install/${here}/node`)).text()).split('  ')
+  const leaving = new AbortController()
+  const ask = () => fetch(`${server.origin}/install/files/${hash}`, { signal: leaving.signal })
+  const answers = await Promise.all(Array.from({ length: 80 }, ask))
+  const late = answers.filter(({ status }) => status === 503)
+  assert.equal(late.length, 16)
+  assert.match(late[0]!.headers.get('retry-after')!, /^\d$/)
+  assert.equal((await raw('/healthz')).status, 200)
+  await until(
+    async () => {
+      const { status, body } = await raw(`/install/files/${hash}`)
+      await body!.cancel()
+      return status
+    },
+    (status) => status === 200,
+  )
+  leaving.abort()
+})

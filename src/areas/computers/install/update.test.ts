@@ -1,0 +1,131 @@
+// Takes long: versions of the program are bundled, and stand on trial for ten seconds.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { KeeperClient } from '#daemon/keeper/client.ts'
+import { versionsIn } from '#test/computers/installed.ts'
+import { tamperingProxy } from '#test/computers/tampering.ts'
+import { releaseAt, updating } from '#test/computers/updating.ts'
+import { linkUp, pairedBy } from '#test/link/daemon.ts'
+import type { Caller } from '#test/server.ts'
+import { until } from '#test/until.ts'
+
+const { server, alice, updated, installed, show, at } = await updating()
+
+test('a daemon goes over to the version of its server, under a shell and a command that go on', async () => {
+  await using proxy = await tamperingProxy(server.origin)
+  await using box = await installed(proxy)
+  const id = box.computerId()
+  const [pid, first] = [box.pid(), box.release()]
+  const terminal = async (input: object, by: Caller = alice) => {
+    const { status, body } = await by.post(`/computers/${id}/terminal`, input)
+    assert.equal(status, 200, JSON.stringify(body))
+    return body.data
+  }
+  const { terminal_id } = await terminal({ action: 'open', argv: ['sh', '-i'] })
+  await terminal({ action: 'write', terminal_id, data: 'WORD=kept\n' })
+  const counting = await alice.post(`/computers/${id}/exec`, {
+    command: 'i=0; while [ $i -lt 150 ]; do i=$((i+1)); echo $i; sleep 0.1; done',
+    background: true,
+  })
+  assert.equal(counting.status, 202, counting.text)
+
+  await using later = await updated('0.2.0')
+  const offered = await releaseAt(later.origin)
+  assert.notEqual(offered, first)
+  proxy.to(later.origin)
+  // It is tried out by a process of its own, and then goes on in the same one: the main one of whatever service began it.
+  await until(
+    () => show(id),
+    (row) =>
+      row.daemon_version === '0.2.0' && row.connection === 'online' && box.release() === offered && box.pid() === pid,
+  )
+  const beyond = at(later)
+  await terminal({ action: 'write', terminal_id, data: 'echo "it is $WORD"\n' }, beyond)
+  await until(
+    async () => (await terminal({ action: 'read', terminal_id, from: 0 }, beyond)).data as string,
+    (data) => data.includes('it is kept'),
+  )
+  const done = await until(
+    async () => (await beyond.get(`/operations/${counting.body.data.id}`)).body.data,
+    ({ status }) => status !== 'running' && status !== 'queued',
+  )
+  assert.deepEqual([done.status, done.result.exit_code], ['succeeded', 0], JSON.stringify(done))
+  assert.equal(done.result.stdout.trim().split('\n').length, 150)
+  assert.deepEqual(versionsIn(box).toSorted(), [first, offered].toSorted())
+  // And what it was paired for is as it was.
+  const { updates, allows } = JSON.parse((await box.uk('computer', 'status', '--json')).said)
+  assert.deepEqual([updates, allows.length], [true, 7])
+  // The operator goes back to the version before: it lies here still, and is taken again without being downloaded.
+  const before = proxy.asked.length
+  proxy.to(server.origin)
+  await until(
+    async () => box.release(),
+    (release) => release === first,
+  )
+  assert.deepEqual(
+    proxy.asked.slice(before).filter((path) => path.includes('/files/')),
+    [],
+  )
+})
+
+test('a version with another keeper takes the place of the one that holds a shell, and the shell goes on', async () => {
+  await using proxy = await tamperingProxy(server.origin)
+  await using box = await installed(proxy)
+  const id = box.computerId()
+  const open = await alice.post(`/computers/${id}/terminal`, { action: 'open', argv: ['sh', '-i'] })
+  const { terminal_id } = open.body.data
+  await alice.post(`/computers/${id}/terminal`, { action: 'write', terminal_id, data: 'WORD=carried\n' })
+  const keeper = () => new KeeperClient({ folder: join(box.folder, 'keeper') }).find()
+  const before = (await keeper())!
+  await using later = await updated('0.2.0', {
+    'daemon/keeper/run.ts': ['KEEPER_PROTOCOL = 1', 'KEEPER_PROTOCOL = 2'],
+  })
+  proxy.to(later.origin)
+  const after = await until(keeper, (found) => found?.protocol === 2)
+  assert.deepEqual([after?.keeper_id, after?.pid, after?.generation], [before.keeper_id, before.pid, 1])
+  const beyond = at(later)
+  await until(
+    () => beyond.post(`/computers/${id}/terminal`, { action: 'write', terminal_id, data: 'echo "it was $WORD"\n' }),
+    ({ status }) => status === 200,
+  )
+  await until(
+    async () =>
+      (await beyond.post(`/computers/${id}/terminal`, { action: 'read', terminal_id, from: 0 })).body.data
+        ?.data as string,
+    (data) => data?.includes('it was carried'),
+  )
+  // Back it does not go: the version before could not speak to this keeper, says so, and the newer one stays.
+  proxy.to(server.origin)
+  await until(
+    async () => box.log(),
+    (log) => /is not taken: .*older than the keeper/.test(log),
+  )
+  const { body } = await alice.post(`/computers/${id}/exec`, { command: 'echo still' })
+  assert.equal(body.data.stdout, 'still\n')
+})
+
+test('a daemon of the protocol before is served as ever, and offered nothing that it does not know', async () => {
+  const { id, credential } = await pairedBy(alice)
+  const older = {
+    protocol: 1,
+    daemon_version: '0.1.0',
+    os: 'linux',
+    arch: 'x64',
+    hostname: 'old',
+    boot_id: null,
+    keeper_id: null,
+    allows: ['exec'],
+  }
+  using linked = await linkUp(server.origin, credential, async () => ({ found: true }), older)
+  assert.deepEqual([linked.greeting.protocol, linked.greeting.update], [1, null])
+  const signal = new AbortController().signal
+  const { links } = server.app.engine
+  assert.deepEqual(await links.ask(id, 'exec.kill', { key: 'x', signal: null }, { signal }), { found: true })
+  // One of now, with a release of somewhere else, is offered this server's.
+  const release = 'a'.repeat(64)
+  using newer = await linkUp(server.origin, credential, undefined, { ...older, protocol: 2, release })
+  assert.equal((newer.greeting.update as { sha256: string }).sha256, await releaseAt(server.origin))
+  for (const wrong of [{ release: 'latest' }, { failed_update: { sha256: release, why: 'x'.repeat(501) } }])
+    await assert.rejects(linkUp(server.origin, credential, undefined, { ...older, protocol: 2, ...wrong }), /4002/)
+})

@@ -1,0 +1,211 @@
+import type { Engine } from '#engine/context.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Asked } from '#wire/mux.ts'
+import { type Input, type OperationName, type Output, operations } from '#wire/operations.ts'
+import { relay } from '#wire/relay.ts'
+import { type AskedStream, LinkLost, type Stream, StreamReset } from '#wire/stream.ts'
+import { LiveLinks } from './live-links.ts'
+import { lossesOf } from './losses.ts'
+import { offline } from './offline.ts'
+import { type Peers, startPeers } from './peers.ts'
+import { findPlace } from './state.ts'
+
+/** The way to computers, whichever process of the instance holds their links. */
+export interface Links {
+  /**
+   * Asks for one thing and waits; bytes that come are dropped. Refuses with 409 `computer_offline`. Where the link is lost,
+   * what is safe to repeat is asked again once the computer is back; all else is 503 `interrupted`.
+   */
+  ask<O extends OperationName>(
+    computerId: Id,
+    op: O,
+    input: Input<O>,
+    more: { signal: AbortSignal },
+  ): Promise<Output<O>>
+  /**
+   * Opens a stream. On `LinkLost` whoever opened it asks again with its key and offsets. The signal resets it. `movable`: a
+   * server that stops does not wait for it, as it goes on over another link.
+   */
+  open<O extends OperationName>(
+    computerId: Id,
+    op: O,
+    input: Input<O>,
+    more: { signal: AbortSignal; movable?: boolean },
+  ): Promise<AskedStream<O>>
+  /** Resolves when a computer is linked to any process, or false after the wait. Throws the signal's reason once it fires. */
+  online(computerId: Id, waitMs: number, signal?: AbortSignal): Promise<boolean>
+}
+
+export interface HasLinks {
+  links: Links
+}
+
+/** Asked a second time these would do something a second time, or refuse what they did. */
+const ONCE: ReadonlySet<OperationName> = new Set([
+  'fs.mkdir',
+  'fs.remove',
+  'fs.write',
+  'ports.dial',
+  'users.create',
+  'users.delete',
+  'engine.call',
+  'engine.remove',
+])
+/** How long a computer that was there a moment ago is waited for. */
+const BACK_MS = 30_000
+/** These change nothing: where the computer does not come back, nothing was done. */
+const LOOKS: ReadonlySet<OperationName> = new Set([
+  'daemon.probe',
+  'terminal.list',
+  'terminal.read',
+  'fs.list',
+  'fs.stat',
+  'fs.upload_offset',
+  'ports.list',
+  'users.list',
+  'engine.models',
+])
+/** What no poke told of is looked for again after so long. */
+const LOOK_MS = 1_000
+
+export interface RunningLinks extends Links, AsyncDisposable {
+  live: LiveLinks
+  /** Where this process listens for the others. */
+  peer: string
+}
+
+/** Bytes beside an answer that has none. */
+const MOST_UNASKED = 65_536
+
+export async function startLinks(engine: Engine): Promise<RunningLinks> {
+  const live = new LiveLinks(engine)
+  const peers: Peers = await startPeers({
+    engine,
+    host: engine.config.peerHost,
+    answer(asked, stream, { signal }) {
+      const further = openHere(live, asked)
+      // Another process has looked where the link is, and it was here a moment ago.
+      if (further === null) throw new LinkLost('the link has gone elsewhere')
+      return relay(stream, further, signal)
+    },
+  })
+
+  async function reach<O extends OperationName>(computerId: Id, asked: Asked & { op: O }): Promise<AskedStream<O>> {
+    const here = openHere(live, { ...asked, computer_id: computerId })
+    if (here !== null) return here
+    const place = await findPlace(engine, computerId)
+    if (place === null || place.processId === null || place.peer === null || place.processId === engine.processId)
+      return offline(place)
+    try {
+      return await peers.open(place.processId, place.peer, { ...asked, computer_id: computerId })
+    } catch (error) {
+      if (!(error instanceof LinkLost)) throw error
+      engine.log.warn({ process_id: place.processId, peer: place.peer }, 'the process that holds a link is not reached')
+      return refuse('unavailable', {
+        message: 'The server process that holds the connection to this computer cannot be reached.',
+        headers: { 'retry-after': '1' },
+      })
+    }
+  }
+
+  const links: Links = {
+    async open(computerId, op, input, { signal, movable = false }) {
+      signal.throwIfAborted()
+      const stream = await reach(computerId, { op, input, ...(movable && { movable }) })
+      const leave = (): void => stream.reset('the caller left')
+      if (signal.aborted) leave()
+      signal.addEventListener('abort', leave, { once: true })
+      const output = stream.output
+        .then((answered) => checked(op, answered))
+        .finally(() => signal.removeEventListener('abort', leave))
+      output.catch(() => {})
+      return withOutput(stream, output)
+    },
+
+    async ask(computerId, op, input, more) {
+      const gone = LOOKS.has(op) ? {} : { gone: () => interrupted('The connection to the computer broke.') }
+      const losses = lossesOf(links, computerId, { ...more, patienceMs: BACK_MS, ...gone })
+      for (;;) {
+        try {
+          const stream = await links.open(computerId, op, input, more)
+          // What is not read would hold up the answer.
+          void (async () => {
+            let bytes = 0
+            for await (const item of stream) {
+              if (item.type === 'bytes' && (bytes += item.bytes.length) > MOST_UNASKED)
+                return stream.reset('bytes that nobody asked for')
+            }
+          })().catch(() => {})
+          return await stream.output
+        } catch (error) {
+          more.signal.throwIfAborted()
+          if (error instanceof StreamReset) interrupted(error.message)
+          if (error instanceof LinkLost && ONCE.has(op)) interrupted('The connection to the computer broke.')
+          await losses.outlast(error)
+        }
+      }
+    },
+
+    async online(computerId, waitMs, signal) {
+      const until = performance.now() + waitMs
+      for (;;) {
+        signal?.throwIfAborted()
+        if (live.get(computerId) !== undefined) return true
+        if (live.over) return refuse('shutting_down', { headers: { 'retry-after': '1' } })
+        const woken = live.linked(computerId, Math.max(0, Math.min(LOOK_MS, until - performance.now())))
+        const place = await findPlace(engine, computerId)
+        if (place !== null && place.processId !== null && place.processId !== engine.processId) return true
+        if (performance.now() >= until) return false
+        await woken
+      }
+    },
+  }
+
+  return {
+    ...links,
+    live,
+    peer: peers.address,
+    async [Symbol.asyncDispose]() {
+      await live[Symbol.asyncDispose]()
+      await peers[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Null: this process does not hold its link. */
+function openHere(live: LiveLinks, { op, input, computer_id, movable }: Asked): AskedStream<OperationName> | null {
+  const link = live.get(computer_id ?? '')
+  if (link === undefined || link.mux.closed) return null
+  link.asked = true
+  const stream = link.mux.open({ op: op as OperationName, input })
+  if (movable === true) {
+    link.movable++
+    const over = (): void => void link.movable--
+    stream.output.then(over, over)
+  }
+  return stream
+}
+
+const interrupted = (message: string): never =>
+  refuse('interrupted', { message: `${message} Whether it was done is not known.` })
+
+/** A daemon may answer anything. */
+function checked<O extends OperationName>(op: O, answered: unknown): Output<O> {
+  const { data, error } = operations[op].output.safeParse(answered)
+  if (error) throw new Refusal('upstream_error', { message: `The computer answered \`${op}\` with something else.` })
+  return data as Output<O>
+}
+
+function withOutput<O extends OperationName>(stream: Stream, output: Promise<Output<O>>): AskedStream<O> {
+  return {
+    output,
+    write: (bytes, channel, offset) => stream.write(bytes, channel, offset),
+    event: (event) => stream.event(event),
+    taken: () => stream.taken(),
+    finish: () => stream.finish(),
+    reset: (reason) => stream.reset(reason),
+    lose: (reason) => stream.lose(reason),
+    [Symbol.asyncIterator]: () => stream[Symbol.asyncIterator](),
+  }
+}

@@ -1,0 +1,144 @@
+import { sql } from 'kysely'
+import { rightsChanged } from '#access/rights.ts'
+import type { Engine } from '#engine/context.ts'
+import { writeOutbox } from '#engine/outbox/outbox.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Capability } from '#kernel/scopes.ts'
+import type { DaemonHello } from '#wire/hello.ts'
+import { channelsOf } from '../events.ts'
+import { type ComputerRow, type Lifecycle, OFFLINE_SECONDS, computerStore } from '../store.ts'
+
+type Parts = Pick<Engine, 'bus' | 'postgres'>
+
+/** One of a computer's links, as its row names it. */
+export interface LinkName {
+  computerId: Id
+  epoch: number
+}
+
+/** Where the link of a computer is held. */
+export interface Place {
+  /** Null: nowhere, or by a process that has died. */
+  processId: Id | null
+  /** Where that process listens for others. */
+  peer: string | null
+  id: Id
+  lifecycle: Lifecycle
+  last_seen_at: Date | null
+}
+
+/** Notes a new link in the computer's row: from now on it is the live one. Null: the computer is gone. */
+export async function noteLinked(
+  { postgres, bus }: Parts,
+  processId: Id,
+  computerId: Id,
+  hello: DaemonHello,
+): Promise<number | null> {
+  const epoch = await postgres.db.transaction().execute(async (db) => {
+    const before = await computerStore.get(db, computerId)
+    if (before === null) return null
+    const allows: Capability[] = hello.allows
+    const { rows } = await sql<{ link_epoch: bigint }>`update computers set link_process_id = ${processId},
+      link_epoch = link_epoch + 1, last_seen_at = now(), os = ${hello.os}, arch = ${hello.arch},
+      hostname = ${hello.hostname}, daemon_version = ${hello.daemon_version}, protocol = ${hello.protocol}, allows = ${allows}
+      where id = ${computerId} returning link_epoch`.execute(db)
+    const allowed = before.allows.includes('inference') !== allows.includes('inference')
+    if (allowed || before.link_process_id === null) await servesOtherwise(db, before)
+    if (!before.online) await tellOf(db, computerId, 'connected')
+    return Number(rows[0]!.link_epoch)
+  })
+  if (epoch !== null) pokeAll(bus)
+  return epoch
+}
+
+/** Notes that a link is over, unless a newer one took its place. */
+export async function noteUnlinked({ postgres, bus }: Parts, { computerId, epoch }: LinkName): Promise<void> {
+  await postgres.db.transaction().execute(async (db) => {
+    const { numAffectedRows } = await sql`update computers set link_process_id = null
+      where id = ${computerId} and link_epoch = ${epoch} and link_process_id is not null`.execute(db)
+    if (numAffectedRows === 1n) await noteGone(db, computerId)
+  })
+  pokeAll(bus)
+}
+
+/**
+ * Notes that these links of a process were heard of. Where nobody could note it for a while, another process may have taken
+ * their end for granted: they are live again.
+ */
+export async function noteHeard({ postgres, bus }: Parts, processId: Id, links: readonly LinkName[]): Promise<void> {
+  const ids = links.map(({ computerId }) => computerId)
+  const epochs = links.map(({ epoch }) => epoch)
+  const back = await postgres.db.transaction().execute(async (db) => {
+    const named = sql`from unnest(${ids}::ulid[], ${epochs}::bigint[]) as l(id, epoch) where c.id = l.id and c.link_epoch = l.epoch`
+    const { rows } = await sql<{
+      id: Id
+    }>`update computers c set link_process_id = ${processId}, last_seen_at = now() ${named}
+      and c.link_process_id is null returning c.id`.execute(db)
+    await sql`update computers c set last_seen_at = now() ${named}`.execute(db)
+    for (const { id } of rows) await tellOf(db, id, 'connected')
+    return rows.length
+  })
+  if (back > 0) bus.poke('outbox')
+}
+
+/** Notes that these are in use, for cloud computers that are stopped when nobody uses them. */
+export async function noteUsed({ postgres: { db } }: Parts, links: readonly LinkName[]): Promise<void> {
+  const ids = links.map(({ computerId }) => computerId)
+  await sql`update cloud_computers set used_at = now()
+    where computer_id = any(${ids}::ulid[]) and idle_stop_seconds is not null`.execute(db)
+}
+
+/** Notes the end of links whose process died without a word. */
+export async function noteDead({ postgres, bus }: Parts): Promise<void> {
+  const over = await postgres.db.transaction().execute(async (db) => {
+    const { rows } = await sql<{ id: Id }>`update computers c set link_process_id = null
+      where link_process_id is not null and (last_seen_at < now() - make_interval(secs => ${OFFLINE_SECONDS})
+        or not exists (select from processes p where p.id = c.link_process_id and p.expires_at > now())) returning id`.execute(
+      db,
+    )
+    for (const { id } of rows) await noteGone(db, id)
+    return rows.length
+  })
+  if (over > 0) pokeAll(bus)
+}
+
+export async function findPlace({ postgres: { db } }: Parts, computerId: Id): Promise<Place | null> {
+  const { rows } = await sql<Place>`
+    select c.id, p.id as "processId", p.peer, c.lifecycle, c.last_seen_at from computers c left join processes p on p.id = c.link_process_id
+      and p.expires_at > now() and c.last_seen_at > now() - make_interval(secs => ${OFFLINE_SECONDS})
+    where c.id = ${computerId}`.execute(db)
+  return rows[0] ?? null
+}
+
+function pokeAll(bus: Parts['bus']): void {
+  bus.poke('outbox')
+  bus.poke('rights')
+}
+
+async function noteGone(db: Db, computerId: Id): Promise<void> {
+  const row = await computerStore.get(db, computerId)
+  if (row !== null) await servesOtherwise(db, row)
+  await tellOf(db, computerId, 'disconnected')
+}
+
+/** Whose calls its models answer, and when, hangs on whether it is there. */
+async function servesOtherwise(db: Db, { id, workspace_id, exposures }: ComputerRow): Promise<void> {
+  const { rows } = await sql`select from local_models where computer_id = ${id} and status = 'ready' limit 1`.execute(
+    db,
+  )
+  if (rows.length > 0) await rightsChanged(db, [workspace_id, ...exposures.map((one) => one.workspace_id)])
+}
+
+async function tellOf(db: Db, computerId: Id, verb: 'connected' | 'disconnected'): Promise<void> {
+  const row = await computerStore.get(db, computerId)
+  if (row === null) return
+  const { id, workspace_id, name } = row
+  const event = {
+    type: `computer.${verb}`,
+    channels: channelsOf(row),
+    resource: { type: 'computer', id },
+    data: { id, workspace_id, name },
+  }
+  await writeOutbox(db, event, null)
+}

@@ -1,0 +1,28 @@
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Input, Output } from '#wire/operations.ts'
+import type { Links } from './links.ts'
+
+type Lists = 'terminal.list' | 'ports.list' | 'users.list'
+
+const MOST_PARTS = 100
+
+/** All parts of a list that may be longer than what a computer can say at once. */
+export async function wholeList<O extends Lists>(
+  links: Links,
+  computerId: Id,
+  op: O,
+  signal: AbortSignal,
+): Promise<Output<O>[]> {
+  const parts: Output<O>[] = []
+  for (let from = 0; parts.length < MOST_PARTS;) {
+    const asked: Input<Lists> = { from }
+    // Each of the three takes this; of their union the compiler does not see it.
+    const part = await links.ask(computerId, op, asked as Input<O>, { signal })
+    parts.push(part)
+    if (part.next === null) return parts
+    if (part.next <= from) break
+    from = part.next
+  }
+  return refuse('upstream_error', { message: `The computer answers \`${op}\` without end.` })
+}

@@ -1,0 +1,86 @@
+/** The heads that go through a preview, written anew: nothing of the platform reaches the program, and nothing of the connection. Pure. */
+import { OUR_COOKIE, OUR_KEY } from './admission.ts'
+
+/** Fields of one connection (RFC 9110, 7.6.1); each end of a preview has its own. */
+const OF_CONNECTION: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+])
+/** What proxies say of a request: ours are the ones that count behind us. */
+const OF_PROXIES = /^(forwarded|via|x-real-ip|x-forwarded-.*|cf-.*|x-uk-.*)$/
+/** It would reach beyond the origin of its port. */
+const TOO_FAR: ReadonlySet<string> = new Set(['clear-site-data', 'strict-transport-security', 'alt-svc'])
+
+export interface Asked {
+  method: string
+  rawHeaders: readonly string[]
+  /** `p5173-….localhost:4242` */
+  host: string
+  protocol: 'http' | 'https'
+  upgrade: boolean
+}
+
+/** Name, value, … of the request as the program gets it. */
+export function requestHead({ method, rawHeaders, host, protocol, upgrade }: Asked): string[] {
+  const named = connectionNames(rawHeaders)
+  const head = ['Host', host, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', protocol]
+  let framed = false
+  for (const [name, value] of fields(rawHeaders)) {
+    const key = name.toLowerCase()
+    if (key === 'transfer-encoding') {
+      head.push('Transfer-Encoding', 'chunked')
+      framed = true
+    }
+    if (key === 'content-length') framed = true
+    if (key === 'host' || OF_CONNECTION.has(key) || named.has(key) || OF_PROXIES.test(key)) continue
+    if (key === 'authorization' && OUR_KEY.test(value.replace(/^Bearer +/i, ''))) continue
+    if (key === 'x-api-key' && OUR_KEY.test(value)) continue
+    const kept = key === 'cookie' ? withoutOurs(value) : value
+    if (kept !== '') head.push(name, kept)
+  }
+  // Without a length Node would say `chunked` for these.
+  if (!framed && /^(POST|PUT|PATCH)$/.test(method)) head.push('Content-Length', '0')
+  if (upgrade) head.push('Connection', 'Upgrade', 'Upgrade', 'websocket')
+  else head.push('Connection', 'close')
+  return head
+}
+
+const withoutOurs = (cookies: string): string =>
+  cookies
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair !== '' && !OUR_COOKIE.test(pair.split('=')[0]!.trim()))
+    .join('; ')
+
+/** Name, value, … of the program's answer as the browser gets it: cookies stay with their own origin. */
+export function responseHead(rawHeaders: readonly string[]): string[] {
+  const named = connectionNames(rawHeaders)
+  const head: string[] = []
+  for (const [name, value] of fields(rawHeaders)) {
+    const key = name.toLowerCase()
+    if (OF_CONNECTION.has(key) || named.has(key) || TOO_FAR.has(key)) continue
+    if (key !== 'set-cookie') head.push(name, value)
+    else if (!OUR_COOKIE.test(value.split('=')[0]!.trim())) head.push(name, value.replace(/;\s*domain=[^;]*/gi, ''))
+  }
+  return head
+}
+
+function* fields(raw: readonly string[]): Generator<[string, string]> {
+  for (let i = 0; i < raw.length; i += 2) yield [raw[i]!, raw[i + 1]!]
+}
+
+/** Further fields that belong to this connection alone, as it names them. */
+function connectionNames(raw: readonly string[]): Set<string> {
+  const names = new Set<string>()
+  for (const [name, value] of fields(raw))
+    if (name.toLowerCase() === 'connection') for (const one of value.split(',')) names.add(one.trim().toLowerCase())
+  return names
+}

@@ -1,0 +1,327 @@
+import assert from 'node:assert/strict'
+import { createServer, request as httpRequest } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { type AddressInfo, createServer as createNetServer } from 'node:net'
+import { after, before, test } from 'node:test'
+import { WebSocket, WebSocketServer } from 'ws'
+import { daemonHome } from '#test/link/run-daemon.ts'
+import { type StartedDaemon, startDaemon } from '#test/link/start-daemon.ts'
+import { teamOf } from '#test/makers.ts'
+import type { Caller, Person } from '#test/server.ts'
+import { twoServers } from '#test/two-servers.ts'
+import { until } from '#test/until.ts'
+import { hasChromium, openBrowser } from '#test/web/browser.ts'
+
+const { server, twin, alice } = await twoServers()
+const stack = new AsyncDisposableStack()
+after(() => stack.disposeAsync())
+
+let bob: Person
+let carol: Person
+let vera: Person
+let team: string
+let daemon: StartedDaemon
+let id: string
+/** Of a program on the computer. */
+let port: number
+/** What came to the program, newest last. */
+const came: IncomingMessage[] = []
+
+before(async () => {
+  bob = await server.person('Bob')
+  carol = await server.person('Carol')
+  vera = await server.person('Vera')
+  team = await teamOf(alice, [
+    [bob, 'member'],
+    [vera, 'viewer'],
+  ])
+  const program = createServer((request, response) => {
+    came.push(request)
+    const { url } = request
+    if (url === '/slow') return void response.write('begun')
+    if (url === '/broken') return void request.socket.end('nonsense\r\n\r\n')
+    if (url === '/echo') return void request.pipe(response.writeHead(200, { 'content-type': 'text/plain' }))
+    if (url === '/cookies')
+      return void response
+        .writeHead(200, { 'set-cookie': ['own=1; Domain=localhost; Path=/', 'uk_session=stolen; Path=/'] })
+        .end('ok')
+    if (url === '/v1/chat/completions' || url === '/v1/me') return void response.end(`the program's own ${url}`)
+    response.writeHead(200, { 'content-type': 'text/html' }).end(`<title>Program</title><p id=said></p><script>
+      const socket = new WebSocket('ws://' + location.host + '/socket')
+      socket.onopen = () => socket.send('hello')
+      socket.onmessage = ({data}) => document.getElementById('said').textContent = data
+      socket.onclose = () => document.title = 'closed'
+    </script>`)
+  })
+  const sockets = new WebSocketServer({ server: program })
+  sockets.on('connection', (socket, request) => {
+    came.push(request)
+    socket.on('message', (data) => socket.send(`heard ${String(data)}`))
+  })
+  await new Promise<void>((resolve) => program.listen(0, '127.0.0.1', resolve))
+  stack.defer(() => {
+    for (const socket of sockets.clients) socket.terminate()
+    program.closeAllConnections()
+    program.close()
+  })
+  port = (program.address() as AddressInfo).port
+  const home = stack.use(daemonHome())
+  daemon = stack.use(await startDaemon(home, server.origin, alice))
+  id = daemon.id
+  assert.ok(await server.app.engine.links.online(id, 20_000))
+})
+
+const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body?.error?.code]
+const ticketOf = (who: Caller, of = port) => who.post(`/computers/${id}/ports/${of}/ticket`, {})
+const hostOf = (origin: string, of = port) => `p${of}-${id.toLowerCase()}.localhost:${new URL(origin).port}`
+
+interface Said {
+  status: number
+  headers: IncomingMessage['headers']
+  text: string
+}
+/** As a browser does that resolves `*.localhost` by itself. */
+function ask(
+  path: string,
+  {
+    headers = {},
+    method = 'GET',
+    body = '',
+    of = port,
+    origin = server.origin,
+  }: { headers?: Record<string, string>; method?: string; body?: string; of?: number; origin?: string } = {},
+): Promise<Said> {
+  return new Promise((resolve, reject) => {
+    const out = httpRequest(
+      {
+        host: '127.0.0.1',
+        port: new URL(origin).port,
+        path,
+        method,
+        headers: { host: hostOf(origin, of), ...headers },
+      },
+      (response) => {
+        let text = ''
+        response.on('data', (part: Buffer) => (text += String(part)))
+        response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, text }))
+        response.on('error', reject)
+      },
+    )
+    out.on('error', reject)
+    out.end(body)
+  })
+}
+async function enter(who: Caller, of = port): Promise<string> {
+  const made = await ticketOf(who, of)
+  assert.equal(made.status, 201, made.text)
+  const { pathname, search } = new URL(made.body.data.url)
+  const entered = await ask(pathname + search, { of })
+  assert.deepEqual([entered.status, entered.headers.location], [303, '/'], entered.text)
+  return entered.headers['set-cookie']![0]!
+}
+const cookieOf = (set: string): string => set.split(';')[0]!
+
+test('a program that answers and closes before all has come breaks no other connection of its computer', async () => {
+  // In a process of its own, which must outlive it.
+  const rude = createNetServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => {
+      socket.end('HTTP/1.1 413 Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
+      setTimeout(() => socket.destroy(), 20)
+    })
+  })
+  await new Promise<void>((resolve) => rude.listen(0, '127.0.0.1', resolve))
+  using _rude = { [Symbol.dispose]: () => rude.close() }
+  const { links } = server.app.engine
+  const of = (rude.address() as AddressInfo).port
+  const signal = AbortSignal.timeout(60_000)
+  for (let i = 0; i < 5; i++) {
+    const stream = await links.open(id, 'ports.dial', { port: of }, { signal })
+    const sending = (async () => {
+      for (let n = 0; n < 160; n++) await stream.write(Buffer.alloc(65_536))
+      stream.finish()
+    })().catch(() => {})
+    for await (const item of stream) if (item.type === 'finished') break
+    await sending
+    await stream.output
+  }
+  assert.ok(await links.ask(id, 'daemon.probe', {}, { signal }))
+})
+
+test('a port has its program, its label and an origin of its own; the label outlives the program', async () => {
+  const row = async (of: number) =>
+    (await alice.get(`/computers/${id}/ports?limit=100`)).body.data.find((one: { port: number }) => one.port === of)
+  const there = await row(port)
+  assert.deepEqual([there.status, there.label, there.pid], ['listening', null, process.pid])
+  assert.equal(there.url, `http://${hostOf(server.origin)}/`)
+  const named = await alice.patch(`/computers/${id}/ports`, { port, label: 'The app' })
+  assert.deepEqual([named.status, named.body.data.label, named.body.data.status], [200, 'The app', 'listening'])
+  const closed = await alice.patch(`/computers/${id}/ports`, { port: 9, label: 'Later' })
+  assert.deepEqual([closed.body.data.status, closed.body.data.process], ['closed', null])
+  assert.equal((await row(9)).label, 'Later')
+  await alice.patch(`/computers/${id}/ports`, { port: 9, label: null })
+  assert.equal(await row(9), undefined)
+  assert.equal((await row(port)).label, 'The app')
+  for (const label of ['', 'x'.repeat(121), 5])
+    assert.equal((await alice.patch(`/computers/${id}/ports`, { port, label })).status, 400)
+  for (const wrong of [0, 65_536, 'x'])
+    assert.ok([400, 404].includes((await alice.post(`/computers/${id}/ports/${wrong}/ticket`, {})).status))
+})
+
+test('a ticket opens one port of one computer, once; its cookie is good for nothing else', async () => {
+  const made = await ticketOf(alice)
+  const { pathname, search } = new URL(made.body.data.url)
+  assert.ok(Date.parse(made.body.data.expires_at) - Date.now() <= 60_000)
+  assert.equal((await ask(pathname + search, { of: port + 1 })).status, 410)
+  const entered = await ask(pathname + search)
+  const set = entered.headers['set-cookie']![0]!
+  assert.match(set, /^uk_preview=\w+; Path=\/; HttpOnly; SameSite=Lax$/)
+  assert.equal((await ask(pathname + search)).status, 410)
+  const cookie = cookieOf(set)
+  assert.match((await ask('/', { headers: { cookie } })).text, /<title>Program/)
+  // By the other process, which does not hold the link.
+  assert.match((await ask('/', { headers: { cookie }, origin: twin.origin })).text, /<title>Program/)
+  assert.equal((await ask('/', { headers: { cookie }, of: port + 1 })).status, 401)
+  assert.equal((await ask('/')).status, 401)
+  assert.equal((await ask('/', { headers: { cookie: 'uk_preview=nonsense' } })).status, 401)
+  // It is no session of the platform.
+  assert.equal((await server.stranger.get('/me', { cookie })).status, 401)
+  const other = { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
+  assert.equal((await ask('/', { headers: other })).status, 403)
+})
+
+test('all paths of a preview are the program’s, and none of the platform’s secrets reach it', async () => {
+  const cookie = cookieOf(await enter(alice))
+  const key = await alice.key({ scopes: ['computer:read'] })
+  for (const [path, method] of [
+    ['/v1/me', 'GET'],
+    ['/v1/chat/completions', 'POST'],
+  ] as const) {
+    const headers = { cookie, 'content-type': 'application/json' }
+    assert.equal(
+      (await ask(path, { method, body: method === 'POST' ? '{"model":"sim/echo"}' : '', headers })).text,
+      `the program's own ${path}`,
+    )
+  }
+  const answer = await ask('/x?y=1', {
+    headers: {
+      cookie: `theirs=1; ${cookie}; uk_session=abc; __Host-uk_session=abc`,
+      authorization: `Bearer ${key.key}`,
+      'x-api-key': key.key,
+      'x-forwarded-for': '6.6.6.6',
+      'x-forwarded-host': 'evil.example',
+    },
+  })
+  assert.equal(answer.status, 200)
+  const { headers, rawHeaders, url } = came.at(-1)!
+  assert.equal(url, '/x?y=1')
+  assert.deepEqual(
+    [
+      headers.cookie,
+      headers.authorization,
+      headers['x-api-key'],
+      headers['x-forwarded-for'],
+      headers['x-forwarded-host'],
+      headers['x-forwarded-proto'],
+      headers.host,
+    ],
+    ['theirs=1', undefined, undefined, undefined, hostOf(server.origin), 'http', hostOf(server.origin)],
+  )
+  assert.ok(!rawHeaders.join().includes(key.key))
+  // What is the program's own passes.
+  await ask('/x', { headers: { cookie, authorization: 'Bearer theirs' } })
+  assert.equal(came.at(-1)!.headers.authorization, 'Bearer theirs')
+  const body = 'x'.repeat(3_000_000)
+  assert.equal((await ask('/echo', { method: 'POST', body, headers: { cookie } })).text.length, body.length)
+  assert.deepEqual((await ask('/cookies', { headers: { cookie } })).headers['set-cookie'], ['own=1; Path=/'])
+  // A program sends its key instead.
+  assert.equal((await ask('/x', { headers: { authorization: `Bearer ${key.key}` } })).status, 200)
+  const bare = await alice.key({ scopes: ['drive:read'] })
+  assert.equal((await ask('/x', { headers: { 'x-api-key': bare.key } })).status, 403)
+  assert.equal((await ask('/x', { headers: { 'x-api-key': 'uk_nonsense' } })).status, 401)
+})
+
+test('what does not answer is said on a page of ours, as text where no page was asked for', async () => {
+  const closed = cookieOf(await enter(alice, 9))
+  const page = await ask('/', { of: 9, headers: { cookie: closed, accept: 'text/html' } })
+  assert.deepEqual([page.status, page.headers['content-type']], [502, 'text/html; charset=utf-8'])
+  assert.match(page.text, /Nothing answers on port 9/)
+  const script = await ask('/main.js', { of: 9, headers: { cookie: closed } })
+  assert.deepEqual([script.status, script.headers['content-type']], [502, 'text/plain; charset=utf-8'])
+  const cookie = cookieOf(await enter(alice))
+  assert.equal((await ask('/broken', { headers: { cookie } })).status, 502)
+})
+
+test('bob sees a port while alice lets him; a viewer, a stranger and somebody who left do not', async () => {
+  for (const answer of [await ticketOf(bob), await ticketOf(carol), await bob.get(`/computers/${id}/ports`)])
+    assert.deepEqual(code(answer), [404, undefined])
+  await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['fs_read'] })
+  assert.deepEqual(code(await ticketOf(bob)), [403, 'capability_denied'])
+  await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['ports'] })
+  assert.deepEqual(code(await ticketOf(vera)), [403, 'insufficient_role'])
+  const cookie = cookieOf(await enter(bob))
+  const bobs = await bob.key()
+  const open = [{ cookie }, { authorization: `Bearer ${bobs.key}` }].map((headers) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${new URL(server.origin).port}/socket`, {
+      headers: { ...headers, host: hostOf(server.origin) },
+    })
+    socket.on('open', () => socket.send('hi'))
+    const heard = new Promise<string>((resolve) => socket.on('message', (data) => resolve(String(data))))
+    return { heard, closed: new Promise<void>((resolve) => socket.on('error', () => {}).on('close', () => resolve())) }
+  })
+  for (const { heard } of open) assert.equal(await heard, 'heard hi')
+  const slow = ask('/slow', { headers: { cookie } }).then(
+    () => 'whole',
+    () => 'broken off',
+  )
+  await until(async () => came.some(({ url }) => url === '/slow'), Boolean)
+  const began = performance.now()
+  await alice.delete(`/computers/${id}/exposures/${team}`)
+  assert.equal((await ask('/', { headers: { cookie } })).status, 404)
+  await Promise.all(open.map(({ closed }) => closed))
+  assert.equal(await slow, 'broken off')
+  assert.ok(performance.now() - began < 5_000)
+  const refused = new WebSocket(`ws://127.0.0.1:${new URL(server.origin).port}/socket`, {
+    headers: { cookie, host: hostOf(server.origin) },
+  })
+  const status = await new Promise((resolve) =>
+    refused.on('error', () => {}).on('unexpected-response', (_, response) => resolve(response.statusCode)),
+  )
+  assert.equal(status, 404)
+})
+
+test('who signs out, or whose key is revoked, has no preview any more', async () => {
+  const key = await alice.key({ scopes: ['computer:read'] })
+  const made = await key.post(`/computers/${id}/ports/${port}/ticket`, {})
+  const { pathname, search } = new URL(made.body.data.url)
+  const cookie = cookieOf((await ask(pathname + search)).headers['set-cookie']![0]!)
+  assert.equal((await ask('/', { headers: { cookie } })).status, 200)
+  await alice.delete(`/api-keys/${key.keyId}`)
+  assert.equal((await ask('/', { headers: { cookie } })).status, 401)
+})
+
+test('a page with a WebSocket opens in Chromium, and closes when the right ends', { skip: !hasChromium }, async () => {
+  const some = await teamOf(alice, [[carol, 'member']])
+  await alice.post(`/computers/${id}/exposures`, { workspace_id: some, capabilities: ['ports'] })
+  const browser = await openBrowser()
+  try {
+    const page = await (await browser.newContext()).newPage()
+    await page.goto((await ticketOf(carol)).body.data.url)
+    assert.equal(page.url(), `http://${hostOf(server.origin)}/`)
+    await page.waitForFunction('document.getElementById("said").textContent === "heard hello"')
+    assert.equal(await page.evaluate('document.cookie'), '')
+    await alice.delete(`/computers/${id}/exposures/${some}`)
+    await page.waitForFunction('document.title === "closed"', null, { timeout: 6_000 })
+    assert.equal((await page.goto(`http://${hostOf(server.origin)}/`))!.status(), 404)
+  } finally {
+    await browser.close()
+  }
+})
+
+test('offline: a list says so, a preview is 504', async () => {
+  const cookie = cookieOf(await enter(alice))
+  await daemon[Symbol.asyncDispose]()
+  await until(async () => (await alice.get(`/computers/${id}`)).body.data.connection === 'offline', Boolean)
+  assert.deepEqual(code(await alice.get(`/computers/${id}/ports`)), [409, 'computer_offline'])
+  assert.equal((await ask('/', { headers: { cookie } })).status, 504)
+})

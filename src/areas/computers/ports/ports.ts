@@ -1,0 +1,69 @@
+import type { Context } from '#engine/context.ts'
+import type { Page } from '#kernel/answers.ts'
+import type { Input, Output } from '#kernel/contract.ts'
+import { refuse } from '#kernel/errors.ts'
+import { cursorOf, positionOf, wholeAt } from '#kernel/paging.ts'
+import { iso } from '#kernel/time.ts'
+import type { portEndpoints } from '../contract-machine.ts'
+import type { HasLinks } from '../link/links.ts'
+import { wholeList } from '../link/whole-list.ts'
+import { makeTicket } from '../tickets/tickets.ts'
+import { ENTER } from './admission.ts'
+import { previewOrigin } from './address.ts'
+import { portStore } from './store.ts'
+
+type Ctx = Context<HasLinks>
+type Port = Output<typeof portEndpoints.label_port>
+
+/** Those that something listens on, and those that have a label, by number. */
+async function all(ctx: Ctx, id: string): Promise<Port[]> {
+  const ports = (await wholeList(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
+  const labels = await portStore.labels(ctx.db, id)
+  const closed = [...labels.keys()].filter((port) => !ports.some((one) => one.port === port))
+  const url = (port: number): string | null => {
+    const origin = previewOrigin(ctx.engine, { computerId: id, port })
+    return origin === null ? null : `${origin}/`
+  }
+  return [
+    ...ports.map(({ port, protocol, process, pid }) => ({
+      port,
+      protocol,
+      process,
+      pid,
+      status: 'listening' as const,
+    })),
+    ...closed.map((port) => ({ port, protocol: null, process: null, pid: null, status: 'closed' as const })),
+  ]
+    .map((row) => ({ ...row, label: labels.get(row.port) ?? null, url: url(row.port) }))
+    .toSorted((a, b) => a.port - b.port)
+}
+
+export async function listPorts(
+  ctx: Ctx,
+  { id, limit, cursor }: Input<typeof portEndpoints.ports>,
+): Promise<Page<Port>> {
+  const after = wholeAt(positionOf('computer_ports', id, cursor), 0) ?? 0
+  const rows = (await all(ctx, id)).filter(({ port }) => port > after)
+  const shown = rows.slice(0, limit)
+  return { rows: shown, next: rows.length > limit ? cursorOf('computer_ports', id, [shown.at(-1)!.port]) : null }
+}
+
+export async function labelPort(ctx: Ctx, { id, port, label }: Input<typeof portEndpoints.label_port>): Promise<Port> {
+  const rows = await all(ctx, id)
+  await portStore.setLabel(ctx.db, { computerId: id, port }, label)
+  const origin = previewOrigin(ctx.engine, { computerId: id, port })
+  const closed = { port, protocol: null, process: null, pid: null, status: 'closed' as const }
+  const row = rows.find((one) => one.port === port) ?? { ...closed, url: origin === null ? null : `${origin}/` }
+  return { ...row, label }
+}
+
+export async function portTicket(ctx: Ctx, { id, port }: Input<typeof portEndpoints.port_ticket>) {
+  const origin = previewOrigin(ctx.engine, { computerId: id, port })
+  if (origin === null)
+    return refuse('not_supported', {
+      message: 'This instance has no domain for previews: its administrator sets UK_PREVIEW_DOMAIN.',
+      details: { reason: 'UK_PREVIEW_DOMAIN is not set' },
+    })
+  const { ticket, expiresAt } = await makeTicket(ctx, { computerId: id, port })
+  return { url: `${origin}${ENTER}?ticket=${ticket}`, expires_at: iso(expiresAt) }
+}

@@ -1,0 +1,134 @@
+import type { Input } from '#kernel/contract.ts'
+import type { Context } from '#engine/context.ts'
+import type { Page } from '#kernel/answers.ts'
+import { refuse } from '#kernel/errors.ts'
+import { newId } from '#kernel/ids.ts'
+import { cursorOf, positionOf, wholeAt } from '#kernel/paging.ts'
+import type { Principal } from '#kernel/principal.ts'
+import type { Output } from '#wire/operations.ts'
+import { CHANNEL } from '#wire/operations.ts'
+import type { terminal as endpoint } from '../contract-terminals.ts'
+import { unfinished } from '../exec/capture.ts'
+import { Gathered } from '../exec/gathered.ts'
+import type { HasLinks } from '../link/links.ts'
+import { wholeList } from '../link/whole-list.ts'
+
+type Given = Input<typeof endpoint>
+/** What draws a screen: more than a person's, with a colour of its own for each character. */
+export const MOST_SNAPSHOT_BYTES = 16_777_216
+type Terminal = Output<'terminal.list'>['terminals'][number]
+
+/** The fields of each action: those that it cannot do without, and the others. */
+const TAKES: Record<Given['action'], { needs: readonly (keyof Given)[]; may: readonly (keyof Given)[] }> = {
+  open: { needs: [], may: ['shell', 'argv', 'cwd', 'env', 'cols', 'rows', 'user', 'name'] },
+  write: { needs: ['terminal_id', 'data'], may: ['seq'] },
+  resize: { needs: ['terminal_id', 'cols', 'rows'], may: [] },
+  read: { needs: ['terminal_id'], may: ['from', 'max_bytes', 'wait_ms', 'screen'] },
+  close: { needs: ['terminal_id'], may: ['signal'] },
+  list: { needs: [], may: [] },
+}
+
+export function terminal(ctx: Context<HasLinks>, given: Given) {
+  checkFields(given)
+  const { id, action } = given
+  const { links } = ctx.engine
+  const more = { signal: ctx.signal }
+  const terminal_id = given.terminal_id!
+  switch (action) {
+    case 'open':
+      return open(ctx, given)
+    case 'list':
+      return list(ctx, given)
+    case 'read':
+      return read(ctx, given)
+    case 'write': {
+      const data = Buffer.from(given.data!).toString('base64')
+      // The key makes it safe to ask again where the link breaks, whether the caller counts or not.
+      const input = { terminal_id, viewer: viewerOf(ctx.principal), data, seq: given.seq ?? null, key: newId() }
+      return links.ask(id, 'terminal.write', input, more)
+    }
+    case 'resize':
+      return links.ask(id, 'terminal.resize', { terminal_id, cols: given.cols!, rows: given.rows! }, more)
+    case 'close':
+      return links.ask(id, 'terminal.close', { terminal_id, signal: given.signal ?? null }, more)
+  }
+}
+
+function checkFields(given: Given): void {
+  const { needs, may } = TAKES[given.action]
+  const missing = needs.find((field) => given[field] === undefined)
+  if (missing !== undefined)
+    refuse('missing_parameter', { param: missing, message: `\`${given.action}\` needs \`${missing}\`.` })
+  const allowed = new Set<string>(['id', 'action', 'limit', 'cursor', ...needs, ...may])
+  const other = (Object.keys(given) as (keyof Given)[]).find(
+    (field) => given[field] !== undefined && !allowed.has(field),
+  )
+  if (other !== undefined)
+    refuse('unknown_parameter', { param: other, message: `\`${given.action}\` takes no \`${other}\`.` })
+}
+
+function open(ctx: Context<HasLinks>, { id, shell, argv, cwd, env, cols, rows, user, name }: Given): Promise<Terminal> {
+  if (shell !== undefined && argv !== undefined)
+    refuse('invalid_parameter', { param: 'shell', message: 'Give either `shell` or `argv`.' })
+  const input = {
+    // Made here: asked twice, one is opened.
+    terminal_id: newId(),
+    argv: argv ?? (shell === undefined ? null : [shell]),
+    cwd: cwd ?? null,
+    env: env ?? {},
+    user: user ?? null,
+    cols: cols ?? 80,
+    rows: rows ?? 24,
+    name: name ?? null,
+  }
+  return ctx.engine.links.ask(id, 'terminal.open', input, { signal: ctx.signal })
+}
+
+async function list(ctx: Context<HasLinks>, { id, limit, cursor }: Given): Promise<Page<Terminal>> {
+  const from = wholeAt(positionOf('terminals', id, cursor), 0) ?? 0
+  const parts = await wholeList(ctx.engine.links, id, 'terminal.list', ctx.signal)
+  const terminals = parts.flatMap((part) => part.terminals)
+  const sorted = terminals.toSorted((a, b) => (a.created_at < b.created_at ? -1 : a.created_at > b.created_at ? 1 : 0))
+  const end = from + limit
+  return { rows: sorted.slice(from, end), next: sorted.length > end ? cursorOf('terminals', id, [end]) : null }
+}
+
+async function read(ctx: Context<HasLinks>, { id, terminal_id, from, max_bytes, wait_ms, screen }: Given) {
+  const input = {
+    terminal_id: terminal_id!,
+    from: from ?? null,
+    max_bytes: max_bytes ?? 65_536,
+    wait_ms: wait_ms ?? 0,
+    screen: screen ?? false,
+  }
+  const stream = await ctx.engine.links.open(id, 'terminal.read', input, { signal: ctx.signal })
+  const body = new Gathered()
+  const snapshot = new Gathered()
+  for await (const item of stream) {
+    if (item.type !== 'bytes') continue
+    const drawn = item.channel === CHANNEL.snapshot
+    const to = drawn ? snapshot : body
+    to.add(item.bytes)
+    if (to.size <= (drawn ? MOST_SNAPSHOT_BYTES : input.max_bytes)) continue
+    stream.reset('more came than was asked for')
+    refuse('upstream_error', { message: 'The computer sent more of the terminal than was asked for.' })
+  }
+  const output = await stream.output
+  const bytes = body.bytes()
+  // The rest of a character comes with the next read, unless nothing more comes at all.
+  const held = output.terminal.status === 'open' && bytes.length > unfinished(bytes) ? unfinished(bytes) : 0
+  return {
+    ...output.terminal,
+    offset: output.offset - held,
+    data: bytes.subarray(0, bytes.length - held).toString('utf8'),
+    from: output.from,
+    gap: output.gap,
+    dropped_bytes: output.dropped_bytes,
+    snapshot: output.at === null ? null : snapshot.bytes().toString('utf8'),
+    at: output.at,
+  }
+}
+
+/** Who counts what it types: each key and each session by itself. */
+export const viewerOf = ({ accountId, credential }: Principal): string =>
+  credential.kind === 'server' ? `${accountId}:${credential.run?.id ?? 'server'}` : `${accountId}:${credential.id}`

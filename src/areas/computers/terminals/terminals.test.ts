@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { WebSocket } from 'ws'
+import { proxyTo } from '#test/link/proxy.ts'
+import { type Home, type RunningDaemon, daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
+import { pairedComputer, teamOf } from '#test/makers.ts'
+import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+
+let server: TestServer
+let alice: Person
+let bob: Person
+let carol: Person
+let team: string
+let home: Home
+let daemon: RunningDaemon
+let id: string
+
+before(async () => {
+  server = await testServer()
+  alice = await server.person('Alice')
+  bob = await server.person('Bob')
+  carol = await server.person('Carol')
+  team = await teamOf(alice, [[bob, 'member']])
+  home = daemonHome()
+  const paired = await pairedComputer(alice)
+  id = paired.id
+  daemon = await runDaemonAt(home, server.origin, paired)
+  assert.ok(await server.app.engine.links.online(id, 20_000))
+})
+after(async () => {
+  await daemon[Symbol.asyncDispose]()
+  await home[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const ask = (body: object, caller: Caller = alice) => caller.post(`/computers/${id}/terminal`, body)
+const done = async (body: object, caller: Caller = alice) => {
+  const answer = await ask(body, caller)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.body.data
+}
+const open = (more: object = {}) =>
+  done({ action: 'open', shell: '/bin/sh', env: { PS1: '$ ' }, name: 'work', ...more })
+/** All that it put out, once it holds this. */
+async function readUntil(terminal_id: string, holds: RegExp, caller: Caller = alice): Promise<string> {
+  let all = ''
+  let from = 0
+  for (;;) {
+    const read = await done({ action: 'read', terminal_id, from, wait_ms: 5_000 }, caller)
+    all += read.data
+    from = read.offset
+    if (holds.test(all)) return all
+  }
+}
+
+interface Viewer {
+  socket: WebSocket
+  /** All bytes that came. */
+  text(): string
+  events: { type: string; [field: string]: unknown }[]
+  closed: Promise<number>
+}
+async function attach(caller: Caller, terminal_id: string, query = '', of = id): Promise<Viewer> {
+  const { authorization, cookie } = caller.headers
+  const url = `${server.origin.replace('http', 'ws')}/v1/computers/${of}/terminals/${terminal_id}/attach${query}`
+  const socket = new WebSocket(url, {
+    headers: { ...(authorization && { authorization }), ...(cookie && { cookie, origin: server.origin }) },
+  })
+  const parts: Buffer[] = []
+  const events: Viewer['events'] = []
+  socket.on('message', (message: Buffer, binary) => {
+    if (binary) parts.push(message)
+    else events.push(JSON.parse(message.toString()))
+  })
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', resolve).once('error', reject)
+    socket.once('unexpected-response', (_, response) => {
+      response.resume()
+      reject(Object.assign(new Error('refused'), { status: response.statusCode }))
+    })
+  })
+  return { socket, text: () => Buffer.concat(parts).toString(), events, closed }
+}
+
+test('alice opens a terminal, types into it, reads it by offsets, and sees its screen', async () => {
+  const opened = await open({ cols: 100, rows: 30 })
+  const { terminal_id } = opened
+  assert.deepEqual([opened.status, opened.cols, opened.rows, opened.name], ['open', 100, 30, 'work'])
+  await done({ action: 'write', terminal_id, data: 'echo "one $((1+1))"; stty size\r' })
+  assert.match(await readUntil(terminal_id, /one 2[^]*30 100/), /one 2\r\n30 100/)
+  const screen = await done({ action: 'read', terminal_id, screen: true, max_bytes: 10 })
+  assert.match(screen.snapshot, /one 2/)
+  assert.ok(screen.data.length <= 10 && screen.from >= screen.at - 10)
+  await done({ action: 'resize', terminal_id, cols: 61, rows: 20 })
+  await done({ action: 'write', terminal_id, data: 'stty size\r' })
+  await readUntil(terminal_id, /20 61/)
+  assert.deepEqual(
+    (await done({ action: 'list' })).map((one: { terminal_id: string }) => one.terminal_id),
+    [terminal_id],
+  )
+  await done({ action: 'write', terminal_id, data: 'exit 3\r' })
+  const ended = await until(
+    async () => (await done({ action: 'list' }))[0],
+    (one) => one.status === 'ended',
+  )
+  assert.equal(ended.exit_code, 3)
+  assert.match((await done({ action: 'read', terminal_id })).data, /exit 3/)
+  const stranger = await ask({ action: 'read', terminal_id: 'nobody' })
+  assert.equal(stranger.status, 404, stranger.text)
+})
+
+test('what was typed with a number is not typed again with the same one', async () => {
+  const { terminal_id } = await open()
+  for (const seq of [1, 1, 2, 2]) await done({ action: 'write', terminal_id, data: `echo typed-$((${seq}*10))\r`, seq })
+  const text = await readUntil(terminal_id, /typed-20\r/)
+  assert.equal(text.match(/^typed-10\r$/gm)?.length, 1)
+  await done({ action: 'close', terminal_id })
+})
+
+test('a viewer gets the screen and then what comes; two viewers see the same; it can go on from an offset', async () => {
+  const { terminal_id } = await open()
+  const first = await attach(alice, terminal_id)
+  await until(
+    async () => first.events,
+    (events) => events.some(({ type }) => type === 'snapshot'),
+  )
+  first.socket.send(Buffer.from('echo ü-$((40+2))\r'))
+  await until(
+    async () => first.text(),
+    (text) => text.includes('ü-42'),
+  )
+  const key = await alice.key({ scopes: ['computer:exec'] })
+  const second = await attach(key, terminal_id, '?viewer=desk')
+  const { data, at } = (await until(
+    async () => second.events.find(({ type }) => type === 'snapshot'),
+    (event) => event !== undefined,
+  ))!
+  assert.match(String(data), /ü-42/)
+  second.socket.send(JSON.stringify({ type: 'input', data: 'echo both\r', seq: 1 }))
+  second.socket.send(JSON.stringify({ type: 'input', data: 'echo both\r', seq: 1 }))
+  second.socket.send(JSON.stringify({ type: 'resize', cols: 90, rows: 33 }))
+  await until(
+    async () => first.text(),
+    (text) => /\nboth\r/.test(text),
+  )
+  await until(
+    async () => first.events,
+    (events) => events.some(({ type, cols }) => type === 'resize' && cols === 90),
+  )
+  const resumed = await attach(alice, terminal_id, `?from=${String(at)}`)
+  await until(
+    async () => resumed.text(),
+    (text) => /\nboth\r/.test(text),
+  )
+  assert.equal(
+    resumed.events.some(({ type }) => type === 'snapshot'),
+    false,
+  )
+  assert.equal(resumed.text().match(/\nboth\r/g)?.length, 1)
+  second.socket.send('nonsense')
+  assert.equal(await second.closed, 1008)
+  first.socket.send(Buffer.from('exit\r'))
+  assert.equal(await first.closed, 1000)
+  assert.deepEqual(first.events.at(-1), { type: 'ended', exit_code: 0, signal: null })
+  await resumed.closed
+})
+
+test('only who may use terminals attaches, and is let go within 5 seconds of losing that', async () => {
+  const { terminal_id } = await open()
+  const refused = (caller: Caller) =>
+    attach(caller, terminal_id).then(
+      () => 0,
+      (error: { status?: number }) => error.status,
+    )
+  assert.equal(await refused(server.stranger), 401)
+  assert.equal(await refused(carol), 404)
+  assert.equal(await refused(bob), 404)
+  await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['exec'] })
+  assert.equal(await refused(bob), 403)
+  await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['terminal'] })
+  const viewer = await attach(bob, terminal_id)
+  const key = await bob.key({ workspace_id: team })
+  const byKey = await attach(key, terminal_id)
+  viewer.socket.send(Buffer.from('echo bob-$((1+1))\r'))
+  await until(
+    async () => byKey.text(),
+    (text) => text.includes('bob-2'),
+  )
+  const at = performance.now()
+  await bob.delete(`/api-keys/${key.keyId}`)
+  assert.equal(await byKey.closed, 1008)
+  await alice.delete(`/computers/${id}/exposures/${team}`)
+  assert.equal(await viewer.closed, 1008)
+  assert.ok(performance.now() - at < 5_000)
+  await done({ action: 'close', terminal_id })
+})
+
+test('a terminal goes on while its daemon is another, and so does its viewer', async () => {
+  const { terminal_id } = await open()
+  const viewer = await attach(alice, terminal_id)
+  viewer.socket.send(Buffer.from('echo before-$((1+1))\r'))
+  await until(
+    async () => viewer.text(),
+    (text) => text.includes('before-2'),
+  )
+  await daemon[Symbol.asyncDispose]()
+  daemon = goOn(home)
+  await until(
+    async () => (await ask({ action: 'write', terminal_id, data: 'echo after-$((1+1))\r', seq: 9 })).status,
+    (status) => status === 200,
+  )
+  await until(
+    async () => viewer.text(),
+    (text) => text.includes('after-2'),
+  )
+  assert.equal(viewer.text().match(/before-2/g)?.length, 1)
+  viewer.socket.close()
+  await done({ action: 'close', terminal_id })
+})
+
+test('what is typed while the link is broken comes to the program when it is back, once, whoever counts', async () => {
+  await using proxy = await proxyTo(server.origin)
+  await using own = daemonHome()
+  const paired = await pairedComputer(alice)
+  await using _daemon = await runDaemonAt(own, proxy.origin, paired)
+  assert.ok(await server.app.engine.links.online(paired.id, 20_000))
+  const terminal = (body: object) => alice.post(`/computers/${paired.id}/terminal`, body)
+  const opened = await terminal({ action: 'open', argv: ['sh', '-c', 'stty -echo; echo ready; exec cat'] })
+  const { terminal_id } = opened.body.data
+  const viewer = await attach(alice, terminal_id, '?viewer=desk&from=0', paired.id)
+  const sees = (what: string) =>
+    until(
+      async () => viewer.text(),
+      (text) => text.includes(what),
+    )
+  await sees('ready')
+  const lines: string[] = []
+  for (let round = 1; round <= 4; round++) {
+    // Half-open: what is sent from here on is lost, and nobody knows.
+    proxy.stall('now')
+    const swallowed = proxy.swallowed()
+    const written = terminal({
+      action: 'write',
+      terminal_id,
+      data: `written ${round}\r`,
+      ...(round % 2 === 0 && { seq: round }),
+    })
+    viewer.socket.send(Buffer.from(`bytes ${round}\r`))
+    viewer.socket.send(JSON.stringify({ type: 'input', data: `counted ${round}\r`, seq: round }))
+    await until(
+      async () => proxy.swallowed() - swallowed,
+      (bytes) => bytes > 400,
+    )
+    proxy.cut()
+    viewer.socket.send(Buffer.from(`away ${round}\r`))
+    const answer = await written
+    assert.equal(answer.status, 200, answer.text)
+    for (const what of ['written', 'bytes', 'counted', 'away']) {
+      lines.push(`${what} ${round}`)
+      await sees(`${what} ${round}`)
+    }
+    // Its own number, and of the others nothing.
+    await until(
+      async () => viewer.events.filter(({ type }) => type === 'typed').map(({ seq }) => seq),
+      (seqs) => seqs.at(-1) === round,
+    )
+  }
+  const seen = viewer.text().split('\r\n').slice(1, -1)
+  assert.deepEqual(seen.toSorted(), lines.toSorted())
+  const typed = seen.filter((line) => !line.startsWith('written'))
+  assert.deepEqual(
+    typed,
+    [1, 2, 3, 4].flatMap((round) => ['bytes', 'counted', 'away'].map((what) => `${what} ${round}`)),
+  )
+  viewer.socket.close()
+})
+
+test('a viewer that reads nothing slows neither the program nor others', async () => {
+  const { terminal_id } = await open()
+  const slow = await attach(alice, terminal_id)
+  slow.socket.pause()
+  const quick = await attach(alice, terminal_id)
+  quick.socket.send(Buffer.from('head -c 20000000 /dev/zero | tr "\\0" y; echo; echo all-$((1+1))\r'))
+  await until(
+    async () => (await done({ action: 'read', terminal_id, screen: true })).snapshot,
+    (screen) => /all-2/.test(screen),
+  )
+  slow.socket.resume()
+  await until(
+    async () => slow.events.findLast(({ type }) => type === 'snapshot')?.data ?? slow.text(),
+    (seen) => String(seen).includes('all-2') || slow.text().includes('all-2'),
+  )
+  assert.ok(
+    slow.events.some(({ type }) => type === 'gap'),
+    'it is told what it missed',
+  )
+  slow.socket.close()
+  quick.socket.close()
+  await done({ action: 'close', terminal_id, signal: 'SIGKILL' })
+})

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { WebSocket } from 'ws'
+import { type Home, type RunningDaemon, daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
+import { pairedComputer, teamOf } from '#test/makers.ts'
+import { type Caller, type Person, caller } from '#test/server.ts'
+import { twoServers } from '#test/two-servers.ts'
+import { until } from '#test/until.ts'
+
+const { server, twin, alice } = await twoServers()
+let bob: Person
+let carol: Person
+let vera: Person
+let team: string
+let home: Home
+let daemon: RunningDaemon
+let id: string
+let terminal_id: string
+
+before(async () => {
+  bob = await server.person('Bob')
+  carol = await server.person('Carol')
+  vera = await server.person('Vera')
+  team = await teamOf(alice, [
+    [bob, 'member'],
+    [vera, 'viewer'],
+  ])
+  home = daemonHome()
+  const paired = await pairedComputer(alice)
+  id = paired.id
+  daemon = await runDaemonAt(home, server.origin, paired)
+  assert.ok(await server.app.engine.links.online(id, 20_000))
+  await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['terminal'] })
+  const opened = await alice.post(`/computers/${id}/terminal`, { action: 'open', argv: ['cat'] })
+  terminal_id = opened.body.data.terminal_id
+})
+after(async () => {
+  await daemon[Symbol.asyncDispose]()
+  await home[Symbol.asyncDispose]()
+})
+
+const ask = (who: Caller, of = terminal_id) => who.post(`/computers/${id}/terminals/${of}/ticket`, {})
+const urlOf = async (who: Caller): Promise<string> => {
+  const made = await ask(who)
+  assert.equal(made.status, 201, made.text)
+  assert.ok(Date.parse(made.body.data.expires_at) - Date.now() <= 60_000)
+  return made.body.data.url
+}
+const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body.error?.code]
+
+interface Open {
+  socket: WebSocket
+  text(): string
+  closed: Promise<number>
+}
+/** As a page does: an address, and an origin that the browser adds. */
+function open(url: string, headers: Record<string, string> = { origin: 'https://page.example' }): Promise<Open> {
+  const socket = new WebSocket(url, { headers })
+  const parts: Buffer[] = []
+  socket.on('message', (message: Buffer, binary) => void (binary && parts.push(message)))
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+  return new Promise((resolve, reject) => {
+    socket.once('open', () => resolve({ socket, text: () => Buffer.concat(parts).toString(), closed }))
+    socket.once('error', reject)
+    socket.once('unexpected-response', (_, response) => {
+      response.resume()
+      reject(Object.assign(new Error('refused'), { status: response.statusCode }))
+    })
+  })
+}
+const refused = (url: string, headers?: Record<string, string>) =>
+  open(url, headers).then(
+    () => 0,
+    (error: { status?: number }) => error.status,
+  )
+
+test('a ticket opens one terminal from any page, by any process, once', async () => {
+  const url = await urlOf(alice)
+  assert.match(url, /^ws:\/\/.*\/attach\?ticket=[0-9A-Za-z]{43}$/)
+  // Of another terminal, and of another computer, it is none.
+  assert.equal(await refused(url.replace(terminal_id, 'other')), 410)
+  const elsewhere = await pairedComputer(alice)
+  assert.equal(await refused(url.replace(id, elsewhere.id)), 410)
+  const there = url.replace(server.origin.replace('http', 'ws'), twin.origin.replace('http', 'ws'))
+  const page = await open(there)
+  page.socket.send(Buffer.from('hello-page\r'))
+  await until(
+    async () => page.text(),
+    (text) => text.includes('hello-page'),
+  )
+  assert.equal(await refused(url), 410)
+  page.socket.close()
+  await page.closed
+  assert.equal(await refused(url), 410)
+  for (const wrong of ['', 'x', 'x'.repeat(43), `${url.slice(-43)}%00`])
+    assert.equal(await refused(url.replace(/ticket=.*/, `ticket=${wrong}`)), 410, wrong)
+  // It is no key of anything else.
+  const ticket = (await urlOf(alice)).slice(-43)
+  assert.equal((await caller(server.origin, { authorization: `Bearer ${ticket}` }).get('/me')).status, 401)
+  assert.equal((await server.stranger.get(`/computers/${id}?ticket=${ticket}`)).status, 401)
+})
+
+test('a ticket is over after a minute', async () => {
+  const url = await urlOf(alice)
+  const { pool } = server.app.engine.postgres
+  await pool.query(`update computer_tickets set expires_at = now() where terminal_id = $1 and not entered`, [
+    terminal_id,
+  ])
+  assert.equal(await refused(url), 410)
+})
+
+test('only who may use terminals gets one, and it gives no more than they have', async () => {
+  assert.deepEqual(code(await ask(server.stranger)), [401, 'missing_credentials'])
+  assert.deepEqual(code(await ask(carol)), [404, undefined])
+  assert.deepEqual(code(await ask(vera)), [403, 'insufficient_role'])
+  assert.deepEqual(code(await ask(await bob.key({ scopes: ['computer:write'] }))), [403, 'missing_scope'])
+  assert.deepEqual(code(await ask(await bob.key({ workspace_id: bob.workspaceId }))), [404, undefined])
+  const url = await urlOf(bob)
+  await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['exec'] })
+  assert.equal(await refused(url), 403)
+  assert.deepEqual(code(await ask(bob)), [403, 'capability_denied'])
+  await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['terminal'] })
+})
+
+test('what a ticket opened ends within 5 seconds of the grant, the key or the session that it hangs on', async () => {
+  const { email, password } = bob
+  const signedIn = await server.stranger.post('/auth/sign-in', { email, password }, { 'x-uk-csrf': '1' })
+  const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!
+  const other = caller(server.origin, { cookie, 'x-uk-csrf': '1' })
+  const key = await bob.key({ workspace_id: team })
+  const [bySession, byKey, byGrant] = [
+    await open(await urlOf(other)),
+    await open(await urlOf(key)),
+    await open(await urlOf(bob)),
+  ]
+  const typed = async (page: Open, word: string) => {
+    page.socket.send(Buffer.from(`${word}\r`))
+    await until(
+      async () => page.text(),
+      (text) => text.includes(word),
+    )
+  }
+  await typed(bySession, 'by-session')
+  await typed(byKey, 'by-key')
+  let at = performance.now()
+  assert.equal((await other.post('/auth/sign-out')).status < 300, true)
+  assert.equal(await bySession.closed, 1008)
+  await bob.delete(`/api-keys/${key.keyId}`)
+  assert.equal(await byKey.closed, 1008)
+  assert.ok(performance.now() - at < 5_000)
+  await typed(byGrant, 'by-grant')
+  at = performance.now()
+  await alice.delete(`/computers/${id}/exposures/${team}`)
+  assert.equal(await byGrant.closed, 1008)
+  assert.ok(performance.now() - at < 5_000)
+})
+
+test('a key that expires takes along what its tickets opened', async () => {
+  const key = await alice.key({ expires_at: new Date(Date.now() + 3_000).toISOString() })
+  const page = await open(await urlOf(key))
+  assert.equal(await page.closed, 1008)
+})

@@ -1,0 +1,79 @@
+import type { Context } from '#engine/context.ts'
+import { refusalOf } from '#gateway/model/refusal.ts'
+import type { Event } from '#kernel/answers.ts'
+import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
+import { iso } from '#kernel/time.ts'
+import type { InferenceAnswer, StreamEvent } from './answer.ts'
+import type { StartedCall } from './complete.ts'
+
+/**
+ * The events of a stream (contract, part 6), each with its number. Ends silently when the caller has left, with its
+ * reason when the caller lost the right to it or the server stops.
+ */
+export function streamEvents(ctx: Context, answer: InferenceAnswer, call: StartedCall): AsyncIterable<Event> {
+  const events = tell(ctx, answer, call)
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => events.next(),
+      // A generator that was never begun has no `finally`: the call is left here, whether it was or not.
+      async return() {
+        await call[Symbol.asyncDispose]()
+        await events.return()
+        return { done: true, value: undefined }
+      },
+    }),
+  }
+}
+
+async function* tell(ctx: Context, answer: InferenceAnswer, call: StartedCall): AsyncGenerator<Event, void, undefined> {
+  let seq = 0
+  const numbered = ({ event, data }: StreamEvent): Event => ({
+    id: String(++seq),
+    event,
+    data: { seq, run_id: answer.id, at: iso(ctx.now()), ...data },
+  })
+  await using ending = call
+  yield numbered({ event: 'run.started', data: { run: run(answer, call, 'running', null) } })
+  yield numbered({ event: 'message.started', data: { message: message(answer, call, 'in_progress') } })
+  let error: ErrorBody['error'] | null = null
+  try {
+    for await (const chunk of ending.chunks) {
+      for (const told of answer.add(chunk)) yield numbered(told)
+      if (chunk.type === 'error') error = errorBody(refusalOf(chunk.error)).error
+    }
+  } catch (thrown) {
+    const reason: unknown = ctx.signal.aborted ? ctx.signal.reason : null
+    if (ctx.signal.aborted && !(reason instanceof Refusal)) return
+    error = errorBody(reason instanceof Refusal ? reason : why(ctx, thrown)).error
+  }
+  if (error === null)
+    yield numbered({ event: 'message.completed', data: { message: message(answer, call, 'completed') } })
+  const { usage, cost_usd } = answer.shown(call.served())
+  if (usage !== null) yield numbered({ event: 'usage', data: { usage, cost_usd } })
+  yield error === null
+    ? numbered({ event: 'run.completed', data: { run: run(answer, call, 'completed', null) } })
+    : numbered({ event: 'run.failed', data: { run: run(answer, call, 'failed', error), error } })
+}
+
+function why(ctx: Context, thrown: unknown): Refusal {
+  if (thrown instanceof Refusal) return thrown
+  ctx.log.error({ error: thrown, request_id: ctx.requestId }, 'a stream of a model broke off')
+  return new Refusal('internal_error')
+}
+
+const message = (answer: InferenceAnswer, call: StartedCall, status: 'in_progress' | 'completed') => ({
+  ...answer.shown(call.served()),
+  run_id: answer.id,
+  role: 'assistant',
+  status,
+})
+
+function run(
+  answer: InferenceAnswer,
+  call: StartedCall,
+  status: 'running' | 'completed' | 'failed',
+  error: ErrorBody['error'] | null,
+) {
+  const { id, created_at, model, provider, finish_reason, usage, cost_usd } = answer.shown(call.served())
+  return { id, created_at, status, model, provider, finish_reason, usage, cost_usd, error }
+}

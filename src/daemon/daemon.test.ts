@@ -1,0 +1,266 @@
+// Takes long: begun before others.
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { addCredential, retireOthers } from '#areas/computers/pairing/credentials.ts'
+import type { Input } from '#wire/operations.ts'
+import { LinkLost } from '#wire/stream.ts'
+import { pairedBy } from '#test/link/daemon.ts'
+import { proxyTo } from '#test/link/proxy.ts'
+import { type Home, daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
+import { temporaryDir } from '#test/program.ts'
+import { twoServers } from '#test/two-servers.ts'
+import { until as untilSo } from '#test/until.ts'
+
+const { server, twin, alice } = await twoServers()
+const { links } = server.app.engine
+const signal = new AbortController().signal
+const until = (ask: () => boolean | Promise<boolean>) => untilSo(async () => ask(), Boolean)
+const online = (id: string) => links.online(id, 20_000)
+const connection = async (id: string) => (await alice.get(`/computers/${id}`)).body.data.connection
+
+const command = (key: string, script: string): Input<'exec'> => ({
+  key,
+  argv: ['/bin/sh', '-c', script],
+  cwd: null,
+  env: {},
+  user: null,
+  timeout_ms: null,
+  stdin: false,
+  from: { stdout: 0, stderr: 0 },
+})
+
+/** Runs a command as a server does: asked again with its key and offsets whenever the link breaks. */
+async function runThrough(id: string, asked: Input<'exec'>, ways = links): Promise<{ stdout: string; breaks: number }> {
+  const parts: Uint8Array[] = []
+  let stdout = 0
+  for (let breaks = 0; ; breaks++)
+    try {
+      const stream = await ways.open(id, 'exec', { ...asked, from: { stdout, stderr: 0 } }, { signal })
+      for await (const item of stream) {
+        if (item.type !== 'bytes' || item.channel !== 1) continue
+        assert.equal(item.offset, stdout)
+        stdout += item.bytes.length
+        parts.push(Uint8Array.from(item.bytes))
+      }
+      const ended = await stream.output
+      assert.deepEqual([ended.exit_code, ended.stdout_bytes], [0, stdout])
+      return { stdout: Buffer.concat(parts).toString(), breaks }
+    } catch (error) {
+      if (!(error instanceof LinkLost) && (error as { code?: string }).code !== 'computer_offline') throw error
+      assert.ok(await ways.online(id, 20_000), 'it comes back')
+    }
+}
+
+const count = (to: number, pause = 0.02): string =>
+  `i=0; while [ $i -lt ${to} ]; do i=$((i+1)); echo $i; sleep ${pause}; done`
+const counted = (to: number): string => Array.from({ length: to }, (_, i) => `${i + 1}\n`).join('')
+
+/** `uk`, as a person runs it. */
+function uk(words: string[], home: Home, environment: Record<string, string> = {}): ChildProcess & { said(): string } {
+  const child = spawn('sh', [join(import.meta.dirname, '../../bin/uk'), ...words], {
+    env: { PATH: process.env.PATH, HOME: home.folder, UK_CONFIG_DIR: home.folder, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (text += String(part)))
+  return Object.assign(child, { said: () => text })
+}
+const ended = (child: ChildProcess): Promise<number | null> =>
+  new Promise((resolve) => (child.exitCode === null ? child.once('exit', resolve) : resolve(child.exitCode)))
+
+test('a machine joins by `uk computer run`, does what is asked, and says plainly what goes wrong', async () => {
+  await using home = daemonHome()
+  using room = temporaryDir()
+  const { token } = (await alice.post('/computer-pairings', { name: 'Laptop' })).body.data
+  const daemon = uk(['computer', 'run', '--url', server.origin, '--allow', 'exec,fs_read', '--root', room.path], home, {
+    UK_PAIR_TOKEN: token,
+  })
+  await until(() => daemon.said().includes('connected to'))
+  const file = join(home.folder, 'computer.json')
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  const { computer_id: id } = JSON.parse(readFileSync(file, 'utf8'))
+  const { data } = (await alice.get(`/computers/${id}`)).body
+  assert.deepEqual([data.name, data.connection, data.allows], ['Laptop', 'online', ['exec', 'fs_read']])
+  const { memory_bytes } = await links.ask(id, 'daemon.probe', {}, { signal })
+  assert.ok(memory_bytes > 0)
+  assert.equal((await runThrough(id, command('hello', 'echo hello'))).stdout, 'hello\n')
+  assert.deepEqual(
+    (await links.ask(id, 'fs.list', { path: room.path, cursor: null, limit: 1 }, { signal })).entries,
+    [],
+  )
+
+  const second = uk(['computer', 'run'], home)
+  assert.equal(await ended(second), 1)
+  assert.match(second.said(), /Another daemon runs on .* already \(process \d+\)/)
+  const again = uk(['computer', 'pair', '--url', server.origin], home, { UK_PAIR_TOKEN: token })
+  assert.equal(await ended(again), 5)
+  assert.match(again.said(), /is paired with http.* as "Laptop"/)
+
+  daemon.kill('SIGTERM')
+  assert.equal(await ended(daemon), 0)
+  await until(async () => (await connection(id)) === 'offline')
+  // Removed while it was away: it says so and does not try for ever.
+  await alice.delete(`/computers/${id}`)
+  const gone = uk(['computer', 'run'], home)
+  assert.equal(await ended(gone), 4)
+  assert.match(gone.said(), /does not know this machine any more/)
+})
+
+test('who is signed in needs no token, and a daemon may run without a terminal', async () => {
+  await using home = daemonHome()
+  const { key } = await alice.key()
+  const signedIn = { UK_KEY: key, UK_ORIGIN: server.origin }
+  const words = ['--name', 'Desk', '--allow', 'exec', '--engine-context', '1024']
+  const pairing = uk(['computer', 'pair', ...words], home, signedIn)
+  assert.equal(await ended(pairing), 0, pairing.said())
+  assert.match(pairing.said(), /is the computer "Desk"/)
+  const started = uk(['computer', 'run', '--detach', '--engine-gpu', 'off', '--engine-fetch-allow', 'a:1,b:2'], home)
+  assert.equal(await ended(started), 0, started.said())
+  const [, pid] = /runs as process (\d+) and is linked/.exec(started.said()) ?? []
+  const { computer_id: id, engines } = JSON.parse(readFileSync(join(home.folder, 'computer.json'), 'utf8'))
+  assert.deepEqual(engines, { context: 1_024, gpu: 'off', fetch_allow: ['a:1', 'b:2'] })
+  assert.equal((await runThrough(id, command('away', 'echo away'))).stdout, 'away\n')
+  const twice = uk(['computer', 'run', '--detach'], home)
+  assert.equal(await ended(twice), 1)
+  assert.match(twice.said(), new RegExp(`ended at once: Another daemon runs on .* already \\(process ${pid}\\)`))
+  process.kill(Number(pid), 'SIGTERM')
+  await until(async () => (await connection(id)) === 'offline')
+  assert.match(readFileSync(join(home.folder, 'daemon.log'), 'utf8'), /connected to/)
+})
+
+test('a token that is dead, an address where nobody is, a word that is not known: each is said', async () => {
+  await using home = daemonHome()
+  const run = async (words: string[], environment = {}) => {
+    const child = uk(['computer', 'pair', ...words], home, environment)
+    return [await ended(child), child.said()] as const
+  }
+  const [dead, why] = await run(['--url', server.origin], { UK_PAIR_TOKEN: `ukp_${'A'.repeat(43)}` })
+  assert.equal(dead, 4)
+  assert.match(why, /not the token or the code of a pairing/)
+  const [nobody, where] = await run(['--url', 'http://127.0.0.1:9'], { UK_PAIR_TOKEN: 'x' })
+  assert.equal(nobody, 7)
+  assert.match(where, /127\.0\.0\.1:9/)
+  const [wrong, word] = await run(['--allow', 'exec,root'], { UK_PAIR_TOKEN: 'x' })
+  assert.equal(wrong, 2)
+  assert.match(word, /--allow does not know "root"/)
+  for (const [flag, value] of [
+    ['--engine-context', '5'],
+    ['--engine-gpu', 'maybe'],
+    ['--engine-fetch-allow', 'http://nas.lan/'],
+  ] as const) {
+    const [code, refusal] = await run([flag, value], { UK_PAIR_TOKEN: 'x' })
+    assert.equal(code, 2)
+    assert.ok(refusal.includes(`${flag} does not know "${value}"`), refusal)
+  }
+  const [shown, hidden] = await run(['--url', server.origin, 'ukp_in_an_argument'])
+  assert.equal(shown, 2)
+  assert.match(hidden, /one word too many/)
+})
+
+test('a command goes on through cuts of the network, and nothing of its output is lost or comes twice', async () => {
+  await using home = daemonHome()
+  await using proxy = await proxyTo(server.origin)
+  const paired = await pairedBy(alice)
+  await using _daemon = await runDaemonAt(home, proxy.origin, paired)
+  assert.ok(await online(paired.id))
+  const running = runThrough(paired.id, command('counting', count(100)))
+  for (let i = 0; i < 3; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    proxy.cut()
+  }
+  const { stdout, breaks } = await running
+  assert.equal(stdout, counted(100))
+  assert.ok(breaks > 0)
+})
+
+test('a link that is half-open is found dead, and a slow one is not', async () => {
+  await using home = daemonHome()
+  await using proxy = await proxyTo(server.origin)
+  const paired = await pairedBy(alice)
+  await using daemon = await runDaemonAt(home, proxy.origin, paired, { beat: { everyMs: 200, deadMs: 800 } })
+  assert.ok(await online(paired.id))
+  proxy.delay(150)
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  assert.equal(daemon.said.length, 1, daemon.said.join('\n'))
+  proxy.delay(0)
+  const running = runThrough(paired.id, command('half', count(100)))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  proxy.stall('now')
+  assert.equal((await running).stdout, counted(100))
+  assert.match(daemon.said.join('\n'), /nothing was heard for too long/)
+})
+
+test('a command lives through a restart of the server, at another process', async () => {
+  await using home = daemonHome()
+  const paired = await pairedBy(alice)
+  const third = await server.twin()
+  await using proxy = await proxyTo(third.origin)
+  await using _daemon = await runDaemonAt(home, proxy.origin, paired)
+  assert.ok(await online(paired.id))
+  const running = runThrough(paired.id, command('restart', count(100)))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  proxy.to(twin.origin)
+  await third[Symbol.asyncDispose]()
+  assert.equal((await running).stdout, counted(100))
+})
+
+test('a command lives through `kill -9` of the daemon, and tells its true end to the next one', async () => {
+  await using home = daemonHome()
+  const { token } = (await alice.post('/computer-pairings', {})).body.data
+  const start = (environment = {}) => uk(['computer', 'run', '--url', server.origin], home, environment)
+  const daemon = start({ UK_PAIR_TOKEN: token })
+  await until(() => daemon.said().includes('connected to'))
+  const { computer_id: id } = JSON.parse(readFileSync(join(home.folder, 'computer.json'), 'utf8'))
+  const running = runThrough(id, command('killed', count(100)))
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  daemon.kill('SIGKILL')
+  await ended(daemon)
+  const next = start()
+  assert.equal((await running).stdout, counted(100))
+  next.kill('SIGTERM')
+  await ended(next)
+})
+
+test('a new credential is on disk before it is needed, and the link goes over to it', async () => {
+  await using home = daemonHome()
+  const paired = await pairedBy(alice)
+  await using _daemon = await runDaemonAt(home, server.origin, paired)
+  assert.ok(await online(paired.id))
+  const { db } = server.app.engine.postgres
+  const { credential, ...machine } = await addCredential(db, paired.id)
+  await links.ask(paired.id, 'daemon.rotate', { credential, overlap_seconds: 1 }, { signal })
+  await retireOthers(db, machine, 1)
+  const state = JSON.parse(readFileSync(join(home.folder, 'computer.json'), 'utf8'))
+  assert.equal(state.credential, credential)
+  const epoch = async () =>
+    Number(
+      (await db.selectFrom('computers').select('link_epoch').where('id', '=', paired.id).executeTakeFirst())!
+        .link_epoch,
+    )
+  const before = await epoch()
+  await until(async () => (await epoch()) > before)
+  assert.ok((await links.ask(paired.id, 'daemon.probe', {}, { signal })).now)
+})
+
+test('a daemon that is started again says what it allows from now on', async () => {
+  await using home = daemonHome()
+  const paired = await pairedBy(alice)
+  {
+    await using _daemon = await runDaemonAt(home, server.origin, paired)
+    assert.ok(await online(paired.id))
+    assert.ok((await links.ask(paired.id, 'users.list', {}, { signal })).users)
+  }
+  using room = temporaryDir()
+  await using _daemon = goOn(home, { allows: ['fs_read'], roots: [room.path] })
+  const allows = async () => (await alice.get(`/computers/${paired.id}`)).body.data.allows.join()
+  await until(async () => (await allows()) === 'fs_read')
+  await assert.rejects(links.ask(paired.id, 'users.list', {}, { signal }), { code: 'capability_denied' })
+  await assert.rejects(links.ask(paired.id, 'exec.kill', { key: 'x', signal: null }, { signal }), {
+    code: 'capability_denied',
+  })
+  await assert.rejects(links.ask(paired.id, 'fs.stat', { path: '/etc/passwd' }, { signal }), /.+/)
+  assert.equal((await links.ask(paired.id, 'fs.stat', { path: room.path }, { signal })).type, 'folder')
+})

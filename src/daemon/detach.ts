@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { DaemonFault, makeFolder } from './state.ts'
+
+/** How long the first link is waited for before the one who started it is let go. */
+const LINKED_MS = 10_000
+
+/** Starts `uk computer run` without a terminal, and waits until it is linked or has ended. Answers what to say of it. */
+export async function detach(folder: string, words: readonly string[]): Promise<string> {
+  await makeFolder(folder)
+  const file = join(folder, 'daemon.log')
+  const log = openSync(file, 'a+', 0o600)
+  const before = fstatSync(log).size
+  const argv = [...process.execArgv, process.argv[1]!, 'computer', 'run', ...words]
+  const { UK_PAIR_TOKEN: _, ...env } = process.env
+  const child = spawn(process.execPath, argv, { detached: true, stdio: ['ignore', log, log, 'ipc'], env })
+  const how = await new Promise<'linked' | 'waits' | 'ended'>((resolve) => {
+    const timer = setTimeout(() => resolve('waits'), LINKED_MS)
+    child.once('message', () => resolve('linked')).once('exit', () => resolve('ended'))
+    child.once('error', () => resolve('ended'))
+    timer.unref()
+  })
+  const said = how === 'ended' ? lastWords(log, before) : ''
+  closeSync(log)
+  if (how === 'ended')
+    throw new DaemonFault(
+      'failure',
+      said === '' ? 'The daemon ended at once.' : `The daemon ended at once: ${said}`,
+      `${file} has all that it said.`,
+    )
+  child.disconnect()
+  child.unref()
+  const linked = how === 'linked' ? 'and is linked' : 'and is not linked yet: the server does not answer'
+  return `The daemon runs as process ${child.pid} ${linked}. What it says goes to ${file}.`
+}
+
+const MOST_WORDS = 2_000
+
+/** What a daemon said of its end, without times and the name that errors begin with. */
+function lastWords(log: number, from: number): string {
+  const bytes = Buffer.alloc(MOST_WORDS)
+  const start = Math.max(from, fstatSync(log).size - MOST_WORDS)
+  const text = bytes.toString('utf8', 0, readSync(log, bytes, 0, MOST_WORDS, start))
+  const lines = stripVTControlCharacters(text)
+    .split('\n')
+    .filter((line) => /^\S/.test(line))
+  const begins = lines.findLastIndex((line) => line.startsWith('uk: '))
+  // An error, and the hint below it.
+  const last = begins < 0 ? lines.slice(-1) : lines.slice(begins, begins + 2)
+  return last.map((line) => line.replace(/^uk: |^\d{4}-\S+Z /, '')).join(' ')
+}

@@ -1,0 +1,278 @@
+import { createHash } from 'node:crypto'
+import { lookup } from 'node:dns'
+import { type FileHandle, open, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import ipaddr from 'ipaddr.js'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import { isFull } from '../files/faults.ts'
+
+const REDIRECTS = 5
+const SILENT_MS = 60_000
+const LOOK_EVERY = 256 * 1024 * 1024
+
+/** Room that a download of unknown length leaves on the disk. */
+const RESERVE = LOOK_EVERY
+
+/** The server broke off in the middle; another try goes on behind these bytes. */
+export class DownloadCut extends Refusal {
+  readonly bytes: number
+  constructor(bytes: number, total: number | null) {
+    super('upstream_error', {
+      param: 'source',
+      message: `The download was cut after ${bytes}${total === null ? '' : ` of ${total}`} bytes; the next try goes on from there.`,
+      details: { bytes },
+    })
+    this.bytes = bytes
+  }
+}
+
+/** A download that is cut again and again without a byte more is given up. */
+const MOST_CUTS = 3
+const CUT_MS = 500
+
+/** Does it again after each `DownloadCut`, as long as it gets further. */
+export async function throughCuts<T>(once: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  let cuts = 0
+  for (let had = -1; ;) {
+    try {
+      return await once()
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof DownloadCut)) throw error
+      cuts = error.bytes > had ? 1 : cuts + 1
+      had = error.bytes
+      if (cuts >= MOST_CUTS) throw error
+      await sleep(CUT_MS * cuts, undefined, { signal })
+    }
+  }
+}
+
+/** What lies beside a partial file: that the next try goes on with the same content. */
+interface Begun {
+  url: string
+  etag: string | null
+  total: number | null
+}
+
+export interface Download {
+  url: string
+  /** Where the bytes grow; `<part>.json` lies beside it. */
+  part: string
+  /** Addresses of this computer and its own network are asked only if they are among these: `host:port`. */
+  local: readonly string[]
+  progress(completed: number, total: number): void
+  signal: AbortSignal
+}
+
+/**
+ * Fetches `url` into `part`, going on where an earlier try was cut as long as the server still has the same content. Before
+ * the first byte, and then now and again, the disk must have room. Throws `DownloadCut`.
+ */
+export async function download({ url, part, local, progress, signal }: Download): Promise<void> {
+  await using file = await open(part, 'a+')
+  let at = (await file.stat()).size
+  let begun = at === 0 ? null : await readBegun(part, url)
+  if (begun === null && at > 0) at = await startAgain(file)
+  let response = await follow(new URL(url), begun, at, local, signal)
+  try {
+    if (response.statusCode === 416 && begun?.total === at) return
+    if (begun !== null && response.statusCode === 200) at = await startAgain(file)
+    else if (begun !== null && [206, 416].includes(response.statusCode ?? 0) && !goesOn(response, begun, at)) {
+      // Bytes of another content, or from another place in it.
+      at = await startAgain(file)
+      begun = null
+      response.destroy()
+      response = await follow(new URL(url), null, 0, local, signal)
+    }
+    if (response.statusCode !== (begun !== null && at > 0 ? 206 : 200))
+      refuse('upstream_error', { param: 'source', message: `The server of the model answered ${response.statusCode}.` })
+    const length = Number(response.headers['content-length'] ?? NaN)
+    const total = Number.isFinite(length) ? at + length : null
+    await writeFile(`${part}.json`, JSON.stringify({ url, etag: tagOf(response), total } satisfies Begun))
+    await receive(response, file, part, at, total, progress, signal)
+  } finally {
+    response.destroy()
+  }
+}
+
+/** The rest of what was begun, and from where that was left. */
+function goesOn(response: IncomingMessage, begun: Begun, at: number): boolean {
+  if (response.statusCode !== 206) return false
+  const from = /^bytes (\d+)-/.exec(response.headers['content-range'] ?? '')?.[1]
+  const tag = tagOf(response)
+  return Number(from ?? NaN) === at && (tag === null || tag === begun.etag)
+}
+
+/** A weak tag promises the same meaning, not the same bytes. */
+function tagOf({ headers: { etag, 'last-modified': modified } }: IncomingMessage): string | null {
+  return (etag?.startsWith('W/') ? undefined : etag) ?? modified ?? null
+}
+
+async function startAgain(file: FileHandle): Promise<number> {
+  await file.truncate(0)
+  return 0
+}
+
+/** Null: from the start. */
+async function readBegun(part: string, url: string): Promise<Begun | null> {
+  const begun = JSON.parse(await readFile(`${part}.json`, 'utf8').catch(() => 'null')) as Begun | null
+  return begun?.url === url && begun.etag !== null ? begun : null
+}
+
+async function receive(
+  response: IncomingMessage,
+  file: FileHandle,
+  part: string,
+  from: number,
+  total: number | null,
+  progress: Download['progress'],
+  signal: AbortSignal,
+): Promise<void> {
+  let at = from
+  let looked = await checkRoom(part, total === null ? RESERVE : total - at, at)
+  const late = (): void => void response.destroy(new Error('nothing came for a minute'))
+  let timer = setTimeout(late, SILENT_MS)
+  const stop = (): void => void response.destroy(signal.reason as Error)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    for await (const bytes of response as AsyncIterable<Buffer>) {
+      clearTimeout(timer)
+      timer = setTimeout(late, SILENT_MS)
+      await file.appendFile(bytes)
+      at += bytes.length
+      if (at - looked >= LOOK_EVERY) looked = await checkRoom(part, total === null ? RESERVE : total - at, at)
+      progress(at, total ?? 0)
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (isFull(error)) await full(part, total === null ? null : total - at)
+    if (error instanceof Refusal) throw error
+    throw new DownloadCut(at, total)
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', stop)
+  }
+  if (total !== null && at < total) throw new DownloadCut(at, total)
+  await file.sync()
+}
+
+/** 507 for a disk that took no more, with what it has left. */
+export async function full(part: string, missing: number | null): Promise<never> {
+  const free = await freeBytes(part)
+  return refuse('storage_full', {
+    message: `The disk of the computer is full: it has ${free} bytes left${missing === null ? '' : `, and the model needs ${missing} more`}.`,
+    details: { free_bytes: free, needed_bytes: missing },
+  })
+}
+
+async function freeBytes(part: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dirname(part))
+  return bavail * bsize
+}
+
+/** 5 % more than what is missing must be free. Answers `at`. */
+export async function checkRoom(part: string, missing: number, at: number): Promise<number> {
+  const free = await freeBytes(part)
+  if (free < missing * 1.05)
+    refuse('storage_full', {
+      message: `The disk of the computer has ${free} bytes left, and the model needs ${missing} more.`,
+      details: { free_bytes: free, needed_bytes: missing },
+    })
+  return at
+}
+
+export async function digest(path: string, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256')
+  await using file = await open(path, 'r')
+  for await (const bytes of file.createReadStream({ autoClose: false, highWaterMark: 1 << 20 })) {
+    signal.throwIfAborted()
+    hash.update(bytes as Buffer)
+  }
+  return hash.digest('hex')
+}
+
+export async function dropPart(part: string): Promise<void> {
+  await Promise.all([rm(part, { force: true }), rm(`${part}.json`, { force: true })])
+}
+
+async function follow(
+  url: URL,
+  begun: Begun | null,
+  at: number,
+  local: readonly string[],
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  let next = url
+  for (let hop = 0; hop <= REDIRECTS; hop++) {
+    const headers = {
+      'accept-encoding': 'identity',
+      ...(begun?.etag && { range: `bytes=${at}-`, 'if-range': begun.etag }),
+    }
+    const response = await ask(next, headers, local, signal)
+    const { location } = response.headers
+    if (![301, 302, 303, 307, 308].includes(response.statusCode ?? 0) || location === undefined) return response
+    response.destroy()
+    next = new URL(location, next)
+  }
+  return refuse('upstream_error', { param: 'source', message: 'The server of the model redirects too often.' })
+}
+
+function ask(
+  url: URL,
+  headers: Record<string, string>,
+  local: readonly string[],
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    refuse('invalid_parameter', {
+      param: 'source.url',
+      message: 'Give an address that begins with https:// or http://.',
+    })
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80')
+  const allowed = local.includes(`${url.hostname}:${port}`)
+  return new Promise((resolve, reject) => {
+    const refused = (): void => {
+      reject(
+        new Refusal('policy_denied', {
+          param: 'source.url',
+          message: 'Models are fetched only from public addresses.',
+        }),
+      )
+    }
+    // A host that is an address already is never looked up.
+    if (!allowed && ipaddr.isValid(hostOf(url)) && !isPublic(hostOf(url))) return refused()
+    const send = url.protocol === 'https:' ? requestHttps : requestHttp
+    const request = send(url, { headers, signal, timeout: SILENT_MS, ...(!allowed && { lookup: publicOnly }) })
+    request.once('timeout', () => request.destroy(new Error('no answer within a minute')))
+    request.once('response', resolve)
+    request.once('error', (error) => {
+      if (error.message === NOT_PUBLIC) return refused()
+      if (signal.aborted) return reject(signal.reason as Error)
+      reject(
+        new Refusal('upstream_error', {
+          param: 'source.url',
+          message: `The server of the model cannot be reached: ${error.message}.`,
+        }),
+      )
+    })
+    request.end()
+  })
+}
+
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
+const isPublic = (address: string): boolean => ipaddr.process(address).range() === 'unicast'
+const NOT_PUBLIC = 'not a public address'
+
+/** Looks a name up, and hides every address of a private or local network. */
+const publicOnly: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    const open = error ? [] : addresses.filter(({ address }) => isPublic(address))
+    if (error || open.length === 0) return callback(error ?? new Error(NOT_PUBLIC), '', 0)
+    if (options.all) return callback(null, open)
+    callback(null, open[0]!.address, open[0]!.family)
+  })
+}

@@ -1,0 +1,47 @@
+import type { z } from 'zod'
+import type { InstallProgress, Output } from '#wire/operations.ts'
+
+export type EngineName = 'llama' | 'ollama'
+export type EngineRow = Output<'engine.control'>['engines'][number]
+export type ModelRow = Output<'engine.models'>['models'][number]
+
+/** `auto`: llama.cpp uses a graphics card where it finds one. */
+export type Gpu = 'auto' | 'off'
+
+/** Tokens of context that llama.cpp gives a model, unless told otherwise. */
+export const DEFAULT_CONTEXT = 8_192
+
+/** What a model said to a call: OpenAI's JSON, or its server-sent events. */
+export interface Answer {
+  status: number
+  /** `application/json`, `text/event-stream` */
+  type: string
+  body: AsyncIterable<Uint8Array>
+}
+
+export interface Call {
+  /** As the engine knows the model. */
+  model: string
+  path: 'chat/completions' | 'embeddings'
+  /** OpenAI's JSON. */
+  body: Buffer
+  signal: AbortSignal
+}
+
+export type Phase = z.output<typeof InstallProgress>['phase']
+
+/** Bytes done of those to do; a total of 0 cannot be told. */
+export type Progress = (phase: Phase, completed: number, total: number) => void
+
+/** A program on this computer that runs models. */
+export interface Engine {
+  readonly name: EngineName
+  row(): Promise<EngineRow>
+  start(progress: Progress, signal: AbortSignal): Promise<void>
+  stop(): Promise<void>
+  models(): Promise<ModelRow[]>
+  /** Frees the memory that a model takes; null: all of them. */
+  unload(model: string | null): Promise<void>
+  remove(model: string): Promise<void>
+  call(call: Call): Promise<Answer>
+}

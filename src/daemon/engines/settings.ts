@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import type { EnginesOptions } from './engines.ts'
+
+/** What the owner of a machine says of its engines for local models, by the flags of `uk computer run`. It is kept there. */
+export const KeptEngines = z
+  .object({
+    context: z.coerce.number().int().min(256).max(10_000_000),
+    gpu: z.enum(['auto', 'off']),
+    folder: z.string().min(1),
+    fetch_allow: z.array(z.string().regex(/^[^\s:/]+:\d{1,5}$|^\[[0-9a-fA-F:.]+\]:\d{1,5}$/)).max(100),
+    ollama: z.string().min(1),
+  })
+  .partial()
+export type KeptEngines = z.infer<typeof KeptEngines>
+
+/** Each one's flag of `uk computer run`, and what it takes. */
+export const ENGINE_FLAGS: Readonly<Record<keyof KeptEngines, { flag: string; takes: string }>> = {
+  context: { flag: 'engine_context', takes: 'a number of tokens, 256 or more' },
+  gpu: { flag: 'engine_gpu', takes: '`auto` or `off`' },
+  folder: { flag: 'engine_folder', takes: 'a folder' },
+  fetch_allow: { flag: 'engine_fetch_allow', takes: '`host:port`, several with commas' },
+  ollama: { flag: 'ollama', takes: 'an address' },
+}
+
+/** What the environment says of Ollama, as its own programs read it. */
+export function engineSettings(env: Readonly<Record<string, string | undefined>>): Partial<EnginesOptions> {
+  const context = Number(env.OLLAMA_CONTEXT_LENGTH)
+  return { ollama: ollamaAt(env.OLLAMA_HOST), ...(context > 0 && { ollamaContext: context }) }
+}
+
+/** What was kept stands above the environment. */
+export const keptSettings = ({ context, gpu, ollama, fetch_allow, folder }: KeptEngines): Partial<EnginesOptions> => ({
+  ...(context !== undefined && { context }),
+  ...(gpu !== undefined && { gpu }),
+  ...(ollama !== undefined && { ollama: ollamaAt(ollama) }),
+  ...(fetch_allow !== undefined && { local: fetch_allow }),
+  ...(folder !== undefined && { installed: folder }),
+})
+
+const PORT = 11_434
+
+/** The address of an Ollama, without a path. */
+export function ollamaAt(words = ''): string {
+  const given = words.trim()
+  const url = URL.parse(/^https?:\/\//.test(given) ? given : `http://${given}`)
+  if (given === '' || url === null) return `http://127.0.0.1:${PORT}`
+  // What a server listens on everywhere is not an address to call.
+  const host = ['0.0.0.0', '[::]'].includes(url.hostname) ? '127.0.0.1' : url.hostname
+  const port = url.port || (/^https?:\/\//.test(given) || given.endsWith(':80') ? '' : String(PORT))
+  return `${url.protocol}//${host}${port === '' ? '' : `:${port}`}`
+}

@@ -1,0 +1,167 @@
+import { type Stats, constants } from 'node:fs'
+import { lstat, open, readdir, readlink } from 'node:fs/promises'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
+import { pack } from 'tar-stream'
+import yazl from 'yazl'
+import { Refusal } from '#kernel/errors.ts'
+import { nameText } from '#kernel/text/file-path.ts'
+import { type Stream, StreamReset } from '#wire/stream.ts'
+import { type Folder, type Roots, openBelow } from './within.ts'
+
+type Found =
+  | { type: 'folder'; name: string; stats: Stats }
+  | { type: 'link'; name: string; stats: Stats; target: string }
+  | { type: 'file'; name: string; stats: Stats; content: Readable }
+
+/** One that takes entries one after the other; `done` writes its end. */
+interface Writer {
+  out: Readable
+  add(found: Found): Promise<void>
+  done(): void
+}
+
+/**
+ * Sends a folder whole, as `zip` or `tar`, without holding any of it: entry after entry, each file opened only when its
+ * turn comes. Symlinks go in as symlinks; devices, sockets and what may not be read stay out. Returns the bytes sent.
+ */
+export async function archive(
+  roots: Roots,
+  path: Buffer,
+  format: 'zip' | 'tar',
+  stream: Stream,
+  signal: AbortSignal,
+): Promise<number> {
+  await using folder = await roots.openFolder(path)
+  const left = new AbortController()
+  const over = AbortSignal.any([signal, left.signal])
+  const writer = givenUp(format === 'zip' ? zipWriter() : tarWriter(), over)
+  const walked = walk(folder, '', writer, over).then(() => writer.done())
+  walked.catch((error) => writer.out.destroy(error))
+  let bytes = 0
+  try {
+    for await (const piece of writer.out as AsyncIterable<Buffer>) {
+      await stream.write(piece)
+      bytes += piece.length
+    }
+  } finally {
+    writer.out.destroy()
+    left.abort(new StreamReset('nobody reads on'))
+    // What it has open is closed before the folder that it is in.
+    await walked.catch(() => {})
+  }
+  await walked
+  return bytes
+}
+
+/** The same writer, which waits for nobody once the signal has fired: its end is never told to who waits for a reader. */
+const givenUp = ({ out, add, done }: Writer, signal: AbortSignal): Writer => ({
+  out,
+  done,
+  add: (found) =>
+    new Promise((resolve, reject) => {
+      const leave = (): void => reject(signal.reason)
+      signal.addEventListener('abort', leave, { once: true })
+      add(found)
+        .then(resolve, reject)
+        .finally(() => signal.removeEventListener('abort', leave))
+      if (signal.aborted) leave()
+    }),
+})
+
+async function walk(folder: Folder, prefix: string, writer: Writer, signal: AbortSignal): Promise<void> {
+  for (const raw of await readdir(folder.at('.'), { encoding: 'buffer' })) {
+    signal.throwIfAborted()
+    const name = prefix + nameText(raw)
+    const stats = await lstat(folder.at(raw)).catch(() => null)
+    if (stats?.isSymbolicLink()) {
+      const target = await readlink(folder.at(raw)).catch(() => null)
+      if (target !== null) await writer.add({ type: 'link', name, stats, target })
+    } else if (stats?.isDirectory()) {
+      await using below = await openBelow(folder, raw).catch(() => null)
+      if (below === null) continue
+      await writer.add({ type: 'folder', name, stats })
+      await walk(below, `${name}/`, writer, signal)
+    } else if (stats?.isFile()) {
+      await addFile(folder, raw, name, writer)
+    }
+  }
+}
+
+async function addFile(folder: Folder, raw: Buffer, name: string, writer: Writer): Promise<void> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+  const file = await open(folder.at(raw), O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => null)
+  if (file === null) return
+  try {
+    const stats = await file.stat()
+    if (!stats.isFile()) return
+    const content = file.createReadStream({ autoClose: false, start: 0, end: Math.max(0, stats.size - 1) })
+    await writer.add({ type: 'file', name, stats, content }).finally(() => content.destroy())
+  } finally {
+    await file.close()
+  }
+}
+
+function tarWriter(): Writer {
+  const out = pack()
+  // The streams of streamx pipe to and from Node's; the types of neither say so.
+  return {
+    out: out as unknown as Readable,
+    add: (found) =>
+      new Promise((resolve, reject) => {
+        const { name, stats } = found
+        const head = { name, mode: stats.mode & 0o7777, mtime: stats.mtime, uid: stats.uid, gid: stats.gid }
+        const after = (error?: unknown): void => (error ? reject(asError(error)) : resolve())
+        if (found.type === 'folder') return void out.entry({ ...head, type: 'directory' }, after)
+        if (found.type === 'link') return void out.entry({ ...head, type: 'symlink', linkname: found.target }, after)
+        const entry = out.entry({ ...head, type: 'file', size: stats.size }, after) as unknown as Writable
+        // An archive that is left in the middle of a file breaks off its entry, too.
+        entry.on('error', reject)
+        if (stats.size === 0) return void entry.end()
+        let left = stats.size
+        found.content.on('data', (piece: Buffer) => void (left -= piece.length))
+        // A tar says the size first: a file that shrank cannot be told as whole.
+        found.content.once('end', () => left > 0 && reject(shrunk(name)))
+        found.content.once('error', reject)
+        found.content.pipe(entry)
+      }),
+    done: () => out.finalize(),
+  }
+}
+
+function zipWriter(): Writer {
+  const zip = new yazl.ZipFile()
+  return {
+    out: zip.outputStream as Readable,
+    add: (found) =>
+      new Promise((resolve, reject) => {
+        const { name, stats } = found
+        const head = { mtime: stats.mtime, mode: stats.mode }
+        if (found.type === 'folder') {
+          zip.addEmptyDirectory(name, head)
+          return resolve()
+        }
+        if (found.type === 'link') {
+          zip.addBuffer(Buffer.from(found.target), name, head)
+          return resolve()
+        }
+        found.content.once('error', reject)
+        found.content.once('end', resolve)
+        // Through one of our own: an empty file has no first byte that would end the stream it is read by.
+        const content = new PassThrough()
+        content.on('error', reject)
+        zip.addReadStream(content, name, head)
+        if (stats.size === 0) {
+          content.end()
+          return resolve()
+        }
+        found.content.pipe(content)
+      }),
+    done: () => zip.end(),
+  }
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
+
+function shrunk(name: string): Error {
+  return new Refusal('stale_update', { param: 'path', message: `${name} became shorter while it was read.` })
+}

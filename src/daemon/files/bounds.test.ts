@@ -1,0 +1,319 @@
+/** What a file system may hold, and what it has no room for. */
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFile, mkdir, readFile, readdir, rename, stat, symlink, truncate, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Refusal } from '#kernel/errors.ts'
+import { download, filesIn, machine, refused, upload } from '#test/computers/files.ts'
+import { needs } from '#test/needs.ts'
+import { until } from '#test/until.ts'
+
+const bytes = (...parts: (string | number)[]): Buffer =>
+  Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part))))
+
+test('a name that is not UTF-8 is listed with a path by which it is looked at, read, written, entered and removed', async () => {
+  await using box = await machine()
+  const folder = bytes(`${box.root}/caf`, 0xe9)
+  await mkdir(folder)
+  const inner = Buffer.concat([folder, bytes('/100%', 0xff, '?#')])
+  await writeFile(inner, 'latin')
+  const list = async (path: string) => (await box.open('fs.list', { path, cursor: null, limit: 10 }).output).entries
+  const [shown] = await list(box.root)
+  assert.deepEqual([shown!.name, shown!.path], ['caf\uFFFD', `file://${box.root}/caf%E9`])
+  assert.deepEqual(Buffer.from(shown!.name_base64!, 'base64'), bytes('caf', 0xe9))
+  const [within] = await list(shown!.path)
+  assert.equal(within!.path, `file://${box.root}/caf%E9/100%25%FF%3F%23`)
+  const { path } = within!
+  assert.deepEqual(await box.open('fs.stat', { path }).output, within)
+  assert.equal((await download(box.open, { path })).bytes.toString(), 'latin')
+  // It is its bytes that count, not what they look like.
+  await assert.rejects(box.open('fs.stat', { path: `${box.root}/caf\uFFFD` }).output, refused('not_found'))
+  const again = await upload(box.open, Buffer.from('new'), { path, overwrite: true, size: 3 })
+  assert.deepEqual([again.entry!.path, await readFile(inner, 'utf8')], [path, 'new'])
+  const made = await box.open('fs.mkdir', { path: `${shown!.path}/%C3(/deep`, parents: true }).output
+  assert.equal(made.path, `${shown!.path}/%C3(/deep`)
+  // In an archive, whose names are text, each of two keeps a name of its own.
+  const { bytes: tar } = await download(box.open, { path: shown!.path, archive: 'tar' })
+  const names = execFileSync('tar', ['-t'], { input: tar }).toString().split('\n').toSorted()
+  assert.deepEqual(names.filter(Boolean), ['%C3(', '%C3(/deep', '100%25%FF%3F%23'])
+  assert.deepEqual(await box.open('fs.remove', { path, recursive: false }).output, { removed: 1 })
+  assert.deepEqual(await box.open('fs.remove', { path: shown!.path, recursive: true }).output, { removed: 3 })
+  assert.deepEqual(await readdir(box.root), [])
+})
+
+test('the same path by its text and by its URI is one; a URI that is none is refused, and leads nowhere else', async (t) => {
+  await using box = await machine()
+  const files = await filesIn(t, [box.root])
+  await writeFile(join(box.root, 'naïve 1.txt'), 'x')
+  const plain = await files['fs.stat']({ path: join(box.root, 'naïve 1.txt') })
+  assert.deepEqual(await files['fs.stat']({ path: `file://${box.root}/na%c3%afve%201.txt` }), plain)
+  assert.equal(plain.path, join(box.root, 'naïve 1.txt'))
+  for (const path of [
+    `file://${box.root}/%`,
+    `file://${box.root}/%f`,
+    `file://${box.root}/a%00b`,
+    `file://${box.root}/a?b`,
+    `file://${box.root}/a#b`,
+    `file://elsewhere${box.root}`,
+    'file:/etc',
+  ])
+    await assert.rejects(files['fs.stat']({ path }), refused('invalid_parameter'), path)
+  await assert.rejects(
+    files['fs.stat']({ path: `file://${box.root}/%2e%2e/%2e%2e/etc/passwd` }),
+    refused('capability_denied'),
+  )
+})
+
+test('the allowed folder itself is looked at, by its path and through a symlink; the one above it is not', async (t) => {
+  await using box = await machine()
+  const root = join(box.root, 'allowed')
+  await mkdir(root)
+  await symlink(root, join(box.root, 'way'))
+  await symlink(root, join(root, 'self'))
+  const files = await filesIn(t, [root])
+  const row = await files['fs.stat']({ path: root })
+  assert.deepEqual([row.type, row.name, row.path], ['folder', 'allowed', root])
+  assert.deepEqual(await files['fs.stat']({ path: `${root}/` }), row)
+  assert.equal((await files['fs.stat']({ path: join(box.root, 'way') })).path, root)
+  assert.equal((await files['fs.stat']({ path: join(root, 'self') })).type, 'symlink')
+  assert.deepEqual(await files['fs.mkdir']({ path: root, parents: true }), row)
+  // Whether there is something out there is told to nobody.
+  for (const path of [box.root, '/', join(box.root, 'other'), '/etc/passwd', '/etc/nothing/there']) {
+    await assert.rejects(files['fs.stat']({ path }), refused('capability_denied'), path)
+    await assert.rejects(files['fs.list']({ path, cursor: null, limit: 1 }), refused('capability_denied'), path)
+    await assert.rejects(files['fs.mkdir']({ path: `${path}/new`, parents: true }), refused('capability_denied'), path)
+  }
+  await mkdir(join(root, 'sub'))
+  await symlink(join(root, 'sub'), join(box.root, 'past'))
+  await assert.rejects(files['fs.stat']({ path: join(box.root, 'past') }), refused('capability_denied'))
+})
+
+test('a pipe, a socket and a device are refused at once, and nobody who waits at a pipe is let on', async (t) => {
+  await using box = await machine()
+  const pipe = join(box.root, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const server = createServer().listen(join(box.root, 'socket'))
+  t.after(() => void server.close())
+  await once(server, 'listening')
+  const writer = spawn('sh', ['-c', `echo waiting; echo through > ${pipe}; echo on`], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  t.after(() => void writer.kill('SIGKILL'))
+  let said = ''
+  writer.stdout.on('data', (part: Buffer) => (said += String(part)))
+  await once(writer.stdout, 'data')
+  for (const name of ['pipe', 'socket'])
+    await assert.rejects(download(box.open, { path: join(box.root, name) }), refused('invalid_parameter'), name)
+  const whole = await machine({ root: '/' })
+  await using _whole = whole
+  for (const path of ['/dev/zero', '/dev/tty', '/dev/null'])
+    await assert.rejects(download(whole.open, { path }), refused('invalid_parameter'), path)
+  assert.equal((await box.open('fs.stat', { path: pipe }).output).type, 'other')
+  // Only a reader lets it on.
+  assert.equal(said, 'waiting\n')
+  const { bytes: tar } = await download(box.open, { path: box.root, archive: 'tar' })
+  assert.equal(execFileSync('tar', ['-t'], { input: tar }).toString(), '')
+  assert.equal(said, 'waiting\n')
+  assert.equal(await readFile(pipe, 'utf8'), 'through\n')
+})
+
+test('a file that grows while it is read comes as long as it was; one with holes comes with its zeros', async () => {
+  await using box = await machine()
+  const log = join(box.root, 'log')
+  await writeFile(log, Buffer.alloc(2_000_000, 'a'))
+  const stream = box.open('fs.read', { path: log, offset: 0, length: null, archive: null })
+  let size = 0
+  for await (const each of stream) {
+    if (each.type !== 'bytes') continue
+    size += each.bytes.length
+    await appendFile(log, 'more')
+  }
+  assert.deepEqual([(await stream.output).bytes, size], [2_000_000, 2_000_000])
+  const grown = await download(box.open, { path: box.root, archive: 'tar' })
+  assert.equal(execFileSync('tar', ['-xO'], { input: grown.bytes, maxBuffer: 1 << 24 }).length, (await stat(log)).size)
+  const sparse = join(box.root, 'sparse')
+  await writeFile(sparse, 'begin')
+  await truncate(sparse, 2 ** 40)
+  await appendFile(sparse, 'end')
+  const row = await box.open('fs.stat', { path: sparse }).output
+  assert.equal(row.size_bytes, 2 ** 40 + 3)
+  const end = await download(box.open, { path: sparse, offset: 2 ** 40 - 5, length: 100 })
+  assert.equal(end.bytes.toString(), '\0\0\0\0\0end')
+})
+
+const TWENTY_THOUSAND = 20_000
+
+test('a folder of 20,000 entries comes in pages, each of them in order and none twice', async (t) => {
+  await using box = await machine()
+  const folder = join(box.root, 'many')
+  mkdirSync(folder)
+  for (let n = 0; n < TWENTY_THOUSAND; n++) writeFileSync(join(folder, `entry-${n}`), '')
+  const files = await filesIn(t, [folder])
+  let count = 0
+  let last = ''
+  // As one that nobody changes; of one that is being changed each page is read anew.
+  utimesSync(folder, 1_700_000_000, 1_700_000_000)
+  for (let cursor: string | null = null; ;) {
+    const page = await files['fs.list']({ path: folder, cursor, limit: 1_000 })
+    assert.ok(JSON.stringify(page).length < 65_000)
+    for (const { name } of page.entries) {
+      assert.ok(name > last, `${name} behind ${last}`)
+      last = name
+    }
+    count += page.entries.length
+    cursor = page.next_cursor
+    if (cursor === null) break
+  }
+  assert.equal(count, TWENTY_THOUSAND)
+  // What comes between two pages is on the one where it belongs, and what went is on none.
+  const cursor = Buffer.from('entry-9998').toString('base64url')
+  writeFileSync(join(folder, `${last}-new`), '')
+  rmSync(join(folder, last))
+  const end = await files['fs.list']({ path: folder, cursor, limit: 1_000 })
+  assert.deepEqual(
+    end.entries.map(({ name }) => name),
+    [`${last}-new`],
+  )
+  const { output } = box.open('fs.remove', { path: folder, recursive: true })
+  assert.deepEqual(await output, { removed: TWENTY_THOUSAND + 1 })
+})
+
+/** A disk of one megabyte and twenty files. */
+function smallDisk(): (Disposable & { path: string }) | null {
+  const path = mkdtempSync(join(tmpdir(), 'uk-disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,nr_inodes=20', 'none', path], { stdio: 'ignore' })
+  } catch {
+    rmSync(path, { recursive: true })
+    return null
+  }
+  return {
+    path,
+    [Symbol.dispose]() {
+      execFileSync('umount', ['-l', path])
+      rmSync(path, { recursive: true })
+    },
+  }
+}
+const canMount = ((): boolean => {
+  using disk = smallDisk()
+  return disk !== null
+})()
+
+test(
+  'a full disk says how much it has and how much is needed, before the first byte or in the middle',
+  needs(canMount, 'the right to mount'),
+  async () => {
+    using disk = smallDisk()!
+    await using box = await machine({ root: disk.path })
+    const path = join(disk.path, 'big')
+    const numbers = (needed: number | null) => (error: unknown) => {
+      assert.ok(error instanceof Refusal, String(error))
+      assert.equal(error.code, 'storage_full')
+      const { free_bytes: free, needed_bytes } = error.details as Record<string, number>
+      assert.equal(needed_bytes, needed)
+      assert.ok(free! >= 0 && free! <= 1 << 20, String(free))
+      assert.match(error.message, new RegExp(`has ${free} bytes left`))
+      return true
+    }
+    const two = Buffer.alloc(2 << 20, 'x')
+    await assert.rejects(upload(box.open, two, { path, size: two.length }), numbers(two.length))
+    // Nobody said how long it is.
+    await assert.rejects(upload(box.open, two, { path, key: 'unknown' }), numbers(null))
+    for (const left of readdirSync(disk.path)) rmSync(join(disk.path, left))
+    // The room that was there at first is taken by somebody else.
+    const half = Buffer.alloc(600_000, 'x')
+    const stream = box.open('fs.write', {
+      path,
+      key: 'raced',
+      overwrite: false,
+      offset: 0,
+      size: half.length,
+      complete: true,
+    })
+    stream.output.catch(() => {})
+    for await (const each of stream) if (each.type === 'event') break
+    writeFileSync(join(disk.path, 'other'), Buffer.alloc(700_000))
+    await stream.write(half).catch(() => {})
+    stream.finish()
+    await assert.rejects(
+      stream.output,
+      (error: Refusal) => error.code === 'storage_full' && Number(error.details!.needed_bytes) > 0,
+    )
+    rmSync(join(disk.path, 'other'))
+    // There is room again: it goes on where it was.
+    const { offset } = await box.open('fs.upload_offset', { path, key: 'raced' }).output
+    assert.ok(offset > 0 && offset < half.length, String(offset))
+    await upload(box.open, half.subarray(offset), { path, key: 'raced', offset, size: half.length })
+    assert.ok((await readFile(path)).equals(half))
+    // Bytes are there, and no more files.
+    for (let n = 0; n < 20; n++) {
+      try {
+        writeFileSync(join(disk.path, `file-${n}`), '')
+      } catch {
+        break
+      }
+    }
+    await assert.rejects(
+      box.open('fs.mkdir', { path: join(disk.path, 'folder'), parents: false }).output,
+      numbers(null),
+    )
+    await assert.rejects(upload(box.open, Buffer.from('x'), { path: join(disk.path, 'small'), size: 1 }), numbers(null))
+  },
+)
+
+test('what is left of an upload that nobody goes on with is removed after seven days, and nobody else’s', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'uk-files-'))
+  const state = mkdtempSync(join(tmpdir(), 'uk-state-'))
+  const eightDays = Date.now() / 1_000 - 8 * 86_400
+  const parts = () => readdirSync(root).filter((name) => name.startsWith('.uk-upload-'))
+  try {
+    {
+      await using box = await machine({ root, state })
+      const begin = (name: string) =>
+        upload(box.open, Buffer.from('begun'), { path: join(root, name), key: name, size: 100, complete: false })
+      await begin('old')
+      const [old] = parts()
+      await begin('moved')
+      const [moved] = parts().filter((name) => name !== old)
+      await begin('fresh')
+      const [fresh] = parts().filter((name) => name !== old && name !== moved)
+      await upload(box.open, Buffer.from('whole'), { path: join(root, 'whole'), key: 'whole', size: 5 })
+      // One of another daemon, or that somebody made by hand.
+      writeFileSync(join(root, '.uk-upload-0123456789abcdef.part'), 'not ours')
+      mkdirSync(join(root, 'kept'))
+      await rename(join(root, moved!), join(root, 'kept', moved!))
+      for (const name of [old!, `kept/${moved}`, '.uk-upload-0123456789abcdef.part', 'whole'])
+        utimesSync(join(root, name), eightDays, eightDays)
+      assert.deepEqual(parts().toSorted(), [old, fresh, '.uk-upload-0123456789abcdef.part'].toSorted())
+    }
+    await using again = await machine({ root, state })
+    await until(
+      async () => parts().length,
+      (count) => count === 2,
+    )
+    assert.deepEqual(
+      readdirSync(root)
+        .map((name) => name.replace(/-\w+\.part/, ''))
+        .toSorted(),
+      ['.uk-upload', '.uk-upload', 'kept', 'whole'],
+    )
+    assert.equal((await readdir(join(root, 'kept'))).length, 1)
+    const { offset } = await again.open('fs.upload_offset', { path: join(root, 'fresh'), key: 'fresh' }).output
+    assert.equal(offset, 5)
+    const done = await upload(again.open, Buffer.alloc(95), {
+      path: join(root, 'fresh'),
+      key: 'fresh',
+      offset: 5,
+      size: 100,
+    })
+    assert.equal(done.entry!.size_bytes, 100)
+  } finally {
+    for (const folder of [root, state]) rmSync(folder, { recursive: true, force: true })
+  }
+})

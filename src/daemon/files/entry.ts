@@ -1,0 +1,56 @@
+import type { BigIntStats, Stats } from 'node:fs'
+import { lstat, readFile, readlink } from 'node:fs/promises'
+import type { z } from 'zod'
+import type { Entry as EntrySchema } from '#wire/operations.ts'
+import { isUtf8, pathText } from '#kernel/text/file-path.ts'
+import { below } from './path.ts'
+import type { Folder } from './within.ts'
+
+export type Entry = z.infer<typeof EntrySchema>
+
+/** The row of a name in a folder; a symlink is shown, not followed. Throws what the system says. */
+export async function entryAt(folder: Folder, name: Buffer): Promise<Entry> {
+  const stats = await lstat(folder.at(name))
+  const target = stats.isSymbolicLink() ? await readlink(folder.at(name)).catch(() => null) : null
+  return rowOf({ path: below(folder.path, name), name, stats, target })
+}
+
+export async function rowOf({
+  path,
+  name,
+  stats,
+  target = null,
+}: {
+  path: Buffer
+  name: Buffer
+  stats: Stats | BigIntStats
+  target?: string | null
+}): Promise<Entry> {
+  return {
+    name: name.toString(),
+    path: pathText(path),
+    name_base64: isUtf8(name) ? null : name.toString('base64'),
+    type: stats.isSymbolicLink() ? 'symlink' : stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other',
+    size_bytes: Number(stats.size),
+    mode: Number(stats.mode) & 0o7777,
+    owner: await ownerName(Number(stats.uid)),
+    modified_at: new Date(Number(stats.mtimeMs)).toISOString(),
+    target,
+  }
+}
+
+const names = new Map<number, string | null>()
+let readAt = 0
+
+/** By `/etc/passwd`, read again after a minute; the number where it has no name. */
+async function ownerName(uid: number): Promise<string> {
+  if (Date.now() - readAt > 60_000) {
+    readAt = Date.now()
+    names.clear()
+    for (const line of (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n')) {
+      const [name, , id] = line.split(':')
+      if (name && id && !names.has(Number(id))) names.set(Number(id), name)
+    }
+  }
+  return names.get(uid) ?? String(uid)
+}

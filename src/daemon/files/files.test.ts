@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { Refusal } from '#kernel/errors.ts'
+import type { Output } from '#wire/operations.ts'
+import type { Stream } from '#wire/stream.ts'
+import { filesIn, refused } from '#test/computers/files.ts'
+
+const aside = <I>(input: I) =>
+  // These operations have no bytes beside their answer.
+  [input, undefined as unknown as Stream, { signal: new AbortController().signal }] as const
+const room = async (t: { after(fn: () => Promise<void>): void }): Promise<string> => {
+  const path = await mkdtemp(join(tmpdir(), 'uk-files-'))
+  t.after(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+test('a folder is listed page by page in the order of names, also those that are not UTF-8, and what comes meanwhile moves nothing', async (t) => {
+  const root = await room(t)
+  for (const name of ['b', 'a', 'd', 'ü']) await writeFile(join(root, name), name)
+  await writeFile(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff, 0x41])]), '')
+  await symlink('/etc/passwd', join(root, 'c'))
+  const files = await filesIn(t, [root])
+  const first = await files['fs.list']({ path: root, cursor: null, limit: 3 })
+  assert.deepEqual(
+    first.entries.map(({ name, type, target }) => [name, type, target]),
+    [
+      ['a', 'file', null],
+      ['b', 'file', null],
+      ['c', 'symlink', '/etc/passwd'],
+    ],
+  )
+  await writeFile(join(root, 'aa'), '')
+  const second = await files['fs.list']({ path: root, cursor: first.next_cursor, limit: 10 })
+  assert.deepEqual(
+    second.entries.map(({ name }) => name),
+    ['d', 'ü', '\uFFFDA'],
+  )
+  assert.equal(second.entries[2]!.name_base64, Buffer.from([0xff, 0x41]).toString('base64'))
+  assert.equal(second.next_cursor, null)
+})
+
+test('a folder of 4,000 names is read in pages without one twice or left out', async (t) => {
+  const root = await room(t)
+  for (let n = 0; n < 4_000; n += 500)
+    await Promise.all(Array.from({ length: 500 }, (_, i) => writeFile(join(root, `n${n + i}`), '')))
+  const files = await filesIn(t, ['/'])
+  const seen: string[] = []
+  for (let cursor: string | null = null; ;) {
+    const page = await files['fs.list']({ path: root, cursor, limit: 300 })
+    seen.push(...page.entries.map(({ name }) => name))
+    cursor = page.next_cursor
+    if (cursor === null) break
+  }
+  assert.equal(new Set(seen).size, 4_000)
+  assert.equal(seen.length, 4_000)
+})
+
+test('a page ends early where its rows are longer than one answer, and the next one goes on there', async (t) => {
+  const root = await room(t)
+  const names = Array.from({ length: 300 }, (_, i) => `${String(i).padStart(3, '0')}-${'x'.repeat(200)}`)
+  for (const name of names) await writeFile(join(root, name), '')
+  const handlers = await filesIn(t, [root])
+  const seen: string[] = []
+  for (let cursor: string | null = null; ;) {
+    const page: Output<'fs.list'> = await handlers['fs.list']({ path: root, cursor, limit: 1_000 })
+    assert.ok(JSON.stringify(page).length < 65_000)
+    seen.push(...page.entries.map(({ name }) => name))
+    cursor = page.next_cursor
+    if (cursor === null) break
+  }
+  assert.deepEqual(seen, names)
+})
+
+test('folders are made with their parents, and removed with all in them, but never through a symlink', async (t) => {
+  const root = await room(t)
+  const outside = await room(t)
+  await writeFile(join(outside, 'keep'), 'kept')
+  const files = await filesIn(t, [root])
+  await assert.rejects(files['fs.mkdir']({ path: join(root, 'a/b'), parents: false }), refused('not_found'))
+  const made = await files['fs.mkdir']({ path: join(root, 'a/b/c'), parents: true })
+  assert.deepEqual([made.path, made.type], [join(root, 'a/b/c'), 'folder'])
+  await files['fs.mkdir']({ path: join(root, 'a/b/c'), parents: true })
+  await assert.rejects(files['fs.mkdir']({ path: join(root, 'a/b'), parents: false }), refused('already_exists'))
+  await symlink(outside, join(root, 'a/b/out'))
+  await assert.rejects(
+    files['fs.remove'](...aside({ path: join(root, 'a'), recursive: false })),
+    refused('invalid_state'),
+  )
+  assert.deepEqual(await files['fs.remove'](...aside({ path: join(root, 'a'), recursive: true })), { removed: 4 })
+  assert.equal(await readFile(join(outside, 'keep'), 'utf8'), 'kept')
+})
+
+test('nothing outside the allowed folders is shown, made or removed, by whatever path', async (t) => {
+  const root = await room(t)
+  const outside = await room(t)
+  await writeFile(join(outside, 'secret'), '')
+  await symlink(outside, join(root, 'door'))
+  const files = await filesIn(t, [root])
+  for (const path of [outside, join(root, 'door'), `${root}/../${outside.split('/').at(-1)!}`, '/', '/proc/self/cwd'])
+    await assert.rejects(files['fs.list']({ path, cursor: null, limit: 10 }), refused('capability_denied'), path)
+  await assert.rejects(files['fs.stat']({ path: join(root, 'door/secret') }), refused('capability_denied'))
+  await assert.rejects(files['fs.mkdir']({ path: join(root, 'door/new'), parents: true }), refused('capability_denied'))
+  await assert.rejects(
+    files['fs.remove'](...aside({ path: join(root, 'door/secret'), recursive: false })),
+    refused('capability_denied'),
+  )
+  for (const path of ['relative', '', 'a\0b'])
+    await assert.rejects(files['fs.stat']({ path }), refused('invalid_parameter'), path)
+  assert.deepEqual(await readdir(outside), ['secret'])
+})
+
+test('a folder that is swapped for a symlink in a loop never leads outside', async (t) => {
+  const root = await room(t)
+  const outside = await room(t)
+  await writeFile(join(outside, 'secret'), '')
+  await mkdir(join(root, 'real'))
+  await symlink(outside, join(root, 'link'))
+  const swapper = new Worker(
+    // Who lost a turn to the other side begins again: no `x`, the link in its place, no link in the folder's.
+    `const { readlinkSync, renameSync, rmSync, symlinkSync, unlinkSync } = require('node:fs')
+     const { root, outside } = require('node:worker_threads').workerData
+     const at = (name) => root + '/' + name
+     for (;;) try {
+       renameSync(at('real'), at('x')); renameSync(at('link'), at('real'))
+       renameSync(at('real'), at('link')); renameSync(at('x'), at('real'))
+     } catch {
+       try { readlinkSync(at('real')); unlinkSync(at('real')) } catch {}
+       try { rmSync(at('x'), { recursive: true, force: true }) } catch {}
+       try { symlinkSync(outside, at('link')) } catch {}
+     }`,
+    { eval: true, workerData: { root, outside } },
+  )
+  // It stops before the folder that it swaps is removed: hooks of a test run in the order in which they were set.
+  await using _swapping = { [Symbol.asyncDispose]: async () => void (await swapper.terminate()) }
+  const files = await filesIn(t, [root])
+  let shown = 0
+  let denied = 0
+  for (let n = 0; n < 500; n++) {
+    try {
+      const { entries } = await files['fs.list']({ path: join(root, 'real'), cursor: null, limit: 10 })
+      assert.deepEqual(
+        entries.map(({ name }) => name).filter((name) => !name.startsWith('made')),
+        [],
+      )
+      shown++
+      await files['fs.mkdir']({ path: join(root, `real/made${n}`), parents: false })
+      await files['fs.remove'](...aside({ path: join(root, 'real'), recursive: n % 50 === 49 }))
+      await mkdir(join(root, 'real')).catch(() => {})
+    } catch (error) {
+      if (error instanceof assert.AssertionError) throw error
+      if (error instanceof Refusal && error.code === 'capability_denied') denied++
+    }
+  }
+  assert.ok(shown > 0 && denied > 0, `shown ${shown}, denied ${denied}: the swap was never met`)
+  assert.deepEqual(await readdir(outside), ['secret'])
+  await rename(join(root, 'real'), join(root, 'end')).catch(() => {})
+})

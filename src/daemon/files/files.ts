@@ -1,0 +1,47 @@
+import type { Input } from '#wire/operations.ts'
+import type { Stream } from '#wire/stream.ts'
+import { mkdir, remove, stat } from './change.ts'
+import { list } from './list.ts'
+import { createParts } from './parts.ts'
+import { read } from './read.ts'
+import { createRoots } from './within.ts'
+import { uploadOffset, write } from './write.ts'
+
+const SWEEP_MS = 3_600_000
+
+interface Places {
+  allowed: readonly string[]
+  shut?: readonly string[]
+  folder: string
+}
+
+/**
+ * What the daemon does with files, below the folders that the machine's owner named (`--root`), by operation. `folder`: where it
+ * keeps which uploads have begun; those that nobody goes on with are removed at the start, and each hour. `shut`: folders
+ * that are kept from everybody.
+ */
+export function createFiles({ allowed, shut = [], folder }: Places) {
+  const roots = createRoots(allowed, shut)
+  const parts = createParts(roots, folder)
+  // What cannot be removed now is tried again in an hour.
+  const sweep = (): Promise<void> => parts.sweep().catch(() => {})
+  let sweeping = sweep()
+  const timer = setInterval(() => void (sweeping = sweeping.then(sweep)), SWEEP_MS)
+  type Call = { signal: AbortSignal }
+  return {
+    handlers: {
+      'fs.list': (input: Input<'fs.list'>) => list(roots, input),
+      'fs.stat': (input: Input<'fs.stat'>) => stat(roots, input),
+      'fs.mkdir': (input: Input<'fs.mkdir'>) => mkdir(roots, input),
+      'fs.remove': (input: Input<'fs.remove'>, _: Stream, { signal }: Call) => remove(roots, input, signal),
+      'fs.read': (input: Input<'fs.read'>, stream: Stream, { signal }: Call) => read(roots, input, stream, signal),
+      'fs.upload_offset': (input: Input<'fs.upload_offset'>) => uploadOffset({ roots, parts }, input),
+      'fs.write': (input: Input<'fs.write'>, stream: Stream, { signal }: Call) =>
+        write({ roots, parts }, input, stream, signal),
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await sweeping
+    },
+  }
+}

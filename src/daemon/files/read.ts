@@ -1,0 +1,87 @@
+import type { FileHandle } from 'node:fs/promises'
+import type { Input, Output } from '#wire/operations.ts'
+import type { Stream } from '#wire/stream.ts'
+import { refuse } from '#kernel/errors.ts'
+import { archive } from './archive.ts'
+import { rowOf } from './entry.ts'
+import { refuseSystem } from './faults.ts'
+import { nameOf, readPath } from './path.ts'
+import type { Roots } from './within.ts'
+
+const PIECE = 64 * 1024
+
+/**
+ * Sends a file from `offset` on, or a folder as an archive. A file that shrinks or is replaced under the reader ends it with
+ * `stale_update`, never with fewer bytes than were promised.
+ */
+export async function read(
+  roots: Roots,
+  { path: given, offset, length, archive: format }: Input<'fs.read'>,
+  stream: Stream,
+  signal: AbortSignal,
+): Promise<Output<'fs.read'>> {
+  const path = readPath(given)
+  const { handle, path: real } = await roots.openFile(path)
+  await using file = handle
+  const stats = await file.stat({ bigint: true })
+  const entry = await rowOf({ path: real, name: nameOf(real), stats })
+  if (stats.isDirectory()) {
+    if (format === null)
+      refuse('invalid_parameter', {
+        param: 'path',
+        message: 'The path names a folder: ask for it with `archive=zip` or `archive=tar`.',
+      })
+    stream.event({ type: 'head', entry, length: null, etag: null })
+    return { bytes: await archive(roots, real, format, stream, signal) }
+  }
+  if (format !== null)
+    refuse('invalid_parameter', { param: 'archive', message: 'Only a folder is sent as an archive.' })
+  const size = Number(stats.size)
+  if (offset > size) refuse('range_not_satisfiable', { details: { size_bytes: size } })
+  const end = length === null ? size : Math.min(size, offset + length)
+  // The time with nanoseconds: two writes within a millisecond differ.
+  stream.event({
+    type: 'head',
+    entry,
+    length: end - offset,
+    etag: `${stats.ino.toString(36)}-${stats.mtimeNs.toString(36)}-${size.toString(36)}`,
+  })
+  await send(file, offset, end, path, stream, signal)
+  return { bytes: end - offset }
+}
+
+/** One piece is read while the one before it is on its way. */
+async function send(
+  file: FileHandle,
+  from: number,
+  end: number,
+  path: Buffer,
+  stream: Stream,
+  signal: AbortSignal,
+): Promise<void> {
+  const next = async (at: number): Promise<Buffer> => {
+    const piece = Buffer.allocUnsafe(Math.min(PIECE, end - at))
+    const { bytesRead } = await file.read(piece, 0, piece.length, at)
+    return piece.subarray(0, bytesRead)
+  }
+  try {
+    let ahead = from < end ? next(from) : null
+    for (let at = from; at < end;) {
+      signal.throwIfAborted()
+      const piece = await ahead!
+      if (piece.length === 0)
+        refuse('stale_update', {
+          param: 'path',
+          message: 'The file became shorter while it was read.',
+          details: { bytes_read: at },
+        })
+      at += piece.length
+      ahead = at < end ? next(at) : null
+      // Whoever stops here leaves the read ahead to fail by itself.
+      ahead?.catch(() => {})
+      await stream.write(piece)
+    }
+  } catch (error) {
+    refuseSystem(error, path)
+  }
+}

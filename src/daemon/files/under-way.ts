@@ -1,0 +1,28 @@
+import type { Stream } from '#wire/stream.ts'
+
+interface Writer {
+  stop(): void
+  gone: Promise<void>
+}
+const writers = new Map<string, Writer>()
+
+/**
+ * The turn to write to an upload, by the path of its part. It has one writer: who goes on with it ends the one before, whose
+ * link may have broken without anybody having noticed here.
+ */
+export async function takeTurn(part: string, stream: Stream): Promise<Disposable> {
+  for (let before = writers.get(part); before !== undefined; before = writers.get(part)) {
+    before.stop()
+    await before.gone
+  }
+  const { promise: gone, resolve } = Promise.withResolvers<void>()
+  writers.set(part, { stop: () => stream.reset('another one goes on with this upload'), gone })
+  return {
+    [Symbol.dispose]() {
+      writers.delete(part)
+      resolve()
+    },
+  }
+}
+
+export const isWriting = (part: string): boolean => writers.has(part)

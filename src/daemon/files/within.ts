@@ -1,0 +1,166 @@
+/**
+ * Opening what a path names, and never anything outside the roots that the machine's owner allowed. The daemon opens first,
+ * asks the system where the descriptor really is, and from then on acts on the descriptor: a folder that is swapped for a
+ * symlink in between leads nowhere. Linux has `/proc/self/fd/N/name` for that, which stands for `openat(N, name)`.
+ */
+import { constants } from 'node:fs'
+import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
+import { refuse } from '#kernel/errors.ts'
+import { pathText } from '#kernel/text/file-path.ts'
+import { refuseSystem } from './faults.ts'
+import { below, nameOf, parentOf } from './path.ts'
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
+/** Of Linux, on every processor that Node runs on: finds a file without opening it. */
+const O_PATH = 0o10_000_000
+const linux = process.platform === 'linux'
+const asBytes = { encoding: 'buffer' } as const
+
+/** A folder that is held open, and the way to a name in it that no rename of the folder changes. */
+export interface Folder extends AsyncDisposable {
+  /** Its real path. */
+  path: Buffer
+  handle: FileHandle
+  /** Real paths of folders that are kept from everybody. */
+  closed: readonly Buffer[]
+  /** Whether what is in it by this name is one of those. */
+  isShut(name: Buffer): boolean
+  /** A path for the system to use for an entry of this folder; `.` is the folder itself. */
+  at(name: string | Buffer): Buffer
+}
+
+/** Paths are as `readPath` gives them. */
+export interface Roots {
+  openFolder(path: Buffer): Promise<Folder>
+  /** The folder that holds what `path` names, and the name in it. The root of the file system has none: 400. */
+  openParent(path: Buffer): Promise<{ folder: Folder; name: Buffer }>
+  /** A regular file or folder for reading, and nothing else; a symlink at its end is followed as long as it stays within. */
+  openFile(path: Buffer): Promise<{ handle: FileHandle; path: Buffer }>
+  /** Whether a real path is one of the folders that were allowed. */
+  isRoot(real: Buffer): Promise<boolean>
+}
+
+/**
+ * `allowed`: absolute paths of folders, `/` for all. `shut`: absolute paths of folders in them that nobody reaches: they say
+ * who this machine is and what it allows.
+ */
+export function createRoots(allowed: readonly string[], shut: readonly string[] = []): Roots {
+  async function places(roots: readonly string[]): Promise<Buffer[]> {
+    const found = await Promise.all(roots.map((root) => realpath(root, asBytes).catch(() => null)))
+    return found.filter((place) => place !== null)
+  }
+  /** By their real paths, and by those of which somebody could make another folder. */
+  const closed = async (): Promise<Buffer[]> => [...(await places(shut)), ...shut.map((path) => Buffer.from(path))]
+
+  async function checkInside(real: Buffer): Promise<void> {
+    if ((await closed()).some((place) => holds(place, real))) refuseShut()
+    if ((await places(allowed)).some((place) => holds(place, real))) return
+    refuse('capability_denied', {
+      param: 'path',
+      message: `The computer's owner lets files be used only below ${allowed.join(', ')}.`,
+    })
+  }
+
+  async function opened(path: Buffer, flags: number): Promise<{ handle: FileHandle; path: Buffer }> {
+    const handle = await open(path, flags).catch(async (error) => {
+      // Whether there is something outside is nobody's to know.
+      await checkInside(await nearest(path))
+      return refuseSystem(error, path)
+    })
+    try {
+      const real = await placeOf(handle, path)
+      await checkInside(real)
+      return { handle, path: real }
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+  }
+
+  async function openFolder(given: Buffer): Promise<Folder> {
+    const { handle, path } = await opened(given, O_RDONLY | O_DIRECTORY | O_NONBLOCK)
+    return folderOf(handle, path, await closed())
+  }
+
+  return {
+    openFolder,
+    async openParent(path) {
+      const name = nameOf(path)
+      if (name.length === 0)
+        refuse('invalid_parameter', { param: 'path', message: 'The root of the file system stays as it is.' })
+      const folder = await openFolder(parentOf(path))
+      if (!folder.isShut(name)) return { folder, name }
+      await folder[Symbol.asyncDispose]()
+      return refuseShut()
+    },
+    async openFile(given) {
+      // Where the system can, it is looked at first: to open a pipe lets its writer go on, and a device may do anything.
+      const { handle: found, path } = await opened(given, linux ? O_PATH : O_RDONLY | O_NONBLOCK)
+      try {
+        const stats = await found.stat()
+        if (!stats.isFile() && !stats.isDirectory())
+          refuse('invalid_parameter', {
+            param: 'path',
+            message: 'The path names a device, a socket or a pipe, which cannot be downloaded.',
+            details: { path: pathText(given) },
+          })
+        if (!linux) return { handle: found, path }
+        const handle = await open(`/proc/self/fd/${found.fd}`, O_RDONLY | O_NONBLOCK)
+        await found.close()
+        return { handle, path }
+      } catch (error) {
+        await found.close()
+        return refuseSystem(error, given)
+      }
+    },
+    isRoot: async (real) => (await places(allowed)).some((place) => place.equals(real)),
+  }
+}
+
+/** The real path of what is there, of this path or of what holds it. */
+async function nearest(path: Buffer): Promise<Buffer> {
+  for (let there = path; ; there = parentOf(there)) {
+    const real = await realpath(there, asBytes).catch(() => null)
+    if (real !== null || there.equals(SLASH)) return real ?? there
+  }
+}
+
+const SLASH = Buffer.from('/')
+
+const holds = (place: Buffer, real: Buffer): boolean => {
+  const start = place.equals(SLASH) ? place : Buffer.concat([place, SLASH])
+  return real.equals(place) || real.subarray(0, start.length).equals(start)
+}
+
+const refuseShut = (): never =>
+  refuse('capability_denied', { param: 'path', message: 'What the daemon keeps of itself is for nobody else.' })
+
+/** A folder within one that is held already: never a symlink. */
+export async function openBelow(parent: Folder, name: Buffer): Promise<Folder> {
+  if (parent.isShut(name)) refuseShut()
+  const handle = await open(parent.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK)
+  return folderOf(handle, below(parent.path, name), parent.closed)
+}
+
+function folderOf(handle: FileHandle, path: Buffer, closed: readonly Buffer[]): Folder {
+  const base = Buffer.concat([linux ? Buffer.from(`/proc/self/fd/${handle.fd}`) : path, SLASH])
+  return {
+    path,
+    handle,
+    closed,
+    isShut: (name) => closed.some((place) => holds(place, below(path, name))),
+    at: (name) => Buffer.concat([base, typeof name === 'string' ? Buffer.from(name) : name]),
+    [Symbol.asyncDispose]: () => handle.close(),
+  }
+}
+
+/** Where an open file really is. Elsewhere than on Linux by its path, held against the descriptor's own device and number. */
+async function placeOf(handle: FileHandle, path: Buffer): Promise<Buffer> {
+  if (linux) return readlink(`/proc/self/fd/${handle.fd}`, asBytes)
+  const real = await realpath(path, asBytes)
+  await using again = await open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  const [a, b] = await Promise.all([handle.stat(), again.stat()])
+  if (a.dev !== b.dev || a.ino !== b.ino)
+    refuse('stale_update', { param: 'path', message: 'The path was changed meanwhile.' })
+  return real
+}

@@ -1,0 +1,158 @@
+import { constants } from 'node:fs'
+import { type FileHandle, link, lstat, open, rename, rm, unlink } from 'node:fs/promises'
+import type { Input, Output } from '#wire/operations.ts'
+import type { Stream } from '#wire/stream.ts'
+import { refuse } from '#kernel/errors.ts'
+import { pathText } from '#kernel/text/file-path.ts'
+import { entryAt } from './entry.ts'
+import { freeBytes, isFull, refuseFull, refuseMaking } from './faults.ts'
+import { type Parts, partOf } from './parts.ts'
+import { below, readPath } from './path.ts'
+import { takeTurn } from './under-way.ts'
+import type { Folder, Roots } from './within.ts'
+
+/** How often the sender is told how far the file has come: so much it keeps, for when the link breaks. */
+const TELL_BYTES = 262_144
+
+const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
+
+export async function uploadOffset(
+  { roots, parts }: { roots: Roots; parts: Parts },
+  { path, key }: Input<'fs.upload_offset'>,
+): Promise<Output<'fs.upload_offset'>> {
+  const { folder, name } = await roots.openParent(readPath(path))
+  await using _folder = folder
+  const found = await lstat(folder.at(partOf(name, key))).catch(() => null)
+  if (found?.isFile()) return { offset: found.size }
+  const there = await lstat(folder.at(name)).catch(() => null)
+  const became = await parts.became(pathText(below(folder.path, partOf(name, key))), there)
+  return { offset: became ? there!.size : 0 }
+}
+
+/**
+ * Takes bytes into a file beside its place, and with the last ones puts it there whole: synced, then renamed. A cut leaves
+ * what has come, for the next one to go on from. What it replaces hands on its mode and owner.
+ */
+export async function write(
+  { roots, parts }: { roots: Roots; parts: Parts },
+  input: Input<'fs.write'>,
+  stream: Stream,
+  signal: AbortSignal,
+): Promise<Output<'fs.write'>> {
+  const path = readPath(input.path)
+  const { folder, name } = await roots.openParent(path)
+  await using _folder = folder
+  const place = pathText(below(folder.path, partOf(name, input.key)))
+  using _turn = await takeTurn(place, stream)
+  const there = await lstat(folder.at(name)).catch(() => null)
+  if (input.complete && input.offset > 0 && input.offset === there?.size && (await parts.became(place, there)))
+    return { offset: there.size, entry: await entryAt(folder, name) }
+  await checkPlace(folder, name, path, input)
+  await parts.note(place)
+  const part = folder.at(partOf(name, input.key))
+  const file = await open(part, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600).catch((error) =>
+    refuseMaking(folder, error, path),
+  )
+  let offset: number
+  try {
+    offset = await receive(file, folder, input, stream, signal)
+    if (!input.complete) return { offset, entry: null }
+    if (input.size !== null && offset !== input.size)
+      refuse('stale_update', {
+        param: 'size',
+        message: `The upload ended after ${offset} of ${input.size} bytes.`,
+        details: { offset },
+      })
+    await inherit(file, folder, name, input.mode ?? 0o666)
+    if (input.modified_at) await file.utimes(new Date(), new Date(input.modified_at))
+    await file.sync()
+    await parts.finish(place, await file.stat())
+  } catch (error) {
+    return await refuseMaking(folder, error, path)
+  } finally {
+    await file.close()
+  }
+  await putInPlace(folder, part, name, path, input.overwrite)
+  await parts.forget(place)
+  return { offset, entry: await entryAt(folder, name) }
+}
+
+async function checkPlace(folder: Folder, name: Buffer, path: Buffer, { overwrite }: Input<'fs.write'>): Promise<void> {
+  const there = await lstat(folder.at(name)).catch(() => null)
+  const at = { param: 'path', details: { path: pathText(path) } }
+  if (there?.isDirectory()) refuse('invalid_state', { ...at, message: 'The path names a folder.' })
+  if (there && !overwrite)
+    refuse('already_exists', {
+      ...at,
+      message: 'There is a file at this path already; say `overwrite=true` to replace it.',
+    })
+}
+
+async function receive(
+  file: FileHandle,
+  folder: Folder,
+  { offset: from, size }: Input<'fs.write'>,
+  stream: Stream,
+  signal: AbortSignal,
+): Promise<number> {
+  const there = (await file.stat()).size
+  // A new upload begins at 0 and drops what an earlier one with its key left.
+  if (from === 0 && there > 0) await file.truncate(0)
+  else if (from !== there)
+    refuse('stale_update', { param: 'offset', message: `The upload goes on at ${there}.`, details: { offset: there } })
+  if (size !== null) await checkRoom(folder, size - from)
+  stream.event({ type: 'offset', offset: from })
+  let at = from
+  let told = from
+  try {
+    for await (const each of stream) {
+      signal.throwIfAborted()
+      if (each.type === 'finished') break
+      if (each.type !== 'bytes') continue
+      if (size !== null && at + each.bytes.length > size)
+        refuse('invalid_parameter', { param: 'size', message: `More bytes came than the ${size} that were said.` })
+      await writeWhole(file, each.bytes, at)
+      at += each.bytes.length
+      if (at - told < TELL_BYTES) continue
+      told = at
+      stream.event({ type: 'offset', offset: at })
+    }
+  } catch (error) {
+    if (isFull(error)) await refuseFull(folder, size === null ? null : size - at)
+    throw error
+  }
+  return at
+}
+
+async function writeWhole(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length;)
+    done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten
+}
+
+/** Before the first byte: a disk that cannot take it says so now. */
+async function checkRoom(folder: Folder, needed: number): Promise<void> {
+  if ((await freeBytes(folder)) < needed) await refuseFull(folder, needed)
+}
+
+async function inherit(file: FileHandle, folder: Folder, name: Buffer, mode: number): Promise<void> {
+  const there = await lstat(folder.at(name)).catch(() => null)
+  if (!there?.isFile()) return file.chmod(mode & ~process.umask())
+  await file.chmod(there.mode & 0o7777)
+  // Only root may give a file away; others keep what they write.
+  await file.chown(there.uid, there.gid).catch(() => {})
+}
+
+async function putInPlace(folder: Folder, part: Buffer, name: Buffer, path: Buffer, overwrite: boolean): Promise<void> {
+  try {
+    if (overwrite) await rename(part, folder.at(name))
+    else {
+      // A link is refused where the name was taken meanwhile; a rename would replace it.
+      await link(part, folder.at(name))
+      await unlink(part)
+    }
+    await folder.handle.sync()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') await rm(part, { force: true })
+    await refuseMaking(folder, error, path)
+  }
+}

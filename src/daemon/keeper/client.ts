@@ -1,0 +1,193 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, statSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { refuse } from '#kernel/errors.ts'
+import type { Mux } from '#wire/mux.ts'
+import type { Input, OperationName } from '#wire/operations.ts'
+import { overSocket } from '#wire/over-socket.ts'
+import { relay } from '#wire/relay.ts'
+import { type AskedStream, LinkLost, type Stream } from '#wire/stream.ts'
+import { forKeeper } from '../environment.ts'
+import { makeFolder, socketPath } from './place.ts'
+import { KEEPER_PROTOCOL, type KeeperHello } from './run.ts'
+
+const ANSWERS_MS = 15_000
+const GREETS_MS = 5_000
+const LONGEST_LOG = 1_048_576
+
+export interface KeeperOptions {
+  /** Absolute; made for the user alone. */
+  folder: string
+  /** The program of a keeper and its arguments, without the folder. Default: `main.ts` beside this file. */
+  command?: readonly string[]
+  /** What starts one where there is none, if not that program itself: a service of the system's. */
+  starts?: readonly string[]
+  /** It may put its own program in the place of a keeper that speaks another protocol. Default: it may. */
+  renews?: boolean
+}
+
+const MAIN = join(import.meta.dirname, 'main.ts')
+
+/** A daemon's way to the keeper of its user, which it starts where there is none. */
+export class KeeperClient {
+  readonly #folder: string
+  readonly #command: readonly string[]
+  readonly #starts: readonly string[] | null
+  readonly #renews: boolean
+  #connection: Promise<Connection> | null = null
+
+  constructor({ folder, command = [process.execPath, MAIN], starts, renews = true }: KeeperOptions) {
+    this.#folder = folder
+    this.#command = command
+    this.#starts = starts ?? null
+    this.#renews = renews
+  }
+
+  /**
+   * Connects, starting a keeper where there is none; answers what it says of itself. One that speaks another protocol is
+   * replaced under all that it holds.
+   */
+  async hello(): Promise<KeeperHello> {
+    const { hello } = await this.#connected()
+    return hello.protocol === KEEPER_PROTOCOL || !this.#renews ? hello : this.replace()
+  }
+
+  /** What the keeper that lives there says of itself; null: there is none. None is started. */
+  async find(): Promise<KeeperHello | null> {
+    const socket = await dial(socketPath(this.#folder))
+    const found = socket && (await greet(socket))
+    found?.mux.close(1000, 'that was all')
+    return found?.hello ?? null
+  }
+
+  async open<O extends OperationName>(op: O, input: Input<O>): Promise<AskedStream<O>> {
+    return (await this.#understood()).open({ op, input })
+  }
+
+  /**
+   * Hands a call on: what comes on `stream` goes to the keeper, what the keeper says goes back. `LinkLost` where the keeper
+   * was lost or replaced meanwhile: asked again with its key, the call goes on.
+   */
+  async answer(op: OperationName, input: unknown, stream: Stream, signal: AbortSignal): Promise<object> {
+    return relay(stream, (await this.#understood()).open({ op, input }), signal)
+  }
+
+  async #understood(): Promise<Mux> {
+    const { mux, hello } = await this.#connected()
+    if (hello.protocol !== KEEPER_PROTOCOL)
+      refuse('unavailable', {
+        message: 'The keeper of terminals and commands is of another version than the daemon.',
+        headers: { 'retry-after': '10' },
+      })
+    return mux
+  }
+
+  /**
+   * Puts another program in the keeper's place, under all that it holds. Refused, with nothing changed, where that program
+   * can't read its state. Default: the program that this client would start.
+   */
+  async replace(command: readonly string[] = this.#command): Promise<KeeperHello> {
+    const { mux, hello } = await this.#connected()
+    try {
+      // It never answers when it goes well.
+      await mux.open({ op: 'keeper.replace' as OperationName, input: { command } }).output
+    } catch (error) {
+      if (!(error instanceof LinkLost)) throw error
+    }
+    const { hello: after } = await this.#connected()
+    if (after.keeper_id !== hello.keeper_id)
+      refuse('internal_error', { message: 'The keeper was lost while it was replaced.' })
+    return after
+  }
+
+  /** Leaves; the keeper goes on. */
+  async close(): Promise<void> {
+    const connection = await this.#connection?.catch(() => null)
+    connection?.mux.close(1000, 'the daemon stops')
+  }
+
+  async #connected(): Promise<Connection> {
+    const connection = (this.#connection ??= this.#connect())
+    connection.then(
+      ({ mux, gone }) => (mux.closed ? forget() : gone.then(forget)),
+      () => forget(),
+    )
+    const forget = (): void => {
+      if (this.#connection === connection) this.#connection = null
+    }
+    const found = await connection
+    if (!found.mux.closed) return found
+    forget()
+    return this.#connected()
+  }
+
+  async #connect(): Promise<Connection> {
+    makeFolder(this.#folder)
+    const path = socketPath(this.#folder)
+    const end = performance.now() + ANSWERS_MS
+    let started = -Infinity
+    for (;;) {
+      const socket = await dial(path)
+      const found = socket && (await greet(socket))
+      if (found) return found
+      if (performance.now() > end) throw new Error(`no keeper answers at ${path}; see ${this.#folder}/keeper.log`)
+      // One that was just started, or is being replaced, needs a moment.
+      if (!socket && performance.now() - started > 2_000) {
+        this.#start()
+        started = performance.now()
+      }
+      await sleep(10)
+    }
+  }
+
+  /** Where one lives already, the new one leaves at once. */
+  #start(): void {
+    const [file = '', ...args] = this.#starts ?? [...this.#command, this.#folder]
+    const path = join(this.#folder, 'keeper.log')
+    const long = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LONGEST_LOG
+    const log = openSync(path, long ? 'w' : 'a', 0o600)
+    // A service has an environment of its own; what starts it must find the system's.
+    const env = this.#starts === null ? forKeeper(process.env) : process.env
+    const child = spawn(file, args, { detached: true, cwd: '/', stdio: ['ignore', log, log], env })
+    child.on('error', () => {})
+    child.unref()
+    closeSync(log)
+  }
+}
+
+interface Connection {
+  mux: Mux
+  hello: KeeperHello
+  gone: Promise<void>
+}
+
+const dial = (path: string): Promise<Socket | null> =>
+  new Promise((resolve) => {
+    const socket = connect(path)
+    socket.once('connect', () => resolve(socket)).once('error', () => resolve(null))
+  })
+
+const greet = (socket: Socket): Promise<Connection | null> =>
+  new Promise((resolve) => {
+    let left: () => void = () => {}
+    const gone = new Promise<void>((done) => (left = done))
+    // One that hangs is no keeper.
+    const late = setTimeout(() => socket.destroy(), GREETS_MS)
+    const mux = overSocket(socket, {
+      opens: 'odd',
+      // The keeper is a program of ours; `protocol` says whether it still speaks as this one does.
+      onHello(hello) {
+        clearTimeout(late)
+        resolve({ mux, hello: hello as unknown as KeeperHello, gone })
+      },
+      answer: async () => refuse('not_found', { message: 'A daemon answers no keeper.' }),
+      onClose: () => {
+        clearTimeout(late)
+        left()
+        resolve(null)
+      },
+    })
+    mux.hello({ protocol: KEEPER_PROTOCOL })
+  })

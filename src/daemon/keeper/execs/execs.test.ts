@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { after, before, test } from 'node:test'
+import { Refusal } from '#kernel/errors.ts'
+import {
+  call,
+  exec,
+  gone,
+  openTerminal,
+  ran,
+  startKeeper,
+  type TestKeeper,
+  wanted,
+  withWord,
+} from '#test/computers/keeper.ts'
+import { until } from '#test/until.ts'
+import { type AskedStream, LinkLost, StreamReset } from '#wire/stream.ts'
+
+let keeper: TestKeeper
+before(async () => (keeper = await startKeeper()))
+after(() => keeper[Symbol.asyncDispose]())
+
+const sh = (script: string): string[] => ['sh', '-c', script]
+
+test('a command has its arguments, folder and environment, and answers its code and both outputs', async () => {
+  const script = 'pwd; echo "$WORD"; echo to stderr > /dev/stderr; read line || echo no stdin; exit 7'
+  const { end, stdout, stderr } = await exec(
+    keeper.client,
+    wanted('plain', sh(script), { cwd: '/usr', env: { WORD: 'a b' } }),
+  )
+  assert.equal(stdout, '/usr\na b\nno stdin\n')
+  assert.equal(stderr, 'to stderr\n')
+  assert.deepEqual([end.exit_code, end.signal, end.timed_out], [7, null, false])
+  assert.deepEqual([end.stdout_bytes, end.stderr_bytes], [stdout.length, stderr.length])
+})
+
+test('nothing of the keeper’s own environment or terminals reaches a command', async () => {
+  for (const id of ['x', 'y', 'z']) await openTerminal(keeper.client, `hidden-${id}`)
+  const { stdout } = await exec(keeper.client, wanted('leaks', sh('ls -l /proc/self/fd; env')))
+  assert.doesNotMatch(stdout, /ptmx|\/pts\/|UKIYO|UK_PAIR|socket:/)
+  for (const id of ['x', 'y', 'z'])
+    await call(keeper.client, 'terminal.close', { terminal_id: `hidden-${id}`, signal: null })
+})
+
+test('a program that is not there, or may not run, ends as in a shell', async () => {
+  const { end, stderr } = await exec(keeper.client, wanted('absent', ['no-such-program']))
+  assert.deepEqual([end.exit_code, stderr], [127, 'no-such-program: command not found\n'])
+  assert.equal((await exec(keeper.client, wanted('forbidden', ['/etc/passwd']))).end.exit_code, 126)
+})
+
+test('a folder that does not exist is refused', async () => {
+  await assert.rejects(exec(keeper.client, wanted('nowhere', ['true'], { cwd: '/no/such' })), {
+    code: 'invalid_parameter',
+  })
+})
+
+test(
+  'another user has its own name, groups and home, and none of the daemon’s environment',
+  { skip: process.getuid?.() !== 0 },
+  async () => {
+    const { stdout } = await exec(
+      keeper.client,
+      wanted('user', sh('id -un; id -gn; echo "$USER $HOME" > /dev/stdout; env | grep -c ^UK_RUN_ID'), {
+        user: 'daemon',
+      }),
+    )
+    assert.equal(stdout, 'daemon\ndaemon\ndaemon /usr/sbin\n1\n')
+    await assert.rejects(exec(keeper.client, wanted('nobody-known', ['true'], { user: 'no-such-user' })), {
+      code: 'invalid_parameter',
+    })
+  },
+)
+
+test('stdin goes on where it was when the link broke, and outputs from where the caller was', async () => {
+  const first = keeper.another()
+  const begun = await first.open('exec', wanted('cat', ['cat'], { stdin: true }))
+  await begun.write(Buffer.from('hello '))
+  const got: string[] = []
+  const cut = (async () => {
+    for await (const incoming of begun) {
+      if (incoming.type !== 'bytes') continue
+      got.push(Buffer.from(incoming.bytes).toString())
+      await first.close()
+    }
+  })()
+  await assert.rejects(cut, LinkLost)
+  assert.equal(got.join(''), 'hello ')
+  const again = await keeper.client.open(
+    'exec',
+    wanted('cat', ['cat'], { stdin: true, from: { stdout: 6, stderr: 0 } }),
+  )
+  const first_event = await again[Symbol.asyncIterator]().next()
+  assert.equal((first_event.value as { event: { stdin: number } }).event.stdin, 6)
+  // What the caller did not know had come comes again, and is read once.
+  await again.write(Buffer.from('o world'), 0, 4)
+  again.finish()
+  const { end, stdout } = await ran(again)
+  assert.equal(stdout, 'world')
+  assert.deepEqual([end.exit_code, end.stdout_bytes], [0, 11])
+})
+
+test('a program waits for a caller that does not read, and then nothing is missing', async () => {
+  const bytes = 20_000_000
+  const caller = keeper.another()
+  const unread = await caller.open('exec', wanted('waits', sh(`head -c ${bytes} /dev/zero; echo done >&2`)))
+  const event = await unread[Symbol.asyncIterator]().next()
+  const { pid } = (event.value as { event: { pid: number } }).event
+  await sleep(500)
+  assert.doesNotThrow(() => process.kill(pid, 0), 'it has not ended')
+  await caller.close()
+  const { end, stdout, stderr } = await exec(keeper.client, wanted('waits', ['anything']))
+  assert.deepEqual([stdout.length, end.stdout_bytes, stderr, end.exit_code], [bytes, bytes, 'done\n', 0])
+})
+
+test('a command that runs out of time is ended, by SIGKILL where it does not heed SIGTERM', async () => {
+  const soft = await exec(keeper.client, wanted('soft', ['sleep', '1000'], { timeout_ms: 100 }))
+  assert.deepEqual([soft.end.exit_code, soft.end.signal, soft.end.timed_out], [null, 'SIGTERM', true])
+  const word = randomUUID()
+  const script = `trap "" TERM; sh -c 'trap "" TERM; sleep 1000' ${word} & wait; wait`
+  const hard = await exec(keeper.client, wanted('hard', sh(script), { timeout_ms: 100 }))
+  assert.deepEqual([hard.end.exit_code, hard.end.signal, hard.end.timed_out], [null, 'SIGKILL', true])
+  assert.ok(hard.end.duration_ms >= 2_000)
+  assert.deepEqual(withWord(word), [])
+})
+
+test('all that a command started ends with it, whatever it did to be overlooked', async () => {
+  const word = randomUUID()
+  const left = `sh -c 'sleep 1000; :' ${word}`
+  const script = [
+    `${left} &`,
+    `setsid ${left} &`,
+    `setsid sh -c "${left.replaceAll('"', '')}" >/dev/null 2>&1 </dev/null &`,
+    `(setsid ${left} >/dev/null 2>&1 </dev/null &) &`,
+    `env -i /usr/bin/setsid ${left} &`,
+    `while [ $(grep -lsa ${word} /proc/[0-9]*/cmdline | wc -l) -lt 5 ]; do sleep 0.05; done`,
+    'echo main is done',
+  ].join('\n')
+  const { end, stdout } = await exec(keeper.client, wanted('starts', sh(script)))
+  assert.deepEqual([stdout, end.exit_code], ['main is done\n', 0])
+  await until(
+    async () => withWord(word),
+    (left) => left.length === 0,
+  )
+})
+
+test('what left no pipe open and no group behind is found a moment later', async () => {
+  const word = randomUUID()
+  await exec(keeper.client, wanted('hides', sh(`setsid sh -c 'sleep 1000; :' ${word} >/dev/null 2>&1 </dev/null &`)))
+  await until(
+    async () => withWord(word),
+    (left) => left.length === 0,
+  )
+})
+
+test('a signal reaches the command, and without one it is ended', async () => {
+  const trap = sh('trap "echo got INT; exit 9" INT; echo ready; while :; do sleep 0.05; done')
+  for (const [key, signal, expected] of [
+    ['int', 'SIGINT', [9, null]],
+    ['term', null, [null, 'SIGTERM']],
+  ] as const) {
+    const running = await keeper.client.open('exec', wanted(key, trap))
+    const all = ran(running)
+    await sleep(300)
+    assert.deepEqual(await call(keeper.client, 'exec.kill', { key, signal }), { found: true })
+    const { end } = await all
+    assert.deepEqual([end.exit_code, end.signal, end.timed_out], [...expected, false])
+  }
+  assert.deepEqual(await call(keeper.client, 'exec.kill', { key: 'int', signal: null }), { found: false })
+})
+
+test('a command whose caller died is ended once nobody has followed it for its time', async () => {
+  const caller = keeper.another()
+  const left = await caller.open('exec', wanted('alone', ['sleep', '1000'], { alone_ms: 300 }))
+  const { value } = await left[Symbol.asyncIterator]().next()
+  const { pid } = (value as { event: { pid: number } }).event
+  await caller.close()
+  await until(async () => gone(pid), Boolean)
+  const { end } = await exec(keeper.client, wanted('alone', ['false']))
+  assert.deepEqual([end.exit_code, end.signal, end.timed_out], [null, 'SIGTERM', false])
+  const followed = await exec(keeper.client, wanted('followed', ['sleep', '1'], { alone_ms: 300 }))
+  assert.equal(followed.end.exit_code, 0)
+})
+
+test('who joins a command gets all of it beside its caller, paces nothing, and leaves it as it is', async () => {
+  const file = `${keeper.folder}/joined`
+  const input = wanted('joined', sh(`echo one; while [ ! -e ${file} ]; do sleep 0.02; done; echo two; exit 6`))
+  const join = (): Promise<AskedStream<'exec'>> => keeper.another().open('exec', { ...input, joins: true })
+  await assert.rejects((await join()).output, { code: 'not_found' })
+  const caller = exec(keeper.client, input)
+  const left = async (): Promise<unknown> => {
+    const leaves = await join()
+    for await (const item of leaves) if (item.type === 'bytes') leaves.reset('left')
+    return leaves.output
+  }
+  // It may not have begun yet.
+  await until(
+    () => left().catch((error: unknown) => error),
+    (why) => why instanceof StreamReset,
+  )
+  const stays = ran(await join())
+  writeFileSync(file, '')
+  for (const { stdout, end } of [await caller, await stays])
+    assert.deepEqual([stdout, end.exit_code], ['one\ntwo\n', 6])
+})
+
+test('a key runs once: asked at the same time, asked again, and after its output is gone', async () => {
+  const file = `${keeper.folder}/count`
+  const input = wanted('once', sh(`echo ran >> ${file}; echo output`))
+  const two = await Promise.allSettled([exec(keeper.client, input), exec(keeper.another(), input)])
+  const [first] = two.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  assert.equal(first?.stdout, 'output\n')
+  // Of two that follow the same command, the newer one does.
+  for (const one of two) if (one.status === 'rejected') assert.ok(one.reason instanceof LinkLost)
+  const again = await exec(keeper.another(), input)
+  assert.deepEqual([again.stdout, again.end], ['output\n', first.end])
+  assert.equal(readFileSync(file, 'utf8'), 'ran\n')
+})
+
+test('after a keeper was killed ends are true, what ran is lost and dead, and nothing runs again', async () => {
+  await using other = await startKeeper()
+  const word = randomUUID()
+  const ended = await exec(other.client, wanted('ended', sh('exit 4')))
+  const running = await other.client.open(
+    'exec',
+    wanted('running', sh(`echo ran >> ${other.folder}/count; setsid sh -c 'sleep 1000; :' ${word} & sleep 1000`)),
+  )
+  const lost = assert.rejects(ran(running), LinkLost)
+  await until(
+    async () => withWord(word),
+    (found) => found.length > 0,
+  )
+  await other.kill()
+  await lost
+  const again = await exec(other.client, wanted('ended', ['false']))
+  assert.deepEqual(again.end, ended.end)
+  for (let time = 0; time < 2; time++)
+    await assert.rejects(exec(other.client, wanted('running', ['false'])), (error) => {
+      assert.ok(error instanceof Refusal)
+      assert.deepEqual([error.code, error.details], ['interrupted', { lost: true }])
+      return true
+    })
+  assert.equal(readFileSync(`${other.folder}/count`, 'utf8'), 'ran\n')
+  await until(
+    async () => withWord(word),
+    (found) => found.length === 0,
+  )
+})

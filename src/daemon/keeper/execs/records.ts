@@ -1,0 +1,86 @@
+import { Journal } from '../journal.ts'
+import type { Trace } from '../processes/tree.ts'
+import type { ExecEnd } from './exec.ts'
+
+/** How long a key is known after its command has ended: longer than any server asks for it again. */
+const KNOWN_MS = 8 * 24 * 3_600_000
+/** The newest are known whatever the clock says, which may have jumped. */
+const ALWAYS_KNOWN = 1_000
+
+type Fact =
+  | { key: string; at: number; mark: string }
+  | { key: string; trace: Trace }
+  | { key: string; at: number; end: ExecEnd | 'lost' }
+
+/** What became of a key: a command runs (or did, when its keeper was killed), it has ended, or nobody knows how. */
+export type Record =
+  | { status: 'running'; at: number; mark: string; trace: Trace | null }
+  | { status: 'ended'; at: number; end: ExecEnd }
+  | { status: 'lost'; at: number }
+
+/** The commands of the last days, on disk before they start and when they end: so none runs twice, and no end is made up. */
+export class Records {
+  readonly #journal: Journal<Fact>
+  readonly #byKey = new Map<string, Record>()
+  #lines = 0
+
+  constructor(path: string) {
+    this.#journal = new Journal<Fact>(path)
+    for (const fact of this.#journal.read()) this.#take(fact)
+    this.#tidy()
+  }
+
+  get(key: string): Record | undefined {
+    return this.#byKey.get(key)
+  }
+
+  running(): [key: string, record: Record & { status: 'running' }][] {
+    return [...this.#byKey].filter(
+      (entry): entry is [string, Record & { status: 'running' }] => entry[1].status === 'running',
+    )
+  }
+
+  starts(key: string, mark: string): void {
+    this.#add({ key, at: Date.now(), mark })
+  }
+
+  started(key: string, trace: Trace): void {
+    this.#add({ key, trace })
+  }
+
+  ended(key: string, end: ExecEnd | 'lost'): void {
+    this.#add({ key, at: Date.now(), end })
+  }
+
+  #add(fact: Fact): void {
+    this.#journal.add(fact)
+    this.#take(fact)
+    // Each rewrite halves it at least: with more commands than that in their time, every line would bring another one.
+    if (++this.#lines > 10_000 + 2 * this.#byKey.size) this.#tidy()
+  }
+
+  #take(fact: Fact): void {
+    const { key } = fact
+    const known = this.#byKey.get(key)
+    if ('mark' in fact) this.#byKey.set(key, { status: 'running', at: fact.at, mark: fact.mark, trace: null })
+    else if ('trace' in fact) {
+      if (known?.status === 'running') known.trace = fact.trace
+    } else if (fact.end === 'lost') this.#byKey.set(key, { status: 'lost', at: fact.at })
+    else this.#byKey.set(key, { status: 'ended', at: fact.at, end: fact.end })
+  }
+
+  #tidy(): void {
+    const oldest = Date.now() - KNOWN_MS
+    const old = [...this.#byKey].slice(0, -ALWAYS_KNOWN)
+    for (const [key, { status, at }] of old) if (status !== 'running' && at < oldest) this.#byKey.delete(key)
+    this.#journal.rewrite([...this.#byKey].flatMap(([key, record]) => facts(key, record)))
+    this.#lines = this.#byKey.size
+  }
+}
+
+function facts(key: string, record: Record): Fact[] {
+  if (record.status === 'ended') return [{ key, at: record.at, end: record.end }]
+  if (record.status === 'lost') return [{ key, at: record.at, end: 'lost' }]
+  const { at, mark, trace } = record
+  return [{ key, at, mark }, ...(trace ? [{ key, trace }] : [])]
+}

@@ -1,0 +1,66 @@
+import { closeSync } from 'node:fs'
+import { CHANNEL } from '#wire/channels.ts'
+import type { Stream } from '#wire/stream.ts'
+import { Writer } from '../processes/writer.ts'
+
+/** The bytes that a command reads, from whichever call they come. */
+export class Stdin {
+  readonly #descriptor: number
+  readonly #writer: Writer
+  #arrived: number
+  #finished = false
+  #closed = false
+
+  constructor(descriptor: number, arrived = 0) {
+    this.#descriptor = descriptor
+    this.#writer = new Writer(descriptor)
+    this.#arrived = arrived
+  }
+
+  /** How many have come; a caller that lost its link goes on from there. */
+  get arrived(): number {
+    return this.#arrived
+  }
+  get finished(): boolean {
+    return this.#finished
+  }
+
+  /** Takes what comes on a stream until that ends; a broken one leaves the command's input open. */
+  async take(stream: Stream): Promise<void> {
+    for await (const incoming of stream) {
+      if (incoming.type === 'finished') return this.finish()
+      if (incoming.type !== 'bytes' || incoming.channel !== CHANNEL.stdin || this.#finished) continue
+      // Bytes that came over another link already come again when the caller didn't know.
+      const bytes = incoming.bytes.subarray(Math.max(0, this.#arrived - incoming.offset))
+      if (incoming.offset > this.#arrived) return stream.reset('stdin goes on at an offset that was never reached')
+      this.#arrived += bytes.length
+      this.#writer.write(bytes)
+      await this.#writer.written()
+    }
+  }
+
+  /** The command reads its end once it has read the rest. */
+  finish(): void {
+    if (this.#finished) return
+    this.#finished = true
+    void this.#writer.written().then(() => this.close())
+  }
+
+  /** What the command has not read yet. */
+  stop(): Buffer {
+    return this.#writer.stop()
+  }
+
+  /** Bytes that were left when another keeper stopped. */
+  goOn(rest: Buffer, finished: boolean): void {
+    this.#writer.write(rest)
+    if (finished) this.finish()
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#writer.stop()
+    closeSync(this.#descriptor)
+  }
+}

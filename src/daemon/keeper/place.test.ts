@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { exec, gone, keeperCommand, openTerminal, startKeeper, wanted } from '#test/computers/keeper.ts'
+import { until } from '#test/until.ts'
+import { KeeperClient } from './client.ts'
+import { socketPath } from './place.ts'
+
+test('daemons that start keepers at the same time get the same one', async () => {
+  await using keeper = await startKeeper()
+  await keeper.kill()
+  const clients = Array.from({ length: 5 }, () => keeper.another())
+  const hellos = await Promise.all(clients.map((client) => client.hello()))
+  assert.equal(new Set(hellos.map(({ keeper_id }) => keeper_id)).size, 1)
+})
+
+test('the socket is the user’s alone, also where the folder’s path is too long for one', async () => {
+  const folder = join(mkdtempSync(join(tmpdir(), 'uk-long-')), 'x'.repeat(100), 'keeper')
+  mkdirSync(folder, { recursive: true })
+  const client = new KeeperClient({ folder, command: keeperCommand })
+  const { pid } = await client.hello()
+  assert.equal((await exec(client, wanted('true', ['true']))).end.exit_code, 0)
+  assert.ok(Buffer.byteLength(socketPath(folder)) <= 107)
+  assert.equal(statSync(socketPath(folder)).mode & 0o777, 0o600)
+  assert.equal(statSync(join(socketPath(folder), '..')).mode & 0o777, 0o700)
+  assert.equal(statSync(folder).mode & 0o777, 0o700)
+  await client.close()
+  process.kill(pid)
+  await until(async () => gone(pid), Boolean)
+  rmSync(join(folder, '../..'), { recursive: true, force: true })
+})
+
+test('a keeper leaves when it holds nothing and nobody is connected, not before', async () => {
+  await using keeper = await startKeeper()
+  const { pid } = await keeper.client.hello()
+  await openTerminal(keeper.client, 'holds', ['sh', '-c', 'sleep 4'])
+  await keeper.client.close()
+  await new Promise((resolve) => setTimeout(resolve, 3_000))
+  assert.ok(!gone(pid))
+  await until(async () => gone(pid), Boolean)
+  assert.equal((await keeper.client.hello()).generation, 0)
+})

@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Launch } from './launch.ts'
+import { blanks } from './descriptors.ts'
+import { type Ending, endingOf, statOf } from './proc.ts'
+
+/** A program that the keeper started, or that the keeper before it did. */
+export interface Child {
+  readonly pid: number
+  /** With the pid it names the process for good. */
+  readonly started: string
+  readonly ended: Promise<Ending>
+  /** How it ended, as far as is known yet. */
+  readonly ending: Ending | null
+}
+
+/**
+ * Starts a program as the leader of a session of its own. Throws what `spawn` throws; `ENOENT` and `EACCES` for a program
+ * that can't be run.
+ */
+export async function startChild({ argv, cwd, env }: Launch, stdio: [number, number, number]): Promise<Child> {
+  const [file = '', ...args] = argv
+  const child = spawn(file, args, { cwd, env, detached: true, stdio: [...stdio, ...blanks()] })
+  const ended = endOf(child)
+  if (child.pid === undefined) {
+    ended.catch(() => {})
+    await ended
+  }
+  return childOf(child.pid!, statOf(child.pid!)?.started ?? '', ended)
+}
+
+const endOf = (child: ChildProcess): Promise<Ending> =>
+  new Promise((resolve, reject) => {
+    child.once('exit', (exit_code, signal) => resolve({ exit_code, signal }))
+    child.once('error', reject)
+  })
+
+/**
+ * A child that was started before this program took the place of another one in the same process: nobody reaps it, so
+ * its end is looked for, and read from the zombie that it becomes.
+ */
+export function adoptChild(pid: number, started: string, ending: Ending | null): Child {
+  const ended = new Promise<Ending>((resolve) => {
+    if (ending) return resolve(ending)
+    const look = (): void => {
+      const stat = statOf(pid)
+      if (stat === null || stat.started !== started) resolve({ exit_code: null, signal: null })
+      else if (stat.state === 'Z' || stat.state === 'X') resolve(endingOf(stat.status))
+      else setTimeout(look, LOOK_MS)
+    }
+    look()
+  })
+  return childOf(pid, started, ended)
+}
+
+/** What stands for a program that could not be started. */
+export const noChild = (ending: Ending): Child => childOf(0, '', Promise.resolve(ending))
+
+export function childOf(pid: number, started: string, ended: Promise<Ending>): Child {
+  const child: { -readonly [K in keyof Child]: Child[K] } = { pid, started, ended, ending: null }
+  ended.then(
+    (ending) => (child.ending = ending),
+    () => {},
+  )
+  return child
+}
+
+const LOOK_MS = 50

@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { homedir, userInfo } from 'node:os'
+import { promisify } from 'node:util'
+import { refuse } from '#kernel/errors.ts'
+import { forAnother, forLogin } from '../../environment.ts'
+
+const run = promisify(execFile)
+
+/** A program and what it finds around it. */
+export interface Launch {
+  argv: string[]
+  cwd: string
+  env: Record<string, string>
+  /** Whom a terminal is given to, where that is not the daemon's own user. */
+  owner: { uid: number; gid: number } | null
+}
+
+/** The environment variable by which everything is found that a command started. */
+export const MARK = 'UK_RUN_ID'
+
+interface Asked {
+  argv: string[] | null
+  cwd: string | null
+  env: Record<string, string>
+  user: string | null
+}
+
+interface Account {
+  name: string
+  uid: number
+  gid: number
+  home: string
+  shell: string
+}
+
+/** What the daemon's own account finds in its environment. In a sandbox that is all that its image names. */
+export type Gives = (environment: NodeJS.ProcessEnv) => Record<string, string>
+
+/** Without `argv`, the user's shell. Refuses a user or a folder that the command can't have. */
+export async function launch({ argv, cwd, env, user }: Asked, mark: string, gives: Gives = forLogin): Promise<Launch> {
+  const self = own()
+  const other = user === null || user === self.name ? null : await accountOf(user)
+  if (other && self.uid !== 0)
+    refuse('not_supported', {
+      message: `The daemon runs as ${self.name}, not as root, so a command can only run as ${self.name}.`,
+      param: 'user',
+    })
+  const account = other ?? self
+  const folder = cwd ?? account.home
+  if (!isFolder(folder)) {
+    if (cwd !== null) refuse('invalid_parameter', { message: `The folder ${cwd} does not exist.`, param: 'cwd' })
+    return launch({ argv, cwd: '/', env, user }, mark, gives)
+  }
+  const asked = argv ?? [account.shell, '-l']
+  // Found in no folder that the caller names: it runs as root.
+  const prefix = other ? [setpriv(), `--reuid=${other.uid}`, `--regid=${other.gid}`, '--init-groups', '--'] : []
+  return {
+    argv: [...prefix, ...asked],
+    cwd: folder,
+    env: { ...environment(account, other ? forAnother : gives), ...env, [MARK]: mark },
+    owner: other,
+  }
+}
+
+function setpriv(): string {
+  const found = ['/usr/bin/setpriv', '/bin/setpriv'].find((path) => existsSync(path))
+  return (
+    found ?? refuse('not_supported', { message: 'The computer has no setpriv, so a command can only run as root.' })
+  )
+}
+
+function own(): Account {
+  const { username, uid, gid, homedir: home, shell } = userInfo()
+  return { name: username, uid, gid, home: homedir() || home, shell: process.env['SHELL'] || shell || '/bin/sh' }
+}
+
+async function accountOf(name: string): Promise<Account> {
+  const unknown = (): never =>
+    refuse('invalid_parameter', { message: `The computer has no user ${name}.`, param: 'user' })
+  if (!/^[a-z_][a-z0-9_.-]{0,31}\$?$/i.test(name)) unknown()
+  const { stdout } = await run('getent', ['passwd', '--', name]).catch(unknown)
+  const [found = '', , uid, gid, , home = '/', shell] = stdout.trim().split(':')
+  if (found !== name) unknown()
+  return { name, uid: Number(uid), gid: Number(gid), home, shell: shell || '/bin/sh' }
+}
+
+/** A login's, as sshd gives it. */
+const environment = ({ name, home, shell }: Account, gives: Gives): Record<string, string> => ({
+  PATH: USUAL_PATH,
+  ...gives(process.env),
+  HOME: home,
+  USER: name,
+  LOGNAME: name,
+  SHELL: shell,
+})
+
+const USUAL_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}

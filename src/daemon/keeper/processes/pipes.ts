@@ -1,0 +1,80 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { constants, closeSync, mkdirSync, openSync, readdirSync, unlinkSync } from 'node:fs'
+import { join } from 'node:path'
+
+const { O_RDONLY, O_WRONLY, O_RDWR, O_NONBLOCK } = constants
+
+/**
+ * Named pipes for the commands. A program may open `/dev/stderr` anew, which it can't where it got a socket as Node would
+ * give it; and a keeper that replaces this one opens them again by name. They are made in dozens, ahead of need: Node has no
+ * call for it.
+ */
+export class Pipes {
+  readonly #folder: string
+  #made: string[] = []
+  #number = 0
+  #making = false
+
+  /** `used`: those of commands that still run. */
+  constructor(folder: string, used: ReadonlySet<string> = new Set()) {
+    this.#folder = folder
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    for (const name of readdirSync(folder)) {
+      if (!used.has(join(folder, name))) unlinkSync(join(folder, name))
+      this.#number = Math.max(this.#number, Number(name) || 0)
+    }
+  }
+
+  take(): string {
+    if (this.#made.length === 0) {
+      const paths = this.#next()
+      execFileSync('mkfifo', ['-m', '600', '--', ...paths], { stdio: ['ignore', 'ignore', 'pipe'] })
+      this.#made = paths
+    }
+    if (this.#made.length < DOZEN / 2) this.prepare()
+    return this.#made.shift()!
+  }
+
+  prepare(): void {
+    if (this.#making) return
+    this.#making = true
+    const paths = this.#next()
+    execFile('mkfifo', ['-m', '600', '--', ...paths], (error) => {
+      this.#making = false
+      if (!error) this.#made.push(...paths)
+    })
+  }
+
+  #next(): string[] {
+    return Array.from({ length: DOZEN }, () => join(this.#folder, String(++this.#number)))
+  }
+}
+
+const DOZEN = 24
+
+/** Both ends of a pipe that the keeper reads: its own doesn't wait, the program's does. */
+export function openForReading(path: string): { ours: number; theirs: number } {
+  const ours = openSync(path, O_RDONLY | O_NONBLOCK)
+  return { ours, theirs: openSync(path, O_WRONLY) }
+}
+
+/** Both ends of a pipe that the keeper writes. */
+export function openForWriting(path: string): { ours: number; theirs: number } {
+  // A pipe opens only while its other end is open; this one is both.
+  const both = openSync(path, O_RDWR | O_NONBLOCK)
+  const theirs = openSync(path, O_RDONLY)
+  const ours = openSync(path, O_WRONLY | O_NONBLOCK)
+  closeSync(both)
+  return { ours, theirs }
+}
+
+export const openAgain = (path: string, way: 'read' | 'write'): number =>
+  openSync(path, (way === 'read' ? O_RDONLY : O_WRONLY) | O_NONBLOCK)
+
+export function remove(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    // It is gone.
+  }
+}

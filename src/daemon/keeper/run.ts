@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { overSocket } from '#wire/over-socket.ts'
+import { Execs } from './execs/execs.ts'
+import { handOver, readState, SCHEMA, type Carried } from './hand-over.ts'
+import { answer, type Kept } from './keeper.ts'
+import { makeFolder, socketPath, takePlace } from './place.ts'
+import { loadAddon } from './processes/addon.ts'
+import { signalTree } from './processes/tree.ts'
+import { Terminals } from './terminals/terminals.ts'
+
+/** Of what keeper and daemon say to each other. `keeper.replace` stays as it is in every protocol. */
+export const KEEPER_PROTOCOL = 1
+
+export interface KeeperHello {
+  protocol: number
+  keeper_id: string
+  /** How often it was replaced in the same process. */
+  generation: number
+  pid: number
+}
+
+/** How long a keeper stays that holds nothing and that nobody is connected to. */
+const IDLE_MS = 60_000
+
+/**
+ * The program of a keeper: `FOLDER [--addon FILE] [--idle-ms MS]`. With `--idle-ms 0` it stays, as a service does. `--probe SCHEMA`: says by its exit code whether it could
+ * take over from a keeper with state of that schema. `--resume`: takes over.
+ */
+export async function runKeeper(args: readonly string[]): Promise<void> {
+  const option = (name: string): string | undefined => {
+    const at = args.indexOf(name)
+    return at < 0 ? undefined : args[at + 1]
+  }
+  const addon = option('--addon')
+  const schema = option('--probe')
+  if (schema !== undefined) return probe(Number(schema), addon)
+  const folder = args.find((arg) => arg.startsWith('/') && arg !== addon)
+  if (folder === undefined) throw new Error('the keeper needs the absolute path of its folder')
+  makeFolder(folder)
+  if (!takePlace(folder)) return
+  // It holds what others rely on: a fault costs the call in which it happened.
+  process.on('uncaughtException', (error) => console.error(new Date().toISOString(), error))
+  process.on('SIGHUP', () => {})
+  const carried = args.includes('--resume') ? resume(folder, addon) : null
+  const kept: Kept = {
+    execs: new Execs(folder, carried?.execs),
+    terminals: new Terminals(join(folder, 'terminals'), addon, carried?.terminals),
+  }
+  const identity = { keeper_id: carried?.keeper_id ?? randomUUID(), generation: carried?.generation ?? 0 }
+  process.on('SIGTERM', () => void stop(kept))
+  const replace = (command: readonly string[]): Promise<never> => handOver(kept, folder, command, identity)
+  const server = await listen(folder, (socket) => serve(socket, kept, identity, replace))
+  endWhenIdle(kept, server, Number(option('--idle-ms') ?? IDLE_MS))
+}
+
+function probe(schema: number, addon: string | undefined): void {
+  loadAddon(addon)
+  if (schema > SCHEMA) {
+    console.error(`the state has schema ${schema}, and ${SCHEMA} is the newest that is known here`)
+    process.exitCode = 1
+  }
+}
+
+/** What can't be read is lost, as after a crash; the keeper begins anew. */
+function resume(folder: string, addon: string | undefined): Carried | null {
+  try {
+    return readState(folder, addon)
+  } catch (error) {
+    console.error(new Date().toISOString(), 'the keeper before left a state that cannot be read', error)
+    return null
+  }
+}
+
+async function listen(folder: string, take: (socket: Socket) => void): Promise<Server> {
+  const path = socketPath(folder)
+  // Nobody listens there: the folder is ours.
+  rmSync(path, { force: true })
+  const server = createServer(take)
+  const before = process.umask(0o177)
+  server.listen(path)
+  await new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject))
+  process.umask(before)
+  return server
+}
+
+function serve(
+  socket: Socket,
+  kept: Kept,
+  identity: { keeper_id: string; generation: number },
+  replace: (command: readonly string[]) => Promise<never>,
+): void {
+  const mux = overSocket(socket, {
+    opens: 'even',
+    onHello: () => {},
+    answer: ({ op, input }, stream, { signal }) =>
+      op === 'keeper.replace'
+        ? replace((input as { command: string[] }).command)
+        : answer(kept, op, input, stream, signal),
+    onFault: (error, asked) => console.error(new Date().toISOString(), asked?.op ?? 'the link', error),
+  })
+  const hello: KeeperHello = { protocol: KEEPER_PROTOCOL, ...identity, pid: process.pid }
+  mux.hello(hello)
+}
+
+function endWhenIdle({ execs, terminals }: Kept, server: Server, idleMs: number): void {
+  if (idleMs === 0) return
+  let since = performance.now()
+  setInterval(
+    () =>
+      server.getConnections((_, connections) => {
+        if (connections > 0 || execs.busy || terminals.busy) since = performance.now()
+        else if (performance.now() - since >= idleMs) process.exit(0)
+      }),
+    Math.min(5_000, idleMs / 4),
+  )
+}
+
+/** Hangs up everywhere, as when the machine shuts down. */
+async function stop({ execs, terminals }: Kept): Promise<void> {
+  for (const { parts, end } of execs.all()) if (end === null) signalTree(parts.trace, 'SIGTERM')
+  const open = terminals.list().terminals.filter(({ status }) => status === 'open')
+  await Promise.race([
+    Promise.all(open.map(({ terminal_id }) => terminals.close({ terminal_id, signal: null }))),
+    new Promise((resolve) => setTimeout(resolve, 4_000)),
+  ])
+  await terminals.shelveAll()
+  process.exit(0)
+}

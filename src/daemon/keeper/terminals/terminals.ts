@@ -1,0 +1,246 @@
+import { randomUUID } from 'node:crypto'
+import { refuse } from '#kernel/errors.ts'
+import { CHANNEL } from '#wire/channels.ts'
+import type { Input, Output } from '#wire/operations.ts'
+import type { Stream } from '#wire/stream.ts'
+import { type Gives, launch } from '../processes/launch.ts'
+import { openPty } from '../processes/pty.ts'
+import { signalSession } from '../processes/session.ts'
+import { Shelf } from './shelf.ts'
+import { Terminal, type TerminalRow } from './terminal.ts'
+import { show } from './viewer.ts'
+
+/** How long an ended terminal can be read. */
+const READABLE_MS = 24 * 3_600_000
+/** How long after it put something out, at most, its screen is on disk. */
+const SHELVE_MS = 2_000
+const HANG_UP_MS = 2_000
+/** Input that the program has not taken: more is not typed ahead. */
+const TYPED_AHEAD = 1_048_576
+/** Of ended terminals, what they put out is kept up to this much, all together; then only their screens. */
+const KEPT_BYTES = 64 * 1_048_576
+
+export class Terminals {
+  readonly #shelf: Shelf
+  readonly #addon: string | undefined
+  readonly #gives: Gives | undefined
+  readonly #byId = new Map<string, Terminal>()
+  readonly #opening = new Map<string, Promise<Terminal>>()
+  readonly #toShelve = new Map<Terminal, NodeJS.Timeout>()
+
+  /** `carried`: terminals that another keeper handed over. `addon`: the path of `pty.node`. */
+  constructor(folder: string, addon?: string, carried: readonly Terminal[] = [], gives?: Gives) {
+    this.#gives = gives
+    this.#shelf = new Shelf(folder)
+    this.#addon = addon
+    for (const terminal of carried) this.#add(terminal)
+    for (const { terminal, program } of this.#shelf.read()) {
+      if (this.#byId.has(terminal.facts.terminal_id)) continue
+      this.#add(terminal)
+      this.#shelveSoon(terminal)
+      // The system hung up on it when its keeper was killed. What did not heed that writes into nothing.
+      if (program) setTimeout(() => signalSession(program.pid, program.started, 'SIGKILL'), HANG_UP_MS)
+    }
+  }
+
+  get busy(): boolean {
+    this.#forget()
+    return this.#opening.size > 0 || this.all().some(({ isOpen }) => isOpen)
+  }
+
+  all(): Terminal[] {
+    return [...this.#byId.values()]
+  }
+
+  /** Asked again with the same id it answers the same terminal, whatever became of it. */
+  async open(input: Input<'terminal.open'>): Promise<TerminalRow> {
+    const { terminal_id } = input
+    const known = this.#byId.get(terminal_id)
+    if (known) return known.row()
+    let opening = this.#opening.get(terminal_id)
+    if (!opening) {
+      opening = this.#start(input).finally(() => this.#opening.delete(terminal_id))
+      this.#opening.set(terminal_id, opening)
+    }
+    return (await opening).row()
+  }
+
+  list(): Pick<Output<'terminal.list'>, 'terminals'> {
+    this.#forget()
+    return { terminals: this.all().map((terminal) => terminal.row()) }
+  }
+
+  async write({ terminal_id, viewer, data, seq, key }: Input<'terminal.write'>): Promise<TerminalRow> {
+    const terminal = this.#open(terminal_id)
+    if (key !== undefined && terminal.knows(key)) return terminal.row()
+    const bytes = Buffer.from(data, 'base64')
+    if ((terminal.live?.writer.waiting ?? 0) + bytes.length > TYPED_AHEAD)
+      refuse('limit_reached', { message: 'The program in the terminal has not read what was typed before.' })
+    terminal.type(viewer, bytes, seq)
+    if (key !== undefined) terminal.know(key)
+    return terminal.row()
+  }
+
+  async resize({ terminal_id, cols, rows }: Input<'terminal.resize'>): Promise<TerminalRow> {
+    const terminal = this.#open(terminal_id)
+    terminal.resize({ cols, rows })
+    return terminal.row()
+  }
+
+  /** Hangs up, as closing a window does, and ends the shell after 2 s if it has not; an ended one is forgotten. */
+  async close({ terminal_id, signal }: Input<'terminal.close'>): Promise<TerminalRow> {
+    const terminal = this.#known(terminal_id)
+    const { live } = terminal
+    if (live === null) {
+      this.#byId.delete(terminal_id)
+      await this.#unshelve(terminal)
+      return terminal.row()
+    }
+    const { child, ended } = live.pty
+    signalSession(child.pid, child.started, (signal ?? 'SIGHUP') as NodeJS.Signals)
+    if (signal !== null) return terminal.row()
+    const timer = setTimeout(() => signalSession(child.pid, child.started, 'SIGKILL'), HANG_UP_MS)
+    await ended
+    clearTimeout(timer)
+    await terminal.settled
+    return terminal.row()
+  }
+
+  async read(input: Input<'terminal.read'>, stream: Stream, signal: AbortSignal): Promise<Output<'terminal.read'>> {
+    const { terminal_id, max_bytes, wait_ms, screen } = input
+    const terminal = this.#known(terminal_id)
+    const { log } = terminal
+    const asked = input.from ?? Math.max(log.ring.start, log.ring.end - max_bytes)
+    const until = performance.now() + wait_ms
+    while (log.ring.end <= asked && terminal.isOpen && !signal.aborted && performance.now() < until)
+      await log.change(signal, until - performance.now())
+    const drawn = screen ? await terminal.wholeSnapshot() : null
+    if (drawn) await stream.write(drawn.bytes, CHANNEL.snapshot)
+    const { ring } = log
+    const from = Math.min(ring.end, Math.max(asked, ring.start))
+    const bytes = ring.read(from, max_bytes)
+    if (bytes.length > 0) await stream.write(bytes, CHANNEL.body, from)
+    return {
+      terminal: terminal.row(),
+      from,
+      offset: from + bytes.length,
+      gap: from > asked,
+      dropped_bytes: Math.max(0, from - asked),
+      at: drawn?.at ?? null,
+    }
+  }
+
+  /** Until the terminal has ended, or the viewer is gone. */
+  async attach(
+    { terminal_id, viewer, from }: Input<'terminal.attach'>,
+    stream: Stream,
+    signal: AbortSignal,
+  ): Promise<object> {
+    const terminal = this.#known(terminal_id)
+    // It ends with its stream.
+    this.#listen(terminal, viewer, stream).catch(() => {})
+    try {
+      await show(terminal, stream, from, signal)
+    } finally {
+      terminal.leave(stream)
+    }
+    return {}
+  }
+
+  async #listen(terminal: Terminal, viewer: string, stream: Stream): Promise<void> {
+    for await (const incoming of stream) {
+      if (incoming.type === 'bytes') terminal.type(viewer, incoming.bytes, null, stream)
+      if (incoming.type === 'event') {
+        const event = incoming.event as { [field in 'type' | 'data' | 'seq' | 'viewer' | 'cols' | 'rows']?: unknown }
+        if (event.type === 'input' && typeof event.data === 'string') {
+          const by = typeof event.viewer === 'string' ? event.viewer : viewer
+          const seq = typeof event.seq === 'number' ? event.seq : null
+          terminal.type(by, Buffer.from(event.data, 'base64'), seq, stream)
+          if (seq !== null) stream.event({ type: 'typed', viewer: by, seq })
+        }
+        if (event.type === 'resize' && isSize(event.cols) && isSize(event.rows))
+          terminal.view(stream, { cols: event.cols, rows: event.rows })
+      }
+      // Who types faster than the program reads waits, and with them their own link only.
+      const writer = terminal.live?.writer
+      if (writer && writer.waiting > TYPED_AHEAD) await writer.written()
+    }
+  }
+
+  async #start({ terminal_id, argv, cwd, env, user, cols, rows, name }: Input<'terminal.open'>): Promise<Terminal> {
+    const mark = randomUUID()
+    const program = await launch(
+      { argv, cwd, env: { TERM: 'xterm-256color', COLORTERM: 'truecolor', ...env }, user },
+      mark,
+      this.#gives,
+    )
+    const pty = await openPty(program, cols, rows, this.#addon)
+    const facts = { terminal_id, name, created_at: new Date().toISOString(), typed: [] }
+    const terminal = Terminal.open(facts, { cols, rows }, pty)
+    this.#add(terminal)
+    await this.#shelve(terminal)
+    return terminal
+  }
+
+  #add(terminal: Terminal): void {
+    this.#byId.set(terminal.facts.terminal_id, terminal)
+    terminal.onChange = () => this.#shelveSoon(terminal)
+  }
+
+  #known(id: string): Terminal {
+    return this.#byId.get(id) ?? refuse('not_found', { message: 'The terminal does not exist on this computer.' })
+  }
+
+  #open(id: string): Terminal {
+    const terminal = this.#known(id)
+    if (!terminal.isOpen) refuse('invalid_state', { message: 'The terminal has ended.' })
+    return terminal
+  }
+
+  #shelveSoon(terminal: Terminal): void {
+    if (this.#toShelve.has(terminal)) return
+    const wait = terminal.isOpen ? SHELVE_MS : 0
+    this.#toShelve.set(
+      terminal,
+      setTimeout(() => void this.#shelve(terminal), wait),
+    )
+  }
+
+  async #shelve(terminal: Terminal): Promise<void> {
+    clearTimeout(this.#toShelve.get(terminal))
+    this.#toShelve.delete(terminal)
+    if (this.#byId.get(terminal.facts.terminal_id) !== terminal) return
+    // A full disk costs the picture after a crash, not the terminal.
+    await this.#shelf.write(terminal, terminal.snapshot()).catch(() => {})
+  }
+
+  /** Puts all screens on disk that are not there yet. */
+  async shelveAll(): Promise<void> {
+    await Promise.all([...this.#toShelve.keys()].map((terminal) => this.#shelve(terminal)))
+  }
+
+  async #unshelve(terminal: Terminal): Promise<void> {
+    clearTimeout(this.#toShelve.get(terminal))
+    this.#toShelve.delete(terminal)
+    await this.#shelf.remove(terminal.facts.terminal_id)
+  }
+
+  /** Drops what ended a day ago, and what too many ended ones put out. */
+  #forget(): void {
+    for (const terminal of this.all()) {
+      if ((terminal.endedForMs ?? 0) < READABLE_MS) continue
+      this.#byId.delete(terminal.facts.terminal_id)
+      void this.#unshelve(terminal)
+    }
+    const ended = this.all().filter(({ isOpen }) => !isOpen)
+    let bytes = ended.reduce((sum, { log }) => sum + log.ring.end - log.ring.start, 0)
+    for (const { log } of ended) {
+      if (bytes <= KEPT_BYTES) return
+      bytes -= log.ring.end - log.ring.start
+      log.clear()
+    }
+  }
+}
+
+const isSize = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 1_000

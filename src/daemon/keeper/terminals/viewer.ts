@@ -1,0 +1,52 @@
+import { CHANNEL } from '#wire/channels.ts'
+import type { Stream } from '#wire/stream.ts'
+import type { Size } from './log.ts'
+import type { Terminal } from './terminal.ts'
+
+const PART = 65_536
+/** A viewer that is further behind gets the screen as it is now instead of what it missed. */
+const FAR_BEHIND = 1_048_576
+
+/**
+ * Shows a terminal until it has ended. Each viewer reads the log at its own pace, so a slow one slows nobody. Without `from`,
+ * or where what follows it is no longer kept, the screen comes first, with the lines above it.
+ */
+export async function show(
+  terminal: Terminal,
+  stream: Stream,
+  from: number | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const { log } = terminal
+  let at = from ?? -1
+  let told: Size | null = null
+  for (;;) {
+    if (signal.aborted) return
+    const { start, end } = log.ring
+    if (at < start || at > end || end - at > FAR_BEHIND) {
+      const missed = at
+      const snapshot = terminal.snapshot()
+      if (missed >= 0) stream.event({ type: 'gap', from: missed, to: snapshot.at })
+      told = tell(stream, told, log.sizeAt(snapshot.at).size)
+      stream.event({ type: 'snapshot', at: snapshot.at, bytes: snapshot.bytes.length })
+      await stream.write(snapshot.bytes, CHANNEL.snapshot)
+      at = snapshot.at
+      continue
+    }
+    const { size, until } = log.sizeAt(at)
+    told = tell(stream, told, size)
+    const part = log.ring.read(at, Math.min(PART, until - at))
+    if (part.length > 0) {
+      at += part.length
+      await stream.write(part, CHANNEL.body, at - part.length)
+    } else if (!terminal.isOpen) break
+    else await log.change(signal)
+  }
+  const { exit_code, signal: by } = terminal.ending
+  stream.event({ type: 'ended', exit_code, signal: by })
+}
+
+function tell(stream: Stream, told: Size | null, size: Size): Size {
+  if (told?.cols !== size.cols || told.rows !== size.rows) stream.event({ type: 'resize', ...size })
+  return size
+}

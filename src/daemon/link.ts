@@ -1,0 +1,222 @@
+import { networkInterfaces } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import { LARGEST_FRAME } from '#wire/frames.ts'
+import { type Beat, keepAlive } from '#wire/heartbeat.ts'
+import { type DaemonHello, ServerHello, readHello } from '#wire/hello.ts'
+import { CLOSE, type Mux, type MuxOptions } from '#wire/mux.ts'
+import { overWebSocket } from '#wire/over-websocket.ts'
+import { DaemonFault } from './state.ts'
+
+const FIRST_WAIT_MS = 250
+const LONGEST_WAIT_MS = 15_000
+/** A link that stood so long was no failed attempt. */
+const GOOD_MS = 10_000
+const HANDSHAKE_MS = 10_000
+/** From there to the server's first word. */
+const HELLO_MS = 15_000
+/** While waiting it is looked so often whether the network is another one. */
+const LOOK_MS = 500
+
+export interface LinkParts {
+  url: string
+  /** To be shown, the likeliest first. */
+  credentials(): Promise<readonly string[]>
+  hello(): DaemonHello
+  answer: MuxOptions['answer']
+  onFault(error: unknown): void
+  /** Is told what people should know. */
+  say(line: string): void
+  linked?(greeting: ServerHello): void
+  beat?: Beat
+  /** The server listens on this socket of the machine; asked before each attempt. */
+  socketPath?: () => string
+  /** Between two attempts. */
+  longestWaitMs?: number
+  signal: AbortSignal
+}
+
+/** How an attempt ended. */
+type End =
+  /** It stood for `ms`. */
+  | { kind: 'closed'; code: number; reason: string; ms: number }
+  | { kind: 'unauthorized'; message: string }
+  | { kind: 'failed'; reason: string; retryAfterMs: number | null }
+
+/** Keeps a link to the server until the signal. Throws `DaemonFault` where the server does not know this machine. */
+export async function keepLinked(parts: LinkParts): Promise<void> {
+  let attempt = 0
+  let saidLast: string | null = null
+  while (!parts.signal.aborted) {
+    const end = await linkOnce(parts)
+    if (parts.signal.aborted) return
+    if (end.kind === 'unauthorized')
+      throw new DaemonFault('auth', `${parts.url} does not know this machine any more: ${end.message}`, PAIR_AGAIN)
+    if (end.kind === 'closed' && end.ms > 0) {
+      attempt = end.ms >= GOOD_MS || end.code === CLOSE.restart ? 0 : attempt
+      saidLast = null
+    }
+    const restart = end.kind === 'closed' && end.code === CLOSE.restart
+    const longest = restart
+      ? FIRST_WAIT_MS
+      : Math.min(parts.longestWaitMs ?? LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt++)
+    const wait = (end.kind === 'failed' ? (end.retryAfterMs ?? 0) : 0) + Math.random() * longest
+    const why = end.kind === 'closed' ? `the connection to ${parts.url} ended (${end.reason || end.code})` : end.reason
+    if (why !== saidLast) parts.say(`${why}; trying again`)
+    saidLast = why
+    await waitForNetwork(wait, parts.signal)
+  }
+}
+
+const PAIR_AGAIN = 'Pair it again: `uk computer pair`.'
+
+async function linkOnce(parts: LinkParts): Promise<End> {
+  let end: End = { kind: 'failed', reason: 'this machine has no credential', retryAfterMs: null }
+  for (const credential of await parts.credentials()) {
+    end = await linkBy(parts, credential)
+    if (end.kind !== 'unauthorized') return end
+  }
+  return end
+}
+
+function dialServer(url: string, credential: string, socketPath?: () => string): WebSocket {
+  const server = socketPath ? `ws+unix:${socketPath()}:` : url.replace(/^http/, 'ws')
+  return new WebSocket(`${server}/v1/computers/link`, {
+    headers: { authorization: `Bearer ${credential}` },
+    perMessageDeflate: false,
+    maxPayload: LARGEST_FRAME,
+    skipUTF8Validation: true,
+    handshakeTimeout: HANDSHAKE_MS,
+    followRedirects: false,
+    ...(needsMask(url) ? {} : { generateMask: () => {} }),
+  })
+}
+
+/** Whether the server is reached from here and knows this machine. It leaves without a HELLO, so that no link is replaced. */
+export function knock(url: string, credential: string): Promise<void> {
+  const socket = dialServer(url, credential)
+  return new Promise((resolve, reject) => {
+    socket.on('error', reject).once('open', () => {
+      socket.terminate()
+      resolve()
+    })
+  })
+}
+
+function linkBy(
+  { url, hello, answer, onFault, say, linked, beat, socketPath, signal }: LinkParts,
+  credential: string,
+): Promise<End> {
+  return new Promise((resolve) => {
+    const socket = dialServer(url, credential, socketPath)
+    let since = 0
+    const leave = (): void => (mux === null ? socket.terminate() : mux.close(1000, 'the daemon stops'))
+    signal.addEventListener('abort', leave, { once: true })
+    const settle = (end: End): void => {
+      signal.removeEventListener('abort', leave)
+      resolve(end)
+    }
+    let mux: Mux | null = null
+    socket.once('error', (error: NodeJS.ErrnoException & { errors?: Error[] }) =>
+      settle({
+        kind: 'failed',
+        reason: `${url} does not answer: ${error.errors?.[0]?.message ?? error.message}`,
+        retryAfterMs: null,
+      }),
+    )
+    socket.once('unexpected-response', (request, response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => (text = (text + part).slice(0, 4_096)))
+      response.once('close', () => {
+        settle(refusedBy(url, response.statusCode ?? 0, text, response.headers['retry-after']))
+        request.destroy()
+      })
+    })
+    socket.once('open', () => {
+      // A server that stops meanwhile, or a proxy that keeps what it says, would be waited for without end.
+      const late = setTimeout(() => made.close(CLOSE.silent, 'the server said no HELLO'), beat?.deadMs ?? HELLO_MS)
+      const made = overWebSocket(socket, {
+        opens: 'odd',
+        onHello(given) {
+          clearTimeout(late)
+          const greeting = readHello(ServerHello, given)
+          since = performance.now()
+          keepAlive(made, beat)
+          watchClock(made)
+          made.ping()
+          linked?.(greeting)
+          say(`connected to ${url}`)
+        },
+        answer,
+        onFault,
+        onClose(code, reason) {
+          clearTimeout(late)
+          settle({ kind: 'closed', code, reason, ms: since === 0 ? 0 : performance.now() - since })
+        },
+      })
+      mux = made
+      made.hello(hello())
+    })
+  })
+}
+
+/**
+ * Masks guard proxies that read plain HTTP against bytes that somebody chose (RFC 6455, 10.3), and cost four times what all else
+ * costs to send. Nobody reads within TLS or this machine: there the mask is zero.
+ */
+const needsMask = (url: string): boolean => {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+}
+
+function refusedBy(url: string, status: number, text: string, retryAfter: string | undefined): End {
+  let message = ''
+  try {
+    message = String((JSON.parse(text) as { error: { message: unknown } }).error.message).slice(0, 500)
+  } catch {
+    // Somebody else's page.
+  }
+  if (status === 401) return { kind: 'unauthorized', message }
+  const seconds = Number(retryAfter)
+  return {
+    kind: 'failed',
+    reason: `${url} answered with ${status}${message === '' ? ': is it a Ukiyo server, and does a proxy before it pass WebSockets?' : `: ${message}`}`,
+    retryAfterMs: seconds > 0 && seconds < 3_600 ? seconds * 1_000 : null,
+  }
+}
+
+const CLOCK_MS = 2_000
+const ANSWER_MS = 5_000
+
+/** A machine that slept has a dead link and does not know it: when its clock has jumped, the server is asked at once. */
+function watchClock(mux: Mux): void {
+  let ahead = Date.now() - performance.now()
+  const timer = setInterval(() => {
+    if (mux.closed) return clearInterval(timer)
+    const now = Date.now() - performance.now()
+    if (Math.abs(now - ahead) > CLOCK_MS) {
+      const { heard } = mux
+      mux.ping()
+      setTimeout(() => {
+        if (mux.heard === heard) mux.close(CLOSE.silent, 'nothing was heard after the clock jumped')
+      }, ANSWER_MS).unref()
+    }
+    ahead = now
+  }, CLOCK_MS).unref()
+}
+
+/** Waits so long, or until this machine has another address. */
+async function waitForNetwork(ms: number, signal: AbortSignal): Promise<void> {
+  const before = addresses()
+  const until = performance.now() + ms
+  while (performance.now() < until && !signal.aborted) {
+    await sleep(Math.min(LOOK_MS, until - performance.now()), undefined, { signal }).catch(() => {})
+    if (addresses() !== before) return
+  }
+}
+
+const addresses = (): string =>
+  Object.values(networkInterfaces())
+    .flatMap((all) => all?.map(({ address }) => address) ?? [])
+    .toSorted()
+    .join(' ')

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, open, rename, rm } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import type { ServerHello } from '#wire/hello.ts'
+import { type Version, folderOf, hashOf, isWhole, readManifest } from './versions.ts'
+
+export type Offer = NonNullable<ServerHello['update']>
+
+const LARGEST_MANIFEST = 4_096
+/** Forty times what a release takes. */
+const LARGEST = 64 * 1024 * 1024
+const SILENT_MS = 30_000
+
+/** What came is not what was announced: asked again it would come again. */
+export class Refused extends Error {}
+
+/**
+ * Brings a release from the server that offers it, by its hashes: nothing comes from another address than that
+ * server's own, no redirect is followed, no credential is sent, and no byte stays that is not in the manifest whose hash
+ * was announced. Throws `Refused`.
+ */
+export async function downloadRelease(
+  origin: string,
+  offer: Offer,
+  place: string,
+  signal: AbortSignal,
+): Promise<Version> {
+  const version = { place, release: offer.sha256 }
+  if (!/^[0-9a-f]{64}$/.test(offer.sha256)) throw new Refused('what is offered has no SHA-256')
+  if (offer.size > LARGEST) throw new Refused(`${offer.size} bytes are too many`)
+  if (await isWhole(version)) return version
+  const manifest = await readAll(origin, offer.sha256, LARGEST_MANIFEST, signal)
+  const rows = readManifest(manifest)
+  if (rows === null) throw new Refused('its manifest is none')
+  const versions = join(place, 'versions')
+  await mkdir(versions, { recursive: true, mode: 0o700 })
+  const making = await mkdtemp(join(versions, 'new-'))
+  try {
+    let left = offer.size
+    for (const { sha256, name } of rows) {
+      await using file = await open(join(making, name), 'wx', name === 'uk.mjs' ? 0o600 : 0o700)
+      for await (const part of receive(origin, sha256, left, signal)) {
+        left -= part.length
+        await file.writeFile(part)
+      }
+      await file.sync()
+    }
+    await using file = await open(join(making, 'manifest'), 'wx', 0o600)
+    await file.writeFile(manifest)
+    await file.sync()
+    // One that lies there and is not whole was broken by somebody else.
+    await rm(folderOf(version), { recursive: true, force: true })
+    await rename(making, folderOf(version))
+    await using folder = await open(versions, 'r')
+    await folder.sync()
+    return version
+  } finally {
+    await rm(making, { recursive: true, force: true })
+  }
+}
+
+async function readAll(origin: string, sha256: string, most: number, signal: AbortSignal): Promise<string> {
+  const parts = await Array.fromAsync(receive(origin, sha256, most, signal))
+  const text = Buffer.concat(parts).toString()
+  if (hashOf(text) !== sha256) throw new Refused('its manifest is not UTF-8')
+  return text
+}
+
+/** Throws behind the last byte where they are not those of the hash: who keeps them must hear it out. */
+async function* receive(origin: string, sha256: string, most: number, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const url = new URL(`/install/files/${sha256}`, origin)
+  const response = await ask(url, signal)
+  try {
+    if (response.statusCode !== 200) throw new Error(`${url.href} answered with ${response.statusCode}`)
+    const hash = createHash('sha256')
+    let size = 0
+    for await (const part of response as AsyncIterable<Buffer>) {
+      size += part.length
+      if (size > most) throw new Refused('it is larger than was announced')
+      hash.update(part)
+      yield part
+    }
+    if (hash.digest('hex') !== sha256) throw new Refused('its bytes are not those of the hash that was announced')
+  } finally {
+    response.destroy()
+  }
+}
+
+function ask(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+  const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { signal, timeout: SILENT_MS })
+    asked.once('timeout', () => asked.destroy(new Error(`${url.origin} was silent for too long`)))
+    asked.once('response', resolve).once('error', reject).end()
+  })
+}

@@ -1,0 +1,68 @@
+import { execFile, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { FLAGS, PROGRAM } from './own.ts'
+import { type Version, folderOf } from './versions.ts'
+
+const CHECK_MS = 30_000
+/** The exit code of `uk` for a server that does not answer. */
+const UNREACHABLE = 7
+/** How long it may take to be linked, and how long it must stand then. */
+const LINKED_MS = 30_000
+const STANDS_MS = 10_000
+const ENDS_MS = 10_000
+
+const programOf = (version: Version): string[] => [...FLAGS, join(folderOf(version), PROGRAM), 'computer']
+
+function environment(): NodeJS.ProcessEnv {
+  const { UK_PAIR_TOKEN: _, ...rest } = process.env
+  return rest
+}
+
+/**
+ * Asks a version whether it could run here: on this Node, with its addon, the state of this machine, its keeper, and the
+ * server. The one that runs goes on meanwhile. Answers what is wrong, or null; throws where only the server was not reached.
+ */
+export async function checkVersion(version: Version, signal: AbortSignal): Promise<string | null> {
+  const args = [...programOf(version), 'check']
+  try {
+    await promisify(execFile)(process.execPath, args, { timeout: CHECK_MS, env: environment(), signal })
+    return null
+  } catch (error) {
+    signal.throwIfAborted()
+    const { stderr = '', message, code } = error as Error & { stderr?: string; code?: number | string }
+    const why = stderr.trim().split('\n').slice(0, 3).join(' ') || message
+    if (code === UNREACHABLE) throw new Error(why, { cause: error })
+    return why
+  }
+}
+
+/**
+ * Runs a version in this one's place, for as long as it takes to see that it links and stands. It is ended again either
+ * way. Answers what is wrong, or null.
+ */
+export async function tryOut(version: Version, words: readonly string[], signal: AbortSignal): Promise<string | null> {
+  const args = [...programOf(version), 'run', '--trial', ...words]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: environment() })
+  const ended = new Promise<string>((resolve) => {
+    child.once('exit', (code, by) => resolve(`it ended with ${by ?? `code ${code}`}`))
+    child.once('error', (error) => resolve(error.message))
+  })
+  let timer: NodeJS.Timeout | undefined
+  const after = (ms: number, what: string | null): Promise<string | null> =>
+    new Promise((resolve) => (timer = setTimeout(resolve, ms, what)))
+  const linked = new Promise<'linked'>((resolve) => child.once('message', () => resolve('linked')))
+  const stopped = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }))
+  try {
+    const begun = await Promise.race([linked, ended, stopped, after(LINKED_MS, 'it was not linked in 30 s')])
+    clearTimeout(timer)
+    if (begun !== 'linked') return begun
+    return await Promise.race([ended.then((how) => `${how} soon after it was linked`), stopped, after(STANDS_MS, null)])
+  } finally {
+    clearTimeout(timer)
+    child.kill('SIGTERM')
+    const late = setTimeout(() => child.kill('SIGKILL'), ENDS_MS)
+    await ended
+    clearTimeout(late)
+  }
+}

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DaemonHello, ServerHello } from '#wire/hello.ts'
+import type { DaemonState } from '../state.ts'
+import { type Offer, Refused, downloadRelease } from './download.ts'
+import { checkVersion } from './try-out.ts'
+import { type Version, noteFailed, readFailed } from './versions.ts'
+
+const FIRST_WAIT_MS = 5_000
+const LONGEST_WAIT_MS = 3_600_000
+
+/**
+ * Whether the server may exchange this program. An update is code of the server's: where it may run commands or open
+ * terminals it can run any code as this user already, and gets nothing that it had not. Elsewhere the machine's owner must
+ * have said so (`--update`).
+ */
+export const mayUpdate = ({ updates, allows }: Pick<DaemonState, 'updates' | 'allows'>): boolean =>
+  updates ?? (allows.includes('exec') || allows.includes('terminal'))
+
+/** Disposing ends what is being brought, and removes what came of it. */
+export interface Updates extends AsyncDisposable {
+  /** What HELLO says of this program. */
+  hello(): Pick<DaemonHello, 'release' | 'failed_update'>
+  /** The server has said which version it would rather speak with. */
+  offered(offer: ServerHello['update']): void
+  /** Resolves with a version that lies there whole and has said of itself that it could run here. */
+  ready: Promise<Version>
+}
+
+/** Follows what a server offers to the version that runs. */
+export async function followUpdates(own: Version, url: string, say: (line: string) => void): Promise<Updates> {
+  const leaving = new AbortController()
+  const { signal } = leaving
+  const ready = Promise.withResolvers<Version>()
+  let failed = await readFailed(own.place)
+  let taking: Promise<void> | null = null
+
+  async function take(offer: Offer): Promise<void> {
+    const called = `version ${offer.version} (${offer.sha256.slice(0, 12)})`
+    for (let wait = FIRST_WAIT_MS; !signal.aborted; wait = Math.min(wait * 2, LONGEST_WAIT_MS))
+      try {
+        say(`the server offers ${called}`)
+        const version = await downloadRelease(url, offer, own.place, signal)
+        const wrong = await checkVersion(version, signal)
+        if (wrong !== null) throw new Refused(wrong)
+        return ready.resolve(version)
+      } catch (error) {
+        if (signal.aborted) return
+        const why = error instanceof Error ? error.message : String(error)
+        if (error instanceof Refused) {
+          say(`${called} is not taken: ${why}`)
+          await noteFailed(own.place, offer.sha256, why)
+          failed = await readFailed(own.place)
+          return
+        }
+        say(`${called} is not there yet: ${why}; trying again`)
+        await sleep(wait, undefined, { signal }).catch(() => {})
+      }
+  }
+
+  return {
+    ready: ready.promise,
+    hello: () => ({
+      release: own.release,
+      failed_update: failed && { sha256: failed.sha256, why: failed.why },
+    }),
+    offered(offer) {
+      if (offer === null || taking !== null || offer.sha256 === own.release || offer.sha256 === failed?.sha256) return
+      taking = take(offer)
+        .catch((error: unknown) => say(`the update failed: ${(error as Error).message}`))
+        .finally(() => (taking = null))
+    },
+    async [Symbol.asyncDispose]() {
+      leaving.abort()
+      await taking
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import { type Capability, type Input, type OperationName, type Output, operations } from '#wire/operations.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import type { Asked, MuxOptions } from '#wire/mux.ts'
+import type { Stream } from '#wire/stream.ts'
+
+type Handler<O extends OperationName> = (
+  input: Input<O>,
+  stream: Stream,
+  call: { signal: AbortSignal },
+) => Promise<Output<O>>
+/** Who does what; an operation that nobody does is `not_supported`. */
+export type Handlers = { [O in OperationName]?: Handler<O> }
+
+/**
+ * Answers a server: does what is in the table of operations, what the machine's owner allowed, and what its input is right
+ * for, in that order. The server may have been told otherwise, or be somebody else's: what counts is checked here.
+ */
+export function serve(handlers: Handlers, allows: readonly Capability[]): MuxOptions['answer'] {
+  return async ({ op, input }: Asked, stream, call) => {
+    if (!isOperation(op))
+      return refuse('not_supported', { message: `This daemon does not know \`${op.slice(0, 64)}\`.` })
+    const { needs, input: schema } = operations[op]
+    if (needs !== null && !allows.includes(needs))
+      refuse('capability_denied', {
+        message: `The machine does not allow \`${needs}\`: run \`uk computer run --allow …\` on it.`,
+        details: { capability: needs, allows },
+      })
+    const { data, error } = schema.safeParse(input)
+    if (error) {
+      const [issue] = error.issues
+      throw new Refusal('invalid_parameter', {
+        message: `\`${op}\` got a wrong input: ${issue?.message}.`,
+        param: issue?.path.join('.') ?? '',
+      })
+    }
+    // Each takes its own input, which was read by its own schema.
+    const handle: Handler<any> | undefined = handlers[op]
+    if (handle === undefined) return refuse('not_supported', { message: `This daemon cannot do \`${op}\` here.` })
+    return handle(data, stream, call)
+  }
+}
+
+const isOperation = (op: string): op is OperationName => Object.hasOwn(operations, op)

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { KeeperClient } from '#daemon/keeper/client.ts'
+import { agentOf } from './launchd.ts'
+import { unitsOf } from './systemd.ts'
+import { type Machine, WITH_NODE, machine } from '#test/computers/installed.ts'
+import { needs } from '#test/needs.ts'
+import { temporaryDir } from '#test/program.ts'
+import { testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+
+const server = await testServer()
+after(() => server[Symbol.asyncDispose]())
+const alice = await server.person('Alice')
+
+const parts = {
+  server: 'https://uk.example.com/100%',
+  daemon: ['/home/a b/node', '/home/a b/$HOME/100%/uk.mjs', 'computer', 'run'],
+  keeper: ['/bin/node', 'keeper', '/home/a "b"\\c/keeper'],
+  environment: { PATH: '/bin:/opt/100%/bin', WORDS: 'two "words" $HOME' },
+}
+/** The words of a command line in a unit. */
+const wordsOf = (unit: string): string[] =>
+  [.../^ExecStart=(.*)$/m.exec(unit)![1]!.matchAll(/"((?:\\.|[^"\\])*)"/g)].map(([, word]) =>
+    word!.replaceAll(/\\(.)/g, '$1').replaceAll('%%', '%').replaceAll('$$', '$'),
+  )
+
+const analyze = existsSync('/usr/bin/systemd-analyze')
+
+test('the units are right for systemd, and say every word as it is', needs(analyze, 'systemd-analyze'), () => {
+  using folder = temporaryDir('units-')
+  // It looks whether the programs are there.
+  const program = join(folder.path, 'a b 100%')
+  writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 })
+  const units = unitsOf({ ...parts, daemon: [program, ...parts.daemon], keeper: [program, ...parts.keeper] })
+  for (const [name, text] of Object.entries(units)) writeFileSync(join(folder.path, name), text)
+  const said = execFileSync('sh', ['-c', 'systemd-analyze verify --user ./*.service 2>&1; exit 0'], {
+    cwd: folder.path,
+    env: { PATH: WITH_NODE, HOME: folder.path, XDG_RUNTIME_DIR: folder.path },
+  })
+  assert.equal(String(said), '')
+  const [daemon, keeper] = Object.values(units)
+  assert.deepEqual(wordsOf(daemon!), [program, ...parts.daemon, '--keeper-unit', 'ukiyo-keeper.service'])
+  assert.deepEqual(wordsOf(keeper!), [program, ...parts.keeper, '--idle-ms', '0'])
+  assert.throws(() => unitsOf({ ...parts, keeper: ['/bin/a\nExecStartPre=/bin/evil'] }), /control characters/)
+  assert.throws(() => unitsOf({ ...parts, keeper: ['/home/o"brien/node'] }), /no program whose path has quotes/)
+})
+
+test('the agent of launchd holds every word, whatever is in it', () => {
+  const agent = agentOf({ ...parts, daemon: ['/a & b/<node>', 'run'] })
+  assert.match(agent, /<string>\/a &amp; b\/&lt;node&gt;<\/string>\n {4}<string>run<\/string>/)
+  assert.match(agent, /<key>KeepAlive<\/key><true\/>/)
+})
+
+/** A `systemctl` that notes what it is told, and begins the unit that it is told to begin, away from whoever told it. */
+function fakeSystemd(box: Machine, folder: string): () => string[] {
+  const log = join(folder, 'told')
+  const units = join(box.home, '.config/systemd/user')
+  const program = `#!${process.execPath}
+const fs = process.getBuiltinModule('node:fs')
+const words = process.argv.slice(2)
+fs.appendFileSync(${JSON.stringify(log)}, words.join(' ') + '\\n')
+if (words.includes('is-active')) console.log('active')
+if (words.includes('start')) {
+  const text = fs.readFileSync(${JSON.stringify(`${units}/`)} + words.at(-1), 'utf8')
+  const line = [.../^ExecStart=(.*)$/m.exec(text)[1].matchAll(/"((?:\\\\.|[^"\\\\])*)"/g)].map(([, word]) => word)
+  process.getBuiltinModule('node:child_process').spawn(line[0], line.slice(1), { detached: true, stdio: 'ignore' }).unref()
+}
+`
+  for (const [name, text] of [
+    ['systemctl', program],
+    ['loginctl', '#!/bin/sh\necho "Could not enable linger: Access denied" >&2\nexit 1\n'],
+  ] as const) {
+    writeFileSync(join(folder, name), text)
+    chmodSync(join(folder, name), 0o755)
+  }
+  return () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [])
+}
+
+test('as a service the keeper is none of the daemon’s: what kills the daemon with all its processes ends no shell', async () => {
+  using tools = temporaryDir('systemd-')
+  await using box = machine(`${tools.path}:${WITH_NODE}`)
+  const told = fakeSystemd(box, tools.path)
+  const made = await box.install(server.origin, alice, ['--allow', 'exec,terminal'])
+  assert.equal(made.code, 0, made.said)
+  assert.match(
+    made.said,
+    /ends when you log out: `loginctl enable-linger` was refused \(Could not enable linger: Access denied\)/,
+  )
+  assert.deepEqual(told(), [
+    '--user show-environment',
+    '--user show-environment',
+    '--user daemon-reload',
+    '--user enable ukiyo-computer.service',
+    '--user restart ukiyo-computer.service',
+  ])
+  const units = join(box.home, '.config/systemd/user')
+  const unit = readFileSync(join(units, 'ukiyo-computer.service'), 'utf8')
+  const [file, ...words] = wordsOf(unit)
+  const daemons: ChildProcess[] = []
+  /** As systemd does: the line of the unit, with the unit's surroundings and nothing else but what it gives. */
+  const begin = async (): Promise<ChildProcess> => {
+    const surroundings = [...unit.matchAll(/^Environment="(\w+)=(.*)"$/gm)].map(([, name, value]) => [name, value])
+    const env = { HOME: box.home, ...Object.fromEntries(surroundings) }
+    const daemon = spawn(file!, words, { env, detached: true, stdio: 'ignore' })
+    daemons.push(daemon)
+    await until(
+      async () => box.pid(),
+      (pid) => pid === daemon.pid,
+    )
+    await until(
+      async () => (await alice.get(`/computers/${box.computerId()}`)).body.data.connection,
+      (connection) => connection === 'online',
+    )
+    return daemon
+  }
+  const daemon = await begin()
+  assert.ok(told().includes('--user start --no-block ukiyo-keeper.service'))
+  const terminal = async (input: object) =>
+    (await alice.post(`/computers/${box.computerId()}/terminal`, input)).body.data
+  const { terminal_id } = await terminal({ action: 'open', argv: ['sh', '-i'] })
+  await terminal({ action: 'write', terminal_id, data: 'WORD=kept\n' })
+  const keeper = (await new KeeperClient({ folder: join(box.folder, 'keeper') }).find())!
+  assert.deepEqual(descendants(daemon.pid!).includes(keeper.pid), false)
+
+  for (const pid of [daemon.pid!, ...descendants(daemon.pid!)]) process.kill(pid, 'SIGKILL')
+  await until(
+    async () => box.pid(),
+    (pid) => pid === null,
+  )
+  await begin()
+  await terminal({ action: 'write', terminal_id, data: 'echo "it is $WORD"\n' })
+  await until(
+    async () => (await terminal({ action: 'read', terminal_id, from: 0 }))?.data as string,
+    (data) => data?.includes('it is kept'),
+  )
+
+  const status = JSON.parse((await box.uk('computer', 'status', '--json')).said)
+  assert.deepEqual([status.service, status.daemon_pid, status.keeper_pid], ['active', box.pid(), keeper.pid])
+  // Given again, it changes what is allowed; what is there already ends first, so that the service finds its place free.
+  const again = await box.uk('computer', 'install', '--allow', 'exec')
+  assert.equal(again.code, 0, again.said)
+  assert.equal(box.pid(), null)
+  assert.deepEqual(JSON.parse((await box.uk('computer', 'status', '--json')).said).allows, ['exec'])
+
+  const before = told().length
+  const gone = await box.uk('computer', 'uninstall')
+  assert.equal(gone.code, 0, gone.said)
+  assert.deepEqual(told().slice(before), [
+    '--user disable --now ukiyo-computer.service',
+    '--user stop ukiyo-keeper.service',
+    '--user daemon-reload',
+  ])
+  assert.equal(
+    existsSync(join(units, 'ukiyo-computer.service')) || existsSync(join(units, 'ukiyo-keeper.service')),
+    false,
+  )
+  const twice = await box.uk('computer', 'uninstall')
+  assert.deepEqual([twice.code, /There is no service/.test(twice.said)], [3, true])
+})
+
+test('where no systemd answers, that is said, and nothing is written', async () => {
+  using tools = temporaryDir('none-')
+  writeFileSync(join(tools.path, 'systemctl'), '#!/bin/sh\necho "Failed to connect to bus" >&2\nexit 1\n', {
+    mode: 0o755,
+  })
+  await using box = machine(`${tools.path}:${WITH_NODE}`)
+  const made = await box.install(server.origin, alice)
+  assert.match(made.said, /runs as process \d+ and is linked/)
+  const { code, said } = await box.uk('computer', 'install')
+  assert.equal(code, 1)
+  assert.match(said, /systemd does not answer this user here: Failed to connect to bus\.[^]*uk computer run --detach/)
+  assert.equal(existsSync(join(box.home, '.config/systemd')), false)
+  // And the daemon that runs was left alone.
+  assert.notEqual(box.pid(), null)
+})
+
+function descendants(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return children === '' ? [] : children.split(' ').flatMap((child) => [Number(child), ...descendants(Number(child))])
+}

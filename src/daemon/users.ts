@@ -1,0 +1,169 @@
+/**
+ * The people's accounts of the operating system, by the programs of Debian's `passwd`: useradd(8), usermod(8), userdel(8). No
+ * password is ever set or taken; the accounts that a system needs for itself are out of reach.
+ */
+import { execFile } from 'node:child_process'
+import { userInfo } from 'node:os'
+import type { z } from 'zod'
+import { type Code, refuse } from '#kernel/errors.ts'
+import type { Input, MachineUser as UserSchema, Output } from '#wire/operations.ts'
+import { partOf } from './part.ts'
+
+type MachineUser = z.infer<typeof UserSchema>
+
+/** The range of people on Debian, Ubuntu, Fedora and Arch: `UID_MIN` and `UID_MAX` of login.defs(5). */
+const FIRST_UID = 1_000
+const LAST_UID = 59_999
+
+interface Done {
+  code: number
+  stdout: string
+  stderr: string
+}
+const run = (program: string, args: readonly string[]): Promise<Done> =>
+  new Promise((resolve) =>
+    execFile(
+      program,
+      args,
+      { timeout: 30_000, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } },
+      (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
+        resolve({ code, stdout, stderr: stderr.trim() || (error?.message ?? '') })
+      },
+    ),
+  )
+
+export async function listUsers({ from }: Input<'users.list'>): Promise<Output<'users.list'>> {
+  const { rows: users, next } = partOf(await allUsers(), from)
+  return { users, next }
+}
+
+async function allUsers(): Promise<MachineUser[]> {
+  if (process.platform !== 'linux') return unsupported('Users are managed on Linux only.')
+  const [people, groups] = await Promise.all([run('getent', ['passwd']), run('getent', ['group'])])
+  const groupOf = new Map<string, string>()
+  const memberOf = new Map<string, string[]>()
+  for (const line of groups.stdout.split('\n')) {
+    const [name, , gid, members] = line.split(':')
+    if (!name || gid === undefined) continue
+    groupOf.set(gid, name)
+    for (const member of (members ?? '').split(',').filter(Boolean))
+      memberOf.set(member, [...(memberOf.get(member) ?? []), name])
+  }
+  const users = people.stdout.split('\n').flatMap((line): MachineUser[] => {
+    const [username, , id, gid, , home, shell] = line.split(':')
+    const uid = Number(id)
+    if (!username || !(uid >= FIRST_UID && uid <= LAST_UID)) return []
+    const first = groupOf.get(gid ?? '')
+    const own = [...(first === undefined ? [] : [first]), ...(memberOf.get(username) ?? [])]
+    return [{ username, uid, home: home ?? '', shell: shell ?? '', groups: [...new Set(own)] }]
+  })
+  return users.toSorted((a, b) => a.uid - b.uid)
+}
+
+export async function createUser({ username, shell, groups }: Input<'users.create'>): Promise<MachineUser> {
+  checkMayChange()
+  checkName(username, 'username')
+  checkGroups(groups)
+  const done = await run('useradd', [
+    '-m',
+    ...(shell === null ? ['-s', '/bin/bash'] : ['-s', checkShell(shell)]),
+    ...(groups.length === 0 ? [] : ['-G', groups.join(',')]),
+    '--',
+    username,
+  ])
+  if (done.code !== 0) refuseDone(done, { 3: 'invalid_parameter', 6: 'invalid_parameter', 9: 'already_exists' })
+  return found(username)
+}
+
+export async function updateUser({ username, shell, groups }: Input<'users.update'>): Promise<MachineUser> {
+  checkMayChange()
+  await checkPerson(username)
+  if (groups !== null) checkGroups(groups)
+  const args = [
+    ...(shell === null ? [] : ['-s', checkShell(shell)]),
+    ...(groups === null ? [] : ['-G', groups.join(',')]),
+  ]
+  if (args.length > 0) {
+    const done = await run('usermod', [...args, '--', username])
+    if (done.code !== 0) refuseDone(done, { 3: 'invalid_parameter', 6: 'invalid_parameter', 8: 'invalid_state' })
+  }
+  return found(username)
+}
+
+export async function deleteUser({
+  username,
+  remove_home,
+  force,
+}: Input<'users.delete'>): Promise<Output<'users.delete'>> {
+  checkMayChange()
+  const { uid } = await checkPerson(username)
+  const remove = () => run('userdel', [...(remove_home ? ['-r'] : []), '--', username])
+  let done = await remove()
+  // 8: a process of the user runs.
+  if (done.code === 8 && force) {
+    await run('pkill', ['-KILL', '-U', String(uid)])
+    for (let tries = 0; done.code === 8 && tries < 20; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      done = await remove()
+    }
+  }
+  if (done.code === 8)
+    refuse('invalid_state', {
+      message: 'Processes of this user are running; say `force=true` to end them.',
+      details: { reason: done.stderr },
+    })
+  // 12: the user is gone, but its home could not be removed, or was not there.
+  if (done.code !== 0 && done.code !== 12) refuseDone(done, {})
+  return {}
+}
+
+const unsupported = (reason: string): never => refuse('not_supported', { message: reason, details: { reason } })
+
+function checkMayChange(): void {
+  if (process.platform !== 'linux') unsupported('Users are managed on Linux only.')
+  if (process.getuid?.() !== 0)
+    unsupported('The daemon does not run as root, so it cannot change the users of this computer.')
+}
+
+function checkName(name: string, param: string): void {
+  if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(name))
+    refuse('invalid_parameter', {
+      param,
+      message: 'A name begins with a small letter or `_` and has up to 32 small letters, digits, `-` and `_`.',
+    })
+  if (['root', 'nobody', userInfo().username].includes(name))
+    refuse('invalid_parameter', { param, message: `${name} belongs to the system.` })
+}
+
+function checkGroups(groups: readonly string[]): void {
+  for (const [n, group] of groups.entries())
+    if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(group))
+      refuse('invalid_parameter', { param: `groups.${n}`, message: 'This is not the name of a group.' })
+}
+
+function checkShell(shell: string): string {
+  if (!/^\/[\w./+-]{1,255}$/.test(shell))
+    refuse('invalid_parameter', { param: 'shell', message: 'Give the absolute path of a shell, such as /bin/bash.' })
+  return shell
+}
+
+async function checkPerson(username: string): Promise<MachineUser> {
+  checkName(username, 'username')
+  return found(username)
+}
+
+async function found(username: string): Promise<MachineUser> {
+  const users = await allUsers()
+  return (
+    users.find((user) => user.username === username) ??
+    refuse('not_found', { param: 'username', message: 'The computer has no user of this name.' })
+  )
+}
+
+function refuseDone({ code, stderr }: Done, codes: Record<number, Code>): never {
+  return refuse(codes[code] ?? 'invalid_state', {
+    message: stderr || 'The system refused it.',
+    details: { exit_code: code },
+  })
+}

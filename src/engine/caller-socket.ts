@@ -1,0 +1,25 @@
+import type { WebSocket } from 'ws'
+import type { Finder } from '#kernel/context.ts'
+import type { AnyEndpoint } from '#kernel/contract.ts'
+import type { TicketHolder } from '#kernel/principal.ts'
+import type { Context, Engine } from './context.ts'
+
+/**
+ * An address that a caller speaks with over a WebSocket. Who may is decided as for any endpoint, by key or session, before
+ * the handshake; so is what `open` refuses. While it is open the caller's rights are looked at as those of a stream.
+ */
+export interface CallerSocket<H = unknown> {
+  /** `computers.attach`: in metrics and the log. */
+  name: string
+  /** Of method GET. Its `reply` is not looked at. */
+  endpoint: AnyEndpoint
+  finder: Finder<Context<H>>
+  /** Answers what speaks on the socket once it stands. `ctx.signal` fires when it closes, for whatever reason. */
+  // Variance: each takes its own input.
+  open(ctx: Context<H>, input: any): Promise<(socket: WebSocket) => void>
+  /**
+   * For pages, whose WebSockets send no headers: the `ticket` of the query, in place of a credential. Uses it up, and answers who
+   * holds it; refuses with 410. `values` are the parameters of the path.
+   */
+  redeem?(engine: Engine<H>, values: readonly string[], ticket: string): Promise<TicketHolder>
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type pg from 'pg'
+import { testDatabase } from '#test/database.ts'
+import { createPool } from './pool.ts'
+
+const MOST = 12
+
+async function withPool(work: (pool: pg.Pool) => Promise<void>): Promise<void> {
+  await using database = await testDatabase()
+  const pool = createPool({ ...database.connection, max: MOST, connectionTimeoutMillis: 30_000 })
+  try {
+    await work(pool)
+  } finally {
+    await pool.end()
+  }
+}
+
+test('a burst of short statements takes turns on few connections', () =>
+  withPool(async (pool) => {
+    await pool.query('select 1')
+    const burst = Promise.all(Array.from({ length: 6 }, () => pool.query('select 1')))
+    // Each has been given a connection, has one opened for it, or waits.
+    await new Promise<void>((resolve) => process.nextTick(resolve))
+    assert.deepEqual([pool.totalCount, pool.idleCount, pool.waitingCount], [3, 0, 3])
+    await burst
+  }))
+
+test('whoever waits while all are taken gets a further one, up to the most; the next has to wait', () =>
+  withPool(async (pool) => {
+    const taken = await Promise.all(Array.from({ length: MOST }, () => pool.connect()))
+    assert.equal(pool.totalCount, MOST)
+    const waiting = pool.query<{ n: number }>('select 1 as n')
+    taken[0]!.release()
+    assert.equal((await waiting).rows[0]!.n, 1)
+    assert.equal(pool.totalCount, MOST)
+    for (const client of taken.slice(1)) client.release()
+  }))
+
+test('a connection that cannot be opened is told, and keeps no other from being opened', async () => {
+  await using database = await testDatabase()
+  const pool = createPool({ ...database.connection, database: 'not_there', max: MOST })
+  const ends = await Promise.allSettled(Array.from({ length: 2 * MOST }, () => pool.query('select 1')))
+  assert.deepEqual([...new Set(ends.map((end) => end.status === 'rejected' && end.reason.code))], ['3D000'])
+  await pool.end()
+})

@@ -1,0 +1,120 @@
+import { join } from 'node:path'
+import { KeeperClient } from '#daemon/keeper/client.ts'
+import { holderOf, isHeld } from '#daemon/lock.ts'
+import { keeperCommand, lastingAddon, lastingCommand, ownCommand, ownVersion } from '#daemon/program/own.ts'
+import { mayUpdate } from '#daemon/program/updates.ts'
+import { readFailed } from '#daemon/program/versions.ts'
+import { launchd } from '#daemon/service/launchd.ts'
+import type { ServiceManager } from '#daemon/service/service.ts'
+import { systemd } from '#daemon/service/systemd.ts'
+import { readState, stateDir, writeState } from '#daemon/state.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import about from '../../../../package.json' with { type: 'json' }
+import { Stop } from '../exit.ts'
+import { parseArguments } from '../input/arguments.ts'
+import { readText } from '../input/input.ts'
+import type { Terminal } from '../terminal.ts'
+import { joinServer, plainly, read } from './computer.ts'
+
+const ENDS_MS = 15_000
+
+const managerOf = ({ env }: Terminal): ServiceManager => (process.platform === 'darwin' ? launchd() : systemd(env))
+
+export async function install(words: readonly string[], terminal: Terminal): Promise<number> {
+  const asked = await read(words)
+  const folder = stateDir(terminal.env)
+  return plainly(async () => {
+    const manager = managerOf(terminal)
+    await manager.check()
+    if ((await readState(folder)) === null || asked.replace) await joinServer(asked, terminal)
+    const state = (await readState(folder))!
+    await endDaemon(folder)
+    await writeState(folder, {
+      ...state,
+      server_url: asked.url ?? state.server_url,
+      allows: asked.allows ?? state.allows,
+      roots: asked.roots ?? state.roots,
+      updates: asked.updates ?? state.updates,
+      engines: { ...state.engines, ...asked.engines },
+    })
+    const keeper = keeperCommand(lastingCommand, lastingAddon) ?? [process.execPath, ...FROM_CLONE]
+    const told = await manager.install({
+      server: state.server_url,
+      daemon: [...lastingCommand, 'computer', 'run'],
+      keeper: [...keeper, join(folder, 'keeper')],
+      environment: { ...surroundings(terminal.env), UK_CONFIG_DIR: folder },
+    })
+    for (const line of told) terminal.err(line)
+  })
+}
+
+const FROM_CLONE = [
+  '--disable-warning=ExperimentalWarning',
+  join(import.meta.dirname, '../../../daemon/keeper/main.ts'),
+]
+
+/** What a daemon reads, and what programs that it starts expect to find: a service's own surroundings are bare. */
+const surroundings = (env: Terminal['env']): Record<string, string> =>
+  Object.fromEntries(
+    ['PATH', 'OLLAMA_HOST', 'OLLAMA_CONTEXT_LENGTH'].flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
+  )
+
+/** One that was begun by hand would hold the place of the service's. */
+async function endDaemon(folder: string): Promise<void> {
+  const lock = join(folder, 'daemon.lock')
+  const end = performance.now() + ENDS_MS
+  if (!isHeld(lock)) return
+  const pid = Number(holderOf(lock))
+  process.kill(pid, 'SIGTERM')
+  while (isHeld(lock) && holderOf(lock) === String(pid)) {
+    if (performance.now() > end) throw new Stop('failure', `The daemon that runs (process ${pid}) does not end.`)
+    await sleep(50)
+  }
+}
+
+export async function uninstall(words: readonly string[], terminal: Terminal): Promise<number> {
+  await parseArguments(words, [], readText)
+  return plainly(async () => {
+    if (!(await managerOf(terminal).uninstall())) throw new Stop('not_found', 'There is no service of a daemon here.')
+    terminal.err('The service is gone. The machine stays paired: `uk computer run` goes on with it.')
+  })
+}
+
+export async function status(words: readonly string[], terminal: Terminal): Promise<number> {
+  const { globals } = await parseArguments(words, [], readText)
+  const folder = stateDir(terminal.env)
+  return plainly(async () => {
+    const state = await readState(folder)
+    const lock = join(folder, 'daemon.lock')
+    const keeper = await new KeeperClient({ folder: join(folder, 'keeper') }).find()
+    const manager = managerOf(terminal)
+    const failed = ownVersion && (await readFailed(ownVersion.place))
+    const found = {
+      computer_id: state?.computer_id ?? null,
+      name: state?.name ?? null,
+      server_url: state?.server_url ?? null,
+      allows: state?.allows ?? null,
+      roots: state?.roots ?? null,
+      service: await manager.status(),
+      daemon_pid: isHeld(lock) ? Number(holderOf(lock)) : null,
+      keeper_pid: keeper?.pid ?? null,
+      version: about.version,
+      release: ownVersion?.release ?? null,
+      updates: state !== null && ownVersion !== null && mayUpdate(state),
+      failed_update: failed,
+      program: ownCommand.join(' '),
+    }
+    if (globals.json) return terminal.out(`${JSON.stringify(found)}\n`)
+    const rows = Object.entries(found).map(
+      ([name, value]) => `${name.padEnd(14)} ${value === null ? '–' : plain(value)}\n`,
+    )
+    await terminal.out(rows.join(''))
+  })
+}
+
+const plain = (value: unknown): string =>
+  Array.isArray(value)
+    ? value.join(', ') || 'nothing'
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value)

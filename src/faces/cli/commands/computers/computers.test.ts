@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { proxyTo } from '#test/link/proxy.ts'
+import { type Home, type RunningDaemon, daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
+import { type TestKeeper, startKeeper } from '#test/computers/keeper.ts'
+import { seatAt } from '#test/computers/seat.ts'
+import { temporaryDir } from '#test/program.ts'
+import { pairedComputer, teamOf } from '#test/makers.ts'
+import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+
+const program = fileURLToPath(new URL('../../../../../bin/uk', import.meta.url))
+let server: TestServer
+let alice: Person
+let home: Home
+let daemon: RunningDaemon
+let id: string
+let env: Record<string, string>
+/** Of the terminal that a person sits at, who is not on the computer. */
+let keeper: TestKeeper
+
+before(async () => {
+  server = await testServer()
+  alice = await server.person('Alice')
+  keeper = await startKeeper()
+  home = daemonHome()
+  const paired = await pairedComputer(alice)
+  id = paired.id
+  assert.equal((await alice.patch(`/computers/${id}`, { name: 'box' })).status, 200)
+  daemon = await runDaemonAt(home, server.origin, paired)
+  assert.ok(await server.app.engine.links.online(id, 20_000))
+  env = { PATH: process.env.PATH!, HOME: home.folder, UK_ORIGIN: server.origin, UK_KEY: (await alice.key()).key }
+})
+after(async () => {
+  await keeper[Symbol.asyncDispose]()
+  await daemon[Symbol.asyncDispose]()
+  await home[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+function uk(
+  words: string[],
+  { stdin = '', kill, key }: { stdin?: string; kill?: (child: ReturnType<typeof spawn>) => void; key?: string } = {},
+): Promise<Ended> {
+  const child = spawn('sh', [program, ...words], {
+    env: { ...env, ...(key && { UK_KEY: key }) },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (bytes: Buffer) => void (stdout += bytes.toString()))
+  child.stderr.on('data', (bytes: Buffer) => void (stderr += bytes.toString()))
+  child.stdin.end(stdin)
+  kill?.(child)
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
+}
+
+test('a command runs there as if it ran here: output, input, folder, variables, exit code, signal and time-out', async () => {
+  const script = 'cat; echo "$WORD in $PWD"; echo oops >&2; exit 7'
+  const ran = await uk(['computer', 'exec', 'box', '--cwd', '/tmp', '--env', 'WORD=heron', '--', 'sh', '-c', script], {
+    stdin: 'piped\n',
+  })
+  assert.deepEqual(ran, { code: 7, stdout: 'piped\nheron in /tmp\n', stderr: 'oops\n' })
+  assert.equal((await uk(['computer', 'exec', id, '--', 'sh', '-c', 'kill -TERM $$'])).code, 143)
+  assert.equal((await uk(['computer', 'exec', 'box', '--timeout', '0.3', '--', 'sleep', '20'])).code, 124)
+  const help = await uk(['computer', 'exec', 'box', '--', 'echo', '--help', '--json'])
+  assert.deepEqual([help.code, help.stdout], [0, '--help --json\n'])
+  const unknown = await uk(['computer', 'exec', 'nobody', '--', 'true'])
+  assert.equal(unknown.code, 3)
+  assert.match(unknown.stderr, /There is no computer "nobody"/)
+  const bare = await uk(['computer', 'exec', 'box'])
+  assert.equal(bare.code, 2)
+  assert.match(bare.stderr, /The command is missing/)
+})
+
+test('Ctrl-C ends the command there, with what it started', async () => {
+  using room = temporaryDir()
+  const script = `echo $$ > ${room.path}/pid; sleep 61 & wait`
+  const ended = await uk(['computer', 'exec', 'box', '--', 'sh', '-c', script], {
+    kill: (child) => void until(async () => existsSync(`${room.path}/pid`), Boolean).then(() => child.kill('SIGINT')),
+  })
+  assert.equal(ended.code, 130)
+  await until(
+    async () => (await uk(['computer', 'exec', 'box', '--', 'pgrep', '-f', `${room.path}/pi[d]|^sleep 6[1]$`])).code,
+    (code) => code === 1,
+  )
+})
+
+test('a command that its follower loses the right to ends as one that is not there, not as a server that is away', async () => {
+  const bob = await server.person('Bob')
+  const { key } = await bob.key()
+  const team = await teamOf(alice, [[bob, 'member']])
+  using room = temporaryDir()
+  for (const [round, lose, code] of [
+    ['withdrawn', () => alice.delete(`/computers/${id}/exposures/${team}`), 3],
+    ['changed', () => alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['ports'] }), 4],
+  ] as const) {
+    const lent = await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['exec'] })
+    assert.equal(lent.status, 201, lent.text)
+    const pid = `${room.path}/${round}`
+    const running = uk(['computer', 'exec', id, '--', 'sh', '-c', `echo $$ > ${pid}; sleep 60`], { key })
+    await until(async () => existsSync(pid), Boolean)
+    assert.ok((await lose()).status < 300)
+    const ended = await running
+    assert.equal(ended.code, code, ended.stderr)
+    assert.match(ended.stderr, /may no longer run commands on "box"/)
+  }
+  // Where its home is, is for those who may look around there.
+  const homeFor = async (person: Person) => (await person.post(`/computers/${id}/test-connection`)).body.data.home
+  assert.deepEqual([await homeFor(alice), await homeFor(bob)], [homedir(), null])
+  await alice.delete(`/computers/${id}/exposures/${team}`)
+})
+
+test('with -d a command goes on by itself as an operation, whose id is all that is printed', async () => {
+  using room = temporaryDir()
+  const script = `cat; echo "$WORD" > ${room.path}/said; echo kept; sleep 61`
+  const begun = await uk(['computer', 'exec', '-d', 'box', '--env', 'WORD=heron', '--', 'sh', '-c', script])
+  assert.deepEqual([begun.code, begun.stderr], [0, ''])
+  assert.match(begun.stdout, /^[0-9A-HJKMNP-TV-Z]{26}\n$/)
+  const operation = begun.stdout.trim()
+  await until(async () => existsSync(`${room.path}/said`) && readFileSync(`${room.path}/said`, 'utf8'), Boolean)
+  await until(
+    async () => (await uk(['operations', 'content', operation])).stdout,
+    (text) => text === 'kept\n',
+  )
+  assert.equal((await uk(['operations', 'cancel', operation])).code, 0)
+  await until(
+    async () => (await alice.get(`/operations/${operation}`)).body.data.status,
+    (status) => status === 'cancelled',
+  )
+  const whole = await uk(['computer', 'exec', '--detach', 'box', '--json', '--', 'true'])
+  assert.equal(JSON.parse(whole.stdout).data.kind, 'computers.exec')
+})
+
+test('a list shows a person first which computer it is, whether it is there, and whose', async () => {
+  const sitting = await seat(['computers', 'list'])
+  assert.equal(await sitting.ended(), 0)
+  await sitting.sees(/id +name +connection +lifecycle +owner/)
+  await sitting.sees(new RegExp(`${id} +box +online +running +account`))
+})
+
+const seat = (words: string[], origin = server.origin) =>
+  seatAt(keeper.client, ['sh', program, ...words], { env: { ...env, UK_ORIGIN: origin } })
+
+test('a terminal opens in one’s own, takes its size, is left running, and is gone back to; its exit code comes back', async () => {
+  const first = await seat(['computer', 'ssh', 'box', '--shell', '/bin/sh'])
+  await first.sees(/Enter ~ \. leaves it running/)
+  await first.type('stty size; FRUIT=quince\r')
+  await first.sees(/\n30 90\r/)
+  await first.resize(100, 40)
+  await first.type('stty size\r')
+  await first.sees(/\n40 100\r/)
+  await first.type('~.')
+  const said = await first.sees(/--terminal (\S+)/)
+  assert.equal(await first.ended(), 0)
+  const again = await seat(['computer', 'ssh', 'box', '--terminal', /--terminal (\S+)/.exec(said)![1]!])
+  await again.sees(/FRUIT=quince/)
+  await again.type('echo "still $FRUIT"; exit 5\r')
+  await again.sees(/still quince/)
+  assert.equal(await again.ended(), 5)
+  // What was scrolled off the screen is the person's own, and stays.
+  for (const sitting of [first, again]) assert.ok(!(await sitting.sees(/./)).includes('\x1b[3J'))
+  assert.equal((await first.sees(/./)).match(/leaves it running/g)?.length, 1)
+  const piped = await uk(['computer', 'ssh', 'box'])
+  assert.equal(piped.code, 2)
+  assert.match(piped.stderr, /This needs a terminal/)
+})
+
+test('what was on its way when the connection broke is typed once over the next one', async () => {
+  await using proxy = await proxyTo(server.origin)
+  const sitting = await seat(['computer', 'ssh', 'box', '--shell', '/bin/sh'], proxy.origin)
+  await sitting.type('stty -echo\r')
+  for (let round = 1; round <= 3; round++) {
+    await sitting.type(`echo before-$((${round} + 10))\r`)
+    await sitting.sees(new RegExp(`before-${round + 10}`))
+    proxy.stall('now')
+    const swallowed = proxy.swallowed()
+    await sitting.type(`echo during-$((${round} + 20))\r`)
+    await until(
+      async () => proxy.swallowed(),
+      (bytes) => bytes > swallowed,
+    )
+    proxy.cut()
+    await sitting.sees(new RegExp(`during-${round + 20}`))
+  }
+  await sitting.type('exit 3\r')
+  assert.equal(await sitting.ended(), 3)
+  const all = await sitting.sees(/during-23/)
+  for (const what of ['during-21', 'during-22', 'during-23']) assert.equal(all.match(new RegExp(what, 'g'))?.length, 1)
+})

@@ -1,0 +1,131 @@
+import { Stop } from '../../../exit.ts'
+import { type Found, type Side, type Sink, type Source, below, isSame } from './ends.ts'
+import { exists, isPart } from './here.ts'
+import { lossesOf } from './losses.ts'
+import type { Progress } from './progress.ts'
+import { checkName } from './there.ts'
+
+/** How many files of a folder are under way at once. */
+const AT_ONCE = 4
+
+export interface Copying {
+  from: Side
+  to: Side
+  /** Replace what is there. */
+  force: boolean
+  progress: Progress
+  /** Says what is left out. */
+  say(line: string): void
+}
+
+/** Copies one content, over as many connections as it takes. */
+export async function copyContent(source: Source, sink: Sink, name: string, progress: Progress): Promise<void> {
+  const losses = lossesOf()
+  let from = await sink.begun(source)
+  const told = progress.begins(name, source.size, from)
+  for (;;)
+    try {
+      await sink.write(source, from, (at) => {
+        losses.over()
+        told.at(at)
+      })
+      return told.ended()
+    } catch (error) {
+      await losses.outlast(error)
+      from = await sink.begun(source)
+      told.at(from)
+    }
+}
+
+/** Copies a file to a path; what is there already, of the same size and time, is passed over. */
+export async function copyFile(
+  { from, to, force, progress }: Copying,
+  [source, found]: [Buffer, Found],
+  [target, there]: [Buffer, Found | null],
+  beside: readonly Buffer[] | null = null,
+): Promise<void> {
+  const content = from.source(source, found)
+  if (there?.type === 'folder') throw new Stop('conflict', `${to.called(target)} is a folder.`)
+  if (there !== null && isSame(there, content)) return
+  if (there !== null && !force) throw exists(to.called(target))
+  await copyContent(content, to.sink(target, { force, beside }), from.called(source), progress)
+}
+
+/** Copies what is in a folder into another, which is made where it is missing. Answers how much was left out. */
+export async function copyFolder(copying: Copying, source: Buffer, target: Buffer): Promise<number> {
+  const { from, to, say } = copying
+  if (`${to.called(target)}/`.startsWith(`${from.called(source)}/`))
+    throw new Stop('usage', `${from.called(source)} cannot be copied into itself.`)
+  const turns = turnsOf(AT_ONCE)
+  let left = 0
+  const leave = (path: Buffer, why: string): void => {
+    left++
+    say(`${from.called(path)} is left out: ${why}.`)
+  }
+  await enter(source, target)
+  await turns.all()
+  return left
+
+  async function enter(folder: Buffer, place: Buffer): Promise<void> {
+    const there = await placeOf(place)
+    const begun = [...there.values()].map(({ name }) => name).filter(isPart)
+    for await (const found of from.list(folder)) {
+      checkName(found.name)
+      const path = below(folder, found.name)
+      const goal = below(place, found.name)
+      if (isPart(found.name)) leave(path, 'it is what another copy has not finished')
+      else if (found.type === 'folder') await enter(path, goal)
+      else if (found.type === 'file')
+        await turns.take(() => copyFile(copying, [path, found], [goal, there.get(keyOf(found.name)) ?? null], begun))
+      else if (found.type === 'symlink') await behind(path, goal, there)
+      else leave(path, 'it is neither a file nor a folder')
+    }
+  }
+
+  /** As scp(1) does: a symlink to a file is copied as the file. One to a folder could lead in a circle. */
+  async function behind(path: Buffer, goal: Buffer, there: ReadonlyMap<string, Found>): Promise<void> {
+    const found = await from.look(path).catch((error: unknown) => {
+      leave(path, error instanceof Error ? `it is a symlink, and ${error.message}` : 'it is a symlink')
+      return 'refused' as const
+    })
+    if (found === 'refused') return
+    if (found === null) return leave(path, 'it is a symlink that leads to nothing')
+    if (found.type !== 'file') return leave(path, 'it is a symlink to something else than a file')
+    await turns.take(() => copyFile(copying, [path, found], [goal, there.get(keyOf(found.name)) ?? null]))
+  }
+
+  /** What is in the folder already; it is made where there is none. */
+  async function placeOf(place: Buffer): Promise<Map<string, Found>> {
+    const found = await to.look(place)
+    if (found === null) await to.makeFolder(place)
+    else if (found.type !== 'folder') throw new Stop('conflict', `${to.called(place)} is not a folder.`)
+    const rows = new Map<string, Found>()
+    if (found !== null) for await (const row of to.list(place)) rows.set(keyOf(row.name), row)
+    return rows
+  }
+}
+
+const keyOf = (name: Buffer): string => name.toString('latin1')
+
+/** So many at a time; the first that fails ends it. */
+function turnsOf(most: number) {
+  const open = new Set<Promise<void>>()
+  let failed: { error: unknown } | null = null
+  const check = (): void => {
+    if (failed !== null) throw failed.error
+  }
+  return {
+    async take(work: () => Promise<void>): Promise<void> {
+      while (open.size >= most) await Promise.race(open)
+      check()
+      const one: Promise<void> = work()
+        .catch((error: unknown) => void (failed ??= { error }))
+        .finally(() => open.delete(one))
+      open.add(one)
+    },
+    async all(): Promise<void> {
+      await Promise.all(open)
+      check()
+    },
+  }
+}

@@ -1,0 +1,60 @@
+/** What a copy has at its two ends, wherever they are: this machine, a computer, or a pipe. Paths and names are bytes. */
+
+/** A row of a folder, or what a path names. */
+export interface Found {
+  name: Buffer
+  type: 'file' | 'folder' | 'symlink' | 'other'
+  size: number
+  mode: number
+  /** In milliseconds. */
+  modified: number
+}
+
+export interface Source {
+  /** Null: it is known at its end. */
+  size: number | null
+  /** Permission bits; null: those of a new file. */
+  mode: number | null
+  modified: number | null
+  /** Another one is another content. What was begun with one goes on with the same only. */
+  mark: string
+  /** The bytes from there on. */
+  read(from: number): AsyncIterable<Uint8Array>
+}
+
+export interface Sink {
+  /** How much of this content has come before. */
+  begun(source: Source): Promise<number>
+  /** Takes what follows, and puts the file in its place, whole. Tells how far it is. */
+  write(source: Source, from: number, at: (offset: number) => void): Promise<void>
+}
+
+/** Where files are: this machine, or a computer. */
+export interface Side {
+  /** A path as people read it. */
+  called(path: Buffer): string
+  /** What is there, behind a symlink too. */
+  look(path: Buffer): Promise<Found | null>
+  list(path: Buffer): AsyncIterable<Found>
+  makeFolder(path: Buffer): Promise<void>
+  source(path: Buffer, found: Found): Source
+  /** `beside`: the names in the folder that will hold it, where they are known. */
+  sink(path: Buffer, options: { force: boolean; beside: readonly Buffer[] | null }): Sink
+}
+
+const SLASH = Buffer.from('/')
+
+export const below = (folder: Buffer, name: Buffer): Buffer =>
+  Buffer.concat(folder.at(-1) === SLASH[0] ? [folder, name] : [folder, SLASH, name])
+
+/** The last part of a path; empty for `/`. */
+export function lastOf(path: Buffer): Buffer {
+  let end = path.length
+  while (end > 1 && path[end - 1] === SLASH[0]) end--
+  const part = path.subarray(0, end)
+  return part.subarray(part.lastIndexOf(SLASH) + 1)
+}
+
+/** Of one size and time, as rsync(1) has it: what an earlier copy has put there already. */
+export const isSame = (there: Found, { size, modified }: Pick<Source, 'size' | 'modified'>): boolean =>
+  there.type === 'file' && there.size === size && there.modified === modified

@@ -1,0 +1,92 @@
+import { styleText } from 'node:util'
+import { clean, fit, pad } from '../../../terminal.ts'
+
+/** How far a copy has come, on one line that is drawn anew, for whoever sits at a terminal. */
+export interface Progress extends Disposable {
+  /** A file of this name begins, with so much of it there already; null: nobody knows how long it is. */
+  begins(name: string, size: number | null, from: number): { at(offset: number): void; ended(): void }
+}
+
+const DRAW_MS = 200
+
+export function progressOn(stream: NodeJS.WriteStream): Progress {
+  if (!stream.isTTY) return { begins: () => ({ at() {}, ended() {} }), [Symbol.dispose]() {} }
+  const began = performance.now()
+  const open = new Map<object, { name: string; size: number | null; at: number }>()
+  let files = 0
+  let moved = 0
+  const draw = (): void => {
+    const { value: file } = open.values().next()
+    if (file === undefined) return
+    const line = lineOf({ ...file, files, others: open.size - 1, moved, ms: performance.now() - began }, stream.columns)
+    stream.write(`\r\x1b[K${styleText('dim', line, { stream })}`)
+  }
+  const timer = setInterval(draw, DRAW_MS)
+  return {
+    begins(name, size, from) {
+      const file = { name, size, at: from }
+      open.set(file, file)
+      return {
+        at(offset) {
+          // What is sent a second time counts for the speed, and not for the file.
+          moved += Math.max(0, offset - file.at)
+          file.at = offset
+        },
+        ended() {
+          open.delete(file)
+          files++
+        },
+      }
+    },
+    [Symbol.dispose]() {
+      clearInterval(timer)
+      stream.write('\r\x1b[K')
+    },
+  }
+}
+
+interface State {
+  name: string
+  size: number | null
+  at: number
+  /** That are whole. */
+  files: number
+  /** That are under way beside this one. */
+  others: number
+  /** Bytes since it began. */
+  moved: number
+  ms: number
+}
+
+/** At most `columns` wide: `data.bin  45 %  1.2 MB of 2.7 MB  3.1 MB/s  0:05 left`. */
+export function lineOf({ name, size, at, files, others, moved, ms }: State, columns: number): string {
+  const speed = ms < 500 ? 0 : (moved * 1_000) / ms
+  const left = size !== null && speed > 0 ? (size - at) / speed : null
+  const facts = [
+    size === null ? said(at) : `${size === 0 ? 100 : Math.floor((at / size) * 100)} %  ${said(at)} of ${said(size)}`,
+    speed > 0 ? `${said(speed)}/s` : '',
+    left !== null && left < 360_000 ? `${clock(left)} left` : '',
+    files + others > 0 ? `${files} done` : '',
+  ]
+  const rest = facts.filter(Boolean).join('  ')
+  const room = Math.max(8, columns - rest.length - 3)
+  return fit(`${pad(fit(clean(name).replaceAll('\n', ' '), room), Math.min(room, 20))}  ${rest}`, columns - 1)
+}
+
+const clock = (seconds: number): string => {
+  const whole = Math.ceil(seconds)
+  const minutes = Math.floor(whole / 60) % 60
+  const tail = String(whole % 60).padStart(2, '0')
+  return whole < 3_600
+    ? `${minutes}:${tail}`
+    : `${Math.floor(whole / 3_600)}:${String(minutes).padStart(2, '0')}:${tail}`
+}
+
+/** Thousands, as disks and networks are sold. */
+function said(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let value = bytes
+  let unit = 0
+  for (; value >= 999.5 && unit < units.length - 1; unit++) value /= 1_000
+  return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
+}

@@ -1,0 +1,29 @@
+import { isObject } from '../model/json.ts'
+import type { ReferenceFields } from './reference-fields.ts'
+
+const browser = 'what the client itself calls a tab, a download or a paper of its browser'
+
+/** Anthropic's messages (@anthropic-ai/sdk 1.11.0, types of requests). */
+export const anthropic: ReferenceFields = {
+  names: {
+    file_id: { what: 'a file' },
+    container: {
+      what: 'a container',
+      when: (value) => typeof value === 'string' || (isObject(value) && (value['id'] ?? null) !== null),
+    },
+    // Anthropic's own skills are everybody's.
+    skill_id: { what: 'a skill', when: (_, { type }) => type !== 'anthropic' },
+    // In a diagnosis it is only held against this request's cache.
+    previous_message_id: { what: 'a conversation', when: (_, { type }) => type === 'continue' },
+    user_profile_id: { what: 'a profile' },
+    workspace_id: { what: 'a workspace' },
+  },
+  not: {
+    tool_use_id: 'joins a call and its result within the request',
+    tool_id: 'names a call of the same conversation',
+    user_id: 'an opaque name of the end user, for abuse checks',
+    tab_id: browser,
+    download_id: browser,
+    document_ids: browser,
+  },
+}

@@ -1,0 +1,36 @@
+import { refuse } from '#kernel/errors.ts'
+import { textOf } from '../model/json.ts'
+import type { StoredReference } from './find.ts'
+
+/**
+ * Refuses what names something that lies at a vendor, where it is somebody else's or out of reach: in the vendor's words
+ * where clients act on them, else saying what would be right. It is never left out: the answer would be one to another question.
+ */
+export function refuseReference({ path, field, what, value }: StoredReference): never {
+  const id = textOf(value)
+  switch (field) {
+    case 'previous_message_id':
+      // Anthropic's SDK sends the whole conversation when it reads this (ThreadState.ts, @anthropic-ai/sdk 1.11.0).
+      return refuse('not_found', {
+        message: `No thread state was found for ${id}.`,
+        param: 'thread',
+        details: { code: 'thread_not_found' },
+      })
+    case 'previous_response_id':
+      return refuse('invalid_parameter', {
+        message: `Previous response with id '${id}' not found: responses are not stored for this model. Send the whole conversation as \`input\`.`,
+        param: path,
+        details: { code: 'previous_response_not_found' },
+      })
+    case 'item_reference':
+      return refuse('not_found', {
+        message: `Item with id '${id}' not found: it is not kept here. Set \`store: false\`, and send the items themselves.`,
+        param: path,
+      })
+    default:
+      return refuse('invalid_parameter', {
+        message: `\`${path}\` names ${what} that lies at a vendor. Only an endpoint of your own there, asked in that vendor's shape, can read it: send what it holds instead.`,
+        param: path,
+      })
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Paths of files as text. A system knows them as bytes, of which not all are UTF-8: such a path is said as a `file:` URI (RFC 8089)
+ * with those bytes percent-encoded, which no absolute path can be taken for. So whatever is listed can be named again.
+ */
+import { refuse } from '../errors.ts'
+
+const URI = 'file://'
+
+/** The text by which `pathBytes` finds it again. */
+export const pathText = (path: Buffer): string => (isUtf8(path) ? path.toString() : URI + percentEncoded(path))
+
+/** Refuses a text that is neither an absolute path nor the URI of one. */
+export function pathBytes(text: string): Buffer {
+  const bytes = text.startsWith(`${URI}/`) ? decoded(text.slice(URI.length)) : Buffer.from(text)
+  if (bytes[0] !== 0x2f || bytes.includes(0))
+    refuse('invalid_parameter', {
+      param: 'path',
+      message:
+        'Give an absolute path, such as /home/ada/notes.txt, or file:///home/ada/caf%E9 where its bytes are not UTF-8.',
+    })
+  return bytes
+}
+
+/** For where only text is a name. */
+export const nameText = (name: Buffer): string => (isUtf8(name) ? name.toString() : percentEncoded(name))
+
+export const isUtf8 = (bytes: Buffer): boolean => Buffer.from(bytes.toString()).equals(bytes)
+
+/** RFC 3986, 3.3: what stands for itself in a path. */
+const PLAIN = /[A-Za-z0-9\-._~!$&'()*+,;=:@/]/
+
+function percentEncoded(bytes: Buffer): string {
+  let text = ''
+  for (const byte of bytes) {
+    const letter = String.fromCharCode(byte)
+    text += PLAIN.test(letter) ? letter : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  }
+  return text
+}
+
+function decoded(text: string): Buffer {
+  if (/%(?![0-9A-Fa-f]{2})/.test(text) || /[?#]/.test(text))
+    refuse('invalid_parameter', {
+      param: 'path',
+      message: 'In a `file:` URI each `%` stands before two hexadecimal digits, and `?` and `#` are `%3F` and `%23`.',
+    })
+  const parts = text.split(/(%[0-9A-Fa-f]{2})/)
+  return Buffer.concat(
+    parts.map((part) => (part.startsWith('%') ? Buffer.from(part.slice(1), 'hex') : Buffer.from(part))),
+  )
+}

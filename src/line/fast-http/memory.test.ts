@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { BodyMemory } from './body-memory.ts'
+import { readAgain, readInto } from './read-into.ts'
+
+test('memory that was given back is used again, by one at a time, and no more of it is kept than was said', () => {
+  const lengths = fc.array(fc.record({ length: fc.nat(300_000), back: fc.boolean() }), { maxLength: 60 })
+  fc.assert(
+    fc.property(lengths, (takes) => {
+      const memory = new BodyMemory(1 << 20)
+      const held = new Set<Buffer>()
+      for (const { length, back } of takes) {
+        const piece = memory.take(length)
+        assert.ok(piece.length >= length && piece.length < Math.max(1025, 2 * length), `${piece.length} for ${length}`)
+        assert.ok(!held.has(piece), 'somebody has it')
+        held.add(piece)
+        if (back)
+          for (const one of held) {
+            memory.giveBack(one)
+            held.delete(one)
+          }
+        assert.ok(memory.freeBytes <= 1 << 20, `${memory.freeBytes} bytes are free`)
+      }
+    }),
+  )
+  const memory = new BodyMemory(1 << 20)
+  const piece = memory.take(5_000)
+  memory.giveBack(piece)
+  assert.equal(memory.take(8_000), piece)
+})
+
+test('an accepted connection is read into memory of ours, until it has its `data` again', async () => {
+  const room = Buffer.alloc(8)
+  const told: string[] = []
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1').setNoDelay()
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  const some = async (): Promise<string> => {
+    while (told.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    return told.splice(0).join('')
+  }
+  const ours = readInto(socket, room, (size) => told.push(room.toString('latin1', 0, size)) > 0)
+  assert.ok(ours, 'this version of Node reads accepted connections in another way')
+  client.write('one')
+  assert.equal(await some(), 'one')
+  readAgain(socket)
+  socket.pause()
+  client.write('two')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  socket.on('data', (bytes: Buffer) => told.push(bytes.toString()))
+  assert.deepEqual(told, [])
+  socket.resume()
+  assert.equal(await some(), 'two')
+  const ended = once(socket, 'end')
+  client.end('three')
+  await ended
+  assert.equal(told.join(''), 'three')
+  socket.destroy()
+  server.close()
+})

@@ -1,0 +1,72 @@
+import type { Incoming } from './stream.ts'
+import type { Window } from './window.ts'
+
+/** Shorter ones are copied when they wait: a view of them would keep alive all that they came in. */
+const SHORT = 4_096
+
+type Next = IteratorResult<Incoming, undefined>
+
+/** What came on a stream and was not asked for yet. Asking for the next one says that the last was taken. */
+export class Inbox implements AsyncIterator<Incoming, undefined> {
+  readonly #window: Window
+  readonly #grant: (bytes: number) => void
+  #items: Incoming[] = []
+  #costs: number[] = []
+  #waiter: { resolve(next: Next): void; reject(error: Error): void } | null = null
+  /** Of the one that was given last. */
+  #cost = 0
+  /** Why nothing more comes: an error, or null for an end where all was said. */
+  #closed: { error: Error | null } | null = null
+
+  constructor(window: Window, grant: (bytes: number) => void) {
+    this.#window = window
+    this.#grant = grant
+  }
+
+  /** `cost`: the credit that it takes; 0 for what comes once and needs none. */
+  put(item: Incoming, cost: number): void {
+    if (cost > 0) this.#window.arrive(cost)
+    if (this.#closed !== null) return
+    const waiter = this.#waiter
+    if (waiter !== null) {
+      this.#waiter = null
+      this.#cost = cost
+      return waiter.resolve({ value: item, done: false })
+    }
+    this.#items.push(
+      item.type === 'bytes' && item.bytes.length < SHORT ? { ...item, bytes: Uint8Array.from(item.bytes) } : item,
+    )
+    this.#costs.push(cost)
+  }
+
+  next(): Promise<Next> {
+    if (this.#cost > 0) {
+      const credit = this.#window.take(this.#cost, this.#items.length === 0)
+      this.#cost = 0
+      if (credit > 0) this.#grant(credit)
+    }
+    const value = this.#items.shift()
+    if (value !== undefined) {
+      this.#cost = this.#costs.shift()!
+      return Promise.resolve({ value, done: false })
+    }
+    if (this.#closed === null) return new Promise((resolve, reject) => (this.#waiter = { resolve, reject }))
+    return this.#closed.error === null ? Promise.resolve(DONE) : Promise.reject(this.#closed.error)
+  }
+
+  /** With an error, what was not read is dropped. */
+  close(error: Error | null): void {
+    if (this.#closed !== null) return
+    this.#closed = { error }
+    this.#window.close()
+    if (error !== null) {
+      this.#items = []
+      this.#costs = []
+    }
+    if (error === null) this.#waiter?.resolve(DONE)
+    else this.#waiter?.reject(error)
+    this.#waiter = null
+  }
+}
+
+const DONE: Next = { value: undefined, done: true }

@@ -1,0 +1,32 @@
+import type { WebSocket } from 'ws'
+import { CLOSE, Mux, type MuxOptions } from './mux.ts'
+
+/** How long the other end has to close, too. */
+const CLOSING_MS = 2_000
+
+/** A link over an open WebSocket: each frame one binary message. */
+export function overWebSocket(socket: WebSocket, options: MuxOptions): Mux {
+  const mux = new Mux(
+    {
+      send: (frame, sent) =>
+        socket.send(frame, () => {
+          sent?.()
+          mux.flush()
+        }),
+      get bufferedAmount() {
+        return socket.bufferedAmount
+      },
+      close(code, reason) {
+        socket.close(code, reason.slice(0, 100))
+        setTimeout(() => socket.terminate(), CLOSING_MS).unref()
+      },
+    },
+    options,
+  )
+  socket.on('message', (message, isBinary) => {
+    if (isBinary) mux.receive(message as Buffer)
+    else mux.close(CLOSE.violation, 'a message is not binary')
+  })
+  socket.on('error', () => {}).on('close', (code, reason) => mux.lost(code, reason.toString() || undefined))
+  return mux
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { plain } from './text.ts'
+
+/** As many fit into what can be said at once. */
+export const MOST_MODELS = 200
+
+export const engineName = z.enum(['llama', 'ollama'])
+
+/** A model on a computer, as its daemon tells of it. */
+const LocalModel = z.object({
+  name: plain(200).min(1),
+  engine: engineName,
+  size_bytes: z.number().int().min(0),
+  digest: plain(100).nullable(),
+  context_length: z.number().int().min(0).max(2_147_483_647).nullable().describe('Tokens that it is served with.'),
+  quantization: plain(50).nullable(),
+  status: z.enum(['installing', 'ready', 'broken']),
+  loaded: z.boolean(),
+  embeds: z.boolean().describe('It makes vectors, not text.'),
+})
+
+/** One model whose file says something odd hides none of the others: a row that is none is left out. */
+export const LocalModels = z.preprocess(
+  (rows) => (Array.isArray(rows) ? rows.filter((row) => LocalModel.safeParse(row).success) : rows),
+  z.array(LocalModel).max(MOST_MODELS),
+)

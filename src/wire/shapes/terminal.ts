@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { cols, ended, key, offset, rows, time } from './fields.ts'
+
+export const Terminal = z.object({
+  terminal_id: key,
+  name: z.string().nullable(),
+  status: z.enum(['open', 'ended', 'lost']),
+  cols,
+  rows,
+  offset: offset.describe('Bytes that it has put out since it was opened.'),
+  ...ended,
+  created_at: time,
+  ended_at: time.nullable(),
+})
+
+/** What a viewer of a terminal may say, and what it is told, beside bytes. */
+export const ViewerEvent = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('input'),
+    data: z.string().describe('Base64.'),
+    seq: z.number().int().min(0).nullable(),
+    viewer: key.optional().describe('Whose count `seq` is, where it is not the stream’s viewer’s.'),
+  }),
+  z.object({ type: z.literal('resize'), cols, rows }),
+])
+export const TerminalEvent = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('snapshot'),
+    at: offset,
+    bytes: offset.describe('How many follow on the channel `snapshot`.'),
+  }),
+  z.object({ type: z.literal('gap'), from: offset, to: offset }),
+  z.object({ type: z.literal('resize'), cols, rows }),
+  z
+    .object({ type: z.literal('typed'), viewer: key, seq: z.number().int().min(0) })
+    .describe('Input of this number has come, now or before.'),
+  z.object({ type: z.literal('ended'), ...ended }),
+])

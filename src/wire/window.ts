@@ -1,0 +1,70 @@
+import { Violation } from './frames.ts'
+
+/** A frame's bookkeeping, in bytes of credit: else a sender of many tiny frames could make a reader keep much more. */
+export const FRAME_COST = 256
+/** The credit that each end of a new stream has. */
+export const FIRST_WINDOW = 65_536
+/** Up to here a window doubles while its reader is quick. */
+const QUICK_WINDOW = 262_144
+/** Up to here it doubles where the link is so long that less would leave it empty. */
+const LARGEST_WINDOW = 4_194_304
+/** A reader that takes half a window in this time is quick, ms. */
+const QUICK = 100
+
+/** The part of a link that windows share. */
+export interface Budget {
+  /** May windows grow by so much? `release` gives it back. */
+  reserve(bytes: number): boolean
+  release(bytes: number): void
+  /** The shortest time that the link took there and back, ms. */
+  roundTrip(): number
+  now(): number
+}
+
+/** How much the other end of a stream may send: more when the reader took what came, at half a window. */
+export class Window {
+  readonly #budget: Budget
+  #size = FIRST_WINDOW
+  #left = FIRST_WINDOW
+  #taken = 0
+  #since: number
+
+  constructor(budget: Budget) {
+    this.#budget = budget
+    this.#since = budget.now()
+  }
+
+  /** A frame came. One may go beyond what is left, none may come once nothing is left. */
+  arrive(cost: number): void {
+    if (this.#left <= 0) throw new Violation('a stream sends beyond its credit')
+    this.#left -= cost
+  }
+
+  /** The reader took it. Answers the credit to give now; 0: later. `waits`: the reader has nothing left to read. */
+  take(cost: number, waits: boolean): number {
+    this.#taken += cost
+    if (this.#taken * 2 < this.#size) return 0
+    const now = this.#budget.now()
+    const grown = waits ? this.#growth(now - this.#since) : 0
+    this.#since = now
+    const credit = this.#taken + grown
+    this.#size += grown
+    this.#left += credit
+    this.#taken = 0
+    return credit
+  }
+
+  #growth(ms: number): number {
+    const size = this.#size
+    const wanted =
+      size < QUICK_WINDOW
+        ? ms < QUICK
+        : size < LARGEST_WINDOW && (this.#taken / ms) * this.#budget.roundTrip() * 2 > size
+    return wanted && this.#budget.reserve(size) ? size : 0
+  }
+
+  close(): void {
+    this.#budget.release(this.#size - FIRST_WINDOW)
+    this.#size = FIRST_WINDOW
+  }
+}

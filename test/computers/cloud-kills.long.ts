@@ -1,0 +1,3 @@
+import { killedIn } from './cloud-kills.ts'
+
+killedIn()

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import type { Answer, Caller } from '../server.ts'
+import { until } from '../until.ts'
+
+export interface Clouds {
+  /** Answers the id of a computer that runs. */
+  make(more?: object, who?: Caller): Promise<string>
+  /** An operation, once it has ended. */
+  ended(id: string): Promise<Answer['body']>
+  exec(id: string, command: string, more?: object): Promise<Answer['body']>
+  read(id: string): Promise<Answer['body']>
+  lifecycle(id: string): Promise<string>
+  settles(id: string, wanted: string): Promise<unknown>
+  /** Answers the operation that made it. */
+  snapshot(id: string, name?: string): Promise<Answer['body']>
+  /** Those that were made, to be deleted. */
+  made: ReadonlySet<string>
+}
+
+/** What stories ask of cloud computers. `who`: another one where the server was started again. */
+export function cloudsOf(who: () => Caller): Clouds {
+  const made = new Set<string>()
+  async function ended(id: string): Promise<Answer['body']> {
+    for (let status = 'queued'; ;) {
+      const { data } = (await who().get(`/operations/${id}/await?since_status=${status}`)).body
+      if (!['queued', 'running'].includes(data.status)) return data
+      status = data.status
+    }
+  }
+  const read = async (id: string) => (await who().get(`/computers/${id}`)).body.data
+  return {
+    made,
+    ended,
+    read,
+    async make(more = {}, by = who()) {
+      const asked = await by.post('/app/computers', { name: 'Box', ...more })
+      assert.equal(asked.status, 202, asked.text)
+      const operation = await ended(asked.body.data.id)
+      assert.equal(operation.status, 'succeeded', JSON.stringify(operation.error))
+      made.add(operation.result.id)
+      return operation.result.id
+    },
+    async exec(id, command, more = {}) {
+      const { status, body, text } = await who().post(`/computers/${id}/exec`, { command, ...more })
+      assert.equal(status, 200, text)
+      return body.data
+    },
+    lifecycle: async (id) => (await read(id)).lifecycle,
+    settles: (id, wanted) =>
+      until(
+        async () => (await read(id)).lifecycle,
+        (found) => found === wanted,
+      ),
+    async snapshot(id, name) {
+      const asked = await who().post(`/computers/${id}/snapshots`, name === undefined ? {} : { name })
+      assert.equal(asked.status, 202, asked.text)
+      return ended(asked.body.data.id)
+    },
+  }
+}
+
+/** Processes of this machine that have these words in their command line. */
+export const processesWith = (words: string): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').includes(words) ? [Number(pid)] : []
+      } catch {
+        return []
+      }
+    })

@@ -1,0 +1,89 @@
+/** A Podman of a test's own: its containers, images and socket lie in a folder that goes with it. */
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { until } from '../until.ts'
+
+export interface Podman extends AsyncDisposable {
+  socket: string
+  /** Makes an image of these programs of this machine and the libraries that they need. */
+  image(name: string, programs: readonly string[]): Promise<void>
+}
+
+const answersTo = (command: string, ...argv: string[]): boolean => {
+  try {
+    execFileSync(command, argv, { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whether one can be started here. */
+export const podmanHere = (): boolean =>
+  process.getuid?.() === 0 && answersTo('podman', '--version') && answersTo('runc', '--version')
+
+export async function startPodman(): Promise<Podman> {
+  const folder = mkdtempSync(join(tmpdir(), 'uk-podman-'))
+  const socket = join(folder, 'podman.sock')
+  const settings = join(folder, 'containers.conf')
+  // Where the kernel has control groups of both versions, only these two work together.
+  writeFileSync(settings, '[engine]\nruntime="runc"\ncgroup_manager="cgroupfs"\nevents_logger="file"\n')
+  const at = ['--root', join(folder, 'root'), '--runroot', join(folder, 'run'), '--tmpdir', join(folder, 'tmp')]
+  const child = spawn(
+    'podman',
+    [...at, '--storage-driver', 'vfs', 'system', 'service', '--time', '0', `unix://${socket}`],
+    { stdio: 'ignore', env: { ...process.env, CONTAINERS_CONF: settings } },
+  )
+  const gone = new Promise((resolve) => child.once('exit', resolve))
+  await until(async () => existsSync(socket) && (await ask(socket, 'GET', '/_ping').catch(() => 0)), Boolean)
+  return {
+    socket,
+    async image(name, programs) {
+      const found = programs.map((each) =>
+        execFileSync('sh', ['-c', `command -v ${each}`], { encoding: 'utf8' }).trim(),
+      )
+      const libraries = found.flatMap((file) => {
+        const { stdout } = lddOf(file)
+        return [...stdout.matchAll(/(?:=> |^\s*)(\/\S+)/gm)].map(([, path]) => path!)
+      })
+      const names = [...new Set([...found.map((file) => file.replace(/^\/usr\/bin/, '/bin')), ...libraries])]
+      const tar = execFileSync('tar', ['-C', '/', '-chf', '-', ...names.map((path) => path.slice(1))], {
+        maxBuffer: 268_435_456,
+        stdio: ['ignore', 'pipe', 'ignore'],
+      })
+      await ask(socket, 'POST', `/v1.41/images/create?fromSrc=-&repo=${name}`, tar)
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      await gone
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function lddOf(file: string): { stdout: string } {
+  try {
+    return { stdout: execFileSync('ldd', [file], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }) }
+  } catch {
+    // It needs none.
+    return { stdout: '' }
+  }
+}
+
+/** Answers the text of what the engine said to it. */
+export const ask = (socketPath: string, method: string, path: string, body?: Buffer): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const headers = body ? { 'content-type': 'application/x-tar', 'content-length': body.length } : {}
+    const asked = request({ socketPath, method, path, agent: false, headers }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => (text += part))
+      response.once('end', () =>
+        (response.statusCode ?? 500) < 400 ? resolve(text) : reject(new Error(`${response.statusCode}: ${text}`)),
+      )
+    })
+    asked.once('error', reject)
+    asked.end(body)
+  })

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto'
+import type { KeeperClient } from '#daemon/keeper/client.ts'
+import { until } from '../until.ts'
+import { call, openTerminal } from './keeper.ts'
+
+/** A terminal that a person sits at, with a program in it. */
+export interface Seat {
+  type(data: string): Promise<unknown>
+  resize(cols: number, rows: number): Promise<unknown>
+  /** Waits until all that it has shown holds this, and answers all of it. */
+  sees(holds: RegExp): Promise<string>
+  /** The exit code of its program. */
+  ended(): Promise<number | null>
+}
+
+export async function seatAt(
+  client: KeeperClient,
+  argv: string[],
+  { env, cwd = '/' }: { env: Record<string, string>; cwd?: string },
+): Promise<Seat> {
+  const terminal_id = randomBytes(8).toString('hex')
+  await openTerminal(client, terminal_id, argv, { env, cwd, cols: 90, rows: 30 })
+  let from = 0
+  let all = ''
+  const read = async () => {
+    const asked = { terminal_id, from, max_bytes: 1 << 20, wait_ms: 1_000, screen: false }
+    const stream = await client.open('terminal.read', asked)
+    const parts: Buffer[] = []
+    for await (const item of stream) if (item.type === 'bytes') parts.push(Buffer.from(item.bytes))
+    const { offset, terminal } = await stream.output
+    all += Buffer.concat(parts).toString()
+    from = offset
+    return terminal
+  }
+  let seq = 0
+  const viewer = randomBytes(8).toString('hex')
+  return {
+    type: (data) => {
+      const bytes = Buffer.from(data).toString('base64')
+      return call(client, 'terminal.write', { terminal_id, viewer, data: bytes, seq: seq++ })
+    },
+    resize: (cols, rows) => call(client, 'terminal.resize', { terminal_id, cols, rows }),
+    async sees(holds) {
+      if (!holds.test(all))
+        await until(
+          async () => (await read(), all),
+          (text) => holds.test(text),
+        )
+      return all
+    },
+    ended: async () => (await until(read, ({ status }) => status === 'ended')).exit_code,
+  }
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { type Caller, type Person, type TestServer, caller, testServer } from '../server.ts'
+import { type Machine, laterClone, machine } from './installed.ts'
+import type { TamperingProxy } from './tampering.ts'
+
+/** An instance whose operator updates it, and the machines of one person. */
+export interface Updating {
+  server: TestServer
+  alice: Person
+  /** The same instance as a later version, with words of its source exchanged. */
+  updated(version: string, edits?: Parameters<typeof laterClone>[1]): Promise<TestServer>
+  installed(proxy: TamperingProxy, words?: readonly string[]): Promise<Machine>
+  /** The row of a computer. */
+  show(id: string): Promise<any>
+  /** The person at another process of the instance. */
+  at(server: TestServer): Caller
+}
+
+/** For all tests of a file; it goes when that has ended. */
+export async function updating(): Promise<Updating> {
+  const server = await testServer()
+  after(() => server[Symbol.asyncDispose]())
+  const alice = await server.person('Alice')
+  return {
+    server,
+    alice,
+    async updated(version, edits = {}) {
+      const clone = laterClone(version, edits)
+      const twin = await server.twin({ UK_DATA_DIR: join(clone.root, 'data') }, { programRoot: clone.root })
+      return {
+        ...twin,
+        async [Symbol.asyncDispose]() {
+          await twin[Symbol.asyncDispose]()
+          clone[Symbol.dispose]()
+        },
+      }
+    },
+    async installed(proxy, words = []) {
+      const box = machine()
+      const { code, said } = await box.install(proxy.origin, alice, words)
+      assert.equal(code, 0, said)
+      return box
+    },
+    show: async (id) => (await alice.get(`/computers/${id}`)).body.data,
+    at: ({ origin }) => caller(origin, alice.headers),
+  }
+}
+
+/** What a server gives out for this platform. */
+export async function releaseAt(origin: string): Promise<string> {
+  const manifest = await (await fetch(`${origin}/install/${process.platform}-${process.arch}`)).text()
+  return hash('sha256', manifest)
+}

@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { WebSocket } from 'ws'
+import { LARGEST_FRAME } from '#wire/frames.ts'
+import { type DaemonHello, PROTOCOL } from '#wire/hello.ts'
+import { Mux } from '#wire/mux.ts'
+import { overWebSocket } from '#wire/over-websocket.ts'
+import type { Answerer } from './pair.ts'
+import type { Caller } from '../server.ts'
+
+export interface Paired {
+  id: string
+  credential: string
+}
+
+/** A machine that has joined, and is not linked yet. */
+export async function pairedBy(person: Caller, more: object = {}): Promise<Paired> {
+  const made = await person.post('/computer-pairings', {})
+  const { token } = made.body.data
+  const answer = await person.post('/computers/pair', { token, name: 'Box', ...machine, ...more })
+  if (answer.status !== 201) throw new Error(answer.text)
+  const { computer, credential } = answer.body.data
+  return { id: computer.id, credential }
+}
+
+const machine = { os: 'linux', arch: 'x64', hostname: 'box', daemon_version: '0', protocol: 1 }
+
+export const hello: DaemonHello = {
+  ...machine,
+  protocol: PROTOCOL,
+  boot_id: null,
+  keeper_id: null,
+  allows: ['exec', 'terminal', 'fs_read', 'fs_write', 'ports', 'inference', 'users'],
+  release: null,
+  failed_update: null,
+}
+
+export interface Linked extends Disposable {
+  mux: Mux
+  /** What the server said first. */
+  greeting: Record<string, unknown>
+  /** The code with which the link ended. */
+  closed: Promise<number>
+}
+
+/** A daemon's end of a link, without the daemon. Rejects with the status of a refused handshake. */
+export async function linkUp(
+  origin: string,
+  credential: string,
+  answer: Answerer = () => Promise.resolve({}),
+  words: object = hello,
+): Promise<Linked> {
+  const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/computers/link`, {
+    headers: { authorization: `Bearer ${credential}` },
+    perMessageDeflate: false,
+    maxPayload: LARGEST_FRAME,
+  })
+  const refused = new Promise<never>((_, reject) => {
+    socket.once('unexpected-response', (_request, response) => {
+      response.resume()
+      reject(Object.assign(new Error(`refused with ${response.statusCode}`), { status: response.statusCode }))
+    })
+    socket.once('error', reject)
+  })
+  await Promise.race([once(socket, 'open'), refused])
+  refused.catch(() => {})
+  const greeted = Promise.withResolvers<Record<string, unknown>>()
+  const closed = Promise.withResolvers<number>()
+  const mux = overWebSocket(socket, {
+    opens: 'odd',
+    onHello: greeted.resolve,
+    answer,
+    onClose(code) {
+      closed.resolve(code)
+      greeted.reject(new Error(`closed with ${code}`))
+    },
+  })
+  mux.hello(words)
+  return {
+    mux,
+    greeting: await greeted.promise,
+    closed: closed.promise,
+    [Symbol.dispose]: () => mux.close(1000, 'done'),
+  }
+}

@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeState } from '#daemon/state.ts'
+import { CAPABILITIES } from '#wire/operations.ts'
+import { gone } from '../../computers/keeper.ts'
+import { roomForRun } from '../../room.ts'
+import { until } from '../../until.ts'
+import type { Paired } from '../daemon.ts'
+
+const UK = join(import.meta.dirname, '../../../bin/uk')
+
+/** A paired machine: its daemon and its keeper are processes of their own, as on anybody's. */
+export interface Machine extends AsyncDisposable {
+  folder: string
+  /** `kill -9`; the daemon is started anew, a keeper by whoever needs one. */
+  kill(which: 'daemon' | 'keeper'): Promise<void>
+  /** Living processes that name its folder in their arguments or their environment, beside daemon and keeper: number, parent and words. */
+  others(): string[]
+}
+
+export async function startMachine(url: string, { id, credential }: Paired): Promise<Machine> {
+  const folder = mkdtempSync(join(roomForRun(), 'faults-'))
+  // What it keeps of itself is out of reach of who uses its files.
+  const state = join(folder, 'state')
+  await writeState(state, {
+    server_url: url,
+    computer_id: id,
+    name: 'Box',
+    credential,
+    previous: null,
+    allows: [...CAPABILITIES],
+    roots: ['/'],
+    updates: null,
+  })
+  const start = (): ChildProcess =>
+    spawn('sh', [UK, 'computer', 'run'], {
+      env: { PATH: process.env.PATH, HOME: folder, UK_CONFIG_DIR: state },
+      stdio: 'ignore',
+    })
+  let daemon = start()
+  const keeper = (): number => {
+    try {
+      return Number(readFileSync(join(state, 'keeper/keeper.lock'), 'utf8').split(' ')[0])
+    } catch {
+      return 0
+    }
+  }
+  return {
+    folder,
+    async kill(which) {
+      const pid = which === 'daemon' ? daemon.pid! : keeper()
+      if (pid === 0 || gone(pid)) return
+      process.kill(pid, 'SIGKILL')
+      await until(async () => gone(pid), Boolean)
+      if (which === 'daemon') daemon = start()
+    },
+    others: () =>
+      processesOf(folder)
+        .filter((pid) => Number(pid) !== daemon.pid && Number(pid) !== keeper())
+        .map(shown),
+    async [Symbol.asyncDispose]() {
+      const over = new Promise((resolve) => daemon.once('exit', resolve))
+      daemon.kill('SIGTERM')
+      await over
+      const pid = keeper()
+      if (pid !== 0 && !gone(pid)) {
+        process.kill(pid, 'SIGTERM')
+        await until(async () => gone(pid), Boolean)
+      }
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
+    },
+  }
+}
+
+/** `12 (parent 1): sh -c …` */
+function shown(pid: string): string {
+  try {
+    const read = (what: string): string => readFileSync(`/proc/${pid}/${what}`, 'latin1')
+    const parent = /^PPid:\s+(\d+)/m.exec(read('status'))?.[1]
+    return `${pid} (parent ${parent}): ${read('cmdline').replaceAll('\0', ' ').trim()}`
+  } catch {
+    return `${pid}: has just ended`
+  }
+}
+
+function processesOf(folder: string): string[] {
+  const names = (pid: string, what: string): boolean => {
+    try {
+      return readFileSync(`/proc/${pid}/${what}`, 'latin1').includes(folder)
+    } catch {
+      return false
+    }
+  }
+  return readdirSync('/proc').filter((pid) => /^\d/.test(pid) && (names(pid, 'cmdline') || names(pid, 'environ')))
+}

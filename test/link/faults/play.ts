@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../until.ts'
+import { type Command, inBackground, inForeground } from './commands.ts'
+import { uploaded } from './files.ts'
+import { type Scene, startScene } from './scene.ts'
+import { Drawn, Typed } from './terminals.ts'
+
+/** What befalls them, and how likely. */
+const FAULTS = {
+  server: 12,
+  daemon: 20,
+  keeper: 10,
+  cut: 25,
+  stall: 10,
+  delay: 12,
+  move: 10,
+  /** Half-open until somebody notices. */
+  silence: 1,
+} as const
+type Fault = keyof typeof FAULTS
+
+export interface Played {
+  rounds: number
+  faults: Record<string, number>
+  commands: Record<string, number>
+  uploads: number
+  upload_calls: number
+  screens: number
+  gaps: number
+  typed: number
+  lost_terminals: number
+}
+
+const between = (least: number, most: number): number => least + Math.random() * (most - least)
+
+function pick(): Fault {
+  let left = Math.random() * Object.values(FAULTS).reduce((sum, weight) => sum + weight, 0)
+  for (const [fault, weight] of Object.entries(FAULTS)) if ((left -= weight) < 0) return fault as Fault
+  return 'cut'
+}
+
+async function befall(scene: Scene, fault: Fault): Promise<void> {
+  const { network, machine } = scene
+  if (fault === 'server') return scene.killServer()
+  if (fault === 'keeper') scene.keepersKilled++
+  if (fault === 'keeper' || fault === 'daemon') return machine.kill(fault)
+  if (fault === 'move') return scene.move()
+  if (fault === 'cut') return network.cut()
+  if (fault === 'delay') {
+    network.delay(between(10, 200))
+    await sleep(between(200, 1_000))
+    return network.delay(0)
+  }
+  if (fault === 'silence') {
+    network.stall('now')
+    return
+  }
+  network.stall(Math.random() < 0.5 ? 'now' : 'all')
+  await sleep(between(100, 2_000))
+  network.open()
+  network.cut()
+}
+
+/** Lets faults befall servers, machine and network at random under load, and checks what everybody was told of it. */
+export async function playFaults(rounds: number): Promise<Played> {
+  await using scene = await startScene()
+  const ran = join(scene.machine.folder, 'ran')
+  writeFileSync(ran, '')
+  let stopped = false
+  const stop = (): boolean => stopped
+  const commands: Command[] = []
+  const played: Played = {
+    rounds,
+    faults: Object.fromEntries(Object.keys(FAULTS).map((fault) => [fault, 0])),
+    commands: { ended: 0, lost: 0, refused: 0, unknown: 0 },
+    uploads: 0,
+    upload_calls: 0,
+    screens: 0,
+    gaps: 0,
+    typed: 0,
+    lost_terminals: 0,
+  }
+  let count = 0
+  const runs = async (run: typeof inBackground): Promise<void> => {
+    while (!stop()) {
+      const command = await run(scene, count++, ran)
+      commands.push(command)
+      played.commands[command.end]!++
+      if (command.end === 'refused' || command.end === 'unknown') await sleep(200)
+    }
+  }
+  const sends = async (): Promise<void> => {
+    for (let at = 0; !stop(); at++) {
+      played.upload_calls += await uploaded(scene, at)
+      played.uploads++
+      await sleep(200)
+    }
+  }
+  const types = async (): Promise<void> => {
+    for (let at = 0; !stop(); at++) {
+      const typed = await Typed.open(scene, at)
+      await typed.types(stop)
+      played.typed += await typed.check()
+      typed.leave()
+    }
+  }
+  const looks = async (): Promise<void> => {
+    while (!stop()) {
+      const drawn = await Drawn.open(scene)
+      while (!drawn.over && !stop()) {
+        await sleep(500)
+        if (await drawn.isTrue()) played.screens++
+      }
+      if (!drawn.over) {
+        await until(
+          () => drawn.isTrue(),
+          (seen) => seen === true || drawn.over,
+        )
+        played.screens++
+      } else played.lost_terminals++
+      played.gaps += drawn.gaps
+      drawn.leave()
+    }
+  }
+  const load = Promise.all([runs(inBackground), runs(inBackground), runs(inForeground), sends(), types(), looks()])
+  load.catch(() => (stopped = true))
+  for (let round = 0; round < rounds && !stop(); round++) {
+    await sleep(between(100, 1_200))
+    const fault = pick()
+    played.faults[fault]!++
+    await befall(scene, fault)
+  }
+  stopped = true
+  await load
+
+  const lines = readFileSync(ran, 'utf8').trim().split('\n')
+  assert.equal(new Set(lines).size, lines.length, 'nothing ran twice')
+  for (const { key, end } of commands) {
+    if (end === 'ended') assert.ok(lines.includes(key), `${key} ended, and never ran`)
+    if (end === 'refused') assert.ok(!lines.includes(key), `${key} was refused, and ran`)
+  }
+  await closeTerminals(scene)
+  // Commands of servers that died end by themselves here; nothing else is left.
+  await until(
+    async () => scene.machine.others(),
+    (left) => left.length === 0,
+  )
+  return played
+}
+
+async function closeTerminals(scene: Scene): Promise<void> {
+  for (;;) {
+    const answer = await scene.ask('POST', '/terminal', { action: 'list' })
+    const open = answer?.status === 200 ? (answer.data as { terminal_id: string; status: string }[]) : null
+    const left = open?.filter(({ status }) => status === 'open')
+    if (left?.length === 0) return
+    for (const { terminal_id } of left ?? [])
+      await scene.ask('POST', '/terminal', { action: 'close', terminal_id, signal: 'SIGKILL' })
+    await sleep(100)
+  }
+}

@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import { WebSocket } from 'ws'
+import { FINISHED, FRAME, type FrameType, decodeFrame, encodeFrame } from '#wire/frames.ts'
+import { hello } from './daemon.ts'
+
+/** What a liar may say of one stream: any JSON, or text that is none. */
+export interface Says {
+  event(json: unknown): void
+  end(json: unknown): void
+  bytes(bytes: Uint8Array, offset?: number, channel?: number): void
+  finish(): void
+  credit(bytes: number): void
+}
+export type Lies = (asked: { op: string; input: any }, says: Says) => void
+
+export interface Liar extends Disposable {
+  /** Another way to lie, from the next thing that it is asked on. */
+  lies: Lies
+  /** The code with which its link was closed. */
+  closed: Promise<number>
+}
+
+/** A daemon whose frames are written by hand: it knows the form of frames and keeps to nothing else. */
+export async function liarAt(origin: string, credential: string, lies: Lies): Promise<Liar> {
+  const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/computers/link`, {
+    headers: { authorization: `Bearer ${credential}` },
+  })
+  socket.on('error', () => {})
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+  const liar: Liar = { lies, closed, [Symbol.dispose]: () => socket.terminate() }
+  const say = (type: FrameType, stream: number, json: unknown): void =>
+    socket.send(encodeFrame(type, 0, stream, 0, Buffer.from(typeof json === 'string' ? json : JSON.stringify(json))))
+  const saysOn = (stream: number): Says => ({
+    event: (json) => say(FRAME.event, stream, json),
+    end: (json) => say(FRAME.end, stream, json),
+    bytes: (bytes, offset = 0, channel = 0) => socket.send(encodeFrame(FRAME.data, channel, stream, offset, bytes)),
+    finish: () => socket.send(encodeFrame(FRAME.data, FINISHED, stream, 0)),
+    credit(bytes) {
+      const amount = Buffer.alloc(4)
+      amount.writeUInt32BE(bytes)
+      socket.send(encodeFrame(FRAME.credit, 0, stream, 0, amount))
+    },
+  })
+  await once(socket, 'open')
+  const greeted = Promise.withResolvers<void>()
+  socket.on('message', (message: Buffer) => {
+    const { type, stream, payload } = decodeFrame(message)
+    if (type === FRAME.hello) greeted.resolve()
+    if (type === FRAME.ping) socket.send(encodeFrame(FRAME.pong, 0, 0, decodeFrame(message).offset))
+    if (type === FRAME.open) liar.lies(JSON.parse(payload.toString()), saysOn(stream))
+  })
+  say(FRAME.hello, 0, hello)
+  await greeted.promise
+  return liar
+}

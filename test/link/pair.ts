@@ -1,0 +1,76 @@
+import { LARGEST_FRAME } from '#wire/frames.ts'
+import { type Asked, Mux, type Pipe } from '#wire/mux.ts'
+import type { Stream } from '#wire/stream.ts'
+
+/** A pipe in memory: frames wait in it until they are moved by hand. */
+export class HeldPipe implements Pipe {
+  readonly frames: Buffer[] = []
+  bufferedAmount = 0
+  closed: { code: number; reason: string } | null = null
+  send(frame: Buffer): void {
+    if (frame.length > LARGEST_FRAME) throw new Error('a frame is too large')
+    this.frames.push(frame)
+    this.bufferedAmount += frame.length
+  }
+  close(code: number, reason: string): void {
+    this.closed = { code, reason }
+  }
+  /** The oldest frame leaves. */
+  leave(): Buffer | undefined {
+    const frame = this.frames.shift()
+    this.bufferedAmount -= frame?.length ?? 0
+    return frame
+  }
+}
+
+export type Answerer = (asked: Asked, stream: Stream, call: { signal: AbortSignal }) => Promise<object>
+
+export interface HeldLink {
+  server: Mux
+  daemon: Mux
+  toDaemon: HeldPipe
+  toServer: HeldPipe
+  /** Moves one frame. False: there was none in that direction. */
+  step(direction: 'toDaemon' | 'toServer'): boolean
+  /** Moves frames until none come any more. */
+  settle(): Promise<void>
+}
+
+const nobody: Answerer = () => Promise.resolve({})
+
+/** Two ends of a link, joined by hand. */
+export function heldLink(answers: { daemon?: Answerer; server?: Answerer } = {}): HeldLink {
+  const toDaemon = new HeldPipe()
+  const toServer = new HeldPipe()
+  const server = new Mux(toDaemon, { opens: 'even', onHello() {}, answer: answers.server ?? nobody })
+  const daemon = new Mux(toServer, { opens: 'odd', onHello() {}, answer: answers.daemon ?? nobody })
+  const step = (direction: 'toDaemon' | 'toServer'): boolean => {
+    const [pipe, from, to] = direction === 'toDaemon' ? [toDaemon, server, daemon] : [toServer, daemon, server]
+    const frame = pipe.leave()
+    if (frame === undefined) {
+      if (pipe.closed !== null) to.lost()
+      return false
+    }
+    to.receive(frame)
+    from.flush()
+    return true
+  }
+  daemon.hello({ who: 'daemon' })
+  server.hello({ who: 'server' })
+  step('toDaemon')
+  step('toServer')
+  return {
+    server,
+    daemon,
+    toDaemon,
+    toServer,
+    step,
+    async settle() {
+      for (let idle = 0; idle < 3;) {
+        const moved = step('toDaemon') || step('toServer')
+        idle = moved ? 0 : idle + 1
+        await new Promise(setImmediate)
+      }
+    },
+  }
+}

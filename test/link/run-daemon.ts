@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { KeeperClient } from '#daemon/keeper/client.ts'
+import { type RunParts, runDaemon } from '#daemon/run.ts'
+import { writeState } from '#daemon/state.ts'
+import { CAPABILITIES } from '#wire/operations.ts'
+import { roomForRun } from '../room.ts'
+import type { Paired } from './daemon.ts'
+
+/** A folder for a daemon's state, whose keeper ends with it. */
+export interface Home extends AsyncDisposable {
+  folder: string
+  keeper(): KeeperClient
+}
+
+export function daemonHome(): Home {
+  const folder = mkdtempSync(join(roomForRun(), 'daemon-'))
+  const clients: KeeperClient[] = []
+  const keeper = (): KeeperClient => {
+    const client = new KeeperClient({ folder: join(folder, 'keeper') })
+    clients.push(client)
+    return client
+  }
+  return {
+    folder,
+    keeper,
+    async [Symbol.asyncDispose]() {
+      const last = keeper()
+      const { pid } = await last.hello()
+      process.kill(pid, 'SIGTERM')
+      await Promise.all(clients.map((client) => client.close()))
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
+    },
+  }
+}
+
+export interface RunningDaemon extends AsyncDisposable {
+  /** All that it said to people. */
+  said: string[]
+  /** Rejects with the fault that ended it. */
+  done: Promise<unknown>
+}
+
+/** The daemon in this process, for a machine that has joined. */
+export async function runDaemonAt(
+  home: Home,
+  url: string,
+  { id, credential }: Paired,
+  more: Partial<RunParts> = {},
+): Promise<RunningDaemon> {
+  await writeState(home.folder, {
+    server_url: url,
+    computer_id: id,
+    name: 'Box',
+    credential,
+    previous: null,
+    allows: [...CAPABILITIES],
+    roots: ['/'],
+    updates: null,
+  })
+  return goOn(home, more)
+}
+
+/** The same, with the state that is there. */
+export function goOn(home: Home, more: Partial<RunParts> = {}): RunningDaemon {
+  const stopping = new AbortController()
+  const said: string[] = []
+  const done = runDaemon({
+    folder: home.folder,
+    version: '0.0.0',
+    allows: null,
+    roots: null,
+    url: null,
+    keeper: home.keeper(),
+    say: (line) => said.push(line),
+    signal: stopping.signal,
+    ...more,
+  })
+  done.catch(() => {})
+  return {
+    said,
+    done,
+    async [Symbol.asyncDispose]() {
+      stopping.abort()
+      await done.catch(() => {})
+    },
+  }
+}

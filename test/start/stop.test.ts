@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Parts } from '#engine/processes/parts.ts'
+import { startProgram, temporaryDir } from '../program.ts'
+import { caller } from '../server.ts'
+
+const csrf = { 'x-uk-csrf': '1' }
+const alice = { email: 'alice@example.com', password: 'a long password' }
+
+for (const workers of ['1', '2'])
+  test(`a stop of ${workers} that lasts too long says what it waits for and ends with 1, and nothing is lost`, async () => {
+    using home = temporaryDir()
+    const environment = { UK_DATA_DIR: home.path, UK_WORKERS: workers, UK_DRAIN_SECONDS: '0', UK_STOP_SECONDS: '3' }
+    const program = startProgram(environment)
+    const made = await caller(await program.ready, csrf).post('/auth/sign-up', { ...alice, name: 'Alice' })
+    assert.equal(made.status, 201, made.text)
+    const database = Number.parseInt(readFileSync(join(home.path, 'postgres/postmaster.pid'), 'utf8'), 10)
+    try {
+      // Who is stopped so takes no signal that asks it to end.
+      process.kill(database, 'SIGSTOP')
+      program.child.kill('SIGTERM')
+      assert.equal(await program.exited, 1, program.output().stderr)
+    } finally {
+      process.kill(database, 'SIGCONT')
+    }
+    const said = program.output().stderr
+    assert.match(said, /"waits_for":"the database","msg":"the server does not stop in time, and is ended"/)
+    await using again = startProgram(environment)
+    const signedIn = await caller(await again.ready, csrf).post('/auth/sign-in', alice)
+    assert.equal(signedIn.status, 200, signedIn.text)
+  })
+
+test('parts are taken down in reverse, and the one that lasts is known by its name', async () => {
+  const order: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let running: Parts
+  {
+    await using parts = new Parts()
+    parts.use('the first', { [Symbol.dispose]: () => void order.push('first') })
+    parts.defer('the slow one', async () => {
+      order.push('slow')
+      await promise
+    })
+    parts.use('the last', { [Symbol.asyncDispose]: async () => void order.push('last') })
+    running = parts.move()
+  }
+  assert.deepEqual([running.down, order], [null, []])
+  const down = running[Symbol.asyncDispose]()
+  while (order.length < 2) await Promise.resolve()
+  assert.equal(running.down, 'the slow one')
+  resolve()
+  await down
+  assert.deepEqual([running.down, order], [null, ['last', 'slow', 'first']])
+})

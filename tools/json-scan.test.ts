@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { wasm } from '../src/gateway/json-scan/scan.wasm.ts'
+import { needs } from '#test/needs.ts'
+import { compile, isInstalled } from './assemblyscript/compile.ts'
+
+const compiler = needs(isInstalled(), 'the compiler of the scan: `npm ci` in tools/assemblyscript')
+
+test('the scan that is shipped is what its source compiles to', { ...compiler, timeout: 60_000 }, () => {
+  const source = readFileSync(new URL('../src/gateway/json-scan/scan.as', import.meta.url))
+  assert.equal(compile(source).toString('base64'), wasm, 'run: sh bin/run tools/json-scan.ts')
+})
