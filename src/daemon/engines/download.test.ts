@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Refusal } from '#kernel/errors.ts'
 import { type Shelf, shelf } from '#test/local-inference/shelf.ts'
+import { until } from '#test/until.ts'
 import { DownloadCut, download } from './download.ts'
 
 const file = Buffer.from(Array.from({ length: 100_000 }, (_, i) => (i * 31 + (i >> 8)) & 255))
@@ -37,15 +38,18 @@ const fetchTo = (part: string, more: Partial<Parameters<typeof download>[0]> = {
     ...more,
   })
 const whole = (part: string): void => assert.ok(readFileSync(part).equals(file), 'byte for byte')
-/** Sends so many bytes and breaks the connection. */
-const cutAfter = (bytes: number) => (_: unknown, response: ServerResponse) => {
-  response.writeHead(200, { etag, 'content-length': file.length })
-  response.write(file.subarray(0, bytes), () => setTimeout(() => response.destroy(), 20))
+/** Sends so many bytes and breaks the connection once they lie in `part`: a reader loses what it had not taken up. */
+const cutAfter = (part: string, bytes: number, tag: { etag?: string }) => (_: unknown, response: ServerResponse) => {
+  response.writeHead(200, { ...tag, 'content-length': file.length }).write(file.subarray(0, bytes))
+  void until(
+    async () => statSync(part).size,
+    (size) => size === bytes,
+  ).finally(() => response.destroy())
 }
 /** A part of which so many bytes have come. */
 async function begun(bytes = 40_000): Promise<string> {
   const part = fresh()
-  server.next.push(cutAfter(bytes))
+  server.next.push(cutAfter(part, bytes, { etag }))
   await assert.rejects(fetchTo(part), (error: unknown) => error instanceof DownloadCut && error.bytes === bytes)
   assert.equal(statSync(part).size, bytes)
   server.ranges.length = 0
@@ -105,10 +109,7 @@ test('a server that is out of order for a moment costs nothing of what came', as
 test('a weak tag, or none, is no promise of the same bytes: it begins anew', async () => {
   for (const tag of [{ etag: 'W/"1"' }, {}]) {
     const part = fresh()
-    server.next.push((_, response) => {
-      response.writeHead(200, { ...tag, 'content-length': file.length })
-      response.write(file.subarray(0, 1_000), () => setTimeout(() => response.destroy(), 20))
-    })
+    server.next.push(cutAfter(part, 1_000, tag))
     await assert.rejects(fetchTo(part), DownloadCut)
     server.ranges.length = 0
     await fetchTo(part)
