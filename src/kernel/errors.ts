@@ -14,6 +14,7 @@ const catalogue = {
   invalid_pattern: [400, 'invalid_request', 'The pattern is not valid.'],
   unsupported_model: [400, 'invalid_request', 'The model cannot do what was asked.'],
   context_length_exceeded: [400, 'invalid_request', 'The input is longer than the context of the model.'],
+  content_refused: [400, 'invalid_request', 'The provider refuses to make this.'],
   missing_credentials: [
     401,
     'unauthenticated',
@@ -88,6 +89,12 @@ const catalogue = {
   internal_error: [500, 'internal_error', 'Something went wrong on our side. Quote the request id.'],
   upstream_error: [502, 'upstream_error', 'The provider failed.'],
   provider_error: [502, 'upstream_error', 'The provider failed.'],
+  bad_provider_answer: [502, 'upstream_error', 'The provider answered with something that is not what was asked for.'],
+  outcome_unknown: [
+    502,
+    'upstream_error',
+    'It is not known whether the provider got the request, so it is not sent again. It counts as paid.',
+  ],
   unavailable: [503, 'unavailable', 'The service cannot answer now.'],
   no_route: [503, 'unavailable', 'No provider can serve this model now.'],
   engine_not_ready: [503, 'unavailable', 'The engine is not ready.'],

@@ -28,21 +28,35 @@ export function runOperations<H extends HasOperationWatch>(
 
   // An operation that says it runs here and is not among these was lost: its end could not be written.
   const here = new Set<Id>()
+  /** Those that are done beside the jobs. */
+  const besides = new Set<Promise<void>>()
+  const closing = new AbortController()
 
   async function job({ id }: { id: Id }, { signal }: { signal: AbortSignal }): Promise<void> {
     if (here.has(id)) return
     here.add(id)
+    let row: OperationRow | null = null
     try {
-      await run(id, signal)
+      row = await transition(engine, (tx) => operations.take(tx, id, engine.processId))
     } finally {
-      here.delete(id)
+      if (row === null) here.delete(id)
     }
+    if (row === null) return
+    const kind = kinds.get(row.kind)
+    const done = run(row, kind, kind?.waits ? closing.signal : signal).finally(() => here.delete(id))
+    if (!kind?.waits) return await done
+    const guarded = done
+      .catch((error: unknown) => engine.log.error({ error, operation: id }, 'an operation could not be ended'))
+      .finally(() => besides.delete(guarded))
+    besides.add(guarded)
   }
 
-  async function run(id: Id, stopping: AbortSignal): Promise<void> {
-    const row = await transition(engine, (tx) => operations.take(tx, id, engine.processId))
-    if (!row) return
-    const kind = kinds.get(row.kind)
+  async function run(
+    row: OperationRow,
+    kind: OperationKind<object, H> | undefined,
+    stopping: AbortSignal,
+  ): Promise<void> {
+    const { id } = row
     if (!kind) return await fail(row, new Error(`nobody does operations of the kind ${row.kind}`))
     const ended = new AbortController()
     using _watch = engine.operationWatch.add(id, (state) => {
@@ -213,7 +227,8 @@ export function runOperations<H extends HasOperationWatch>(
     handlers: { operation: job },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await sweeping
+      closing.abort(new Refusal('shutting_down'))
+      await Promise.all([sweeping, ...besides])
     },
   }
 }

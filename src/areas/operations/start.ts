@@ -42,6 +42,8 @@ export interface OperationKind<I extends object = object, H = unknown> {
   repeatable: boolean
   /** How often at most, the first time included. */
   attempts: number
+  /** It mostly waits for others, for minutes: it is done beside the jobs, of which a process does so many at a time. */
+  waits: boolean
   /** Seconds from its start; then it ends as `expired`. */
   expiresInSeconds: number
   contentSeconds: number
@@ -61,11 +63,12 @@ export const defineOperation = <I extends object, H = unknown>(
   {
     repeatable = false,
     attempts = 3,
+    waits = false,
     expiresInSeconds = DAY,
     contentSeconds = 7 * DAY,
     scope = null,
   }: Partial<Omit<OperationKind<I>, 'name' | 'run'>> = {},
-): OperationKind<I, H> => ({ name, run, repeatable, attempts, expiresInSeconds, contentSeconds, scope })
+): OperationKind<I, H> => ({ name, run, repeatable, attempts, waits, expiresInSeconds, contentSeconds, scope })
 
 /**
  * Writes the operation and its job in one transaction (the caller's, if there is one). What it answers is what a

@@ -7,16 +7,18 @@ const OWN: ReadonlySet<string> = new Set(['host', 'connection', 'content-length'
 const known = new WeakMap<readonly string[], string>()
 
 /** Request line and fields with the empty line behind them (RFC 9112). Throws for what would be read as more than it is. */
-export function headOf({ origin, method, path, headers, body, lead = '' }: Send): string {
+export function headOf({ origin, method, path, headers, body, lead = '', streamed }: Send): string {
   if (!/^\/[\x21-\x7e]*$/.test(path)) throw new TypeError('the path of a request holds what no URL may hold')
   let fields = known.get(headers)
   if (fields === undefined) known.set(headers, (fields = fieldsOf(headers)))
   const length =
-    body === null
-      ? method === 'GET' || method === 'HEAD'
-        ? ''
-        : 'content-length: 0\r\n'
-      : `content-length: ${lead.length + body.length}\r\n`
+    streamed !== undefined
+      ? `content-length: ${streamed.length}\r\n`
+      : body === null
+        ? method === 'GET' || method === 'HEAD'
+          ? ''
+          : 'content-length: 0\r\n'
+        : `content-length: ${lead.length + body.length}\r\n`
   return `${method} ${path} HTTP/1.1\r\nhost: ${origin.slice(origin.indexOf('//') + 2)}\r\n${fields}${length}\r\n`
 }
 

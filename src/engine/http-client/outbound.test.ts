@@ -160,3 +160,46 @@ test('what nobody waits for any more is not sent', async () => {
   assert.equal((await retrieve(outbound, { ...wanted, url })).status, 200)
   assert.equal(hits, 1)
 })
+
+test('a body that is too large to be held is sent as it is read, and one of another length than announced breaks the request', async () => {
+  const taken: { length: string | undefined; size: number }[] = []
+  await using server = createServer((request, response) => {
+    let size = 0
+    request.on('data', (part: Buffer) => (size += part.length))
+    request.on('end', () => {
+      taken.push({ length: request.headers['content-length'], size })
+      response.end('taken')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await using outbound = createOutbound(addressPolicy(['127.0.0.0/8']))
+  async function* parts(count: number) {
+    for (let i = 0; i < count; i++) yield Buffer.alloc(1 << 20, i)
+  }
+  const post = (length: number, count: number) =>
+    new Promise<number>((resolve, reject) => {
+      const send: Send = {
+        origin: `http://127.0.0.1:${port}`,
+        path: '/',
+        method: 'POST',
+        headers: [],
+        body: null,
+        streamed: { bytes: parts(count), length },
+        credential: 'none',
+        party: 'test',
+      }
+      outbound.dispatch(send, {
+        onResponseStart: (_, status) => resolve(status),
+        onResponseError: (_, error) => reject(error),
+      })
+    })
+  assert.equal(await post(24 << 20, 24), 200)
+  await assert.rejects(post(3 << 20, 2), /should have 3145728 bytes/)
+  await assert.rejects(post(1 << 20, 2), /should have 1048576 bytes/)
+  assert.equal(await post(2 << 20, 2), 200)
+  assert.deepEqual(taken, [
+    { length: String(24 << 20), size: 24 << 20 },
+    { length: String(2 << 20), size: 2 << 20 },
+  ])
+})

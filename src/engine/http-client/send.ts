@@ -6,6 +6,12 @@ export interface ExchangeOwner {
   party: string
 }
 
+/** A body of so many bytes, neither more nor less. */
+export interface StreamedBody {
+  bytes: AsyncIterable<Uint8Array>
+  length: number
+}
+
 /** A request on its way out. */
 export interface Send extends ExchangeOwner {
   /** `https://api.example.com`: scheme, host and port. */
@@ -19,6 +25,8 @@ export interface Send extends ExchangeOwner {
   body: Buffer | string | null
   /** Of the body, what comes before `body`: one byte per character. */
   lead?: string
+  /** The body, where it is too large to be held: read once, as fast as it is sent. Then `body` is null. */
+  streamed?: StreamedBody
   /** Skips the address check: for what the instance's administrator set up. */
   mayBePrivate?: boolean
   /** From now until the end of the answer; absent: as the limits of `outbound` say, which hold in any case. */

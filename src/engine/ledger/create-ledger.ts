@@ -94,6 +94,9 @@ export function createLedger({
       if (isReserved(call.payer, call.billing)) sentCalls.sent(call.id, soFar, now)
       else journal.begun(call, sharedBy(call))
     },
+    async outlive(db, callId) {
+      await sql`update reservations set outlives_process = true where call_id = ${callId}`.execute(db)
+    },
     settle(call, outcome) {
       sentCalls.forget(call.id)
       queue.add(settleItem(call, outcome))

@@ -87,6 +87,11 @@ export interface Ledger extends AsyncDisposable {
    * calls that end within 50 ms are never marked.
    */
   sent(call: MeteredCall, soFar?: Nano, now?: () => Nano): void
+  /**
+   * Within a transaction: what is held for this call is not ended with this process. Whoever has read what became of it
+   * settles or releases it, in whatever process.
+   */
+  outlive(db: Db, callId: Id): Promise<void>
   /** Settles on the truth and records the call. Returns at once; durable within 250 ms, before `dispose` ends for sure. */
   settle(call: MeteredCall, outcome: Outcome): void
   /** The call was never sent. */

@@ -165,11 +165,18 @@ export class MediaFault extends Error {
   /** Whether the vendor may have taken the request up. */
   readonly sent: boolean
   readonly retryAfterSeconds: number | null
-  constructor(kind: MediaFaultKind, message: string, { sent = true, retryAfterSeconds = null as number | null } = {}) {
+  /** HTTP status by which the vendor said so; null: it said nothing, or not by a status. */
+  readonly status: number | null
+  constructor(
+    kind: MediaFaultKind,
+    message: string,
+    { sent = true, retryAfterSeconds = null as number | null, status = null as number | null } = {},
+  ) {
     super(message)
     this.kind = kind
     this.sent = sent
     this.retryAfterSeconds = retryAfterSeconds
+    this.status = status
   }
 }
 

@@ -5,6 +5,8 @@ import type { Dispatcher } from 'undici'
 import { type AnswerSink, AnswerParser, NotHttp } from './answer-parser.ts'
 import type { Wire } from './connector.ts'
 import { type Limits, MOST_INTERIM } from '../limits.ts'
+import type { StreamedBody } from '../send.ts'
+import { writeStreamed } from './write-streamed.ts'
 
 /** A request as it is written, and who is told of its answer. */
 export interface Order {
@@ -12,6 +14,8 @@ export interface Order {
   /** Request line and fields with their empty line, and what of the body leaves as text. Latin-1. */
   head: string
   body: Buffer | string | null
+  /** The body, where it is read as it is sent. */
+  streamed: StreamedBody | null
   handler: Dispatcher.DispatchHandler
   limits: Limits
   /** From its beginning until the end of its answer; Infinity: as the limits say. */
@@ -61,6 +65,8 @@ export class Connection implements AnswerSink {
   #closed = false
   #paused = false
   #answering = false
+  /** A body is being read and sent. */
+  #streaming = false
   /** Heads of 1xx, and bytes, of the answer that is being read. */
   #interim = 0
   #size = 0
@@ -111,9 +117,11 @@ export class Connection implements AnswerSink {
     return true
   }
 
-  #write({ head, body }: Order): void {
+  #write(order: Order): void {
+    const { head, body, streamed } = order
     const socket = this.#socket
-    if (body === null || body.length === 0) socket.write(head, 'latin1')
+    if (streamed !== null) this.#stream(order, streamed)
+    else if (body === null || body.length === 0) socket.write(head, 'latin1')
     else if (typeof body === 'string' && body.length <= ONE_WRITE) socket.write(head + body, 'latin1')
     else if (typeof body !== 'string' && !this.#secure && head.length + body.length <= COPIED) {
       // One write of bytes that are copied together costs less than a vectored one, and than one of a string.
@@ -128,6 +136,15 @@ export class Connection implements AnswerSink {
       else socket.write(body)
       socket.uncork()
     }
+  }
+
+  #stream(order: Order, body: StreamedBody): void {
+    this.#streaming = true
+    this.#socket.write(order.head, 'latin1')
+    writeStreamed(this.#socket, body, () => this.#order === order && !this.#closed).then(
+      () => (this.#streaming = false),
+      (error: Error) => this.#order === order && this.#close(error),
+    )
   }
 
   /** A turn of the lane's clock: what takes too long is given up, an idle connection too. */
@@ -200,7 +217,7 @@ export class Connection implements AnswerSink {
     this.#resume()
     // An answer that came before the request was wholly sent leaves the rest of it in the way of the next; and who hears of
     // the end may write over the rest.
-    if (this.#socket.writableLength > 0) this.#socket.destroy()
+    if (this.#socket.writableLength > 0 || this.#streaming) this.#socket.destroy()
     try {
       order.handler.onResponseEnd?.(grip, {})
     } catch (error) {

@@ -195,7 +195,16 @@ test('nobody can be connected to: who waits beyond the most connections is told 
   const wait = (): Promise<Error> =>
     new Promise((resolve) => {
       const handler = { onRequestStart() {}, onResponseError: (_: unknown, error: Error) => resolve(error) }
-      lane.dispatch({ method: 'GET', head: '', body: null, handler, limits: LIMITS, withinMs: 1_000, taken: 0 })
+      lane.dispatch({
+        method: 'GET',
+        head: '',
+        body: null,
+        streamed: null,
+        handler,
+        limits: LIMITS,
+        withinMs: 1_000,
+        taken: 0,
+      })
     })
   const told = await Promise.all(Array.from({ length: 7 }, wait))
   assert.deepEqual(
@@ -218,7 +227,16 @@ test('a connection that was given up for being idle carries nothing more', async
     new Promise((resolve, reject) => {
       const handler = { onResponseEnd: () => resolve(), onResponseError: (_: unknown, error: Error) => reject(error) }
       const head = `GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`
-      lane.dispatch({ method: 'GET', head, body: null, handler, limits: LIMITS, withinMs: 1_000, taken: 0 })
+      lane.dispatch({
+        method: 'GET',
+        head,
+        body: null,
+        streamed: null,
+        handler,
+        limits: LIMITS,
+        withinMs: 1_000,
+        taken: 0,
+      })
     })
   await get()
   lane.turn(5_000)

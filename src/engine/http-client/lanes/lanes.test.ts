@@ -75,6 +75,7 @@ test('lanes and idle connections are bounded; the ones that were unused longest 
         handler,
         limits: LIMITS,
         withinMs: 5_000,
+        streamed: null,
         taken: 0,
       }),
   }

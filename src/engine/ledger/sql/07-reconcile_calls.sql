@@ -17,7 +17,8 @@ begin
     from (
       select o.*, row_number() over (order by o.call_id)::int as n from (
         select * from reservations p
-        where not exists (select 1 from processes x where x.id = p.process_id and x.expires_at > clock_timestamp())
+        where not p.outlives_process
+          and not exists (select 1 from processes x where x.id = p.process_id and x.expires_at > clock_timestamp())
         order by p.call_id limit most for update skip locked
       ) o
     ) r;
