@@ -10,6 +10,10 @@ export interface Usage {
   reasoning_tokens: number
   images: number
   audio_seconds: number
+  /** Of video made. */
+  video_seconds: number
+  /** Unicode code points that were spoken. */
+  characters: number
   requests: number
   total_tokens: number
 }
@@ -25,6 +29,8 @@ export const usageSchema = z
     reasoning_tokens: count,
     images: count,
     audio_seconds: count,
+    video_seconds: count,
+    characters: count,
     requests: count,
     total_tokens: count,
   })
@@ -57,6 +63,8 @@ export function usageOf(buckets: Partial<Omit<Usage, 'total_tokens'>>): Usage {
     reasoning_tokens: 0,
     images: 0,
     audio_seconds: 0,
+    video_seconds: 0,
+    characters: 0,
     requests: 1,
     ...buckets,
     total_tokens: 0,
@@ -79,11 +87,14 @@ export type Billing = 'byok' | 'credits' | 'free'
 const EMPTY: Usage = usageOf({ requests: 0 })
 export const usageFields = Object.keys(EMPTY) as (keyof Usage)[]
 
+/** A usage as it was kept: buckets that came later count 0. */
+export const keptUsage = (kept: Partial<Usage> | null): Usage | null => kept && { ...EMPTY, ...kept }
+
 /** Both together, bucket by bucket. */
 export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
-  if (one === null || other === null) return one ?? other
+  if (one === null || other === null) return keptUsage(one ?? other)
   const sum = { ...EMPTY }
-  for (const bucket of usageFields) sum[bucket] = one[bucket] + other[bucket]
+  for (const bucket of usageFields) sum[bucket] = (one[bucket] ?? 0) + (other[bucket] ?? 0)
   return sum
 }
 

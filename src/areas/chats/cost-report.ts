@@ -5,7 +5,7 @@ import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import { iso } from '#kernel/time.ts'
-import { type Usage, sumUsage } from '#kernel/usage.ts'
+import { type Usage, keptUsage, sumUsage } from '#kernel/usage.ts'
 import type { Cost, MessageCost } from './contract-costs.ts'
 import { type MessageRow, messageStore } from './messages/message-store.ts'
 import { type RunRow, runStore } from './runs/run-store.ts'
@@ -76,7 +76,7 @@ const showMessageCost = (row: MessageRow, run: RunRow | undefined): z.output<typ
   status: row.status,
   model: row.model,
   provider: row.provider,
-  usage: row.usage,
+  usage: keptUsage(row.usage),
   cost_usd: row.cost_nano === null ? null : toUsd(row.cost_nano),
   run:
     run === undefined
@@ -85,7 +85,7 @@ const showMessageCost = (row: MessageRow, run: RunRow | undefined): z.output<typ
           id: run.id,
           status: run.status,
           attempt: run.attempt,
-          usage: run.usage,
+          usage: keptUsage(run.usage),
           cost_usd: run.cost_nano === null ? null : toUsd(run.cost_nano),
         },
   created_at: iso(row.created_at),

@@ -1,4 +1,5 @@
 import { fromUsd } from '#kernel/money.ts'
+import type { MediaAbilities } from './media.ts'
 
 /** A decimal in US dollars as the source wrote it, up to 9 places: a string, so that no price passes through a binary float. */
 export type Usd = string
@@ -11,9 +12,21 @@ export interface Prices {
   cache_read?: Usd
   cache_write_5m?: Usd
   cache_write_1h?: Usd
+  /** A picture made. */
   image?: Usd
+  /** A pixel of a picture made. */
+  pixel?: Usd
+  /** A token of a picture, read or made; absent: as text. */
+  image_input?: Usd
+  image_output?: Usd
   audio_input?: Usd
   audio_output?: Usd
+  /** A second of sound, heard or made. */
+  audio_second?: Usd
+  /** A second of video made. */
+  video_second?: Usd
+  /** A Unicode code point of text that is spoken. */
+  character?: Usd
   request?: Usd
 }
 
@@ -22,14 +35,33 @@ export interface Tier extends Prices {
   above_input_tokens: number
 }
 
+/** What of a request for media chooses a price. All that is named must be so. */
+export interface When {
+  /** `1024x1024`. */
+  size?: string
+  quality?: string
+  /** `720p`, `1080p`, `4k`. */
+  resolution?: string
+  /** Of a video: with sound. */
+  audio?: boolean
+}
+
+/** Prices that hold instead, where the request is such; what it does not name is as above it. */
+export interface Variant extends Partial<Prices> {
+  when: When
+}
+
 export interface Pricing extends Prices {
   /** The unit that `audio_input` and `audio_output` count; present when one of them is. */
   audio_unit?: 'token' | 'second'
   /** In rising order of threshold. */
   tiers?: Tier[]
+  /** The first that matches holds. */
+  variants?: Variant[]
 }
 
-export type Kind = 'text' | 'image' | 'audio' | 'video' | 'embedding'
+/** `audio`: a model that hears or speaks in a conversation; `speech` and `transcription` only turn text to sound, or back. */
+export type Kind = 'text' | 'image' | 'audio' | 'video' | 'embedding' | 'speech' | 'transcription'
 
 export interface CatalogueModel {
   slug: string
@@ -43,6 +75,8 @@ export interface CatalogueModel {
   capabilities: string[]
   capability_index: number | null
   capability_index_source: string | null
+  /** Of kinds that media routes serve; absent: in no source. */
+  media?: MediaAbilities
   pricing: Pricing | null
   price_source: string | null
   price_date: string | null

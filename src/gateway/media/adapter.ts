@@ -1,7 +1,6 @@
 import type { MediaFacts } from '#engine/media/facts.ts'
 
-/** What is made or read (contract, part 16). */
-export type MediaKind = 'image' | 'video' | 'speech' | 'transcription'
+export type { MediaKind } from '../catalogue/media.ts'
 
 /** A picture or sound that a request brought: fetched, judged by its content, and bounded already. */
 export interface MediaInput extends MediaFacts {

@@ -26,17 +26,20 @@ export function costOf(
   { estimated = false, audio }: { estimated?: boolean; audio?: AudioTokens | undefined } = {},
 ): Cost {
   const { endpoint, pricing } = offer
-  if (reportedUsd !== undefined) {
-    if (Number.isFinite(reportedUsd) && reportedUsd >= 0 && reportedUsd < 1e6) {
-      const nano = fromUsd(reportedUsd)
-      if (nano <= (reserved ?? REPORTED_LIMIT)) return { nano, source: 'reported' }
-    }
-  }
+  const stated = credibleReport(reportedUsd, reserved)
+  if (stated !== null) return { nano: stated, source: 'reported' }
   if (endpoint.billing === 'free') return { nano: 0n, source: 'free' }
   if (pricing === null) return { nano: null, source: null }
   const exact = exactCost(usage, pricing, audio)
   if (exact === null) return { nano: null, source: null }
   return { nano: roundHalfUp(exact), source: estimated ? 'estimated' : 'computed' }
+}
+
+/** A cost that a vendor states, where it can be true: finite, not negative, and within what was reserved. */
+export function credibleReport(usd: number | undefined, reserved: Nano | null): Nano | null {
+  if (usd === undefined || !Number.isFinite(usd) || usd < 0 || usd >= 1e6) return null
+  const nano = fromUsd(usd)
+  return nano <= (reserved ?? REPORTED_LIMIT) ? nano : null
 }
 
 /** The part of `input_tokens` and of `output_tokens` that was sound, where a vendor says so: some price it apart. */
@@ -118,7 +121,12 @@ function ratesOf(prices: Prices, audioUnit: Pricing['audio_unit']): Rates {
     image: prices.image === undefined ? null : nanoPerMillion(prices.image),
     audioInput: audioUnit === 'token' ? or(prices.audio_input, input) : input,
     audioOutput: audioUnit === 'token' ? or(prices.audio_output, output) : output,
-    second: audioUnit === 'second' ? or(prices.audio_input ?? prices.audio_output, 0n) : null,
+    second:
+      prices.audio_second !== undefined
+        ? nanoPerMillion(prices.audio_second)
+        : audioUnit === 'second'
+          ? or(prices.audio_input ?? prices.audio_output, 0n)
+          : null,
     request: prices.request === undefined ? 0n : fromUsd(prices.request),
   }
   known.set(prices, rates)

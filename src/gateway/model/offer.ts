@@ -3,6 +3,7 @@ import type { Send } from '#engine/http-client/send.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Billing } from '#kernel/usage.ts'
+import type { MediaAbilities, MediaKind } from '../catalogue/media.ts'
 import type { Pricing } from '../catalogue/model.ts'
 
 export type Shape = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini' | 'ollama'
@@ -63,11 +64,27 @@ export interface Offer {
   capabilities: readonly string[]
   /** Of the weights, in OpenRouter's words (`fp8`, `int4`, …); absent: unknown. */
   quantization?: string
-  /** Null: in no source. */
+  /** Of conversations, embeddings and what they hold. Null: in no source. */
   pricing: Pricing | null
   priceSource: string | null
   priceDate: string | null
+  /** Present where it makes or reads media. */
+  media?: OfferedMedia
 }
+
+export interface OfferedMedia {
+  kind: MediaKind
+  abilities: MediaAbilities
+  /** Null: in no source. */
+  pricing: Pricing | null
+}
+
+/** An offer that the media routes can use. */
+export interface MediaOffer extends Offer {
+  media: OfferedMedia
+}
+
+export const isMediaOffer = (offer: Offer): offer is MediaOffer => offer.media !== undefined
 
 /** An offer as the surfaces list it. */
 export interface Listed extends Offer {

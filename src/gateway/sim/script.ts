@@ -144,7 +144,7 @@ function readUsage(given: unknown): Script['usage'] {
     if (name === 'total_tokens') continue
     if (!(buckets as readonly string[]).includes(name))
       return mistake(`\`usage.${name}\` is not known; it has ${buckets.join(', ')}.`)
-    if (name !== 'audio_seconds' && !Number.isInteger(value))
+    if (name !== 'audio_seconds' && name !== 'video_seconds' && !Number.isInteger(value))
       return mistake(`\`usage.${name}\` must be a whole number.`)
     usage[name] = value
   }

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { toUsd } from '#kernel/money.ts'
 import { iso } from '#kernel/time.ts'
+import { keptUsage } from '#kernel/usage.ts'
 import type { Message } from '../contract-messages.ts'
 import type { MessageRow } from './message-store.ts'
 
@@ -16,7 +17,7 @@ export const showMessage = (row: MessageRow): z.output<typeof Message> => ({
   model: row.model,
   provider: row.provider,
   finish_reason: row.finish_reason,
-  usage: row.usage,
+  usage: keptUsage(row.usage),
   cost_usd: row.cost_nano === null ? null : toUsd(row.cost_nano),
   seq: row.seq,
   created_by: row.created_by,

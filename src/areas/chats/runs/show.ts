@@ -4,6 +4,7 @@ import type { Id } from '#kernel/ids.ts'
 import { toUsd, usdOrNull } from '#kernel/money.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
+import { keptUsage } from '#kernel/usage.ts'
 import type { Answered, Run } from '../contract-runs.ts'
 import type { MessageRow } from '../messages/message-store.ts'
 import { showMessage } from '../messages/show.ts'
@@ -39,7 +40,7 @@ export const showRun = (row: RunRow): z.output<typeof Run> => ({
   output_message_id: row.output_message_id,
   pending_actions: row.pending_actions,
   error: row.error,
-  usage: row.usage,
+  usage: keptUsage(row.usage),
   max_cost_usd: usdOrNull(row.budget_nano),
   cost_usd: usdOrNull(row.cost_nano),
   children_cost_usd: toUsd(row.children_nano),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '#kernel/errors.ts'
 import { firstIdAt, newId } from '#kernel/ids.ts'
+import { usageOf } from '#kernel/usage.ts'
 import { testDatabase } from '#test/database.ts'
 import { call, outcome, payer } from '#test/engine/ledger-calls.ts'
 import { createLog } from '../../log.ts'
@@ -25,7 +26,11 @@ test('calls are paged newest first, filtered, and summed up per model, provider,
     const startedAt = new Date(Date.UTC(2026, 10, n, 12, 0, 0, made++))
     return { startedAt, id: firstIdAt(startedAt.getTime()).slice(0, 10) + newId().slice(10) }
   }
-  ledger.settle(call(by, on(1)), outcome(1_500_000_000n))
+  const media = { images: 1, audio_seconds: 2.5, video_seconds: 8.25, characters: 11 }
+  ledger.settle(
+    call(by, on(1)),
+    outcome(1_500_000_000n, { usage: usageOf({ input_tokens: 10, output_tokens: 5, ...media }) }),
+  )
   ledger.settle(call(by, { ...on(2), model: 'other/model', provider: 'other' }), outcome(500_000_000n))
   ledger.settle(call(plain, on(2)), outcome(null, { costSource: null }))
   ledger.settle(call(payer({ tier: 'unlimited' }), on(2)), outcome(7n))
@@ -44,6 +49,9 @@ test('calls are paged newest first, filtered, and summed up per model, provider,
       [[1.5, key.id]],
     )
     assert.equal(rest.next, null)
+    const { images, audio_seconds, video_seconds, characters } = rest.rows[0]!.usage
+    assert.deepEqual({ images, audio_seconds, video_seconds, characters }, media)
+    assert.equal(first.rows[0]!.usage.characters, 0)
     await assert.rejects(
       callsPage(db, whose, { model: 'x' }, { limit: 2, cursor: first.next! }),
       (error) => error instanceof Refusal && error.code === 'invalid_cursor',
@@ -86,7 +94,8 @@ test('calls are paged newest first, filtered, and summed up per model, provider,
     )
     assert.equal((await totalOf(db, { workspaceIds: [by.workspaceId] })).usage.total_tokens, 30)
     assert.equal((await totalOf(db, whose, { model: 'nobody/has-it' })).cost_usd, 0)
-    assert.equal((await totalOf(db, whose)).unpriced_calls, 1)
+    const { unpriced_calls, usage } = await totalOf(db, whose)
+    assert.deepEqual([unpriced_calls, usage.video_seconds, usage.characters], [1, 8.25, 11])
   })
 
   await t.test('costs', async () => {

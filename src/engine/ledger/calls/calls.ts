@@ -132,6 +132,8 @@ export const usageFrom = (row: Buckets): Usage => ({
   reasoning_tokens: Number(row.reasoning_tokens),
   images: Number(row.images),
   audio_seconds: row.audio_seconds,
+  video_seconds: row.video_seconds,
+  characters: Number(row.characters),
   requests: Number(row.requests),
   total_tokens: Number(row.total_tokens),
 })

@@ -10,7 +10,7 @@ declare module '../../postgres/tables.ts' {
   }
 }
 
-type Counts = { [bucket in Exclude<keyof Usage, 'audio_seconds'>]: bigint }
+type Counts = { [bucket in Exclude<keyof Usage, 'audio_seconds' | 'video_seconds'>]: bigint }
 
 export interface CallTable extends Counts {
   id: Id
@@ -29,6 +29,7 @@ export interface CallTable extends Counts {
   /** The UTC day, as the driver makes it. */
   day: Date
   audio_seconds: number
+  video_seconds: number
   cost_nano: Nano | null
   charged_nano: Nano
   overrun_nano: Nano

@@ -87,6 +87,7 @@ const counts = [
   'output_tokens',
   'reasoning_tokens',
   'images',
+  'characters',
   'requests',
   'total_tokens',
 ] as const
@@ -118,6 +119,7 @@ export async function sumDays(
         // A sum of int8 is numeric, which comes as words: cast back, for none comes near 2^63.
         ...counts.map((column) => sql`coalesce(sum(${sql.ref(column)}), 0)::int8 as ${sql.ref(column)}`),
         sql`coalesce(sum(audio_seconds), 0)::float8 as audio_seconds`,
+        sql`coalesce(sum(video_seconds), 0)::float8 as video_seconds`,
       ])}
       from usage_days where ${narrowed(whose, filters)}
       group by grouping sets (${sql.join(grouping)})

@@ -36,13 +36,15 @@ export interface Shared {
  */
 export function settleItem(call: MeteredCall, outcome: Outcome): Item {
   const { usage, cost, firstTokenMs, finishReason, costSource } = outcome
-  const audio = usage.audio_seconds > 0 ? Math.min(MOST_UNITS, usage.audio_seconds) : 0
   const line =
     `\t${call.id}\t${call.startedAt.getTime()}\t${outcome.status}\t${whole(usage.input_tokens)}\t${whole(usage.output_tokens)}` +
     `\t${whole(usage.total_tokens)}\t${whole(usage.requests)}\t${whole(usage.cache_read_tokens)}\t${whole(usage.reasoning_tokens)}` +
-    `\t${whole(usage.cache_write_5m_tokens)}\t${whole(usage.cache_write_1h_tokens)}\t${whole(usage.images)}\t${audio}` +
+    `\t${whole(usage.cache_write_5m_tokens)}\t${whole(usage.cache_write_1h_tokens)}\t${whole(usage.images)}\t${seconds(usage.audio_seconds)}` +
     `\t${cost === null ? '' : billed(cost)}\t${costSource ?? ''}\t${finishReason === null ? '' : inLine(finishReason)}` +
-    `\t${firstTokenMs === null ? '' : milliseconds(firstTokenMs)}\t${milliseconds(outcome.durationMs)}\t${outcome.streamed}`
+    `\t${firstTokenMs === null ? '' : milliseconds(firstTokenMs)}\t${milliseconds(outcome.durationMs)}\t${outcome.streamed}` +
+    (usage.characters > 0 || usage.video_seconds > 0
+      ? `\t${whole(usage.characters)}\t${seconds(usage.video_seconds)}`
+      : '')
   return { id: call.id, reserved: isReserved(call.payer, call.billing), shared: sharedBy(call), line }
 }
 
@@ -102,6 +104,7 @@ export function sharedBy(call: MeteredCall): Shared {
 }
 
 // Counts and words come from providers: what a column cannot hold must not keep a thousand others from being settled.
+const seconds = (count: number): number => (count > 0 ? Math.min(MOST_UNITS, count) : 0)
 const whole = (count: number): number =>
   Number.isFinite(count) ? Math.min(MOST_UNITS, Math.max(0, Math.round(count))) : 0
 /** Far above any call, and so far below what a column holds that a day's sum of such claims still fits. */

@@ -42,12 +42,13 @@ begin
     insert into calls (id, account_id, workspace_id, key_id, chat_id, run_id, message_id, surface, model, provider,
         endpoint_id, billing, status, day, input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens,
         output_tokens, reasoning_tokens, images, audio_seconds, requests, total_tokens, cost_nano, charged_nano,
-        overrun_nano, cost_source, finish_reason, first_token_ms, duration_ms, streamed, created_at)
+        overrun_nano, cost_source, finish_reason, first_token_ms, duration_ms, streamed, created_at, characters,
+        video_seconds)
       select id, account_id, workspace_id, key_id, chat_id, run_id, message_id, surface, model, provider, endpoint_id,
         billing, status, day, input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens,
         reasoning_tokens, images, audio_seconds, requests, total_tokens, case when cost is not null then final end,
         case when drawn then final else 0 end, coalesce(cost, 0) - final, cost_source, finish_reason, first_token_ms,
-        duration_ms, streamed, started_at
+        duration_ms, streamed, started_at, coalesce(characters, 0), coalesce(video_seconds, 0)
       from done where recorded returning id
   ), summed as materialized (
     select place, day, count(*) as calls, count(*) filter (where status = 'failed') as failed,
@@ -55,7 +56,8 @@ begin
       sum(input_tokens) as input_tokens, sum(cache_read_tokens) as cache_read_tokens,
       sum(cache_write_5m_tokens) as cache_write_5m_tokens, sum(cache_write_1h_tokens) as cache_write_1h_tokens,
       sum(output_tokens) as output_tokens, sum(reasoning_tokens) as reasoning_tokens, sum(images) as images,
-      sum(audio_seconds) as audio_seconds, sum(requests) as requests, sum(total_tokens) as total_tokens,
+      sum(audio_seconds) as audio_seconds, coalesce(sum(characters), 0) as characters,
+      coalesce(sum(video_seconds), 0) as video_seconds, sum(requests) as requests, sum(total_tokens) as total_tokens,
       coalesce(sum(final) filter (where cost is not null), 0) as cost, sum(final) as final,
       coalesce(sum(final) filter (where drawn), 0) as charged, sum(coalesce(cost, 0) - final) as overrun,
       coalesce(sum(first_token_ms), 0) as first_token_ms, count(first_token_ms) as first_token_calls,
@@ -66,12 +68,13 @@ begin
     insert into usage_days as u (account_id, day, workspace_id, key_id, surface, model, provider, billing, calls, failed,
         cancelled, unpriced, input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens,
         reasoning_tokens, images, audio_seconds, requests, total_tokens, cost_nano, charged_nano, overrun_nano,
-        first_token_ms, first_token_calls, duration_ms)
+        first_token_ms, first_token_calls, duration_ms, characters, video_seconds)
       select k.account_id, s.day, k.workspace_id, k.key_id, k.surface, k.model, k.provider, k.billing, sum(s.calls),
         sum(s.failed), sum(s.cancelled), sum(s.unpriced), sum(s.input_tokens), sum(s.cache_read_tokens),
         sum(s.cache_write_5m_tokens), sum(s.cache_write_1h_tokens), sum(s.output_tokens), sum(s.reasoning_tokens),
         sum(s.images), sum(s.audio_seconds), sum(s.requests), sum(s.total_tokens), sum(s.cost), sum(s.charged),
-        sum(s.overrun), sum(s.first_token_ms), sum(s.first_token_calls), sum(s.duration_ms)
+        sum(s.overrun), sum(s.first_token_ms), sum(s.first_token_calls), sum(s.duration_ms),
+        sum(s.characters), sum(s.video_seconds)
       from summed s join kind k on k.place = s.place
       group by 1, 2, 3, 4, 5, 6, 7, 8 order by 1, 2, 3, 4, 5, 6, 7, 8
     on conflict (account_id, day, workspace_id, key_id, surface, model, provider, billing) do update set
@@ -86,7 +89,8 @@ begin
       total_tokens = u.total_tokens + excluded.total_tokens, cost_nano = u.cost_nano + excluded.cost_nano,
       charged_nano = u.charged_nano + excluded.charged_nano, overrun_nano = u.overrun_nano + excluded.overrun_nano,
       first_token_ms = u.first_token_ms + excluded.first_token_ms,
-      first_token_calls = u.first_token_calls + excluded.first_token_calls, duration_ms = u.duration_ms + excluded.duration_ms
+      first_token_calls = u.first_token_calls + excluded.first_token_calls, duration_ms = u.duration_ms + excluded.duration_ms,
+      characters = u.characters + excluded.characters, video_seconds = u.video_seconds + excluded.video_seconds
   ), line as (
     insert into ledger (account_id, kind, nano, change, call_id)
       select payer, case when recorded then 'settle' else 'release' end, case when recorded then final else reserved end,

@@ -1,0 +1,319 @@
+import { type Fraction, type Nano, fromUsd, roundHalfUp, roundUp } from '#kernel/money.ts'
+import { type Usage, usageOf } from '#kernel/usage.ts'
+import { type Prices, type Pricing, type Usd, type When, nanoPerMillion } from '../catalogue/model.ts'
+import { type Cost, credibleReport } from '../model/cost.ts'
+import type { MediaOffer } from '../model/offer.ts'
+import type { MediaRequest, MediaUnits } from './adapter.ts'
+
+/** Of a request to a vendor, whether expected or delivered. Of tokens `input` and `output` are those of text. */
+interface Units {
+  images: number
+  pixels: number
+  videoSeconds: number
+  audioSeconds: number
+  characters: number
+  input: number
+  cached: number
+  imageInput: number
+  audioInput: number
+  output: number
+  imageOutput: number
+  audioOutput: number
+}
+
+/** Seconds come with decimals: all units are counted in millionths. */
+const MICRO = 1_000_000
+const MILLION = 1_000_000n
+
+/** Of a picture where the model's sizes are in no source: 4096 × 4096. */
+const MOST_PIXELS = 4096 * 4096
+/** Of a picture made, where the limit of the model's output is in no source. */
+const IMAGE_TOKENS = 16_384
+/** Sound as tokens: the vendors that count it so make 10 to 32 of a second. */
+const SOUND_TOKENS = 50
+/** Text that is said in a second, as tokens: four times what the fastest speakers do. */
+const SAID_TOKENS = 20
+/** The time a code point takes to be said at the plain speed: digits and CJK take longest. */
+const SECONDS_A_CHARACTER = 0.5
+const BYTES_A_SECOND = 1_000
+
+/**
+ * The most that a request costs at an offer, in nano-dollars: its units at the dearest price that may be asked for them,
+ * rounded up (contract, part 16, "Money"). Null: its price is in no source, or nothing bounds what is made, as with a
+ * video whose length neither the request nor the model says.
+ */
+export function worstCase(request: MediaRequest, offer: MediaOffer): Nano | null {
+  if (offer.endpoint.billing === 'free') return 0n
+  const { pricing } = offer.media
+  const most = mostUnits(request, offer)
+  if (pricing === null || most === null) return null
+  let worst: Nano | null = null
+  for (const prices of possiblePrices(pricing, request)) {
+    if (!charges(request.kind, prices)) return null
+    const nano = roundUp(sum(most, dearest(prices)))
+    if (worst === null || nano > worst) worst = nano
+  }
+  return worst
+}
+
+/**
+ * The cost of what a vendor did: what it states itself, within what was reserved; else units × price over all buckets,
+ * exact, rounded once, half up. Units that it does not tell are those that were asked for; where it charges for units that
+ * nobody knows the number of, the reserve counts. `nano` null: the price is in no source.
+ */
+export function costOf(request: MediaRequest, told: MediaUnits, offer: MediaOffer, reserved: Nano | null): Cost {
+  const stated = credibleReport(told.reportedUsd, reserved)
+  if (stated !== null) return { nano: stated, source: 'reported' }
+  if (offer.endpoint.billing === 'free') return { nano: 0n, source: 'free' }
+  const { pricing } = offer.media
+  if (pricing === null) return { nano: null, source: null }
+  const prices = pricesOf(pricing, request)
+  if (!charges(request.kind, prices)) return { nano: null, source: null }
+  const units = unitsOf(request, told)
+  if (isUntold(request.kind, prices, units, told))
+    return reserved === null ? { nano: null, source: null } : { nano: reserved, source: 'estimated' }
+  return { nano: roundHalfUp(sum(units, prices)), source: 'computed' }
+}
+
+/** The units of one request for the books (contract, part 7). */
+export function mediaUsage(request: MediaRequest, told: MediaUnits): Usage {
+  const units = unitsOf(request, told)
+  return usageOf({
+    input_tokens: units.input + units.imageInput + units.audioInput,
+    cache_read_tokens: units.cached,
+    output_tokens: units.output + units.imageOutput + units.audioOutput,
+    images: units.images,
+    audio_seconds: units.audioSeconds,
+    video_seconds: units.videoSeconds,
+    characters: units.characters,
+  })
+}
+
+/** USD of one unit of its kind: a picture, a second of video or sound, a character. Null: not known, or charged by the token. */
+export function priceOfOne(kind: MediaRequest['kind'], pricing: Pricing | null): number | null {
+  const price = pricing?.[ONE[kind]]
+  return price === undefined ? null : Number(price) / MICRO
+}
+
+const ONE = { image: 'image', video: 'video_second', speech: 'character', transcription: 'audio_second' } as const
+
+/** The prices of a request of which all is said: of variants the first that matches, over the plain ones. */
+function pricesOf(pricing: Pricing, request: MediaRequest): Prices {
+  const asked = chosenBy(request)
+  const variant = pricing.variants?.find(({ when }) => matches(when, asked) === 'surely')
+  const prices = variant === undefined ? pricing : { ...pricing, ...variant }
+  if (charges(request.kind, prices)) return prices
+  // Nothing is priced but what a request may name: it named none, and the vendor chose among these.
+  const all = [...possiblePrices(pricing, request)].filter((one) => charges(request.kind, one))
+  return all.length === 0 ? prices : all.reduce((one, other) => (weightOf(one) >= weightOf(other) ? one : other))
+}
+
+const weightOf = (prices: Prices): bigint => BUCKETS.reduce((total, bucket) => total + rate(prices[bucket]), 0n)
+
+/** Every set of prices that a request may be charged, since what it leaves open the vendor chooses. */
+function* possiblePrices(pricing: Pricing, request: MediaRequest): Generator<Prices> {
+  const asked = chosenBy(request)
+  const plain = charges(request.kind, pricing)
+  let variants = 0
+  for (const variant of pricing.variants ?? []) {
+    const fit = matches(variant.when, asked)
+    if (fit === 'no') continue
+    variants += 1
+    yield { ...pricing, ...variant }
+    if (fit === 'surely') return
+  }
+  if (plain || variants === 0) yield pricing
+}
+
+type Asked = { [key in keyof When]-?: NonNullable<When[key]> | null }
+
+function chosenBy(request: MediaRequest): Asked {
+  if (request.kind !== 'image' && request.kind !== 'video')
+    return { size: null, quality: null, resolution: null, audio: null }
+  const { size } = request
+  const words = size && `${size.width}x${size.height}`
+  if (request.kind === 'image') return { size: words, quality: request.quality, resolution: null, audio: null }
+  const lines = size && `${Math.min(size.width, size.height)}p`
+  return { size: words, quality: null, resolution: request.resolution ?? lines, audio: request.audio }
+}
+
+function matches(when: When, asked: Asked): 'surely' | 'perhaps' | 'no' {
+  let fit: 'surely' | 'perhaps' = 'surely'
+  for (const key of Object.keys(when) as (keyof When)[]) {
+    const wanted = plainWord(when[key])
+    if (asked[key] === null || asked[key] === 'auto') fit = 'perhaps'
+    else if (plainWord(asked[key]) !== wanted) return 'no'
+  }
+  return fit
+}
+
+const plainWord = (word: unknown): unknown => (typeof word === 'string' ? word.toLowerCase() : word)
+
+const BUCKETS = [
+  'image',
+  'pixel',
+  'video_second',
+  'audio_second',
+  'character',
+  'input',
+  'cache_read',
+  'image_input',
+  'audio_input',
+  'output',
+  'image_output',
+  'audio_output',
+] as const satisfies readonly (keyof Prices)[]
+
+/** Σ units × price, as an exact fraction of a nano-dollar; tokens of pictures and sound that have no price of their own cost as text. */
+function sum(units: Units, prices: Prices & { audio_unit?: Pricing['audio_unit'] }): Fraction {
+  const inSeconds = prices.audio_unit === 'second'
+  const input = rate(prices.input)
+  const output = rate(prices.output)
+  const or = (price: Usd | undefined, other: bigint): bigint => (price === undefined ? other : rate(price))
+  const terms: [number, bigint][] = [
+    [units.images, rate(prices.image)],
+    [units.pixels, rate(prices.pixel)],
+    [units.videoSeconds, rate(prices.video_second)],
+    [units.audioSeconds, rate(secondOf(prices))],
+    [units.characters, rate(prices.character)],
+    [units.input, input],
+    [units.cached, or(prices.cache_read, input)],
+    [units.imageInput, or(prices.image_input, input)],
+    [units.audioInput, inSeconds ? input : or(prices.audio_input, input)],
+    [units.output, output],
+    [units.imageOutput, or(prices.image_output, output)],
+    [units.audioOutput, inSeconds ? output : or(prices.audio_output, output)],
+  ]
+  let numerator = prices.request === undefined ? 0n : fromUsd(prices.request) * MILLION * BigInt(MICRO)
+  for (const [count, price] of terms) if (count > 0) numerator += BigInt(Math.round(count * MICRO)) * price
+  return { numerator, denominator: MILLION * BigInt(MICRO) }
+}
+
+const rate = (price: Usd | undefined): bigint => (price === undefined ? 0n : nanoPerMillion(price))
+
+/** Older price lists name seconds by `audio_unit`. */
+const secondOf = (prices: Prices & { audio_unit?: Pricing['audio_unit'] }): Usd | undefined =>
+  prices.audio_second ?? (prices.audio_unit === 'second' ? (prices.audio_input ?? prices.audio_output) : undefined)
+
+/** Every token as dear as the dearest that it may turn out to be. */
+function dearest(prices: Prices): Prices {
+  const most = (...of: (Usd | undefined)[]): Usd =>
+    of.filter((price) => price !== undefined).reduce((one, other) => (rate(one) >= rate(other) ? one : other))
+  const input = most(prices.input, prices.cache_read, prices.image_input, prices.audio_input)
+  const output = most(prices.output, prices.image_output, prices.audio_output)
+  return {
+    ...prices,
+    input,
+    cache_read: input,
+    image_input: input,
+    audio_input: input,
+    output,
+    image_output: output,
+    audio_output: output,
+  }
+}
+
+/** The units that what a kind makes is counted in; one of them must have a price, or its tokens, or the request. */
+const UNITS = {
+  image: { image: 'images', pixel: 'pixels' },
+  video: { video_second: 'videoSeconds' },
+  speech: { character: 'characters', audio_second: 'audioSeconds' },
+  transcription: { audio_second: 'audioSeconds' },
+} as const satisfies Record<MediaRequest['kind'], Partial<Record<keyof Prices, keyof Units & keyof MediaUnits>>>
+
+const unitsOfKind = (kind: MediaRequest['kind']) =>
+  Object.entries(UNITS[kind]) as [keyof Prices, keyof Units & keyof MediaUnits][]
+
+const priceIn = (prices: Prices, bucket: keyof Prices): Usd | undefined =>
+  bucket === 'audio_second' ? secondOf(prices) : prices[bucket]
+
+const tokenPrice = (prices: Prices): bigint =>
+  rate(prices.input) + rate(prices.output) + rate(prices.image_output) + rate(prices.audio_output)
+
+const charges = (kind: MediaRequest['kind'], prices: Prices): boolean =>
+  unitsOfKind(kind).some(([bucket]) => priceIn(prices, bucket) !== undefined) ||
+  prices.request !== undefined ||
+  tokenPrice(prices) > 0n
+
+/** It charges for something of which neither the vendor nor the request says how much it was. */
+function isUntold(kind: MediaRequest['kind'], prices: Prices, units: Units, told: MediaUnits): boolean {
+  const counted = unitsOfKind(kind).filter(([bucket]) => priceIn(prices, bucket) !== undefined)
+  if (counted.length > 0) return counted.some(([, unit]) => told[unit] === undefined && units[unit] === 0)
+  return tokenPrice(prices) > 0n && told.inputTokens === undefined && told.outputTokens === undefined
+}
+
+const codePoints = (text: string): number => [...text].length
+
+/** What was told; for the rest what was asked. */
+function unitsOf(request: MediaRequest, told: MediaUnits): Units {
+  const images = told.images ?? (request.kind === 'image' ? request.n : 0)
+  const size = request.kind === 'image' ? request.size : null
+  const tokensIn = told.inputTokens ?? 0
+  const cached = Math.min(told.cachedInputTokens ?? 0, tokensIn)
+  const imageInput = Math.min(told.inputImageTokens ?? 0, tokensIn - cached)
+  const heard = told.inputAudioTokens ?? (request.kind === 'transcription' ? tokensIn : 0)
+  const audioInput = Math.min(heard, tokensIn - cached - imageInput)
+  const tokensOut = told.outputTokens ?? (told.outputImageTokens ?? 0) + (told.outputAudioTokens ?? 0)
+  const drawn = told.outputImageTokens ?? (request.kind === 'image' ? tokensOut : 0)
+  const imageOutput = Math.min(drawn, tokensOut)
+  const spoken = told.outputAudioTokens ?? (request.kind === 'speech' ? tokensOut : 0)
+  const audioOutput = Math.min(spoken, tokensOut - imageOutput)
+  return {
+    images,
+    pixels: told.pixels ?? (size === null ? 0 : images * size.width * size.height),
+    videoSeconds: told.videoSeconds ?? (request.kind === 'video' ? (request.seconds ?? 0) : 0),
+    audioSeconds: told.audioSeconds ?? (request.kind === 'transcription' ? (request.sound.durationSeconds ?? 0) : 0),
+    characters: told.characters ?? (request.kind === 'speech' ? codePoints(request.input) : 0),
+    input: tokensIn - cached - imageInput - audioInput,
+    cached,
+    imageInput,
+    audioInput,
+    output: tokensOut - imageOutput - audioOutput,
+    imageOutput,
+    audioOutput,
+  }
+}
+
+/** The most of each unit that a request can come to; null: nothing bounds it. */
+function mostUnits(request: MediaRequest, offer: MediaOffer): Units | null {
+  const { abilities } = offer.media
+  const none: Units = { ...unitsOf(request, {}), images: 0, pixels: 0, videoSeconds: 0, audioSeconds: 0 }
+  switch (request.kind) {
+    case 'image': {
+      const sizes = abilities.kind === 'image' ? abilities.sizes : []
+      const pixels = request.size ? request.size.width * request.size.height : mostPixels(sizes)
+      const read = tokensRead(`${request.prompt}${request.negativePrompt ?? ''}`, offer, request.images.length + 1)
+      const made = (offer.maxOutputTokens ?? IMAGE_TOKENS) * request.n
+      return { ...none, images: request.n, pixels: pixels * request.n, input: read * request.n, output: made }
+    }
+    case 'video': {
+      const lengths = abilities.kind === 'video' ? abilities.seconds : []
+      const seconds = request.seconds ?? (lengths.length > 0 ? Math.max(...lengths) : null)
+      return seconds === null ? null : { ...none, videoSeconds: seconds }
+    }
+    case 'speech': {
+      const seconds = (none.characters * SECONDS_A_CHARACTER) / Math.min(1, request.speed ?? 1) + 1
+      const input = Buffer.byteLength(`${request.input}${request.instructions ?? ''}`)
+      return { ...none, audioSeconds: seconds, input, output: Math.ceil(seconds * SOUND_TOKENS) }
+    }
+    case 'transcription': {
+      const seconds = Math.ceil(request.sound.durationSeconds ?? request.sound.sizeBytes / BYTES_A_SECOND)
+      const input = Buffer.byteLength(request.prompt ?? '') + seconds * SOUND_TOKENS
+      return { ...none, audioSeconds: seconds, input, output: seconds * SAID_TOKENS + 1_000 }
+    }
+  }
+}
+
+/** A token per byte of text, and what a vendor reads by picture at the model's limit of input, where one is known. */
+function tokensRead(text: string, { contextLength }: MediaOffer, pictures: number): number {
+  const most = Buffer.byteLength(text) + pictures * IMAGE_TOKENS
+  return contextLength === null ? most : Math.min(most, contextLength)
+}
+
+function mostPixels(sizes: readonly string[]): number {
+  const known = sizes.flatMap((size) => {
+    const [width = NaN, height = NaN] = size.split('x').map(Number)
+    return Number.isFinite(width * height) ? [width * height] : []
+  })
+  return known.length === 0 ? MOST_PIXELS : Math.max(...known)
+}
