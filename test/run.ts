@@ -1,9 +1,10 @@
 /**
- * `npm test`: types, lint and format beside every `*.test.ts`, all on one PostgreSQL of this run. Arguments narrow it to
- * files whose path holds one of them: `npm test -- accounts`. `--long` runs `*.long.ts` instead.
+ * `npm test`: types, lint and format beside the `*.test.ts`, all on one PostgreSQL of this run. Files whose first line says
+ * `// Thorough` run with `UK_TEST_ALL=1`, as the merge check sets it, or when they are named. Arguments narrow it to files
+ * whose path holds one of them: `npm test -- accounts`. `--long` runs `*.long.ts` instead.
  */
 import { spawn } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildApp } from '#faces/app/build.ts'
@@ -17,7 +18,7 @@ const args = process.argv.slice(2)
 const long = args.includes('--long')
 const words = args.filter((arg) => !arg.startsWith('--'))
 
-const files = globSync(
+const found = globSync(
   ['src/**', 'test/**', 'bench/**', 'tools/**', 'web/src/**'].map(
     (folder) => `${folder}/*.${long ? 'long' : 'test'}.ts`,
   ),
@@ -26,12 +27,14 @@ const files = globSync(
   .filter((file) => !file.includes('node_modules'))
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   .sort()
-if (files.length === 0) {
+if (found.length === 0) {
   process.stderr.write(`no test file holds ${words.join(' or ')} in its path\n`)
   process.exit(1)
 }
 
 const all = !long && words.length === 0
+const thorough = (file: string): boolean => readFileSync(join(root, file), 'utf8').startsWith('// Thorough')
+const files = all && process.env.UK_TEST_ALL !== '1' ? found.filter((file) => !thorough(file)) : found
 // In a fresh clone every server that a test starts would begin to build the app, and stop before it is there.
 const [{ connection, stop }] = await Promise.all([startTestPostgres(), all && buildApp(tmpdir())])
 const environment = { UKIYO_TEST_POSTGRES: JSON.stringify(connection) }
@@ -40,6 +43,10 @@ const [{ passed, failed, skipped }, checked] = await Promise.all([
   all ? check() : true,
 ])
 await stop()
+if (files.length < found.length)
+  process.stdout.write(
+    `\n${found.length - files.length} thorough files did not run: UK_TEST_ALL=1 npm test, or npm test -- NAME\n`,
+  )
 process.stdout.write(
   `\n${passed} passed, ${failed} failed, ${skipped} skipped${checked ? '' : '; types, lint, format or unused code failed'}\n`,
 )

@@ -1,4 +1,4 @@
-// Takes long: begun before others.
+// Thorough: run by the merge check, or by name.
 import { killedIn } from './cloud-kills.ts'
 
 // All seven: `cloud-kills.long.ts`.

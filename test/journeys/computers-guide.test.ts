@@ -1,4 +1,4 @@
-// Takes long: a server, a daemon, llama.cpp and a sandbox, each in a process of its own.
+// Thorough: run by the merge check, or by name; a server, a daemon, llama.cpp and a sandbox, each in a process of its own.
 /** The guide on computers as a person works through it: its commands are taken from it, and only what is named `<so>` is filled in. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

@@ -1,4 +1,4 @@
-// Takes long: begun before others.
+// Thorough: run by the merge check, or by name.
 /**
  * Every secret and signature that the server verifies, in every other spelling of the same bytes: only the text that was
  * handed out counts.

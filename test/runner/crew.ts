@@ -52,7 +52,7 @@ export async function runFiles(
 }
 
 /** Files that say so (15 s and more) are begun first, else what is begun last would be waited for; then those of more text. */
-const weight = (text: string): number => text.length + (/^\/\/ Takes long/m.test(text) ? 1e6 : 0)
+const weight = (text: string): number => text.length + (/^\/\/ (Takes long|Thorough)/m.test(text) ? 1e6 : 0)
 
 interface Worker {
   run(file: string): Promise<Outcome>

@@ -1,4 +1,4 @@
-// Takes long: begun before others.
+// Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Takes long: begun before others.
+// Thorough: run by the merge check, or by name.
 /**
  * Clients of several lineages call all three surfaces over connections that they keep: each call is answered, and the
  * connections are used again. A byte too many behind an answer would break the next call, or cost its connection.

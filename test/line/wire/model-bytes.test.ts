@@ -1,4 +1,4 @@
-// Takes long: begun before others.
+// Thorough: run by the merge check, or by name.
 /** Every answer of a model is as long as it says, whoever plays it and however it ends, on a connection that goes on. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,4 +1,4 @@
-// Takes long: a daemon in a process of its own, and in another one llama.cpp, which is killed.
+// Thorough: run by the merge check, or by name; a daemon in a process of its own, and in another one llama.cpp, which is killed.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'

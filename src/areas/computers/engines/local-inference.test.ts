@@ -1,4 +1,4 @@
-// Takes long: a daemon in a process of its own, and in another one llama.cpp with a model.
+// Thorough: run by the merge check, or by name; a daemon in a process of its own, and in another one llama.cpp with a model.
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

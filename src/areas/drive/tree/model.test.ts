@@ -1,4 +1,4 @@
-// Takes long: begun before others.
+// Thorough: run by the merge check, or by name.
 import { test } from 'node:test'
 import { playDrive } from '#test/drive/model.ts'
 

@@ -1,4 +1,4 @@
-// Takes long: it installs the engine once.
+// Thorough: run by the merge check, or by name; it installs the engine once.
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

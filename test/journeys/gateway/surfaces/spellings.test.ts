@@ -1,4 +1,4 @@
-// Takes long: begun before others.
+// Thorough: run by the merge check, or by name.
 /** A request means the same however its JSON is written: with spaces, in lines, with letters as escapes. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,4 +1,4 @@
-// Takes long: begun before others.
+// Thorough: run by the merge check, or by name.
 import { after, test } from 'node:test'
 import { fuzzPairs } from './fuzz-pairs.ts'
 
