@@ -109,6 +109,8 @@ export async function search(): Promise<Report> {
       }
 
     process.stdout.write('  rows …\n')
+    // Files that still wait for their vectors would be worked on beside the searches.
+    await until(client, 'select not exists (select from search_rows where embedded is null) as done')
     await fillRows(client, place, { rows: ROWS, dimensions: DIMENSIONS, model: MODEL })
     await client.query('vacuum analyze search_rows, search_bodies, search_vectors')
     process.stdout.write('  search …\n')
