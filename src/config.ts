@@ -22,7 +22,7 @@ export interface Config {
   readonly signUpCreditsUsd: string
   readonly catalogueUrl: string
   /** Preset and base URL; null: the usual ones. */
-  readonly localEngines: readonly { preset: string; baseUrl: string }[] | null
+  readonly localEngines: readonly { preset: string; origin: string }[] | null
   readonly sim: boolean
   readonly upstreamAllow: readonly string[]
   readonly fetchAllow: readonly string[]
@@ -190,17 +190,20 @@ function blobsIn(words: string): string {
   throw new ConfigRefused(`UK_BLOBS must be \`file:\` or s3://bucket/prefix, not "${words}"`)
 }
 
+/** Servers of models that are looked for on this machine, by the names of their presets. */
+const engines = 'vllm lm-studio llama-cpp local-ai whisper-cpp speaches kokoro-fastapi stable-diffusion-cpp'.split(' ')
+
 /** `vllm=127.0.0.1:8001,lm-studio=127.0.0.1:1235`; null: not said. */
 function localEngines(words: string): Config['localEngines'] {
   if (words === '') return null
   if (words === 'off') return []
   return words.split(',').map((part) => {
-    const [, preset, host] = /^\s*(vllm|lm-studio|llama-cpp)=([^\s/]+)\s*$/.exec(part) ?? []
-    if (preset === undefined || !URL.canParse(`http://${host}`))
+    const [, preset, host] = /^\s*([a-z-]+)=([^\s/]+)\s*$/.exec(part) ?? []
+    if (preset === undefined || !engines.includes(preset) || !URL.canParse(`http://${host}`))
       throw new ConfigRefused(
-        `UK_LOCAL_ENGINES must be off, or such as vllm=127.0.0.1:8001 (vllm, lm-studio, llama-cpp), not "${part.trim()}"`,
+        `UK_LOCAL_ENGINES must be off, or such as vllm=127.0.0.1:8001 (${engines.join(', ')}), not "${part.trim()}"`,
       )
-    return { preset, baseUrl: `http://${host}/v1` }
+    return { preset, origin: `http://${host}` }
   })
 }
 

@@ -185,7 +185,7 @@ export const settings: readonly Setting[] = [
     name: 'UK_LOCAL_ENGINES',
     fallback: '',
     meaning:
-      'Other engines on this machine: empty looks for LM Studio, llama.cpp and vLLM at their usual ports, `off` for none; or `vllm=127.0.0.1:8001,…`.',
+      'Other engines on this machine: empty looks for LM Studio, llama.cpp, vLLM, LocalAI, whisper.cpp, Speaches, Kokoro-FastAPI and stable-diffusion.cpp at their usual ports, `off` for none; or `vllm=127.0.0.1:8001,…`.',
   },
   {
     name: 'OLLAMA_HOST',

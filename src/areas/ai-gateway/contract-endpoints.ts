@@ -3,7 +3,16 @@ import { headerName, headerValue } from '#kernel/text/header-fields.ts'
 import { base, deleted, endpoint, flag, id, idOut, one, page, time } from '#kernel/contract.ts'
 import { prices } from './contract-prices.ts'
 
-export const shape = z.enum(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'ollama'])
+export const textShape = z.enum(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'ollama'])
+export const shape = z.enum([
+  ...textShape.options,
+  'elevenlabs',
+  'deepgram',
+  'replicate',
+  'fal',
+  'black-forest-labs',
+  'stability',
+])
 const slug = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must be 1 to 32 of a-z, 0-9 and -, not beginning with -')
@@ -36,13 +45,15 @@ const DataPolicy = z
 const fields = {
   name: z.string().trim().min(1).max(120),
   slug,
-  shape: shape.describe('The wire shape that the provider speaks.'),
+  shape: shape.describe(
+    'The wire shape that the provider speaks. Those of `elevenlabs` and after it make or read media, and write no text.',
+  ),
   base_url: z
     .string()
     .trim()
     .max(2_048)
     .describe(
-      'With the version segment for the OpenAI shapes (…/v1) and Gemini (…/v1beta); without for Anthropic and Ollama.',
+      'With the version segment for the OpenAI shapes (…/v1), Gemini (…/v1beta) and the vendors of media (…/v1, Stability …/v2beta; fal has none: the queue’s origin); without for Anthropic and Ollama.',
     ),
   api_key: z
     .string()

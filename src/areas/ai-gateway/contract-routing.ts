@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { endpoint, idOut, one, time, usd } from '#kernel/contract.ts'
-import { shape } from './contract-endpoints.ts'
+import { textShape } from './contract-endpoints.ts'
 
 const preferences = z
   .record(z.string().max(64), z.unknown())
@@ -50,7 +50,7 @@ export const routingEndpoints = {
     body: {
       model: modelName.describe('With the suffixes of compat-c: `:floor`, `:nitro`, `:exacto`, `:free`, `:online`.'),
       models: z.array(modelName).max(31).default([]).describe('Further models, tried after it.'),
-      shape: shape.default('openai-chat').describe('The wire shape that the call would come in.'),
+      shape: textShape.default('openai-chat').describe('The wire shape that the call would come in.'),
       provider: preferences.nullable().default(null),
       max_tokens: z.int().min(0).max(1_000_000_000).nullable().default(null),
       input_tokens: z.int().min(0).max(1_000_000_000).nullable().default(null),

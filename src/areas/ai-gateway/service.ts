@@ -6,6 +6,7 @@ import { sqlState } from '#engine/postgres/client.ts'
 import { workspaceGone } from '#access/resources.ts'
 import { rightsChanged } from '#access/rights.ts'
 import type { GatewayFaces } from '#gateway/mount.ts'
+import { quirksOwner } from '#gateway/providers/supports.ts'
 import type { HealthView } from '#gateway/routing/health.ts'
 import { finder } from '#kernel/context.ts'
 import { absent, refuse } from '#kernel/errors.ts'
@@ -220,7 +221,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
           ...about,
           ok: true,
           latency_ms: took(),
-          models_count: presetOf(row.preset)?.lists === false ? null : models.length,
+          models_count: quirksOwner(row)?.lists === false ? null : models.length,
           error: null,
         }
       } catch (error) {

@@ -179,10 +179,10 @@ export class MediaFault extends Error {
   }
 }
 
-/** The way to one provider endpoint. Its key is added here, and only for the endpoint's own origin. */
+/** The way to one provider endpoint. Its key is added here, and only where `providers/takes-key.ts` says so. */
 export interface MediaWire {
   /**
-   * Asks `base_url` + `path`, or an address of the same origin. Answers whatever status under 300 with its body still to be
+   * Asks `base_url` + `path`, or an address that takes the endpoint's key (`providers/takes-key.ts`). Answers whatever status under 300 with its body still to be
    * read; else throws `MediaFault`, told from the status and the vendor's envelope by `fault`.
    */
   ask(request: {
@@ -195,8 +195,8 @@ export interface MediaWire {
     withinMs: number
   }): Promise<WireAnswer>
   /**
-   * Fetches a result from an address that the vendor named: public, or of the endpoint's origin, where alone the key goes
-   * along. Throws `MediaFault` `bad_answer` when it expired.
+   * Fetches a result from an address that the vendor named: public, or of the endpoint's origin. The key goes along where
+   * `providers/takes-key.ts` says so. Throws `MediaFault` `bad_answer` when it expired.
    */
   download(url: string, mostBytes: number): AsyncIterable<Uint8Array>
   readonly signal: AbortSignal
@@ -228,6 +228,8 @@ export type Maker<R extends MediaRequest> = Immediate<R> | Deferred<R>
 
 /** All that one vendor, or one shape, makes and reads. Absent: it doesn't. */
 export interface MediaAdapter {
+  /** The pictures that one request for this model may ask for: more are asked for by further ones. Null: the vendor says. */
+  mostImages?(model: string): number | null
   image?: Maker<ImageRequest>
   video?: Maker<VideoRequest>
   speech?: Maker<SpeechRequest>

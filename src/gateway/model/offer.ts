@@ -6,7 +6,13 @@ import type { Billing } from '#kernel/usage.ts'
 import type { MediaAbilities, MediaKind } from '../catalogue/media.ts'
 import type { Pricing } from '../catalogue/model.ts'
 
-export type Shape = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini' | 'ollama'
+/** Shapes in which text is asked for. OpenAI's and Gemini's serve media at the same address. */
+export type TextShape = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini' | 'ollama'
+
+/** Shapes of vendors who make or read media and write no text. */
+export type MediaShape = 'elevenlabs' | 'deepgram' | 'replicate' | 'fal' | 'black-forest-labs' | 'stability'
+
+export type Shape = TextShape | MediaShape
 
 /** A provider endpoint as a call uses it. The key never leaves this process but to `origin`. */
 export interface ProviderEndpoint {

@@ -14,11 +14,25 @@ import { openrouter } from './clouds/openrouter.ts'
 import { together } from './clouds/together.ts'
 import { vertex } from './clouds/vertex.ts'
 import { xai } from './clouds/xai.ts'
+import { kokoroFastApi } from './local/kokoro-fastapi.ts'
 import { llamaCpp } from './local/llama-cpp.ts'
+import { localAi } from './local/local-ai.ts'
 import { lmStudio } from './local/lm-studio.ts'
 import { ollama } from './local/ollama.ts'
+import { speaches } from './local/speaches.ts'
+import { stableDiffusionCpp } from './local/stable-diffusion-cpp.ts'
 import { vllm } from './local/vllm.ts'
+import { whisperCpp } from './local/whisper-cpp.ts'
+import { blackForestLabs } from './media/black-forest-labs.ts'
+import { deepgram } from './media/deepgram.ts'
+import { elevenlabs } from './media/elevenlabs.ts'
+import { fal } from './media/fal.ts'
+import { replicate } from './media/replicate.ts'
+import { stability } from './media/stability.ts'
 import type { Provider } from './provider.ts'
+
+/** Those who make or read media and write no text; each has a shape of its own, of the same name. */
+export const mediaProviders: readonly Provider[] = [elevenlabs, deepgram, replicate, fal, blackForestLabs, stability]
 
 /** Every provider that is known by name, in the order in which the presets are listed. */
 export const everyProvider: readonly Provider[] = [
@@ -38,10 +52,16 @@ export const everyProvider: readonly Provider[] = [
   azure,
   bedrock,
   vertex,
+  ...mediaProviders,
   ollama,
   vllm,
   lmStudio,
   llamaCpp,
+  localAi,
+  whisperCpp,
+  speaches,
+  kokoroFastApi,
+  stableDiffusionCpp,
 ]
 
 const byId = new Map(everyProvider.map((provider) => [provider.id, provider]))

@@ -14,7 +14,7 @@ const BY_CAPABILITY: Readonly<Record<string, readonly string[]>> = {
 /** Parameters that a shape has no field for. */
 const PENALTIES = ['frequency_penalty', 'presence_penalty']
 const LOCAL = ['min_p', 'top_a', 'repetition_penalty']
-const UNKNOWN: Readonly<Record<Shape, ReadonlySet<string>>> = {
+const UNKNOWN: Readonly<Partial<Record<Shape, ReadonlySet<string>>>> = {
   'openai-chat': new Set(),
   'openai-responses': new Set(['seed', 'n', 'logit_bias', 'prediction', 'top_k', ...PENALTIES, ...LOCAL]),
   'anthropic-messages': new Set(['seed', ...OTHERS, ...PENALTIES, ...LOCAL]),
@@ -37,7 +37,7 @@ export function supportsParameter({ endpoint, capabilities }: Offer, parameter: 
   // Which models write to a schema is in no source that is read here; the shapes all have a field for it.
   if (capability !== undefined && capability !== 'structured_output')
     return capabilities.length === 0 || capabilities.includes(capability)
-  return !(refused.get(endpoint.preset ?? '') ?? UNKNOWN[endpoint.shape]).has(parameter)
+  return !(refused.get(endpoint.preset ?? '') ?? UNKNOWN[endpoint.shape])?.has(parameter)
 }
 
 /** The parameters of a request that a provider may or may not know. */

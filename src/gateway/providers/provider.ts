@@ -1,5 +1,6 @@
 import type { ProviderEndpoint, Shape } from '../model/offer.ts'
 import type { Json } from '../model/json.ts'
+import type { MediaQuirks } from './media-quirks.ts'
 import type { ProviderQuirks } from '../wire/shared/quirks.ts'
 import type { Transport } from './transport/transport.ts'
 
@@ -14,6 +15,8 @@ export type Unknown =
   | 'betas taken'
   | 'api-versions with max_completion_tokens'
   | 'thinking through Converse'
+  | 'key check'
+  | 'list of models'
 
 /**
  * All that is known of one provider, each fact with its source: a comment beside it or above the row. A field that is
@@ -41,6 +44,10 @@ export interface Provider extends ProviderQuirks {
   env: string | null
   /** Below `baseUrl`: what only answers to a valid key, where the list of models answers to anybody. */
   keyCheck: string | null
+  /** The end of `baseUrl` in whose place `keyCheck` stands, where that is of another version of the API. */
+  keyCheckBeside?: string
+  /** A domain beside the address's own origin under which https hosts take the key as well. */
+  keyDomain?: string
   /** It tells what it serves, at the address where it serves. */
   lists: boolean
   /** Serves all its models in both of OpenAI's shapes, under one address. */
@@ -72,13 +79,23 @@ export interface Provider extends ProviderQuirks {
   plainPrices?: Readonly<Record<string, readonly string[]>>
   /** Fields with which it asks another model, or has something looked up, at another price than the model's. */
   pricedApart?: readonly string[]
+  /** How it is asked for media, where it speaks OpenAI's shape and differs; absent: as OpenAI. */
+  media?: MediaQuirks
   /** The way to know it among the servers of this machine. */
   engine?: LocalEngine
   unknown: readonly Unknown[]
 }
 
 /** A server that is looked for on this machine, at the port that it opens unless told otherwise. */
-export interface LocalEngine {
+export type LocalEngine = ListingEngine | PagedEngine
+
+/** Serves one model, and shows a page instead of a list. */
+export interface PagedEngine {
+  /** At its base. `says`: what nobody else's page holds; `model`: the name that it gets here. */
+  page: { path: string; says: string; model: string }
+}
+
+export interface ListingEngine {
   /** Where it lists its models: at its base, or beside `/v1`. */
   list: { path: string; beside: 'base' | 'v1' }
   /** Whether a row of the list bears its own mark. What answers may be anybody's. */

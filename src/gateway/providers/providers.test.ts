@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { everyProvider, providerOf } from './every-provider.ts'
+import { everyProvider, mediaProviders, providerOf } from './every-provider.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -15,7 +15,7 @@ const homes = [
   'src/gateway/stored-references/anthropic.ts',
 ]
 /** Ids that are words of ours as well: a shape has that name. */
-const words = new Set(['ollama'])
+const words = new Set(['ollama', ...mediaProviders.map(({ id }) => id)])
 
 test('a provider is named in its own file and nowhere else', () => {
   const ids = everyProvider.map(({ id }) => id).filter((id) => !words.has(id))
@@ -31,7 +31,7 @@ test('a provider is named in its own file and nowhere else', () => {
 })
 
 test('a provider has one file, and one line in the list', () => {
-  const files = globSync('src/gateway/providers/{clouds,local}/*.ts', { cwd: root })
+  const files = globSync('src/gateway/providers/{clouds,media,local}/*.ts', { cwd: root })
   assert.deepEqual(
     files.map((file) => file.split('/').at(-1)!.slice(0, -3)).toSorted(),
     everyProvider.map(({ id }) => id).toSorted(),

@@ -4,7 +4,7 @@ import { ANTHROPIC_FORMAT } from '../wire/anthropic-messages/signature.ts'
 import { GEMINI_FORMAT } from '../wire/gemini/signature.ts'
 import { holdsReasoning } from '../wire/openai-chat/quirks.ts'
 import { RESPONSES_FORMAT } from '../wire/openai-responses/sealed.ts'
-import { everyProvider, idsWhere, providerOf } from './every-provider.ts'
+import { everyProvider, idsWhere, mediaProviders, providerOf } from './every-provider.ts'
 import { anthropic } from './clouds/anthropic.ts'
 import { google } from './clouds/google.ts'
 import { openai } from './clouds/openai.ts'
@@ -28,7 +28,11 @@ const converses = new Map(everyProvider.map(({ id, converses: asks }) => [id, as
 export const usesConverse = ({ endpoint: { preset, shape }, upstreamModel }: Offer): boolean =>
   shape === 'anthropic-messages' && preset !== null && converses.get(preset)?.(upstreamModel) === true
 
-const vendorOf = ({ preset, shape }: Made): string | null => (shape === ollama.shape ? ollama.id : preset)
+const vendors = new Set(mediaProviders.map(({ id }) => id))
+
+/** The shape of a vendor of media bears its name: nobody else speaks it. */
+const vendorOf = ({ preset, shape }: Made): string | null =>
+  shape === ollama.shape ? ollama.id : (preset ?? (vendors.has(shape) ? shape : null))
 
 /** By whose habits an endpoint is asked: who speaks Ollama's shape is one, whatever it was made from. Null: nobody knows. */
 export const quirksOwner = (endpoint: Made): Provider | null => providerOf(vendorOf(endpoint))
@@ -67,7 +71,7 @@ const reporting = idsWhere(({ reportsCost }) => reportsCost === true)
 export const reportedBy = ({ preset }: Pick<ProviderEndpoint, 'preset'>, usd: number | undefined): number | undefined =>
   reporting.has(preset) ? usd : undefined
 
-const vendorOfShape: Readonly<Record<Shape, Provider>> = {
+const vendorOfShape: Readonly<Partial<Record<Shape, Provider>>> = {
   'openai-chat': openai,
   'openai-responses': openai,
   'anthropic-messages': anthropic,
@@ -88,7 +92,7 @@ export function* plainPricesOf({ preset, shape }: Made): Generator<[field: strin
   for (const field of priceFields)
     yield [
       field,
-      providerOf(preset)?.plainPrices?.[field] ?? vendorOfShape[shape].plainPrices?.[field] ?? anybodysPrices[field]!,
+      providerOf(preset)?.plainPrices?.[field] ?? vendorOfShape[shape]?.plainPrices?.[field] ?? anybodysPrices[field]!,
     ]
 }
 
@@ -96,7 +100,7 @@ export function* plainPricesOf({ preset, shape }: Made): Generator<[field: strin
 export function* pricedApartBy({ preset, shape }: Made): Generator<[field: string, vendor: string]> {
   const own = providerOf(preset)
   for (const vendor of new Set([own ?? vendorOfShape[shape], vendorOfShape[shape]]))
-    for (const field of vendor.pricedApart ?? []) yield [field, vendor.name]
+    for (const field of vendor?.pricedApart ?? []) yield [field, vendor!.name]
 }
 
 const byShape: Partial<Record<Shape, string>> = {

@@ -47,10 +47,8 @@ function read(endpoint: ProviderEndpoint): Upstream {
   const provider = providerOf(preset)
   const keyHeader = provider?.keyHeader
   if (apiKey !== null && keyHeader !== null) {
-    if (keyHeader !== undefined) headers.set(keyHeader, apiKey)
-    else if (shape === 'anthropic-messages') headers.set('x-api-key', apiKey)
-    else if (shape === 'gemini') headers.set('x-goog-api-key', apiKey)
-    else headers.set('authorization', `Bearer ${apiKey}`)
+    const { name, before } = keyHeader === undefined ? keyHeaderOf(shape) : { name: keyHeader, before: '' }
+    headers.set(name, before + apiKey)
   }
   for (const name in own) if (!ENDPOINT_SETTING.test(name.toLowerCase())) headers.set(name.toLowerCase(), own[name]!)
   return {
@@ -64,6 +62,28 @@ function read(endpoint: ProviderEndpoint): Upstream {
     dispatch: endpoint.dispatch ?? null,
   }
 }
+
+interface KeyHeader {
+  name: string
+  /** What stands before the key in the header's value. */
+  before: string
+}
+
+/** Shapes whose key does not travel as a bearer's. */
+const keyHeaders: Partial<Record<Shape, KeyHeader>> = {
+  'anthropic-messages': { name: 'x-api-key', before: '' },
+  gemini: { name: 'x-goog-api-key', before: '' },
+  // `@ai-sdk/elevenlabs` 3.0.46, elevenlabs-provider.ts.
+  elevenlabs: { name: 'xi-api-key', before: '' },
+  // `@ai-sdk/deepgram` 3.1.16, deepgram-provider.ts.
+  deepgram: { name: 'authorization', before: 'Token ' },
+  // `@ai-sdk/fal` 3.0.41, fal-provider.ts.
+  fal: { name: 'authorization', before: 'Key ' },
+  // `@ai-sdk/black-forest-labs` 2.0.41, black-forest-labs-provider.ts.
+  'black-forest-labs': { name: 'x-key', before: '' },
+}
+
+const keyHeaderOf = (shape: Shape): KeyHeader => keyHeaders[shape] ?? { name: 'authorization', before: 'Bearer ' }
 
 /** The base of the OpenAI shapes includes the version segment; Anthropic's and Ollama's does not, a trailing one is tolerated. */
 function basePath(shape: Shape, path: string): string {

@@ -50,6 +50,12 @@ const gemini: EmbeddingWire = {
   },
 }
 
+const wires: Partial<Record<Shape, EmbeddingWire>> = {
+  gemini,
+  'openai-chat': openai,
+  'openai-responses': openai,
+  ollama: openai,
+}
+
 /** Null: nothing of this shape embeds. */
-export const embeddingWireOf = (shape: Shape): EmbeddingWire | null =>
-  shape === 'gemini' ? gemini : shape === 'anthropic-messages' ? null : openai
+export const embeddingWireOf = (shape: Shape): EmbeddingWire | null => wires[shape] ?? null

@@ -1,5 +1,5 @@
 import type { FaultKind, UpstreamFault } from '../model/canonical-request.ts'
-import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../model/json.ts'
+import { isObject, isWord, type Json, listOf, objectOf, parseJson, textOf } from '../model/json.ts'
 
 /** An answer's headers as node and undici give them, in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
@@ -25,6 +25,8 @@ export function kindOf(status: number | null, words: string): FaultKind {
   // Quotations may be the client's own words, and are no word about the endpoint, which all its callers would suffer from.
   const unquoted = words.replaceAll(QUOTED, '')
   // Google says so with a 400, and of a full quota that one should look at one's plan and billing.
+  // ElevenLabs: of a plan whose characters are spent.
+  if (status === 401 && /quota_exceeded/.test(words)) return 'upstream_payment'
   if (status === 401 || /API_KEY_INVALID|API key not valid/.test(unquoted)) return 'upstream_key'
   if (status === 429 && /RESOURCE_EXHAUSTED/.test(words)) return 'rate_limited'
   if (status === 402 || ((status === 429 || status === 400 || status === 403) && outOfMoney.test(unquoted))) {
@@ -156,6 +158,11 @@ function readError(error: unknown): { words: string; sentence: string; status: n
   if (typeof error === 'string') return { words: '', sentence: error, status: null }
   const inner: Json = objectOf(error)
   const words = [
+    // Vendors of media: Deepgram `err_code`, Stability `name`, ElevenLabs `detail.status`, fal `detail[].type`.
+    inner['err_code'],
+    inner['name'],
+    objectOf(inner['detail'])['status'],
+    ...listOf(inner['detail']).map((one) => objectOf(one)['type']),
     inner['type'],
     inner['code'],
     objectOf(inner['details'])['error_code'],
@@ -165,6 +172,15 @@ function readError(error: unknown): { words: string; sentence: string; status: n
     .filter((word) => typeof word === 'string' || typeof word === 'number')
     .join(' ')
   const detail = isObject(inner['detail']) ? textOf(inner['detail']['message']) : textOf(inner['detail'])
+  const several = [...listOf(inner['errors']).map(textOf), ...listOf(inner['detail']).map(complaintOf)].filter(isWord)
   const code = [inner['code'], inner['status']].map(Number).find((n) => Number.isInteger(n) && n >= 400 && n < 600)
-  return { words, sentence: textOf(inner['message']) || detail, status: code ?? null }
+  const sentence = textOf(inner['message']) || detail || textOf(inner['err_msg']) || several.join('; ')
+  return { words, sentence, status: code ?? null }
+}
+
+/** One of a list of what is wrong with a request, as FastAPI words it, with the field's place. */
+function complaintOf(one: unknown): string {
+  const { loc, msg } = objectOf(one)
+  const place = listOf(loc).filter((step) => step !== 'body')
+  return place.length === 0 ? textOf(msg) : `${place.join('.')}: ${textOf(msg)}`
 }

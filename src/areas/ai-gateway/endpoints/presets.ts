@@ -19,12 +19,10 @@ export interface Preset {
   catalogue: string | null
   local: boolean
   env: string | null
-  key_check: string | null
-  lists: boolean
 }
 
 export const presets: readonly Preset[] = everyProvider.map(
-  ({ id, name, shape, baseUrl, needsKey, keyHeaders, reportsCost, catalogue, local, env, keyCheck, lists }) => ({
+  ({ id, name, shape, baseUrl, needsKey, keyHeaders, reportsCost, catalogue, local, env }) => ({
     id,
     name,
     shape,
@@ -35,8 +33,6 @@ export const presets: readonly Preset[] = everyProvider.map(
     catalogue,
     local,
     env,
-    key_check: keyCheck,
-    lists,
   }),
 )
 

@@ -1,7 +1,7 @@
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { AskFailed, getJson, checkKey } from './ask-provider.ts'
-import { presetOf } from '../endpoints/presets.ts'
+import { quirksOwner } from '#gateway/providers/supports.ts'
 
 /** A model as its provider lists it; null and empty: it does not say. */
 export interface ListedModel {
@@ -30,7 +30,7 @@ export async function fetchModels(
   endpoint: ProviderEndpoint,
   timeoutMs?: number,
 ): Promise<ListedModel[]> {
-  if (presetOf(endpoint.preset)?.lists === false) return []
+  if (quirksOwner(endpoint)?.lists === false) return []
   const listed = await listOf(outbound, endpoint, timeoutMs === undefined ? {} : { timeoutMs })
   const byId = new Map(
     listed.filter(({ id }) => id !== '' && id.length <= LONGEST_ID).map((model) => [model.id, model]),
@@ -56,16 +56,35 @@ function listOf(outbound: Outbound, endpoint: ProviderEndpoint, more: { timeoutM
         // Together answers the bare list.
         rowsIn(Array.isArray(answer) ? { data: answer } : answer, 'data').map(openaiModel),
       )
+    case 'elevenlabs':
+      return getJson(outbound, endpoint, '/models', more).then((answer) =>
+        rowsIn({ data: answer }, 'data').map(elevenLabsModel),
+      )
+    case 'deepgram':
+      return getJson(outbound, endpoint, '/models', more).then((answer) =>
+        [...rowsIn(answer, 'tts'), ...rowsIn(answer, 'stt')].map(deepgramModel),
+      )
+    case 'replicate':
+    case 'fal':
+    case 'black-forest-labs':
+    case 'stability':
+      return Promise.resolve([])
   }
 }
 
 /** Connects with the key: null where the provider's check lists no models. Throws `AskFailed`. */
 export async function probe(outbound: Outbound, endpoint: ProviderEndpoint): Promise<ListedModel[]> {
-  const check = presetOf(endpoint.preset)?.key_check ?? null
-  if (check !== null) await getJson(outbound, endpoint, check)
-  if (presetOf(endpoint.preset)?.lists === false) await checkKey(outbound, endpoint)
+  const { keyCheck = null, keyCheckBeside, lists } = quirksOwner(endpoint) ?? {}
+  if (keyCheck !== null) await getJson(outbound, beside(endpoint, keyCheckBeside), keyCheck)
+  else if (lists === false) await checkKey(outbound, endpoint)
   return fetchModels(outbound, endpoint)
 }
+
+/** The endpoint at its address without this end. */
+const beside = (endpoint: ProviderEndpoint, end: string | undefined): ProviderEndpoint =>
+  end !== undefined && endpoint.baseUrl.endsWith(end)
+    ? { ...endpoint, baseUrl: endpoint.baseUrl.slice(0, -end.length) }
+    : endpoint
 
 export function rowsIn(answer: unknown, key: string): Json[] {
   const rows = (answer as Json | null)?.[key]
@@ -105,6 +124,21 @@ const anthropicModel = (row: Json): ListedModel => ({
   embeds: false,
   createdAt: instant(row.created_at),
 })
+
+const mediaModel = (id: unknown, called: unknown): ListedModel => ({
+  id: text(id) ?? '',
+  name: name(called),
+  contextLength: null,
+  maxOutputTokens: null,
+  capabilities: [],
+  embeds: false,
+  createdAt: null,
+})
+
+const elevenLabsModel = (row: Json): ListedModel => mediaModel(row.model_id, row.name)
+
+/** Voices are models there; several versions of one bear the same canonical name. */
+const deepgramModel = (row: Json): ListedModel => mediaModel(row.canonical_name ?? row.name, row.name)
 
 const geminiModel = (row: Json): ListedModel => {
   const methods = Array.isArray(row.supportedGenerationMethods) ? (row.supportedGenerationMethods as unknown[]) : []

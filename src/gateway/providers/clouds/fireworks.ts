@@ -7,5 +7,7 @@ export const fireworks = cloud('fireworks', 'Fireworks AI', 'FIREWORKS', 'https:
     { model: /kimi/, echoesReasoning: true },
   ],
   adaptiveThinking: true,
+  // `@ai-sdk/fireworks` 3.0.62, fireworks-image-model.ts. Its sound is heard at other hosts.
+  media: { image: { workflows: true }, speech: null, transcription: null, video: null },
   unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models', 'price tiers'],
 })

@@ -8,5 +8,12 @@ export const xai = cloud('xai', 'xAI', 'XAI', 'https://api.x.ai/v1', {
     { efforts: ['low', 'medium', 'high', 'xhigh'], ...bothLimits },
     { model: /grok-4\.3/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'] },
   ],
+  // `@ai-sdk/xai` 5.0.12, xai-image-model.ts.
+  media: {
+    image: { edits: 'json', size: 'none', takes: ['aspect_ratio', 'quality', 'output_format'], masks: false },
+    speech: null,
+    transcription: null,
+    video: null,
+  },
   unknown: ['reportsCost', 'refused fields', 'efforts of unnamed models', 'price tiers'],
 })

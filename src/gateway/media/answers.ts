@@ -1,0 +1,51 @@
+import { isObject, type Json, parseJson } from '../model/json.ts'
+import { MediaFault, type MadeFile, type WireAnswer } from './adapter.ts'
+
+const MINUTE = 60_000
+/** For an answer that is only a word about a job. */
+export const SHORT_MS = MINUTE
+/** For an answer that is the made thing. */
+export const MAKING_MS = 15 * MINUTE
+/** Of an answer that is only a word about a job. */
+export const SHORT_BYTES = 4 << 20
+const PICTURE_BYTES = 64 << 20
+/** Of pictures that stand as base64 in JSON. */
+export const pictureAnswerBytes = (n: number): number => SHORT_BYTES + n * Math.ceil((PICTURE_BYTES * 4) / 3)
+export const pictureBytes = PICTURE_BYTES
+export const VIDEO_BYTES = 4 * 2 ** 30
+export const SOUND_BYTES = 512 << 20
+
+/** A vendor answered what cannot be read. It may have done the work. */
+export const badAnswer = (message: string): MediaFault => new MediaFault('bad_answer', message)
+
+/** The whole of an answer. The wire bounds how much that is. */
+export async function wholeOf({ body }: Pick<WireAnswer, 'body'>): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+/** The object that an answer is. Throws `MediaFault` `bad_answer`. */
+export async function jsonOf(answer: Pick<WireAnswer, 'body'>): Promise<Json> {
+  const json = parseJson((await wholeOf(answer)).toString())
+  if (!isObject(json)) throw badAnswer('The provider answered something that is not a JSON object.')
+  return json
+}
+
+/** Bytes that are there, as a stream of one piece. */
+export async function* inOne(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+/** A file that stood as base64 in an answer. */
+export const fileOf = (base64: string, revisedPrompt: string | null = null): MadeFile => ({
+  bytes: inOne(Buffer.from(base64, 'base64')),
+  revisedPrompt,
+})
+
+/** Bytes of an address, also of one that holds them itself (`data:`, RFC 2397). Null: it is another thing. */
+export function dataOf(url: string): Buffer | null {
+  const [, head, data] = /^data:([^,]*),(.*)$/s.exec(url) ?? []
+  if (data === undefined) return null
+  return /;base64$/i.test(head!) ? Buffer.from(data, 'base64') : Buffer.from(decodeURIComponent(data))
+}

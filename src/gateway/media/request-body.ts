@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import type { MediaInput } from './adapter.ts'
+
+/** A body as a `MediaWire` sends it: whole, or as a stream whose length is known before it begins. */
+export interface RequestBody {
+  headers: Readonly<Record<string, string>>
+  body: Uint8Array | { bytes: AsyncIterable<Uint8Array>; length: number }
+}
+
+/** A field of a form. Undefined and null: it is left out; a list: `name[]` once for each. */
+export type FormValue = string | number | boolean | readonly string[] | MediaInput | null | undefined
+
+/** One after another, as they stand in the body. */
+type Piece = Buffer | MediaInput
+
+/**
+ * A form (RFC 7578) whose files are read while they are sent, and never lie in memory. Pairs, since a name may stand there
+ * several times.
+ */
+export function formBody(fields: Iterable<readonly [name: string, value: FormValue]>): RequestBody {
+  const boundary = `uk-${randomUUID()}`
+  const pieces: Piece[] = []
+  const field = (name: string, value: string | MediaInput): void => {
+    const head = `--${boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"`
+    if (typeof value === 'string') return void pieces.push(Buffer.from(`${head}\r\n\r\n${value}\r\n`))
+    const file = `${head}; filename="${quoted(value.name)}"\r\ncontent-type: ${value.type}\r\n\r\n`
+    pieces.push(Buffer.from(file), value, Buffer.from('\r\n'))
+  }
+  for (const [name, value] of fields) {
+    if (value === null || value === undefined) continue
+    if (isList(value)) for (const one of value) field(`${name}[]`, one)
+    else field(name, typeof value === 'object' ? value : String(value))
+  }
+  pieces.push(Buffer.from(`--${boundary}--\r\n`))
+  const length = pieces.reduce((sum, piece) => sum + (Buffer.isBuffer(piece) ? piece.length : piece.sizeBytes), 0)
+  return {
+    headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+    body: { bytes: inTurn(pieces, checked), length },
+  }
+}
+
+/** As browsers write a name or a file's name in a form's head (WHATWG, multipart/form-data encoding). */
+const quoted = (name: string): string => name.replace(/\n/g, '%0A').replace(/\r/g, '%0D').replace(/"/g, '%22')
+
+const isList = (value: FormValue): value is readonly string[] => Array.isArray(value)
+
+/** Puts a file into JSON, as base64 alone or as a `data:` address. */
+export type Inline = (input: MediaInput, as: 'base64' | 'data address') => string
+
+/** JSON in which files stand as base64, encoded while they are sent. */
+export function jsonBody(write: (inline: Inline) => object): RequestBody {
+  const headers = { 'content-type': 'application/json' }
+  // No text of a request can be taken for a file: it does not know the mark.
+  const mark = randomUUID()
+  const inputs: MediaInput[] = []
+  const text = JSON.stringify(
+    write((input, as) => `${as === 'base64' ? '' : `data:${input.type};base64,`}${mark}${inputs.push(input) - 1}.`),
+  )
+  if (inputs.length === 0) return { headers, body: Buffer.from(text) }
+  const pieces: Piece[] = text
+    .split(new RegExp(`${mark}(\\d+)\\.`))
+    .map((piece, index) => (index % 2 === 0 ? Buffer.from(piece) : inputs[Number(piece)]!))
+  const length = pieces.reduce(
+    (sum, piece) => sum + (Buffer.isBuffer(piece) ? piece.length : 4 * Math.ceil(piece.sizeBytes / 3)),
+    0,
+  )
+  return { headers, body: { bytes: inTurn(pieces, base64Of), length } }
+}
+
+async function* inTurn(
+  pieces: readonly Piece[],
+  read: (input: MediaInput) => AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) {
+    if (Buffer.isBuffer(piece)) yield piece
+    else yield* read(piece)
+  }
+}
+
+/** The bytes of a file, as many as it was said to have: any other number would shift what follows in the body. */
+async function* checked(input: MediaInput): AsyncGenerator<Uint8Array> {
+  let size = 0
+  for await (const bytes of input.read()) {
+    size += bytes.length
+    if (size > input.sizeBytes) break
+    yield bytes
+  }
+  if (size !== input.sizeBytes) throw new Error(`The file ${input.name} has another size than it had.`)
+}
+
+async function* base64Of(input: MediaInput): AsyncGenerator<Uint8Array> {
+  let rest = Buffer.alloc(0)
+  for await (const bytes of checked(input)) {
+    const all = rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([rest, bytes])
+    const whole = all.length - (all.length % 3)
+    if (whole > 0) yield Buffer.from(all.toString('base64', 0, whole))
+    rest = all.subarray(whole)
+  }
+  if (rest.length > 0) yield Buffer.from(rest.toString('base64'))
+}

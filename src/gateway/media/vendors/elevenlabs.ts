@@ -1,0 +1,107 @@
+import { isWord, type Json, listOf, objectOf } from '../../model/json.ts'
+import { MAKING_MS, SHORT_BYTES, SOUND_BYTES, badAnswer, jsonOf } from '../answers.ts'
+import type { Immediate, MediaAdapter, SoundFormat, SpeechRequest, Spoken, TranscriptionRequest } from '../adapter.ts'
+import { formBody, jsonBody } from '../request-body.ts'
+import { baseLanguage, charactersOf, formOptions, lossesIn, withOptions } from '../request-fields.ts'
+import { languageTag, segmentsOf } from '../transcripts.ts'
+
+/** Rachel, the voice where nobody is named: `@ai-sdk/elevenlabs` 3.0.46, elevenlabs-speech-model.ts. */
+const VOICE = '21m00Tcm4TlvDq8ikWAM'
+const PCM_RATE = 24_000
+/** What it makes, in its words: `@ai-sdk/elevenlabs` 3.0.46; Opus: elevenlabs.io, API reference. Other formats are made from PCM. */
+const formats: Partial<Record<SoundFormat, string>> = { mp3: 'mp3_44100_128', opus: 'opus_48000_128' }
+
+/** Fields of the query: the rest of `provider_options` belongs into the body. */
+const inQuery: ReadonlySet<string> = new Set(['enable_logging', 'optimize_streaming_latency'])
+
+const speech: Immediate<SpeechRequest> = {
+  how: 'immediate',
+  async run(wire, request) {
+    const { model, input, voice, speed, language, providerOptions } = request
+    const format = formats[request.format] === undefined ? 'pcm' : request.format
+    const query = new URLSearchParams({ output_format: formats[format] ?? `pcm_${PCM_RATE}` })
+    const options: Json = {}
+    for (const [name, value] of Object.entries(providerOptions)) {
+      if (inQuery.has(name)) query.set(name, String(value))
+      else if (name !== 'output_format') options[name] = value
+    }
+    const answer = await wire.ask({
+      method: 'POST',
+      path: `/text-to-speech/${encodeURIComponent(voice ?? VOICE)}/stream?${query}`,
+      ...jsonBody(() =>
+        withOptions(options, {
+          text: input,
+          model_id: model,
+          language_code: baseLanguage(language),
+          voice_settings: speed === null ? null : { speed },
+        }),
+      ),
+      mostBytes: SOUND_BYTES,
+      withinMs: MAKING_MS,
+    })
+    const characters = charactersOf(input)
+    return {
+      kind: 'sound',
+      sound: {
+        format,
+        sampleRate: format === 'pcm' ? PCM_RATE : null,
+        bytes: answer.body,
+        units: () => ({ characters }),
+      },
+      losses: lossesIn(request, 'instructions'),
+    }
+  },
+}
+
+const transcription: Immediate<TranscriptionRequest> = {
+  how: 'immediate',
+  async run(wire, request) {
+    const { model, sound, language, timestamps, speakers, providerOptions } = request
+    const fields = [
+      ['model_id', model],
+      ['language_code', baseLanguage(language)],
+      ['diarize', speakers],
+      ['timestamps_granularity', timestamps === 'none' && !speakers ? 'none' : 'word'],
+      ['tag_audio_events', providerOptions['tag_audio_events'] === undefined ? false : null],
+    ] as const
+    const ours = [...fields.map(([name]) => name), 'file', 'webhook'].filter((name) => name !== 'tag_audio_events')
+    const answer = await wire.ask({
+      method: 'POST',
+      path: '/speech-to-text',
+      ...formBody([...fields, ...formOptions(providerOptions, ours), ['file', sound]]),
+      mostBytes: 16 * SHORT_BYTES,
+      withinMs: MAKING_MS,
+    })
+    const said = await jsonOf(answer)
+    if (typeof said['text'] !== 'string') throw badAnswer('The provider answered no text.')
+    const words = wordsIn(said)
+    return {
+      kind: 'transcript',
+      transcript: {
+        text: said['text'],
+        language: languageTag(said['language_code']) ?? language,
+        durationSeconds: words.at(-1)?.endSeconds ?? null,
+        segments: segmentsOf(words),
+        words: timestamps === 'word' ? words : null,
+      },
+      // It does not tell the length of the sound; what was probed counts.
+      units: {},
+      losses: lossesIn(request, 'prompt'),
+    }
+  },
+}
+
+/** Between the words stand blanks and noises. */
+function wordsIn(said: Json): Spoken[] {
+  return listOf(said['words'])
+    .map(objectOf)
+    .filter(({ type }) => type === undefined || type === 'word')
+    .map(({ text, start, end, speaker_id: speaker }) => ({
+      startSeconds: typeof start === 'number' ? start : 0,
+      endSeconds: typeof end === 'number' ? end : 0,
+      text: typeof text === 'string' ? text : '',
+      speaker: isWord(speaker) ? speaker : null,
+    }))
+}
+
+export const elevenlabs: MediaAdapter = { speech, transcription }

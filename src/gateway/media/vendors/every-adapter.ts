@@ -1,0 +1,59 @@
+import type { ProviderEndpoint, Shape } from '../../model/offer.ts'
+import type { MediaQuirks } from '../../providers/media-quirks.ts'
+import { quirksOwner } from '../../providers/supports.ts'
+import { upstreamOf } from '../../providers/upstream.ts'
+import type { MediaAdapter } from '../adapter.ts'
+import { blackForestLabs } from './black-forest-labs.ts'
+import { deepgram } from './deepgram.ts'
+import { elevenlabs } from './elevenlabs.ts'
+import { fal } from './fal.ts'
+import { gemini } from './gemini/gemini.ts'
+import { openaiImages } from './openai/images.ts'
+import { openaiSpeech } from './openai/speech.ts'
+import { openaiTranscriptions } from './openai/transcriptions.ts'
+import { openaiVideos } from './openai/videos.ts'
+import { replicate } from './replicate.ts'
+import { stability } from './stability.ts'
+import { workflowImages } from './workflow-images.ts'
+
+const byShape: Partial<Record<Shape, MediaAdapter>> = {
+  gemini,
+  elevenlabs,
+  deepgram,
+  replicate,
+  fal,
+  'black-forest-labs': blackForestLabs,
+  stability,
+}
+
+const openaiShapes: ReadonlySet<Shape> = new Set(['openai-chat', 'openai-responses', 'ollama'])
+const NOTHING: MediaAdapter = {}
+
+/** Whatever speaks OpenAI's shape, with what is known of it. */
+function openaiShaped({ image, speech, transcription, video }: MediaQuirks): MediaAdapter {
+  return {
+    ...(image !== null && {
+      image: image?.workflows ? workflowImages : openaiImages(image ?? {}),
+      mostImages: () => (image?.workflows ? 1 : (image?.most ?? null)),
+    }),
+    ...(speech !== null && { speech: openaiSpeech(speech ?? {}) }),
+    ...(transcription !== null && { transcription: openaiTranscriptions(transcription ?? {}) }),
+    ...(video !== null && { video: openaiVideos }),
+  }
+}
+
+const made = new Map<string, MediaAdapter>()
+
+/** What the provider of this endpoint makes and reads, and how it is asked. Nothing: no way is known. */
+export function adapterOf(endpoint: ProviderEndpoint): MediaAdapter {
+  // Its requests travel in another form, which is known for text alone; or not by HTTP.
+  if (upstreamOf(endpoint).transport !== null || endpoint.dispatch !== undefined) return NOTHING
+  if (!openaiShapes.has(endpoint.shape)) return byShape[endpoint.shape] ?? NOTHING
+  const owner = quirksOwner(endpoint)
+  const key = owner?.id ?? ''
+  const before = made.get(key)
+  if (before) return before
+  const adapter = openaiShaped(owner?.media ?? {})
+  made.set(key, adapter)
+  return adapter
+}

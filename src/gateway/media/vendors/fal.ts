@@ -1,0 +1,267 @@
+import { isWord, type Json, listOf, objectOf } from '../../model/json.ts'
+import { retryAfter } from '../../wire/faults.ts'
+import {
+  SHORT_BYTES,
+  SHORT_MS,
+  SOUND_BYTES,
+  VIDEO_BYTES,
+  badAnswer,
+  dataOf,
+  inOne,
+  jsonOf,
+  pictureBytes,
+} from '../answers.ts'
+import {
+  type Deferred,
+  type Delivered,
+  type ImageRequest,
+  type MediaAdapter,
+  MediaFault,
+  type MediaRequest,
+  type MediaWire,
+  type Polled,
+  type SpeechRequest,
+  type Spoken,
+  type TranscriptionRequest,
+  type VendorJob,
+  type VideoRequest,
+} from '../adapter.ts'
+import { type Inline, jsonBody } from '../request-body.ts'
+import { baseLanguage, charactersOf, lossesIn, withOptions } from '../request-fields.ts'
+import { languageTag, segmentsOf } from '../transcripts.ts'
+
+/** Sizes that it has a name for: `@ai-sdk/fal` 3.0.41, fal-image-model.ts. */
+const sizes: Readonly<Record<string, string>> = {
+  '1:1': 'square_hd',
+  '16:9': 'landscape_16_9',
+  '9:16': 'portrait_16_9',
+  '4:3': 'landscape_4_3',
+  '3:4': 'portrait_4_3',
+}
+
+/** A request of one kind in its words: each of its apps has inputs of its own, and these names are `@ai-sdk/fal`'s. */
+interface Asked<R> {
+  write(request: R, inline: Inline): Json
+  losses(request: R): string[]
+  /** What of the request is needed when the job has ended. */
+  keep?(request: R): Json
+}
+
+const image: Asked<ImageRequest> = {
+  write: (
+    { prompt, n, size, aspectRatio, seed, negativePrompt, outputFormat, images, mask, providerOptions },
+    inline,
+  ) => {
+    // With pictures of several sources its apps take a list: `use_multiple_images` is ours, as the SDK's option of that name.
+    const urls = images.map((one) => inline(one, 'data address'))
+    const isMany = urls.length > 1 || 'image_urls' in providerOptions
+    return {
+      prompt,
+      num_images: n,
+      image_size: size ?? (aspectRatio === null ? null : sizes[aspectRatio]),
+      aspect_ratio: size === null && aspectRatio !== null && sizes[aspectRatio] === undefined ? aspectRatio : null,
+      seed,
+      negative_prompt: negativePrompt,
+      output_format: outputFormat,
+      ...(urls.length > 0 && (isMany ? { image_urls: urls } : { image_url: urls[0] })),
+      mask_url: mask === null ? null : inline(mask, 'data address'),
+    }
+  },
+  losses: (request) => lossesIn(request, 'quality', 'transparent'),
+}
+
+const video: Asked<VideoRequest> = {
+  write: (
+    { prompt, seconds, aspectRatio, resolution, audio, seed, negativePrompt, firstFrame, lastFrame, references },
+    inline,
+  ) => ({
+    prompt,
+    image_url: firstFrame === null ? null : inline(firstFrame, 'data address'),
+    last_frame_url: lastFrame === null ? null : inline(lastFrame, 'data address'),
+    image_urls: references.length === 0 ? null : references.map((one) => inline(one, 'data address')),
+    aspect_ratio: aspectRatio,
+    resolution,
+    duration: seconds === null ? null : `${seconds}s`,
+    generate_audio: audio,
+    seed,
+    negative_prompt: negativePrompt,
+  }),
+  losses: (request) => lossesIn(request, 'size', 'fps'),
+}
+
+const speech: Asked<SpeechRequest> = {
+  write: ({ input, voice, speed }) => ({ text: input, output_format: 'url', voice, speed }),
+  losses: (request) => lossesIn(request, 'language', 'instructions'),
+  keep: ({ input }) => ({ characters: charactersOf(input) }),
+}
+
+const transcription: Asked<TranscriptionRequest> = {
+  write: ({ sound, language, timestamps, speakers, prompt }, inline) => ({
+    audio_url: inline(sound, 'data address'),
+    task: 'transcribe',
+    language: baseLanguage(language),
+    prompt,
+    diarize: speakers,
+    chunk_level: timestamps === 'word' ? 'word' : 'segment',
+  }),
+  losses: () => [],
+  keep: ({ timestamps, language }) => ({ timestamps, language }),
+}
+
+/** A job of its queue. */
+const queued = <R extends MediaRequest>(asked: Asked<R>): Deferred<R> => ({
+  how: 'deferred',
+  async submit(wire, request) {
+    const answer = await wire.ask({
+      method: 'POST',
+      path: `/${request.model.split('/').map(encodeURIComponent).join('/')}`,
+      ...jsonBody((inline) => withOptions(request.providerOptions, asked.write(request, inline))),
+      mostBytes: SHORT_BYTES,
+      withinMs: SHORT_MS,
+    })
+    const { request_id: id, status_url: status, response_url: response, cancel_url: cancel } = await jsonOf(answer)
+    if (!isWord(status) || !isWord(response)) throw badAnswer('The provider named no job.')
+    return {
+      job: {
+        kind: request.kind,
+        status,
+        response,
+        ...(isWord(id) && { id }),
+        ...(isWord(cancel) && { cancel }),
+        ...asked.keep?.(request),
+      },
+      losses: asked.losses(request),
+    }
+  },
+  poll,
+  cancel,
+})
+
+async function poll(wire: MediaWire, job: VendorJob): Promise<Polled> {
+  const answer = await wire.ask({
+    method: 'GET',
+    path: String(job['status']),
+    mostBytes: SHORT_BYTES,
+    withinMs: SHORT_MS,
+  })
+  const { status, error } = await jsonOf(answer)
+  if (status !== 'COMPLETED')
+    return { status: 'pending', progress: null, retryAfterSeconds: retryAfter(answer.headers) }
+  if (isWord(error)) return { status: 'failed', message: error }
+  try {
+    const path = String(job['response'])
+    const made = await wire.ask({ method: 'GET', path, mostBytes: 64 << 20, withinMs: SHORT_MS })
+    return deliveredBy(wire, job, await jsonOf(made))
+  } catch (fault) {
+    // A job that failed is completed, and what it failed of is the answer to who asks for its result.
+    if (!(fault instanceof MediaFault)) throw fault
+    if (fault.kind === 'refused_content') return { status: 'refused', message: fault.message }
+    if (fault.kind === 'bad_request') return { status: 'failed', message: fault.message }
+    throw fault
+  }
+}
+
+/** Its queue promises to take back what waits in it; what runs may end all the same (fal.ai, "Cancel a request"). */
+async function cancel(wire: MediaWire, { status, cancel: at }: VendorJob): Promise<boolean> {
+  if (!isWord(at)) return false
+  const ask = { mostBytes: SHORT_BYTES, withinMs: SHORT_MS }
+  const before = await jsonOf(await wire.ask({ method: 'GET', path: String(status), ...ask }))
+  const { status: said } = await jsonOf(await wire.ask({ method: 'PUT', path: at, ...ask }))
+  return said === 'OK' || (before['status'] === 'IN_QUEUE' && said === 'CANCELLATION_REQUESTED')
+}
+
+function deliveredBy(wire: MediaWire, job: VendorJob, made: Json): Polled {
+  if (job['kind'] === 'transcription') return { status: 'done', delivered: transcriptOf(job, made) }
+  const urls = urlsIn(made)
+  const held = [made['has_nsfw_concepts'], made['nsfw_content_detected']].flatMap(listOf)
+  // Its safety checker answers a black picture.
+  if (held.length > 0 && held.every((one) => one === true))
+    return { status: 'refused', message: 'The provider’s safety checker held the picture back.' }
+  if (job['kind'] === 'speech') return { status: 'done', delivered: soundOf(wire, job, made, urls) }
+  const most = job['kind'] === 'video' ? VIDEO_BYTES : pictureBytes
+  const files = urls.map((url) => ({ bytes: bytesAt(wire, url, most), revisedPrompt: null }))
+  const { duration } = objectOf(made['video'])
+  return {
+    status: 'done',
+    delivered: {
+      kind: 'files',
+      files,
+      units:
+        job['kind'] === 'image'
+          ? { images: files.length }
+          : typeof duration === 'number'
+            ? { videoSeconds: duration }
+            : {},
+      losses: [],
+    },
+  }
+}
+
+/** `images`, `image`, `video`, `videos`, `audio`, `audio_url`: one of them, an object with `url` or a list of such. */
+function urlsIn(made: Json): string[] {
+  for (const name of ['images', 'image', 'videos', 'video', 'audio', 'audio_url', 'audio_file']) {
+    const found = [made[name]].flat().flatMap((one) => {
+      const url = isWord(one) ? one : objectOf(one)['url']
+      return isWord(url) ? [url] : []
+    })
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+function bytesAt(wire: MediaWire, url: string, most: number): AsyncIterable<Uint8Array> {
+  const held = dataOf(url)
+  return held === null ? wire.download(url, most) : inOne(held)
+}
+
+function soundOf(wire: MediaWire, { characters }: VendorJob, made: Json, [url]: string[]): Delivered {
+  if (url === undefined) throw badAnswer('The provider answered no sound.')
+  const { content_type: type } = objectOf(made['audio'])
+  const isWav = /wav/i.test(String(type)) || /\.wav(?:$|\?)/i.test(url)
+  return {
+    kind: 'sound',
+    sound: {
+      format: isWav ? 'wav' : 'mp3',
+      sampleRate: null,
+      bytes: bytesAt(wire, url, SOUND_BYTES),
+      units: () => (typeof characters === 'number' ? { characters } : {}),
+    },
+    losses: [],
+  }
+}
+
+function transcriptOf({ timestamps, language }: VendorJob, made: Json): Delivered {
+  const { text, chunks, inferred_languages: languages } = made
+  if (typeof text !== 'string') throw badAnswer('The provider answered no text.')
+  const pieces = listOf(chunks).map(objectOf).map(pieceOf)
+  const isWords = timestamps === 'word'
+  return {
+    kind: 'transcript',
+    transcript: {
+      text: text.trim(),
+      language: languageTag(listOf(languages)[0]) ?? (isWord(language) ? language : null),
+      durationSeconds: pieces.at(-1)?.endSeconds ?? null,
+      segments: isWords ? segmentsOf(pieces) : pieces,
+      words: isWords ? pieces : null,
+    },
+    units: {},
+    losses: [],
+  }
+}
+
+function pieceOf({ text, timestamp, speaker }: Json): Spoken {
+  const [start, end] = listOf(timestamp)
+  return {
+    startSeconds: typeof start === 'number' ? start : 0,
+    endSeconds: typeof end === 'number' ? end : 0,
+    text: typeof text === 'string' ? text.trim() : '',
+    speaker: isWord(speaker) ? speaker : null,
+  }
+}
+
+export const fal: MediaAdapter = {
+  image: queued(image),
+  video: queued(video),
+  speech: queued(speech),
+  transcription: queued(transcription),
+}

@@ -1,0 +1,81 @@
+import { countOf, isWord, type Json, listOf, objectOf } from '../../../model/json.ts'
+import { MAKING_MS, jsonOf } from '../../answers.ts'
+import { MediaFault, type MediaUnits, type MediaWire } from '../../adapter.ts'
+import type { RequestBody } from '../../request-body.ts'
+
+/** Finish reasons of an answer that its filters held back: `@google/genai` 3.1.0, types. */
+const HELD_BACK = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/
+
+/** Part of an answer: bytes in base64 of this type. */
+export interface Held {
+  type: string
+  base64: string
+}
+
+export interface Content {
+  held: Held[]
+  units: MediaUnits
+}
+
+/** Asks a model to write media. Throws `refused_content` where a filter held all of it back. */
+export async function generateContent(
+  wire: MediaWire,
+  model: string,
+  body: RequestBody,
+  mostBytes: number,
+): Promise<Content> {
+  const path = `/models/${encodeURIComponent(model)}:generateContent`
+  const answer = await jsonOf(await wire.ask({ method: 'POST', path, ...body, mostBytes, withinMs: MAKING_MS }))
+  const candidates = listOf(answer['candidates']).map(objectOf)
+  const parts = candidates.flatMap(({ content }) => listOf(objectOf(content)['parts']).map(objectOf))
+  // Thoughts of a model may hold drafts.
+  const held = parts
+    .filter(({ thought }) => thought !== true)
+    .flatMap(({ inlineData, inline_data: other }) => heldIn(objectOf(inlineData ?? other)))
+  if (held.length === 0) throw whyNothing(answer, candidates, parts)
+  return { held, units: unitsOf(objectOf(answer['usageMetadata'])) }
+}
+
+function heldIn({ mimeType, mime_type: other, data }: Json): Held[] {
+  const type = mimeType ?? other
+  return isWord(data) ? [{ type: isWord(type) ? type : '', base64: data }] : []
+}
+
+function whyNothing(answer: Json, candidates: readonly Json[], parts: readonly Json[]): MediaFault {
+  const { blockReason, blockReasonMessage } = objectOf(answer['promptFeedback'])
+  const reason = [blockReason, ...candidates.map(({ finishReason }) => finishReason)].find(isWord) ?? ''
+  const words = [
+    blockReasonMessage,
+    ...candidates.map(({ finishMessage }) => finishMessage),
+    ...parts.map(({ text }) => text),
+  ].find(isWord)
+  if (isWord(blockReason) || HELD_BACK.test(reason))
+    return new MediaFault('refused_content', words ?? `The provider’s filter held it back (${reason}).`, {
+      sent: false,
+    })
+  return new MediaFault(
+    'bad_answer',
+    `The provider made nothing${words === undefined ? '' : `: ${words.slice(0, 500)}`}.`,
+  )
+}
+
+/** Thoughts are billed as output. */
+function unitsOf(usage: Json): MediaUnits {
+  const units: MediaUnits = {
+    inputTokens: countOf(usage['promptTokenCount']),
+    outputTokens: countOf(usage['candidatesTokenCount']) + countOf(usage['thoughtsTokenCount']),
+  }
+  if (units.inputTokens === 0 && units.outputTokens === 0) return {}
+  const cached = countOf(usage['cachedContentTokenCount'])
+  if (cached > 0) units.cachedInputTokens = cached
+  const read = byModality(usage['promptTokensDetails'])
+  const written = byModality(usage['candidatesTokensDetails'])
+  if (read.has('IMAGE')) units.inputImageTokens = read.get('IMAGE')!
+  if (read.has('AUDIO')) units.inputAudioTokens = read.get('AUDIO')!
+  if (written.has('IMAGE')) units.outputImageTokens = written.get('IMAGE')!
+  if (written.has('AUDIO')) units.outputAudioTokens = written.get('AUDIO')!
+  return units
+}
+
+const byModality = (details: unknown): Map<unknown, number> =>
+  new Map(listOf(details).map((row) => [objectOf(row)['modality'], countOf(objectOf(row)['tokenCount'])]))

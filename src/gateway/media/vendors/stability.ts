@@ -1,0 +1,77 @@
+import { MAKING_MS, inOne, pictureBytes, wholeOf } from '../answers.ts'
+import { type ImageRequest, type Immediate, type MediaAdapter, MediaFault } from '../adapter.ts'
+import { formBody } from '../request-body.ts'
+import { formOptions, lossesIn, ratioOf } from '../request-fields.ts'
+
+/** Ratios of a picture's sides: `stability-ai` 0.7.0, v2beta/stable-image/generate. */
+const ratios = new Set(['16:9', '1:1', '21:9', '2:3', '3:2', '4:5', '5:4', '9:16', '9:21'])
+/** How far a picture is changed where nobody says so: the vendor wants a word, and has no default (0: not at all, 1: all). */
+const STRENGTH = '0.65'
+
+/** Services of its own, each at an address; the models of Stable Diffusion 3 share one and are named in the form. */
+function serviceOf(model: string): { service: string; named: string | null } {
+  const bare = model.replace(/^stable-image-/, '')
+  if (bare === 'ultra' || bare === 'core') return { service: bare, named: null }
+  return { service: 'sd3', named: bare === 'sd3' ? null : bare }
+}
+
+/** Stability AI (platform.stability.ai, API reference v2beta): a form also without a file, and one picture at once. */
+const image: Immediate<ImageRequest> = {
+  how: 'immediate',
+  async run(wire, request) {
+    const { model, prompt, size, aspectRatio, seed, negativePrompt, outputFormat, images, mask, providerOptions } =
+      request
+    const { service, named } = serviceOf(model)
+    const masked = mask !== null && images.length > 0
+    if (images.length > 0 && service === 'core' && !masked)
+      throw new MediaFault('bad_request', `${model} changes no pictures; ultra and the models of sd3 do.`, {
+        sent: false,
+      })
+    const wanted = aspectRatio ?? (size === null ? null : ratioOf(size))
+    // A picture that is changed keeps its sides.
+    const ratio = images.length === 0 && wanted !== null && ratios.has(wanted) ? wanted : null
+    const fields = [
+      ['prompt', prompt],
+      ['model', masked ? null : named],
+      ['mode', service === 'sd3' && !masked ? (images.length > 0 ? 'image-to-image' : 'text-to-image') : null],
+      ['aspect_ratio', ratio],
+      ['seed', seed],
+      ['negative_prompt', negativePrompt],
+      ['output_format', service === 'sd3' && outputFormat === 'webp' && !masked ? null : outputFormat],
+      ['strength', images.length > 0 && !masked && providerOptions['strength'] === undefined ? STRENGTH : null],
+    ] as const
+    const ours = [...fields.map(([name]) => name), 'image', 'mask'].filter((name) => name !== 'strength')
+    const { headers, body } = formBody([
+      ...fields,
+      ...formOptions(providerOptions, ours),
+      ['image', images[0]],
+      ['mask', masked ? mask : null],
+    ])
+    const answer = await wire.ask({
+      method: 'POST',
+      path: masked ? '/stable-image/edit/inpaint' : `/stable-image/generate/${service}`,
+      headers: { ...headers, accept: 'image/*' },
+      body,
+      mostBytes: pictureBytes,
+      withinMs: MAKING_MS,
+    })
+    const bytes = await wholeOf(answer)
+    // It answers a blurred picture and 200.
+    if (answer.headers['finish-reason'] === 'CONTENT_FILTERED')
+      throw new MediaFault('refused_content', 'The provider’s content filter held the picture back.', { sent: false })
+    return {
+      kind: 'files',
+      files: [{ bytes: inOne(bytes), revisedPrompt: null }],
+      units: { images: 1 },
+      losses: [
+        ...lossesIn(request, 'size', 'quality', 'transparent'),
+        ...(ratio === null ? lossesIn(request, 'aspectRatio') : []),
+        ...(images.length > 1 ? ['images'] : []),
+        ...(mask !== null && !masked ? ['mask'] : []),
+        ...(fields[6][1] === null ? lossesIn(request, 'outputFormat') : []),
+      ],
+    }
+  },
+}
+
+export const stability: MediaAdapter = { mostImages: () => 1, image }

@@ -1,0 +1,51 @@
+import { MAKING_MS, inOne, pictureBytes, wholeOf } from '../answers.ts'
+import { type ImageRequest, type Immediate, MediaFault } from '../adapter.ts'
+import { jsonBody } from '../request-body.ts'
+import { lossesIn, ratioOf, withOptions } from '../request-fields.ts'
+
+/**
+ * Pictures at `/workflows/<model>/text_to_image`, which answers the bytes of one: `@ai-sdk/fireworks` 3.0.62,
+ * fireworks-image-model.ts. Its models that change pictures work by jobs, and are not asked here.
+ */
+export const workflowImages: Immediate<ImageRequest> = {
+  how: 'immediate',
+  async run(wire, request) {
+    const { model, prompt, aspectRatio, size, seed, images, outputFormat, providerOptions } = request
+    if (images.length > 0)
+      throw new MediaFault('bad_request', 'This provider’s models that change pictures are not served here.', {
+        sent: false,
+      })
+    const png = outputFormat !== 'jpeg'
+    const answer = await wire.ask({
+      method: 'POST',
+      path: `/workflows/${model.split('/').map(encodeURIComponent).join('/')}/text_to_image`,
+      ...withAccept(
+        jsonBody(() =>
+          withOptions(providerOptions, {
+            prompt,
+            seed,
+            samples: 1,
+            aspect_ratio: aspectRatio ?? (size === null ? null : ratioOf(size)),
+          }),
+        ),
+        png ? 'image/png' : 'image/jpeg',
+      ),
+      mostBytes: pictureBytes,
+      withinMs: MAKING_MS,
+    })
+    return {
+      kind: 'files',
+      files: [{ bytes: inOne(await wholeOf(answer)), revisedPrompt: null }],
+      units: { images: 1 },
+      losses: [
+        ...lossesIn(request, 'size', 'quality', 'transparent', 'negativePrompt', 'mask'),
+        ...(outputFormat === 'webp' ? ['output_format'] : []),
+      ],
+    }
+  },
+}
+
+const withAccept = <B extends { headers: Readonly<Record<string, string>> }>(sent: B, accept: string): B => ({
+  ...sent,
+  headers: { ...sent.headers, accept },
+})

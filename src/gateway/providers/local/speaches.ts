@@ -1,0 +1,12 @@
+import { local } from '../provider.ts'
+
+// Address: speaches.ai, installation.
+export const speaches = local('speaches', 'Speaches', 'http://127.0.0.1:8000/v1', {
+  engine: {
+    list: { path: '/models', beside: 'base' },
+    // src/speaches/api_types.py: what each of its models is for.
+    isIts: ({ task }) => typeof task === 'string',
+  },
+  media: { image: null, video: null, speech: { voice: null } },
+  unknown: ['reportsCost', 'needsKey', 'differences from OpenAI'],
+})

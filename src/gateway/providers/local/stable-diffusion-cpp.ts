@@ -1,0 +1,12 @@
+import { local } from '../provider.ts'
+
+// Address and routes: examples/server of leejet/stable-diffusion.cpp.
+export const stableDiffusionCpp = local('stable-diffusion-cpp', 'stable-diffusion.cpp', 'http://127.0.0.1:1234/v1', {
+  engine: {
+    list: { path: '/models', beside: 'base' },
+    // routes_openai.cpp: the one name that it has for whatever it loaded.
+    isIts: ({ id }) => id === 'sd-cpp-local',
+  },
+  media: { image: { takes: ['output_format'] }, video: null, speech: null, transcription: null },
+  unknown: ['reportsCost', 'needsKey', 'differences from OpenAI'],
+})

@@ -1,0 +1,11 @@
+import { cloud } from '../provider.ts'
+
+export const deepgram = cloud('deepgram', 'Deepgram', 'DEEPGRAM', 'https://api.deepgram.com/v1', {
+  // Address and key header: `@ai-sdk/deepgram` 3.1.16, deepgram-provider.ts.
+  shape: 'deepgram',
+  reportsCost: false,
+  catalogue: null,
+  // developers.deepgram.com, Management API: the projects of a key. Whether the list of models wants one, no source says.
+  keyCheck: '/projects',
+  unknown: ['price tiers'],
+})
