@@ -24,6 +24,12 @@ const providers = [
   'AZURE_OPENAI',
   'BEDROCK',
   'VERTEX',
+  'ELEVENLABS',
+  'DEEPGRAM',
+  'REPLICATE',
+  'FAL',
+  'BFL',
+  'STABILITY',
 ]
 
 export const settings: readonly Setting[] = [
