@@ -24,7 +24,7 @@ export const SECRET = 'secret-of-the-test'
 /** A vendor on loopback, which answers by this function and remembers what it was asked. */
 export async function vendorAt(answer: (got: Got, response: ServerResponse, origin: string) => void | Promise<void>) {
   const got: Got[] = []
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const pieces: Buffer[] = []
     for await (const piece of request) pieces.push(piece as Buffer)
     const { pathname, searchParams } = new URL(request.url!, 'http://vendor')
@@ -37,7 +37,8 @@ export async function vendorAt(answer: (got: Got, response: ServerResponse, orig
     }
     got.push(one)
     await answer(one, response, origin)
-  })
+  }
+  const server = createServer((request, response) => void serve(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

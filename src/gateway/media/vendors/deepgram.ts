@@ -34,7 +34,7 @@ const speech: Immediate<SpeechRequest> = {
     const query = queryOf(providerOptions, { model: speakingModel(request), ...formats[format] })
     const answer = await wire.ask({
       method: 'POST',
-      path: `/speak?${query}`,
+      path: `/speak?${query.toString()}`,
       ...jsonBody(() => ({ text: input })),
       mostBytes: SOUND_BYTES,
       withinMs: MAKING_MS,
@@ -72,7 +72,7 @@ const transcription: Immediate<TranscriptionRequest> = {
     })
     const answer = await wire.ask({
       method: 'POST',
-      path: `/listen?${query}`,
+      path: `/listen?${query.toString()}`,
       headers: { 'content-type': sound.type },
       body: { bytes: sound.read(), length: sound.sizeBytes },
       mostBytes: 16 * SHORT_BYTES,

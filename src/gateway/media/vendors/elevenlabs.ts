@@ -27,7 +27,7 @@ const speech: Immediate<SpeechRequest> = {
     }
     const answer = await wire.ask({
       method: 'POST',
-      path: `/text-to-speech/${encodeURIComponent(voice ?? VOICE)}/stream?${query}`,
+      path: `/text-to-speech/${encodeURIComponent(voice ?? VOICE)}/stream?${query.toString()}`,
       ...jsonBody(() =>
         withOptions(options, {
           text: input,
