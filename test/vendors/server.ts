@@ -6,7 +6,7 @@ import { deliver, type Answer, type Whole } from './delivery/deliver.ts'
 import type { Shelf } from './shelf.ts'
 import type { Behaviour, Json, RecordedRequest, Refusal, Vendor } from './vendor.ts'
 
-/** `key`: who calls, once the vendor knows it. */
+/** `key`: who calls, once the vendor knows it. `behaviour`: an answer may put another in its place, as a link's own. */
 export type Call = { request: RecordedRequest; method: string; path: string; behaviour: Behaviour; key?: string }
 
 /** The parts that a vendor adds: its answers, its error envelope, its headers. */
@@ -16,7 +16,7 @@ export type Play = {
   shelf?: Shelf | undefined
   otherwise?: Behaviour | undefined
   /** Routing, checks and the normal answer. A `Whole` of 400 or more wins over the script. */
-  answer(call: Call): Answer
+  answer(call: Call): Answer | Promise<Answer>
   /** A scripted error before the first byte. */
   failure(behaviour: Behaviour & { status: number }, call: Call): Whole
   /** The answers to those whom it turns away; a double of something that is not a vendor of models has none. */
@@ -78,7 +78,7 @@ class Script {
 
   take({ method, url }: IncomingMessage): Behaviour {
     const route = `${method} ${pathOf(url)}`
-    const entry = this.#queue.find(({ behaviour }) => (behaviour.on ? behaviour.on === route : method === 'POST'))
+    const entry = this.#queue.find(({ behaviour }) => (behaviour.on ? isRoute(behaviour.on, route) : method === 'POST'))
     if (!entry) return this.#otherwise
     entry.left -= 1
     if (entry.left <= 0) this.#queue = this.#queue.filter((one) => one !== entry)
@@ -128,13 +128,13 @@ async function handle(
   if (!whole.complete) return
 
   const call: Call = { request, method: request.method, path: request.path, behaviour }
-  let answer = play.answer(call)
+  let answer = await play.answer(call)
   const refused = 'body' in answer && answer.status >= 400
   if (!refused) answer = scripted(play, call, answer)
-  if (failsFirst(behaviour)) request.seen = undefined
-  await deliver(response, answer, refused ? {} : behaviour, {
+  if (failsFirst(call.behaviour)) request.seen = undefined
+  await deliver(response, answer, refused ? {} : call.behaviour, {
     signal: gone.signal,
-    headers: { ...play.headers(call), ...behaviour.headers },
+    headers: { ...play.headers(call), ...call.behaviour.headers },
     breakOff: () => {
       ours = true
       response.destroy()
@@ -167,6 +167,11 @@ async function readBody(message: IncomingMessage): Promise<{ body: Buffer; compl
     return { body: Buffer.concat(chunks), complete: false }
   }
   return { body: Buffer.concat(chunks), complete: true }
+}
+
+/** `GET /v1/videos/*`: whatever follows. */
+function isRoute(on: string, route: string): boolean {
+  return on.endsWith('*') ? route.startsWith(on.slice(0, -1)) : route === on
 }
 
 function pathOf(url = '/'): string {

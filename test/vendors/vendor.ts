@@ -83,7 +83,9 @@ export type Behaviour = {
   garbage?: Garbage | undefined
   /** Sends the answer's bytes in pieces of this many bytes, through the middle of characters too. */
   chunking?: number | undefined
-  /** `POST /v1/models`: only requests for this route use it. Default: any POST. */
+  /** Vendors of pictures, sound and video only. */
+  media?: Making | undefined
+  /** `POST /v1/models`, `GET /v1/videos/*`: only requests for this route use it. Default: any POST. */
   on?: string | undefined
   /** Anthropic only: every thread is lost before this request is read. */
   forgets?: true | undefined
@@ -135,6 +137,36 @@ export type ToolCall = {
   name: string
   /** A string goes out as it is (also broken JSON); anything else as its JSON. */
   arguments?: unknown
+}
+
+/** What comes of a request for a picture, sound, video or transcript. */
+export type Making = {
+  /** The vendor's moderation turns it down in its own way: at once, or the job ends so. */
+  moderated?: true | undefined
+  /** `WxH` of the picture or video; default: as asked. */
+  size?: string | undefined
+  /** The length of the sound or video; default: as asked, or as the text or the sound sent is long. */
+  seconds?: number | undefined
+  /** The words of a transcript. */
+  text?: string | undefined
+  spoiled?: Spoiled | undefined
+  link?: LinkScript | undefined
+  job?: JobScript | undefined
+}
+
+/** The bytes in place of the file. cut: its first half. json: a note, where a picture or a sound was due. */
+export type Spoiled = 'empty' | 'web page' | 'json' | 'cut'
+
+/** expired: it was good only until it was asked for. keyed: it has the caller's key in it. asked: what a download meets. */
+export type LinkScript = { expired?: true | undefined; keyed?: true | undefined; asked?: Behaviour | undefined }
+
+export type JobScript = {
+  /** The polls that find it unfinished; default 1, Infinity: never done. */
+  polls?: number | undefined
+  /** Default: done. */
+  ends?: 'failed' | undefined
+  /** Where a job can be cancelled: confirmed at once (default), refused, or taken and forgotten. */
+  cancel?: 'refused' | 'ignored' | undefined
 }
 
 /** In tokens. `input` includes `cached` and `cacheWrite`, `output` includes `reasoning`: each vendor converts. */

@@ -4,8 +4,14 @@ import { setImmediate as breath, setTimeout as sleep } from 'node:timers/promise
 import { EventStreamCodec } from '@smithy/eventstream-codec'
 import type { Behaviour, Garbage, Json, MidStreamError } from '../vendor.ts'
 
-/** A body: text goes as it is, anything else as JSON. */
-export type Whole = { status: number; body: unknown; headers?: Record<string, string> | undefined }
+/** A body: text and bytes go as they are, anything else as JSON. */
+export type Whole = {
+  status: number
+  body: unknown
+  headers?: Record<string, string> | undefined
+  /** Sent in pieces of this many bytes and without a length, as what is still being made. */
+  pieceBytes?: number | undefined
+}
 
 /** A stream of frames, and the frames that follow when it breaks. */
 export type Flow = {
@@ -45,13 +51,14 @@ export async function deliver(
   if (behaviour.garbage === 'no answer') return line.breakOff()
 
   const pieces = 'body' in answer ? [bodyBytes(answer, behaviour.garbage)] : flowBytes(answer, behaviour)
+  const pieceBytes = behaviour.chunking ?? ('body' in answer ? answer.pieceBytes : undefined)
   const total = pieces.reduce((sum, piece) => sum + piece.length, 0)
   // Of a long answer a network brings many frames at a time.
   const many = pieces.length > MOST_PIECES && !behaviour.perChunkDelayMs
-  const sent = rechunk(cut(pieces, behaviour), behaviour.chunking ?? (many ? PIECE_BYTES : undefined))
+  const sent = rechunk(cut(pieces, behaviour), pieceBytes ?? (many ? PIECE_BYTES : undefined))
   const length = behaviour.garbage === 'truncated' ? sent.reduce((sum, piece) => sum + piece.length, 0) : total
   response.writeHead('body' in answer ? answer.status : 200, {
-    ...('body' in answer ? { 'content-length': String(length), ...bodyHeaders(answer) } : flowHeaders(answer)),
+    ...('body' in answer ? bodyHeaders(answer, length) : flowHeaders(answer)),
     ...answer.headers,
     ...line.headers,
   })
@@ -75,8 +82,12 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => undefined)
 }
 
-function bodyHeaders({ body }: Whole): Record<string, string> {
-  return { 'content-type': typeof body === 'string' ? 'text/plain' : 'application/json' }
+function bodyHeaders({ body, pieceBytes }: Whole, length: number): Record<string, string> {
+  const type = Buffer.isBuffer(body) ? 'application/octet-stream' : 'application/json'
+  return {
+    'content-type': typeof body === 'string' ? 'text/plain' : type,
+    ...(pieceBytes === undefined ? { 'content-length': String(length) } : {}),
+  }
 }
 
 function flowHeaders({ format }: Flow): Record<string, string> {
@@ -87,6 +98,7 @@ function flowHeaders({ format }: Flow): Record<string, string> {
 
 function bodyBytes({ body }: Whole, garbage?: Garbage): Buffer {
   if (garbage === 'not json') return Buffer.from('<html><body>upstream went away</body></html>')
+  if (Buffer.isBuffer(body)) return body
   if (typeof body === 'string') return Buffer.from(body)
   return Buffer.from(JSON.stringify(garbage === 'wrong types' ? twist(body) : body))
 }

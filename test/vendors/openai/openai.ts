@@ -8,7 +8,7 @@
 // - what service_tier, system_fingerprint and store answer per model; the default length of obfuscation strings;
 // - whether a stream that fails keeps `event: error` (here: a bare data frame, without [DONE]);
 // - schema-true answers for response_format json_schema (the echo is `{"echo": …}`), audio, web search, moderation.
-// - POST /v1/completions, images, audio: not played; they answer 404.
+// - POST /v1/completions: not played; it answers 404. Pictures, sound and video stand in media/openai/.
 import { deltasOf, finishOf, forcedTool, messageOf, usageOf, type Dialect } from '../chat.ts'
 import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
 import { vectorOf } from '../embedder/embedding.ts'
@@ -17,7 +17,7 @@ import { Responses } from './responses.ts'
 import { chatRequest, embeddingsRequest, pairing, worded, type OpenAIError } from './rules.ts'
 import { id, lastText, parse, planOf, tokens, weigh, type Plan } from '../delivery/plan.ts'
 import { check } from '../rules.ts'
-import { serve, type Call } from '../server.ts'
+import { serve, type Call, type Play } from '../server.ts'
 import type { Json, MidStreamError, Options, Vendor } from '../vendor.ts'
 
 export type OpenAIModel = {
@@ -49,11 +49,14 @@ export const openAIModels: OpenAIModel[] = [
 export async function startOpenAI(options: OpenAIOptions = {}): Promise<Vendor> {
   const key = options.key ?? 'sk-loopback-openai'
   const shop = new OpenAI(options.models ?? openAIModels, key, options)
-  return await serve({
+  return await serve({ ...openAIManners(shop), otherwise: options.otherwise, answer: (call) => shop.answer(call) })
+}
+
+/** What all of OpenAI's routes have in common. */
+export function openAIManners({ key, responses }: OpenAI): Omit<Play, 'answer'> {
+  return {
     key,
-    shelf: shop.responses.store.shelf,
-    otherwise: options.otherwise,
-    answer: (call) => shop.answer(call),
+    shelf: responses.store.shelf,
     failure: ({ status, type, code, message }) =>
       problem({ status, message: message ?? said(status), ...errorOf(status, type, code) }),
     refusals,
@@ -69,7 +72,7 @@ export async function startOpenAI(options: OpenAIOptions = {}): Promise<Vendor> 
       'x-ratelimit-remaining-tokens': '1999000',
       'x-ratelimit-reset-tokens': '30ms',
     }),
-  })
+  }
 }
 
 /** Also behind the doors of Azure, which checks who calls and names models in its own way. */
@@ -87,8 +90,9 @@ export class OpenAI {
     this.responses = new Responses({ key, models: list, reasoningText, problem, errorOf })
   }
 
-  answer(call: Call): Answer {
-    const { method, path, request } = call
+  /** Learns who calls; the answer to somebody unknown. */
+  admit(call: Call): Whole | undefined {
+    const { request } = call
     const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
     if (bearer === undefined) {
       return problem({ status: 401, message: "You didn't provide an API key in an Authorization: Bearer header." })
@@ -98,6 +102,13 @@ export class OpenAI {
       return problem({ status: 401, message, code: 'invalid_api_key' })
     }
     call.key = bearer
+    return undefined
+  }
+
+  answer(call: Call): Answer {
+    const refused = this.admit(call)
+    if (refused) return refused
+    const { method, path } = call
     if (method === 'GET' && path === '/v1/models') {
       return { status: 200, body: { object: 'list', data: this.models.map(entryOf) } }
     }
@@ -275,11 +286,11 @@ function unknownModel(name: string): Whole {
   return problem({ status: 404, message, code: 'model_not_found' })
 }
 
-function broken({ status = 500, type, code, message = said(500) }: MidStreamError): Frame[] {
+export function broken({ status = 500, type, code, message = said(500) }: MidStreamError): Frame[] {
   return [{ data: { error: { message, param: null, ...errorOf(status, type, code) } } }]
 }
 
-function entryOf(model: OpenAIModel): Json {
+export function entryOf(model: { id: string }): Json {
   return { id: model.id, object: 'model', created: 1_715_367_049, owned_by: 'system', shutdown_date: null }
 }
 
