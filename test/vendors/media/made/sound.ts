@@ -130,18 +130,20 @@ function flacFrame(number: number, samples: number): Buffer {
   return Buffer.concat([checked, new Bits().put(crc(checked, 0x8005, 16), 16).bytes()])
 }
 
+/** How files begin, in hexadecimal. */
 const heads: [format: string, magic: RegExp][] = [
-  ['wav', /^RIFF[^]{4}WAVE/],
-  ['flac', /^fLaC/],
-  ['ogg', /^OggS/],
-  ['mp4', /^[^]{4}ftyp/],
-  ['webm', /^\x1a\x45\xdf\xa3/],
-  ['mp3', /^ID3|^\xff[\xe2-\xff]/],
+  ['wav', /^52494646.{8}57415645/],
+  ['flac', /^664c6143/],
+  ['ogg', /^4f676753/],
+  ['mp4', /^.{8}66747970/],
+  ['webm', /^1a45dfa3/],
+  ['aac', /^fff[019]/],
+  ['mp3', /^494433|^ff[ef]/],
 ]
 
 /** The kind of sound that the first bytes tell; undefined when they are none. */
 export function soundIn(bytes: Buffer): string | undefined {
-  const start = bytes.toString('latin1', 0, 12)
+  const start = bytes.toString('hex', 0, 12)
   return heads.find(([, magic]) => magic.test(start))?.[0]
 }
 
