@@ -31,6 +31,7 @@ import type { CallerSocket } from '#engine/caller-socket.ts'
 import type { Acting, Context, Engine } from '#engine/context.ts'
 import { createDocumentReader } from '#engine/text/documents/reader.ts'
 import { createPictureMaker } from '#engine/pictures/maker.ts'
+import { createMedia } from '#engine/media/media.ts'
 import { startJobs } from '#engine/jobs/jobs.ts'
 import { createLeases } from '#engine/processes/leases.ts'
 import { createLedger } from '#engine/ledger/create-ledger.ts'
@@ -139,6 +140,7 @@ export async function startApp({
   const outside = parts.use('calls of others', createOutbound(policyOf('UK_FETCH_ALLOW', config.fetchAllow), waits))
   const documents = parts.use('the reader of documents', createDocumentReader())
   const pictures = parts.use('the maker of pictures', createPictureMaker())
+  const media = parts.use('media', await createMedia({ folder: join(config.dataDir, 'media') }))
   const scanner = parts.use('the scanner', createScanner())
   const endpoints = parts.use(
     'provider endpoints',
@@ -179,6 +181,7 @@ export async function startApp({
     outside,
     documents,
     pictures,
+    media,
     scanner,
     events,
     processId: process.id,

@@ -11,6 +11,7 @@ import type { DocumentReader } from './text/documents/reader.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Log } from './log.ts'
+import type { Media } from './media/media.ts'
 import type { Scanner } from './text/scan/scanner.ts'
 import type { Outbound } from './http-client/outbound.ts'
 import type { Emitted } from './outbox/outbox.ts'
@@ -40,6 +41,8 @@ interface Machinery<H> {
   outside: Outbound
   documents: DocumentReader
   pictures: PictureMaker
+  /** Pictures, video and sound on this machine: read, converted, spoken. */
+  media: Media
   scanner: Scanner
   /** Every event that an area tells of. */
   events: EventTable

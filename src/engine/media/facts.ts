@@ -12,3 +12,13 @@ export interface MediaFacts {
   /** Of sound and videos; null: not known. */
   durationSeconds: number | null
 }
+
+/** Formats of sound, in the words of the API. `pcm`: 16 bit, little-endian, mono, without any head; `opus`: in Ogg; `aac`: in ADTS. */
+export type SoundFormat = 'mp3' | 'wav' | 'opus' | 'aac' | 'flac' | 'pcm'
+
+/** Plain samples as they come: 16 bit, little-endian, mono. Parts may end within a sample. */
+export interface Pcm {
+  /** In Hz. */
+  sampleRate: number
+  bytes: AsyncIterable<Uint8Array>
+}

@@ -1,4 +1,6 @@
-import type { MediaFacts } from '#engine/media/facts.ts'
+import type { MediaFacts, SoundFormat } from '#engine/media/facts.ts'
+
+export type { SoundFormat } from '#engine/media/facts.ts'
 
 export type { MediaKind } from '../catalogue/media.ts'
 
@@ -54,8 +56,6 @@ export interface VideoRequest extends AnyRequest {
   lastFrame: MediaInput | null
   references: readonly MediaInput[]
 }
-
-export type SoundFormat = 'mp3' | 'wav' | 'opus' | 'aac' | 'flac' | 'pcm'
 
 export interface SpeechRequest extends AnyRequest {
   kind: 'speech'

@@ -1,0 +1,106 @@
+import { createTurns } from '../../confined/turns.ts'
+import type { Pcm, SoundFormat } from '../facts.ts'
+import { type ProgramLimits, runProgram } from '../programs.ts'
+import { stageFile } from '../staged-file.ts'
+import { createEncoders } from './encoders.ts'
+import { waveHead } from './wave.ts'
+
+/** The format cannot be made on this machine. The message says what to install. */
+export class FormatNotMade extends Error {
+  override name = 'FormatNotMade'
+}
+
+export interface ConvertOptions {
+  /** Whose turn it takes. */
+  account: string
+  signal?: AbortSignal | undefined
+  /** What the file says of itself, where its format has a place for it. */
+  comment?: string
+}
+
+/** Sound from one format to another. MP3, Opus, WAV and plain samples are made here, the rest by `ffmpeg` where it is installed. */
+export interface Converter extends AsyncDisposable {
+  /** The formats that can be made from plain samples. */
+  readonly formats: readonly SoundFormat[]
+  /** One file, its parts as soon as they are there; of `wav` and `flac` at the end, for their head tells the length. Throws `FormatNotMade`. */
+  fromPcm(pcm: Pcm, format: SoundFormat, options: ConvertOptions): AsyncIterable<Uint8Array>
+  /** The sound of any file that ffmpeg reads, as plain samples. Throws `FormatNotMade` where it is not installed, `ProgramFailed`. */
+  toPcm(file: AsyncIterable<Uint8Array>, sampleRate: number, options: ConvertOptions): Pcm
+}
+
+/** The rows that an account has at work, and all. */
+const TURNS = { atOnce: 4, each: 2, waitingEach: 30, waiting: 1_000 }
+const LIMITS: ProgramLimits = { timeMs: 600_000, memoryMb: 2_048 }
+/** The most bytes of sound that wait on disk for their length: 12 hours at 24 kHz. */
+const MOST_BYTES = 2_000_000_000
+/** Neither a terminal nor any protocol but its own pipes. */
+const QUIET = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-protocol_whitelist', 'file,pipe', '-threads', '1']
+
+/** Containers that hold their sound themselves: playlists would have ffmpeg read other files. */
+const READ = 'mp3,wav,ogg,flac,aac,mov,matroska,mpegts'
+
+export function createConverter({ folder, ffmpeg }: { folder: string; ffmpeg: string | null }): Converter {
+  const encoders = createEncoders()
+  const turns = createTurns(TURNS)
+
+  async function* program(
+    args: string[],
+    input: AsyncIterable<Uint8Array> | null,
+    { account, signal }: ConvertOptions,
+  ) {
+    using _turn = await turns.take(account, signal)
+    yield* runProgram(ffmpeg!, args, input, { ...LIMITS, signal })
+  }
+
+  async function* wave({ sampleRate, bytes }: Pcm, { signal }: ConvertOptions): AsyncGenerator<Uint8Array> {
+    await using file = await stageFile(folder, bytes, { mostBytes: MOST_BYTES, ...(signal && { signal }) })
+    yield waveHead(sampleRate, file.sizeBytes)
+    yield* file.read()
+  }
+
+  /** From a file, for some formats have their index at the end. */
+  async function* samples(sound: AsyncIterable<Uint8Array>, output: string[], options: ConvertOptions) {
+    const { signal } = options
+    await using file = await stageFile(folder, sound, { mostBytes: MOST_BYTES, ...(signal && { signal }) })
+    yield* program([...QUIET, '-format_whitelist', READ, '-i', `file:${file.path}`, ...output], null, options)
+  }
+
+  return {
+    formats: ffmpeg === null ? ['pcm', 'wav', 'mp3', 'opus'] : ['pcm', 'wav', 'mp3', 'opus', 'aac', 'flac'],
+    fromPcm(pcm, format, options) {
+      switch (format) {
+        case 'pcm':
+          return pcm.bytes
+        case 'wav':
+          return wave(pcm, options)
+        case 'mp3':
+        case 'opus':
+          return encoders.encode(pcm, format, options.comment, options.signal)
+        case 'aac':
+        case 'flac': {
+          if (ffmpeg === null)
+            throw new FormatNotMade(
+              `Sound as ${format} is made by \`ffmpeg\`, which is not installed on the server: install it (on Debian: apt-get install ffmpeg), or ask for mp3, opus, wav or pcm.`,
+            )
+          const input = ['-f', 's16le', '-ar', String(pcm.sampleRate), '-ac', '1', '-i', 'pipe:0']
+          const comment = options.comment === undefined ? [] : ['-metadata', `comment=${options.comment}`]
+          const output =
+            format === 'aac' ? ['-c:a', 'aac', '-b:a', '64k', '-f', 'adts'] : ['-c:a', 'flac', '-f', 'flac']
+          return program([...QUIET, ...input, ...comment, ...output, 'pipe:1'], pcm.bytes, options)
+        }
+      }
+    },
+    toPcm(file, sampleRate, options) {
+      if (ffmpeg === null)
+        throw new FormatNotMade(
+          'Sound of this format is read by `ffmpeg`, which is not installed on the server: install it (on Debian: apt-get install ffmpeg).',
+        )
+      const output = ['-vn', '-f', 's16le', '-ar', String(sampleRate), '-ac', '1', 'pipe:1']
+      return { sampleRate, bytes: samples(file, output, options) }
+    },
+    async [Symbol.asyncDispose]() {
+      turns[Symbol.dispose]()
+      await encoders[Symbol.asyncDispose]()
+    },
+  }
+}

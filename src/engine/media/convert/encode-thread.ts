@@ -1,0 +1,115 @@
+/** The thread in which samples become MP3 and Opus: it serves all sounds that are being made, part by part. */
+import { parentPort } from 'node:worker_threads'
+import { OggOpus } from './ogg.ts'
+import { Resampler, SampleReader } from './samples.ts'
+
+export type EncodeRequest = { call: number; sound: number } & (
+  | { do: 'open'; format: 'mp3' | 'opus'; sampleRate: number; comment: string }
+  | { do: 'encode'; pcm: Uint8Array }
+  | { do: 'end' }
+  | { do: 'drop' }
+)
+export type EncodeAnswer = { call: number } & ({ bytes: Uint8Array } | { error: string })
+
+interface Encoding {
+  head(): Uint8Array
+  encode(samples: Int16Array): Uint8Array
+  end(): Uint8Array
+}
+
+const sounds = new Map<number, { reader: SampleReader; encoding: Encoding }>()
+const NOTHING = new Uint8Array()
+
+// One after the other: a part may not overtake the opening of its sound.
+let line = Promise.resolve()
+parentPort!.on('message', (request: EncodeRequest) => {
+  line = line.then(async () => {
+    const answer: EncodeAnswer = await answered(request).then(
+      // A copy: of a view the whole that it looks at would be sent.
+      (bytes) => ({ call: request.call, bytes: new Uint8Array(bytes) }),
+      (error: unknown) => ({ call: request.call, error: error instanceof Error ? error.message : String(error) }),
+    )
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    parentPort!.postMessage(answer)
+  })
+})
+
+async function answered(request: EncodeRequest): Promise<Uint8Array> {
+  if (request.do === 'drop') {
+    sounds.delete(request.sound)
+    return NOTHING
+  }
+  if (request.do === 'open') {
+    const { format, sampleRate, comment } = request
+    const encoding = await (format === 'mp3' ? mp3(sampleRate) : opus(sampleRate, comment))
+    sounds.set(request.sound, { reader: new SampleReader(), encoding })
+    return encoding.head()
+  }
+  const { reader, encoding } = sounds.get(request.sound)!
+  if (request.do === 'encode') return encoding.encode(reader.read(request.pcm))
+  sounds.delete(request.sound)
+  return encoding.end()
+}
+
+/** Rates of MPEG 1, 2 and 2.5, layer III (ISO/IEC 11172-3, 13818-3). */
+const MP3_RATES = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000] as const
+
+/** Frames of a constant 64 or 96 kbit/s without any head: they join, and the length follows from the size. */
+async function mp3(rate: number): Promise<Encoding> {
+  const { createMp3Encoder } = await import('wasm-media-encoders')
+  const encoder = await createMp3Encoder()
+  const sampleRate = MP3_RATES.find((known) => known >= rate) ?? 48_000
+  const resampler = new Resampler(rate, sampleRate)
+  encoder.configure({ channels: 1, sampleRate, outputSampleRate: sampleRate, bitrate: sampleRate > 24_000 ? 96 : 64 })
+  return {
+    head: () => NOTHING,
+    encode: (samples) => encoder.encode([Float32Array.from(resampler.read(samples), (sample) => sample / 32_768)]),
+    end: () => encoder.finalize(),
+  }
+}
+
+/** What Opus is encoded from (RFC 6716, 2). */
+const OPUS_RATES = [8_000, 12_000, 16_000, 24_000, 48_000] as const
+
+async function opus(rate: number, comment: string): Promise<Encoding> {
+  const { Encoder } = await import('@evan/opus')
+  const sampleRate = OPUS_RATES.find((known) => known >= rate) ?? 48_000
+  const resampler = new Resampler(rate, sampleRate)
+  const encoder = new Encoder({ channels: 1, sample_rate: sampleRate, application: 'audio' })
+  encoder.bitrate = 32_000
+  const ogg = new OggOpus()
+  /** 20 ms. */
+  const frame = sampleRate / 50
+  let [rest, total] = [new Int16Array(), 0]
+
+  function packets(samples: Int16Array): Buffer[] {
+    const pages: Buffer[] = []
+    for (let at = 0; at + frame <= samples.length; at += frame) {
+      const page = ogg.packet(encoder.encode(samples.slice(at, at + frame)))
+      if (page !== null) pages.push(page)
+    }
+    rest = samples.slice(Math.floor(samples.length / frame) * frame)
+    return pages
+  }
+
+  return {
+    head: () => ogg.head(rate, comment),
+    encode(samples) {
+      const more = resampler.read(samples)
+      total += more.length
+      return Buffer.concat(packets(joined(rest, more)))
+    },
+    end() {
+      // Silence pushes the last samples out of the encoder.
+      const pages = packets(joined(rest, new Int16Array(frame * 2 - rest.length)))
+      return Buffer.concat([...pages, ogg.end(Math.round((total / sampleRate) * 48_000))])
+    },
+  }
+}
+
+function joined(one: Int16Array, other: Int16Array): Int16Array<ArrayBuffer> {
+  const both = new Int16Array(one.length + other.length)
+  both.set(one)
+  both.set(other, one.length)
+  return both
+}

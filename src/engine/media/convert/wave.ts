@@ -1,0 +1,39 @@
+/** The head of a WAV file (RIFF, Multimedia Programming Interface 1.0) of 16 bit mono, 44 bytes. */
+export function waveHead(sampleRate: number, soundBytes: number): Buffer {
+  const head = Buffer.alloc(44)
+  head.write('RIFF', 0, 'latin1')
+  head.writeUInt32LE(Math.min(0xffff_ffff, 36 + soundBytes), 4)
+  head.write('WAVEfmt ', 8, 'latin1')
+  head.writeUInt32LE(16, 16)
+  // PCM, one channel.
+  head.writeUInt16LE(1, 20)
+  head.writeUInt16LE(1, 22)
+  head.writeUInt32LE(sampleRate, 24)
+  head.writeUInt32LE(sampleRate * 2, 28)
+  head.writeUInt16LE(2, 32)
+  head.writeUInt16LE(16, 34)
+  head.write('data', 36, 'latin1')
+  head.writeUInt32LE(Math.min(0xffff_ffff, soundBytes), 40)
+  return head
+}
+
+/** Where the samples of a WAV file begin, and their rate in Hz; null while the head is not whole. Throws for another format. */
+export function readWaveHead(head: Buffer): { start: number; sampleRate: number } | null {
+  if (head.length < 12) return null
+  if (head.toString('latin1', 0, 4) !== 'RIFF' || head.toString('latin1', 8, 12) !== 'WAVE')
+    throw new Error('It is not a WAV file.')
+  let sampleRate = 0
+  for (let at = 12; at + 8 <= head.length;) {
+    const name = head.toString('latin1', at, at + 4)
+    const length = head.readUInt32LE(at + 4)
+    if (name === 'data') return { start: at + 8, sampleRate }
+    if (at + 8 + length > head.length) return null
+    if (name === 'fmt ') {
+      if (head.readUInt16LE(at + 10) !== 1 || head.readUInt16LE(at + 22) !== 16)
+        throw new Error('It is not a WAV file of 16 bit mono.')
+      sampleRate = head.readUInt32LE(at + 12)
+    }
+    at += 8 + length + (length % 2)
+  }
+  return null
+}

@@ -1,0 +1,32 @@
+/** The process in which media of strangers is read: it holds no keys, and may neither write files nor start programs. */
+import type { MediaFacts } from '../facts.ts'
+import type { ProbeRequest, ProbeResult } from './probe.ts'
+import { UnreadableMedia } from './unreadable.ts'
+
+process.on('message', (request: ProbeRequest) => void answer(request))
+process.on('disconnect', () => process.exit(0))
+
+async function answer(request: ProbeRequest): Promise<void> {
+  process.send!(
+    await read(request).catch((error: unknown): ProbeResult => {
+      const { reason, message } =
+        error instanceof UnreadableMedia
+          ? error
+          : { reason: 'damaged' as const, message: 'It is damaged: it cannot be read as what it begins as.' }
+      return { reason, message }
+    }),
+  )
+}
+
+async function read({ path, want }: ProbeRequest): Promise<ProbeResult> {
+  const { begun } = await import('./kind.ts')
+  const start = await begun(path)
+  if (start.kind === 'image') {
+    const { readPicture, barePicture } = await import('./picture.ts')
+    return want === 'bare' ? barePicture(path, start) : { facts: await readPicture(path, start), bytes: null }
+  }
+  if (want === 'bare') throw new UnreadableMedia('other_kind', `It is ${start.type}, not a picture.`)
+  const { readRecording } = await import('./recording.ts')
+  const facts: MediaFacts = await readRecording(path, start)
+  return { facts, bytes: null }
+}

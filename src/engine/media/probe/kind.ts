@@ -1,0 +1,54 @@
+import { stat } from 'node:fs/promises'
+import { fileTypeFromFile } from 'file-type'
+import { UnreadableMedia } from './unreadable.ts'
+
+/** What a file begins as. */
+export interface Beginning {
+  kind: 'image' | 'recording'
+  /** MIME type without parameters. */
+  type: string
+  extension: string
+  sizeBytes: number
+}
+
+/** Raster pictures only: an SVG is a document that can do things. */
+const PICTURES = new Set(['png', 'jpg', 'gif', 'webp', 'avif', 'tif', 'heic', 'heif'])
+/** Containers of sound and video that are read; playlists are not, for they name further files. */
+const RECORDINGS = new Set(
+  ['mp4', 'm4v', 'm4a', 'm4b', 'mov', '3gp', '3g2', 'mkv', 'mka', 'webm', 'mp3', 'wav', 'flac', 'aac', 'mts'].concat([
+    'ogg',
+    'oga',
+    'ogv',
+    'opus',
+    'spx',
+  ]),
+)
+
+/** By its first bytes. Throws `UnreadableMedia` for what is nothing that is made or read here. */
+export async function begun(path: string): Promise<Beginning> {
+  const { size } = await stat(path)
+  if (size === 0) throw new UnreadableMedia('empty', 'It is empty: it has no bytes.')
+  const found = await fileTypeFromFile(path)
+  if (found === undefined) throw new UnreadableMedia('other_kind', await described(path))
+  const type = found.mime.split(';')[0]!
+  if (type.startsWith('image/apng')) return { kind: 'image', type: 'image/png', extension: 'png', sizeBytes: size }
+  const kind = PICTURES.has(found.ext) ? 'image' : RECORDINGS.has(found.ext) ? 'recording' : null
+  if (kind === null)
+    throw new UnreadableMedia('other_kind', `It is ${type}, which is not a picture, video or sound that is read here.`)
+  return { kind, type, extension: found.ext, sizeBytes: size }
+}
+
+async function described(path: string): Promise<string> {
+  const { open } = await import('node:fs/promises')
+  await using file = await open(path)
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(512), 0, 512, 0)
+  const head = buffer.subarray(0, bytesRead).toString('latin1').trimStart()
+  const what = /^<(?:!doctype html|html|head|body)/i.test(head)
+    ? 'a web page'
+    : /^[{[]/.test(head)
+      ? 'JSON'
+      : /^[\t\n\r\x20-\x7e]+$/.test(head)
+        ? 'text'
+        : 'of no kind that is known'
+  return `It is ${what}, not a picture, video or sound.`
+}

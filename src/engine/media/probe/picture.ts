@@ -1,0 +1,91 @@
+import { readFile } from 'node:fs/promises'
+import type { Metadata, Sharp } from 'sharp'
+import type { MediaFacts } from '../facts.ts'
+import { bareBytes } from './bare-bytes.ts'
+import type { Beginning } from './kind.ts'
+import type { ProbeResult } from './probe.ts'
+import { UnreadableMedia } from './unreadable.ts'
+
+/** Pictures of more are neither taken nor kept (contract, part 16). */
+export const MOST_PIXELS = 100_000_000
+/** The most bytes of a picture's file. */
+const MOST_BYTES = 64 << 20
+/** Frames of a moving picture, all of which are decoded. */
+const MOST_FRAMES = 2_000
+
+/** Every pixel is decoded, so that a picture that is cut off is found out now and not by who opens it. */
+export async function readPicture(path: string, start: Beginning): Promise<MediaFacts> {
+  const { picture, metadata } = await opened(path, start)
+  await whole(picture)
+  return factsOf(start, metadata)
+}
+
+export async function barePicture(path: string, start: Beginning): Promise<ProbeResult> {
+  const { picture, metadata } = await opened(path, start)
+  await whole(picture)
+  const kept = bareBytes(start.extension, await readFile(path))
+  if (kept !== null) return { facts: { ...factsOf(start, metadata), sizeBytes: kept.length }, bytes: kept }
+  const { data, info } = await picture.clone().autoOrient().png().toBuffer({ resolveWithObject: true })
+  const { width, height, size } = info
+  return {
+    facts: {
+      kind: 'image',
+      type: 'image/png',
+      extension: 'png',
+      sizeBytes: size,
+      width,
+      height,
+      durationSeconds: null,
+    },
+    bytes: data,
+  }
+}
+
+async function opened(path: string, start: Beginning): Promise<{ picture: Sharp; metadata: Metadata }> {
+  if (start.sizeBytes > MOST_BYTES)
+    throw new UnreadableMedia(
+      'too_large',
+      `It has ${Math.ceil(start.sizeBytes / (1 << 20))} MiB: a picture has 64 at most.`,
+    )
+  const found = await import('sharp').catch(() => null)
+  if (found === null) throw new UnreadableMedia('missing', 'Pictures are read by `sharp`, which is not installed here.')
+  const sharp = found.default
+  sharp.concurrency(1)
+  sharp.cache(false)
+  // The head alone says how large it is: nothing is decoded by this.
+  const metadata = await sharp(path, { limitInputPixels: false }).metadata()
+  const { width, height, pages = 1 } = metadata
+  if (width * height > MOST_PIXELS)
+    throw new UnreadableMedia('too_large', `It has ${width} × ${height} pixels: 100 million are the most.`)
+  if (pages > MOST_FRAMES)
+    throw new UnreadableMedia('too_large', `It has ${pages} frames: ${MOST_FRAMES} are the most.`)
+  return {
+    // Line by line: the whole of it is never in memory, where its format allows.
+    picture: sharp(path, { limitInputPixels: MOST_PIXELS, failOn: 'truncated', sequentialRead: true }),
+    metadata,
+  }
+}
+
+async function whole(picture: Sharp): Promise<void> {
+  await picture
+    .clone()
+    .resize(8, 8, { fit: 'fill', kernel: 'nearest', fastShrinkOnLoad: false })
+    .raw()
+    .toBuffer()
+    .catch((error: unknown) => {
+      throw new UnreadableMedia('damaged', `It is damaged or cut off: ${wordsOf(error)}.`)
+    })
+}
+
+/** libvips' own words, its first line: they name neither paths nor memory. */
+const wordsOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : '')
+    .split('\n')[0]!
+    .replace(/[^\x20-\x7e]|\/\S+/g, '')
+    .slice(0, 120) || 'its pixels cannot be decoded'
+
+function factsOf({ type, extension, sizeBytes }: Beginning, metadata: Metadata): MediaFacts {
+  // As it is seen: a camera's picture may lie on its side.
+  const { width, height } = metadata.autoOrient
+  return { kind: 'image', type, extension, sizeBytes, width, height, durationSeconds: null }
+}

@@ -1,0 +1,67 @@
+import { join } from 'node:path'
+import { type Pool, type PoolLimits, TURNS, createPool } from '../../confined/pool.ts'
+import { Busy } from '../../confined/turns.ts'
+import type { MediaFacts } from '../facts.ts'
+import { UnreadableMedia, type UnreadableMediaReason } from './unreadable.ts'
+
+/** Reads what media is from its bytes, in processes without rights: a hostile file can neither stop this server nor eat its memory. */
+export interface MediaProbe extends AsyncDisposable {
+  /** Of a file on this machine, in the account's turn. Throws `UnreadableMedia`. */
+  facts(account: string, path: string, signal?: AbortSignal): Promise<MediaFacts>
+  /**
+   * A picture without what it says of its maker: place, camera, names, times. How it is to be turned stays. JPEG, PNG, WebP
+   * and GIF keep their pixels byte for byte, others become PNG. Throws `UnreadableMedia`.
+   */
+  bare(account: string, path: string, signal?: AbortSignal): Promise<BarePicture>
+}
+
+export interface BarePicture {
+  bytes: Uint8Array
+  facts: MediaFacts
+}
+
+export interface ProbeRequest {
+  path: string
+  want: 'facts' | 'bare'
+}
+export type ProbeResult =
+  | { facts: MediaFacts; bytes: Uint8Array | null }
+  | { reason: UnreadableMediaReason; message: string }
+
+const LIMITS: PoolLimits = { ...TURNS, timeMs: 30_000, heapMb: 256, memoryMb: 768 }
+const program = join(import.meta.dirname, 'child.ts')
+
+export function createMediaProbe(limits: Partial<PoolLimits> = {}): MediaProbe {
+  const most = { ...LIMITS, ...limits }
+  // The library that decodes pictures is native code.
+  const pool: Pool<ProbeRequest, ProbeResult> = createPool(program, most, ['--allow-addons'])
+  const lost: Record<'too_slow' | 'too_large', string> = {
+    too_slow: `It takes longer to read than ${most.timeMs / 1000} s.`,
+    too_large: 'It takes more memory to read than one file may, or breaks what reads it.',
+  }
+
+  async function ask(account: string, request: ProbeRequest, signal?: AbortSignal) {
+    const outcome = await pool
+      .ask(account, () => request, signal)
+      .catch((error: unknown) => {
+        if (error instanceof Busy) throw new UnreadableMedia('busy', error.message)
+        throw error
+      })
+    if ('lost' in outcome) {
+      if (outcome.lost === 'unsent') throw new UnreadableMedia('busy', 'It cannot be read now.')
+      throw new UnreadableMedia(outcome.lost, lost[outcome.lost])
+    }
+    const { said } = outcome
+    if ('reason' in said) throw new UnreadableMedia(said.reason, said.message)
+    return said
+  }
+
+  return {
+    facts: async (account, path, signal) => (await ask(account, { path, want: 'facts' }, signal)).facts,
+    async bare(account, path, signal) {
+      const { facts, bytes } = await ask(account, { path, want: 'bare' }, signal)
+      return { bytes: bytes!, facts }
+    },
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+  }
+}

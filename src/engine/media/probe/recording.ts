@@ -1,0 +1,118 @@
+import { open } from 'node:fs/promises'
+import {
+  ADTS,
+  EncodedPacketSink,
+  FLAC,
+  FilePathSource,
+  Input,
+  type InputTrack,
+  MATROSKA,
+  MP3,
+  MP4,
+  MPEG_TS,
+  OGG,
+  QTFF,
+  WAVE,
+  WEBM,
+} from 'mediabunny'
+import type { MediaFacts } from '../facts.ts'
+import type { Beginning } from './kind.ts'
+import { MOST_PIXELS } from './picture.ts'
+import { UnreadableMedia } from './unreadable.ts'
+
+/** Of playlists none: they name further files. */
+const FORMATS = [MP4, QTFF, WEBM, MATROSKA, WAVE, OGG, FLAC, MP3, ADTS, MPEG_TS]
+/** Nothing that is made or heard here is longer; what says so lies. */
+const LONGEST_SECONDS = 24 * 3_600
+const MOST_TRACKS = 64
+
+/** Sound and video: tracks, size and length, read from what the container says of itself, and its end looked at. */
+export async function readRecording(path: string, start: Beginning): Promise<MediaFacts> {
+  if (start.extension === 'wav') await checkWave(path, start.sizeBytes)
+  const input = new Input({ formats: FORMATS, source: new FilePathSource(path) })
+  try {
+    const tracks = await input.getTracks().catch((): never => {
+      throw new UnreadableMedia('damaged', cutOff(start))
+    })
+    if (tracks.length > MOST_TRACKS)
+      throw new UnreadableMedia('too_large', `It has ${tracks.length} tracks: ${MOST_TRACKS} are the most.`)
+    const video = await input.getPrimaryVideoTrack()
+    const sound = await input.getPrimaryAudioTrack()
+    const track = video ?? sound
+    if (track === null) throw new UnreadableMedia('damaged', `It is ${start.type} without any picture or sound in it.`)
+    await checkEnd(track, path, start)
+    const durationSeconds = durationOf(await input.computeDuration().catch(() => null))
+    const { type, extension } = named(start, video !== null)
+    const facts = { type, extension, sizeBytes: start.sizeBytes, durationSeconds }
+    if (video === null) return { kind: 'audio', ...facts, width: null, height: null }
+    const [width, height] = [await video.getDisplayWidth(), await video.getDisplayHeight()]
+    if (width * height > MOST_PIXELS)
+      throw new UnreadableMedia('too_large', `It has ${width} × ${height} pixels: 100 million are the most.`)
+    return { kind: 'video', ...facts, width, height }
+  } finally {
+    input.dispose()
+  }
+}
+
+/** A container's index tells of its last packet also where its bytes are not there: they are asked for. */
+async function checkEnd(track: InputTrack, path: string, start: Beginning): Promise<void> {
+  const sink = new EncodedPacketSink(track)
+  const first = await sink.getFirstPacket().catch(() => null)
+  if (first === null) throw new UnreadableMedia('damaged', cutOff(start))
+  const last = await sink.getPacket(Infinity).catch(() => null)
+  if (last !== null && last.data.length >= last.byteLength) return
+  // The library finds no packet where the last page has none, which is as it should be.
+  if (start.type.endsWith('/ogg') && (await isWholeOgg(path, start.sizeBytes))) return
+  throw new UnreadableMedia('damaged', cutOff(start))
+}
+
+/** The last page says of itself that it is the last (RFC 3533, 6). */
+async function isWholeOgg(path: string, size: number): Promise<boolean> {
+  await using file = await open(path)
+  const length = Math.min(size, 64 << 10)
+  const { buffer } = await file.read(Buffer.alloc(length), 0, length, size - length)
+  const at = buffer.lastIndexOf('OggS')
+  return at >= 0 && ((buffer[at + 5] ?? 0) & 4) !== 0
+}
+
+const cutOff = ({ type }: Beginning): string =>
+  `It begins as ${type} and is damaged or cut off: ${/mp4|quicktime|m4a/.test(type) ? 'its index (moov), or what the index tells of, is missing' : 'its parts do not reach to its end'}.`
+
+function durationOf(seconds: number | null): number | null {
+  if (seconds === null || !Number.isFinite(seconds) || seconds <= 0) return null
+  if (seconds > LONGEST_SECONDS)
+    throw new UnreadableMedia('too_large', `It says to last ${Math.round(seconds / 3_600)} hours: 24 are the most.`)
+  return Math.round(seconds * 1_000) / 1_000
+}
+
+/** The length of a WAV file stands in its head, and 0 or the most that fits in it where it was streamed. */
+async function checkWave(path: string, size: number): Promise<void> {
+  await using file = await open(path)
+  const head = Buffer.alloc(64 << 10)
+  const { bytesRead } = await file.read(head, 0, head.length, 0)
+  for (let at = 12; at + 8 <= bytesRead;) {
+    const length = head.readUInt32LE(at + 4)
+    if (head.toString('latin1', at, at + 4) === 'data') {
+      // Streamed ones: 0, or some 2 GiB and more.
+      if (length < 0x7fff_0000 && at + 8 + length > size)
+        throw new UnreadableMedia('damaged', `It is cut off: ${at + 8 + length - size} bytes of its sound are missing.`)
+      return
+    }
+    at += 8 + length + (length % 2)
+  }
+}
+
+/** A container may hold either: sound alone has a name of its own. */
+function named({ type, extension }: Beginning, pictures: boolean): { type: string; extension: string } {
+  const sound: Record<string, { type: string; extension: string }> = {
+    'video/mp4': { type: 'audio/mp4', extension: 'm4a' },
+    'audio/x-m4a': { type: 'audio/mp4', extension: 'm4a' },
+    'video/webm': { type: 'audio/webm', extension: 'webm' },
+    'video/matroska': { type: 'audio/matroska', extension: 'mka' },
+    'application/ogg': { type: 'audio/ogg', extension: 'ogg' },
+  }
+  if (!pictures) return sound[type] ?? { type: type.replace('audio/x-', 'audio/'), extension }
+  if (type === 'audio/x-m4a' || type === 'audio/mp4' || type === 'video/x-m4v')
+    return { type: 'video/mp4', extension: 'mp4' }
+  return { type: type.replace(/^(audio|application)\//, 'video/'), extension }
+}

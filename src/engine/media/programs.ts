@@ -1,0 +1,110 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { Readable, type Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+/** A program ended without doing what it was asked. `message` names the program, its own last words, and no paths. */
+export class ProgramFailed extends Error {
+  override name = 'ProgramFailed'
+}
+
+export interface ProgramLimits {
+  timeMs: number
+  /** Of address space, where the system's shell can limit it. */
+  memoryMb: number
+}
+
+const LAST_WORDS = 2_000
+
+/** The path of a program of this machine; null where it is not installed. */
+export async function findProgram(name: string, path = process.env.PATH ?? ''): Promise<string | null> {
+  for (const folder of path.split(delimiter).filter((folder) => folder.startsWith('/'))) {
+    const candidate = join(folder, name)
+    const there = await access(candidate, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (there) return candidate
+  }
+  return null
+}
+
+/**
+ * What a program writes while it reads `input`. It is a process group of its own without anything of this server's
+ * environment, and is killed when its time is over, the signal fires, or nobody reads on. Throws `ProgramFailed`.
+ */
+export async function* runProgram(
+  program: string,
+  args: readonly string[],
+  input: AsyncIterable<Uint8Array> | Uint8Array | null,
+  { timeMs, memoryMb, signal }: ProgramLimits & { signal?: AbortSignal | undefined },
+): AsyncGenerator<Uint8Array, void, undefined> {
+  signal?.throwIfAborted()
+  // The limit is the shell's own; some shells have none, and the program runs without it.
+  const child = spawn('/bin/sh', ['-c', LIMITED, 'sh', String(memoryMb * 1024), program, ...args], {
+    detached: true,
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  }) as ChildProcessByStdio<Writable, Readable, Readable>
+  let why: Error | null = null
+  const kill = (reason: Error | null): void => {
+    why ??= reason
+    try {
+      process.kill(-child.pid!, 'SIGKILL')
+    } catch {
+      // It has ended.
+    }
+  }
+  const leave = (): void => kill(signal!.reason as Error)
+  signal?.addEventListener('abort', leave, { once: true })
+  const late = setTimeout(
+    () => kill(new ProgramFailed(`${nameOf(program)} took longer than ${timeMs / 1000} s.`)),
+    timeMs,
+  )
+  let said = ''
+  child.stderr.on('data', (part: Buffer) => (said = (said + part.toString('latin1')).slice(-LAST_WORDS)))
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
+  ended.catch(() => {})
+  const fed = (input === null ? Promise.resolve(child.stdin.end()) : feed(child.stdin, input)).catch(
+    (error: unknown) => {
+      // What it does not read it has no need of; what cannot be read ends it.
+      if ((error as NodeJS.ErrnoException).code !== 'EPIPE') kill(error as Error)
+    },
+  )
+  try {
+    for await (const part of child.stdout) yield part as Buffer
+    await fed
+    const code = await ended
+    if (why !== null) throw why
+    if (code !== 0) throw new ProgramFailed(`${nameOf(program)} failed: ${wordsOf(said)}`)
+  } finally {
+    clearTimeout(late)
+    signal?.removeEventListener('abort', leave)
+    kill(null)
+  }
+}
+
+const LIMITED = 'ulimit -v "$1" 2>/dev/null; shift; exec "$@"'
+
+const feed = (to: Writable, input: AsyncIterable<Uint8Array> | Uint8Array): Promise<void> =>
+  pipeline(Readable.from(Symbol.asyncIterator in input ? input : [input]), to)
+
+const nameOf = (program: string): string => program.slice(program.lastIndexOf('/') + 1)
+
+/** The last line that says something, without paths and control characters. */
+const wordsOf = (said: string): string =>
+  said
+    .split('\n')
+    .map((line) =>
+      line
+        .replaceAll(/[^\x20-\x7e]/g, '')
+        .replaceAll(/(?:\/[\w.-]+){2,}/g, '…')
+        .trim(),
+    )
+    .findLast((line) => line !== '')
+    ?.slice(0, 200) ?? 'it said nothing.'

@@ -1,0 +1,32 @@
+import { numbersOf } from './seed.ts'
+
+const WORDS = 'alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa'.split(
+  ' ',
+)
+const SECONDS_PER_WORD = 0.4
+const WORDS_PER_SEGMENT = 12
+const MOST_WORDS = 20_000
+
+export interface SimulatedWord {
+  text: string
+  startSeconds: number
+  endSeconds: number
+}
+
+/** Words in the place of what was said, as many as were likely said in that time: first that they are simulated, then of the alphabet. */
+export function simulatedWords(digest: string, seconds: number | null): SimulatedWord[][] {
+  const next = numbersOf(digest)
+  const length = seconds ?? 4
+  const count = Math.min(MOST_WORDS, Math.max(3, Math.floor(length / SECONDS_PER_WORD)))
+  const step = length / count
+  const words = Array.from({ length: count }, (_, i) => ({
+    text: ['This', 'is', 'simulated:'][i] ?? WORDS[Math.floor(next() * WORDS.length)]!,
+    startSeconds: rounded(i * step),
+    endSeconds: rounded((i + 1) * step),
+  }))
+  return Array.from({ length: Math.ceil(count / WORDS_PER_SEGMENT) }, (_, i) =>
+    words.slice(i * WORDS_PER_SEGMENT, (i + 1) * WORDS_PER_SEGMENT),
+  )
+}
+
+const rounded = (seconds: number): number => Math.round(seconds * 1_000) / 1_000

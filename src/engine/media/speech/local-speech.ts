@@ -1,0 +1,31 @@
+import type { Pcm } from '../facts.ts'
+import { createEspeak } from './espeak.ts'
+import { createFlite } from './flite.ts'
+import type { LocalVoice, SpeakOptions } from './voice.ts'
+
+export type SpeechEngineName = 'flite' | 'espeak-ng'
+
+/** Speech that is made on this machine. */
+export interface LocalSpeech extends AsyncDisposable {
+  /** `espeak-ng` where it is installed. The first one speaks where none is asked for. */
+  readonly engines: readonly SpeechEngineName[]
+  /** Throws `ProgramFailed`. */
+  voices(engine: SpeechEngineName): Promise<readonly LocalVoice[]>
+  /** Plain samples as they are spoken. Throws `NoSuchVoice`, `Busy`, `ProgramFailed`. */
+  speak(engine: SpeechEngineName, text: string, options: SpeakOptions): Promise<Pcm>
+}
+
+/** `espeak`: the path of the program; null where it is not installed. */
+export function createLocalSpeech({ espeak: program }: { espeak: string | null }): LocalSpeech {
+  const flite = createFlite()
+  const espeak = program === null ? null : createEspeak(program)
+  return {
+    engines: espeak === null ? ['flite'] : ['flite', 'espeak-ng'],
+    voices: async (engine) => (engine === 'flite' ? flite.voices : espeak!.voices()),
+    speak: (engine, text, options) => (engine === 'flite' ? flite : espeak!).speak(text, options),
+    async [Symbol.asyncDispose]() {
+      espeak?.[Symbol.dispose]()
+      await flite[Symbol.asyncDispose]()
+    },
+  }
+}

@@ -1,0 +1,55 @@
+/** A voice of an engine on this machine. */
+export interface LocalVoice {
+  /** The engine's own name of it. */
+  name: string
+  /** For people. */
+  title: string
+  /** BCP 47, the first one first. */
+  languages: readonly string[]
+  gender: 'female' | 'male' | 'neutral' | null
+}
+
+export interface SpeakOptions {
+  /** An engine's own name of a voice; null: the engine's first that speaks the language. */
+  voice: string | null
+  /** BCP 47; null: not said. */
+  language: string | null
+  /** 0.25 to 4, 1 as the voice speaks by itself. */
+  speed: number
+  /** Whose turn it takes. */
+  account: string
+  signal?: AbortSignal | undefined
+}
+
+/** The engine has no such voice, or none that speaks the language. `param`: which of the two was asked. */
+export class NoSuchVoice extends Error {
+  override name = 'NoSuchVoice'
+  readonly param: 'voice' | 'language'
+  constructor(param: 'voice' | 'language', message: string) {
+    super(message)
+    this.param = param
+  }
+}
+
+/** The voice that is meant: by its name, else the first that speaks the language, else the first. Throws `NoSuchVoice`. */
+export function voiceFor(
+  engine: string,
+  voices: readonly LocalVoice[],
+  { voice, language }: Pick<SpeakOptions, 'voice' | 'language'>,
+): LocalVoice {
+  if (voice !== null) {
+    const found = voices.find(({ name }) => name === voice || `${engine}/${name}` === voice)
+    if (found !== undefined) return found
+    throw new NoSuchVoice('voice', `The voice ${JSON.stringify(voice)} does not exist at ${engine}.`)
+  }
+  if (language === null) return voices[0]!
+  const found = voices.find(({ languages }) => languages.some((spoken) => speaks(spoken, language)))
+  if (found !== undefined) return found
+  throw new NoSuchVoice('language', `${engine} has no voice that speaks ${JSON.stringify(language)}.`)
+}
+
+/** `en` asks for any English, `en-GB` for that of Britain; a voice that names no region speaks for all. */
+export function speaks(spoken: string, asked: string): boolean {
+  const [one, other] = [spoken.toLowerCase(), asked.toLowerCase()]
+  return one === other || one.startsWith(`${other}-`) || other.startsWith(`${one}-`)
+}

@@ -1,0 +1,63 @@
+import { Busy } from '#engine/confined/turns.ts'
+import type { Pcm } from '#engine/media/facts.ts'
+import type { Media } from '#engine/media/media.ts'
+import { ProgramFailed } from '#engine/media/programs.ts'
+import type { SpeechEngineName } from '#engine/media/speech/local-speech.ts'
+import { NoSuchVoice, type SpeakOptions } from '#engine/media/speech/voice.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { MediaAdapter } from '../adapter.ts'
+import { soundIn } from './sound.ts'
+
+/** Slower and faster than the voice speaks by itself, as the API takes it. */
+const USUAL_SPEED = 1
+
+/** The server's own voices: `local/flite`, and `local/espeak-ng` where the machine has it. `account`: whose turns they take. */
+export const localMedia = (
+  { speech, converter }: Pick<Media, 'speech' | 'converter'>,
+  account: string,
+): MediaAdapter => ({
+  speech: {
+    how: 'immediate',
+    async run(wire, request) {
+      const { model, input, voice, language, speed, instructions } = request
+      const engine = speech.engines.find((name) => name === model) ?? notHere(model)
+      const options = { voice, language, speed: speed ?? USUAL_SPEED, account, signal: wire.signal }
+      const pcm = await spoken(speech, engine, input, options)
+      return {
+        kind: 'sound',
+        sound: soundIn(converter, pcm, request, { account, signal: wire.signal }),
+        losses: instructions === null ? [] : ['instructions'],
+      }
+    },
+  },
+})
+
+async function spoken(
+  speech: Media['speech'],
+  engine: SpeechEngineName,
+  text: string,
+  options: SpeakOptions,
+): Promise<Pcm> {
+  try {
+    return await speech.speak(engine, text, options)
+  } catch (error) {
+    if (error instanceof NoSuchVoice) return refuse('invalid_parameter', { param: error.param, message: error.message })
+    if (error instanceof Busy)
+      return refuse('unavailable', { message: 'Too much is being spoken already. Ask again soon.' })
+    if (error instanceof ProgramFailed) return refuse('provider_error', { message: error.message })
+    throw error
+  }
+}
+
+function notHere(model: string): never {
+  if (model === 'espeak-ng')
+    return refuse('no_route', {
+      param: 'model',
+      message:
+        '`local/espeak-ng` is not installed on the server: install it (on Debian: apt-get install espeak-ng) and start the server again.',
+    })
+  return refuse('no_route', {
+    param: 'model',
+    message: `\`local/${model}\` is not a voice of this server: it has \`local/flite\`, and \`local/espeak-ng\` where that is installed.`,
+  })
+}

@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto'
+import type { Media } from '#engine/media/media.ts'
+import { LONGEST_SIDE, drawPicture } from '#engine/media/simulated/picture.ts'
+import { SIMULATED_RATE, secondsOf, toneOf } from '#engine/media/simulated/sound.ts'
+import { simulatedWords } from '#engine/media/simulated/transcript.ts'
+import { LONGEST_VIDEO_SECONDS, LONGEST_VIDEO_SIDE, drawVideo } from '#engine/media/simulated/video.ts'
+import { refuse } from '#kernel/errors.ts'
+import type {
+  ImageRequest,
+  MadeFile,
+  MediaAdapter,
+  MediaInput,
+  PixelSize,
+  Polled,
+  SpeechRequest,
+  TranscriptionRequest,
+  VideoRequest,
+  VendorJob,
+} from '../adapter.ts'
+import { soundIn } from './sound.ts'
+
+/**
+ * The simulated models `sim/image`, `sim/video`, `sim/speech` and `sim/transcription` (contract, part 16): valid files of the
+ * size and length asked, equal for equal requests, that say what they are.
+ */
+export const simulatedMedia = (media: Pick<Media, 'converter'>, account: string): MediaAdapter => ({
+  image: {
+    how: 'immediate',
+    async run(_, request) {
+      const size = sizeFor(request.size ?? request.images[0] ?? null, request.aspectRatio, 1_024 * 1_024, LONGEST_SIDE)
+      const words = await wordsOf(request)
+      const format = request.outputFormat ?? 'png'
+      const transparent = request.transparent === true && format !== 'jpeg'
+      const files = await Promise.all(
+        Array.from({ length: request.n }, async (_, i) =>
+          made(await drawPicture({ ...size, format, transparent, words: `${i} ${words}` })),
+        ),
+      )
+      return { kind: 'files', files, units: { images: files.length }, losses: imageLosses(request) }
+    },
+  },
+  video: {
+    how: 'deferred',
+    async submit(_, request) {
+      const { width, height } = videoSize(request)
+      const seconds = Math.min(LONGEST_VIDEO_SECONDS, request.seconds ?? 4)
+      const fps = Math.min(60, request.fps ?? 24)
+      const job: VideoJob = { width, height, seconds, fps, words: await wordsOf(request) }
+      return { job: { ...job }, losses: videoLosses(request) }
+    },
+    async poll(_, job): Promise<Polled> {
+      const video = videoOf(job)
+      const files = [made(await drawVideo(video))]
+      const delivered = { kind: 'files', files, units: { videoSeconds: video.seconds }, losses: [] } as const
+      return { status: 'done', delivered }
+    },
+    cancel: async () => true,
+  },
+  speech: {
+    how: 'immediate',
+    async run(wire, request) {
+      const { input, instructions } = request
+      const pcm = {
+        sampleRate: SIMULATED_RATE,
+        bytes: toneOf(speechWords(request), secondsOf(input, request.speed ?? 1)),
+      }
+      return {
+        kind: 'sound',
+        sound: soundIn(media.converter, pcm, request, { account, signal: wire.signal, comment: 'Simulated' }),
+        losses: instructions === null ? [] : ['instructions'],
+      }
+    },
+  },
+  transcription: {
+    how: 'immediate',
+    async run(_, request) {
+      const { sound, timestamps, language } = request
+      const segments = simulatedWords(await digestOf(sound), sound.durationSeconds)
+      const all = segments.flat()
+      const last = all.at(-1)!.endSeconds
+      const text = all.map((word) => word.text).join(' ')
+      return {
+        kind: 'transcript',
+        transcript: {
+          text,
+          language: language ?? 'en',
+          durationSeconds: sound.durationSeconds ?? last,
+          segments:
+            timestamps === 'none'
+              ? []
+              : segments.map((words) => ({
+                  startSeconds: words[0]!.startSeconds,
+                  endSeconds: words.at(-1)!.endSeconds,
+                  text: words.map((word) => word.text).join(' '),
+                  speaker: request.speakers ? 'speaker_1' : null,
+                })),
+          words: timestamps === 'word' ? all.map((word) => ({ ...word, speaker: null })) : null,
+        },
+        units: { audioSeconds: sound.durationSeconds ?? last },
+        losses: transcriptionLosses(request),
+      }
+    },
+  },
+})
+
+interface VideoJob extends PixelSize {
+  seconds: number
+  fps: number
+  words: string
+}
+// A row of ours, written by `submit` above.
+const videoOf = (job: VendorJob): VideoJob => job as unknown as VideoJob
+
+const made = (bytes: Uint8Array): MadeFile => ({
+  bytes: (async function* () {
+    yield bytes
+  })(),
+  revisedPrompt: null,
+})
+
+/** What the simulation makes no difference for. */
+const named = (given: Readonly<Record<string, boolean>>): string[] => Object.keys(given).filter((name) => given[name])
+const imageLosses = ({ quality, images, mask, transparent, outputFormat }: ImageRequest): string[] =>
+  named({
+    quality: quality !== null,
+    images: images.length > 0,
+    mask: mask !== null,
+    transparent: transparent === true && outputFormat === 'jpeg',
+  })
+const videoLosses = ({ audio, firstFrame, lastFrame, references, seconds, fps }: VideoRequest): string[] =>
+  named({
+    audio: audio === true,
+    image: firstFrame !== null,
+    last_frame: lastFrame !== null,
+    reference_images: references.length > 0,
+    seconds: (seconds ?? 0) > LONGEST_VIDEO_SECONDS,
+    fps: (fps ?? 0) > 60,
+  })
+const transcriptionLosses = ({ prompt }: TranscriptionRequest): string[] => named({ prompt: prompt !== null })
+
+function videoSize({ size, resolution, aspectRatio }: VideoRequest): PixelSize {
+  // `720p` names the shorter side.
+  const short = Number(/^(\d{3,4})p$/.exec(resolution ?? '')?.[1] ?? 720)
+  if (resolution !== null && !/^\d{3,4}p$/.test(resolution))
+    refuse('invalid_parameter', { param: 'resolution', message: '`resolution` is written like `720p`.' })
+  const { width, height } =
+    size === null ? sizeOfShort(short, aspectRatio ?? '16:9') : sizeFor(size, null, 0, LONGEST_VIDEO_SIDE)
+  const longest = Math.max(width, height)
+  if (longest > LONGEST_VIDEO_SIDE) tooLarge(longest, LONGEST_VIDEO_SIDE, 'resolution')
+  // Colours have half as many samples each way.
+  return { width: Math.ceil(width / 2) * 2, height: Math.ceil(height / 2) * 2 }
+}
+
+function sizeOfShort(short: number, aspectRatio: string): PixelSize {
+  const ratio = ratioOf(aspectRatio)
+  const long = Math.round(short * Math.max(ratio, 1 / ratio))
+  return ratio >= 1 ? { width: long, height: short } : { width: short, height: long }
+}
+
+/** The size asked, else one of about so many pixels in this ratio, else a square of them. */
+function sizeFor(
+  size: { width: number | null; height: number | null } | null,
+  aspectRatio: string | null,
+  pixels: number,
+  most: number,
+): PixelSize {
+  const { width, height } = size ?? { width: null, height: null }
+  if (width !== null && height !== null) {
+    if (Math.max(width, height) > most) tooLarge(Math.max(width, height), most, 'size')
+    return { width, height }
+  }
+  const ratio = aspectRatio === null ? 1 : ratioOf(aspectRatio)
+  const wide = Math.round(Math.sqrt(pixels * ratio))
+  return { width: wide, height: Math.max(1, Math.round(wide / ratio)) }
+}
+
+function ratioOf(aspectRatio: string): number {
+  const [, wide, high] = /^(\d{1,3}):(\d{1,3})$/.exec(aspectRatio) ?? []
+  const ratio = Number(wide) / Number(high)
+  if (!(ratio >= 0.1 && ratio <= 10))
+    refuse('invalid_parameter', {
+      param: 'aspect_ratio',
+      message: '`aspect_ratio` is two whole numbers like `16:9`, neither more than ten times the other.',
+    })
+  return ratio
+}
+
+const tooLarge = (pixels: number, most: number, param: string): never =>
+  refuse('invalid_parameter', { param, message: `${pixels} pixels on a side are too many: ${most} are the most here.` })
+
+/** All of a request that makes a difference, its files by their digests. */
+async function wordsOf(request: ImageRequest | VideoRequest): Promise<string> {
+  const { kind, model, prompt, seed, negativePrompt } = request
+  const files =
+    kind === 'image'
+      ? [...request.images, ...(request.mask ? [request.mask] : [])]
+      : [request.firstFrame, request.lastFrame, ...request.references].filter((file) => file !== null)
+  const digests = await Promise.all(files.map(digestOf))
+  return JSON.stringify([kind, model, prompt, seed, negativePrompt, digests])
+}
+
+const speechWords = ({ model, input, voice, language, speed }: SpeechRequest): string =>
+  JSON.stringify([model, input, voice, language, speed])
+
+async function digestOf(input: MediaInput): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const part of input.read()) hash.update(part)
+  return hash.digest('hex')
+}
