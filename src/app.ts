@@ -152,6 +152,7 @@ export async function startApp({
       log,
       outbound,
       machines: createMachines(postgres.db, () => links),
+      speech: null,
     }),
   )
   const gateway = createGateway({

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { headerName, headerValue } from '#kernel/text/header-fields.ts'
 import { base, deleted, endpoint, flag, id, idOut, one, page, time } from '#kernel/contract.ts'
-import { prices } from './contract-prices.ts'
+import { mediaPrices } from './contract-prices.ts'
 
 export const textShape = z.enum(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'ollama'])
 export const shape = z.enum([
@@ -23,14 +23,33 @@ export const EndpointModel = z
   .strictObject({
     id: z.string().trim().min(1).max(256).describe('What the provider calls the model.'),
     name: z.string().trim().min(1).max(120).optional(),
+    kind: z
+      .enum(['text', 'embedding', 'image', 'video', 'speech', 'transcription'])
+      .optional()
+      .describe('What it makes; `transcription` writes down speech. Default: as the catalogue knows it, else text.'),
     context_length: z.number().int().min(1).max(1_000_000_000).optional(),
     max_output_tokens: z.number().int().min(1).max(1_000_000_000).optional(),
-    pricing: z.strictObject(prices).optional().describe('USD per million units. Default: the catalogue’s.'),
+    pricing: z
+      .strictObject(mediaPrices)
+      .optional()
+      .describe(
+        'USD per million units. Default: the catalogue’s. `input` and `output` are needed but where `kind` says that it makes or reads media.',
+      ),
     capabilities: z.array(z.string().min(1).max(40)).max(40).optional(),
     quantization: z
       .enum(['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32'])
       .optional()
       .describe('Of its weights. Left out: unknown.'),
+  })
+  .superRefine(({ kind = 'text', pricing }, context) => {
+    if (pricing === undefined || (kind !== 'text' && kind !== 'embedding')) return
+    for (const bucket of ['input', 'output'] as const)
+      if (pricing[bucket] === undefined)
+        context.addIssue({
+          code: 'custom',
+          path: ['pricing', bucket],
+          message: 'must be given, unless `kind` is one of media',
+        })
   })
   .meta({ id: 'EndpointModel' })
 

@@ -25,12 +25,23 @@ export const RoutingPreview = z
           weight: z.number().describe('Its share of the calls of its rank, 0 to 1.'),
           reason: z.string(),
           price: z
-            .object({ input: usd, output: usd, request: usd.nullable() })
+            .object({
+              input: usd,
+              output: usd,
+              request: usd.nullable(),
+              unit: usd
+                .nullable()
+                .describe(
+                  'Of a model of media: USD per million pictures, seconds or characters. Null: it charges tokens.',
+                ),
+            })
             .nullable()
             .describe('USD per million tokens, and per request. Null: in no source.'),
           max_cost_usd: usd
             .nullable()
-            .describe('The most that one answer costs there, with `input_tokens` or a full context. Null: not known.'),
+            .describe(
+              'The most that one answer costs there, with `input_tokens` or a full context. Null: not known, as of a model of media, where it hangs on the request.',
+            ),
         }),
       )
       .describe('In the order in which they would be asked, until one begins to answer.'),

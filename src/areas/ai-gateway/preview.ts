@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Context } from '#engine/context.ts'
+import { unitPrice } from '#gateway/catalogue/price-of-one.ts'
 import type { Offer } from '#gateway/model/offer.ts'
 import type { GatewayFaces } from '#gateway/mount.ts'
 import type { RoutingPreview } from './contract-routing.ts'
@@ -49,11 +50,13 @@ export async function previewRoute(
   }
 }
 
-const priceOf = ({ pricing }: Offer): z.output<typeof RoutingPreview>['candidates'][number]['price'] =>
-  pricing === null
-    ? null
-    : {
-        input: Number(pricing.input),
-        output: Number(pricing.output),
-        request: pricing.request === undefined ? null : Number(pricing.request),
-      }
+function priceOf({ pricing, media }: Offer): z.output<typeof RoutingPreview>['candidates'][number]['price'] {
+  if (pricing === null) return null
+  const unit = media && unitPrice(media.kind, pricing)
+  return {
+    input: Number(pricing.input),
+    output: Number(pricing.output),
+    request: pricing.request === undefined ? null : Number(pricing.request),
+    unit: unit === undefined ? null : Number(unit),
+  }
+}

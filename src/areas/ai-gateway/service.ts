@@ -51,7 +51,9 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
   aiGateway,
   {
     async providers(ctx, { cursor, limit }) {
-      const byEndpoint = Map.groupBy(await ctx.engine.endpoints.models(ctx.principal), ({ endpoint }) => endpoint.id)
+      const { models, mediaModels } = ctx.engine.endpoints
+      const served = [...(await models(ctx.principal)), ...(await mediaModels(ctx.principal))]
+      const byEndpoint = Map.groupBy(served, ({ endpoint }) => endpoint.id)
       const all = (await ctx.engine.endpoints.sources(ctx.principal))
         // An engine that was looked for and is not there serves nobody.
         .filter(({ from, endpoint }) => from !== 'discovered' || byEndpoint.has(endpoint.id))

@@ -5,7 +5,7 @@ import type { Principal } from '#kernel/principal.ts'
 import { callerOf } from '../request/caller.ts'
 import { routed, tell } from '../routing/choose.ts'
 import { worstCost } from '../model/cost.ts'
-import type { Offer, Shape } from '../model/offer.ts'
+import { type Offer, type Shape, isMediaOffer, pricedForMedia } from '../model/offer.ts'
 import { amountsOf, mostOutput } from './money/metering.ts'
 import type { Gateway } from '../request/gateway.ts'
 import { readPreferences } from '../routing/preferences.ts'
@@ -48,7 +48,7 @@ export const createPreviewRoute =
   async (principal, { models, shape, provider, parameters, maxTokens, inputTokens, tools, images, seed: given }) => {
     const seed = given ?? newSeed()
     const { payer } = callerOf(principal)
-    const asked = await requestedModels(gateway.directory, principal, models)
+    const asked = (await requestedModels(gateway.directory, principal, models)).map(asMedia)
     const isServed = ({ offers }: RequestedModel): boolean => offers.length > 0
     const told = asked.every(isServed) ? [] : await visibleModels(gateway.directory, principal)
     const { constraints: preferred, together } = readPreferences(provider, () => [...parameters])
@@ -57,7 +57,7 @@ export const createPreviewRoute =
         summary: { tools, images, inputTokens, maxTokens },
         seed,
         conversation: null,
-        serves: (offer) => canServeIn(shape, offer),
+        serves: (offer) => isMediaOffer(offer) || canServeIn(shape, offer),
       }),
       ...preferred,
     }
@@ -92,6 +92,12 @@ export const createPreviewRoute =
     }
   }
 
+/** A model of media at its price for them. */
+const asMedia = (asked: RequestedModel): RequestedModel => ({
+  ...asked,
+  offers: asked.offers.map((offer) => (isMediaOffer(offer) ? pricedForMedia(offer) : offer)),
+})
+
 /** Why a call leaves this offer out for its money, as a live one does when it cannot be held; `spare`: what balance and caps leave, null where nothing guards. */
 function whyUnpaid(
   offer: Offer,
@@ -101,6 +107,8 @@ function whyUnpaid(
 ): Extract<Excluded, 'unpriced' | 'unaffordable'> | null {
   if (spare === null) return null
   if (offer.pricing === null) return 'unpriced'
+  // What it costs hangs on what is asked for.
+  if (isMediaOffer(offer)) return null
   const { least } = amountsOf(offer, offer.pricing, { inputTokens: inputTokens ?? 0, maxTokens, n: 1 })
   return least > spare ? 'unaffordable' : null
 }
@@ -110,6 +118,6 @@ function mostCost(offer: Offer, inputTokens: number | null, maxTokens: number | 
   const { endpoint, pricing, contextLength } = offer
   if (endpoint.billing === 'free') return 0n
   const input = inputTokens ?? contextLength
-  if (pricing === null || input === null) return null
+  if (pricing === null || input === null || isMediaOffer(offer)) return null
   return worstCost(pricing, Math.min(input, contextLength ?? input), mostOutput(offer, maxTokens), 1)
 }

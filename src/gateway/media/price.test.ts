@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { fromUsd } from '#kernel/money.ts'
 import { type MediaKind, unknownAbilities } from '../catalogue/media.ts'
 import type { Pricing } from '../catalogue/model.ts'
+import { priceOfOne } from '../catalogue/price-of-one.ts'
 import { offerOf } from '../model/offer-of.test.ts'
 import type { MediaOffer } from '../model/offer.ts'
 import type {
@@ -15,7 +16,7 @@ import type {
   TranscriptionRequest,
   VideoRequest,
 } from './adapter.ts'
-import { costOf, mediaUsage, priceOfOne, worstCase } from './price.ts'
+import { costOf, mediaUsage, worstCase } from './price.ts'
 
 const base = { model: 'm', providerOptions: {} }
 const image = (more: Partial<ImageRequest> = {}): ImageRequest => ({

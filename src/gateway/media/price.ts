@@ -89,14 +89,6 @@ export function mediaUsage(request: MediaRequest, told: MediaUnits): Usage {
   })
 }
 
-/** USD of one unit of its kind: a picture, a second of video or sound, a character. Null: not known, or charged by the token. */
-export function priceOfOne(kind: MediaRequest['kind'], pricing: Pricing | null): number | null {
-  const price = pricing?.[ONE[kind]]
-  return price === undefined ? null : Number(price) / MICRO
-}
-
-const ONE = { image: 'image', video: 'video_second', speech: 'character', transcription: 'audio_second' } as const
-
 /** The prices of a request of which all is said: of variants the first that matches, over the plain ones. */
 function pricesOf(pricing: Pricing, request: MediaRequest): Prices {
   const asked = chosenBy(request)

@@ -92,6 +92,17 @@ export interface MediaOffer extends Offer {
 
 export const isMediaOffer = (offer: Offer): offer is MediaOffer => offer.media !== undefined
 
+const priced = new WeakMap<Offer, MediaOffer>()
+
+/** The offer at its price for media, as the router compares it. The same object for the same offer. */
+export function pricedForMedia(offer: MediaOffer): MediaOffer {
+  const known = priced.get(offer)
+  if (known !== undefined) return known
+  const same: MediaOffer = { ...offer, pricing: offer.media.pricing }
+  priced.set(offer, same)
+  return same
+}
+
 /** An offer as the surfaces list it. */
 export interface Listed extends Offer {
   name: string

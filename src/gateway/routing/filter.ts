@@ -69,11 +69,13 @@ function policyAgainst({ endpoint, quantization }: Offer, constraints: RoutingCo
 }
 
 export const isFree = ({ endpoint, pricing }: Offer): boolean =>
-  endpoint.billing === 'free' ||
-  (pricing !== null &&
-    Number(pricing.input) === 0 &&
-    Number(pricing.output) === 0 &&
-    Number(pricing.request ?? 0) === 0)
+  endpoint.billing === 'free' || (pricing !== null && [pricing, ...(pricing.variants ?? [])].every(isNothing))
+
+/** Its prices are decimals in words; other values beside them are not prices. */
+const isNothing = (prices: object): boolean =>
+  Object.entries(prices).every(
+    ([name, price]) => name === 'audio_unit' || typeof price !== 'string' || Number(price) === 0,
+  )
 
 /** A price that is not known keeps to no bound. */
 function isWithin({ endpoint, pricing }: Offer, most: MaxPrice): boolean {

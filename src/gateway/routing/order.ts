@@ -1,3 +1,4 @@
+import { unitPrice } from '../catalogue/price-of-one.ts'
 import type { Offer } from '../model/offer.ts'
 import type { Aside, OfferStats, HealthView } from './health.ts'
 import { isNamed } from './filter.ts'
@@ -130,9 +131,12 @@ function weigh(offers: readonly Offer[]): number[] {
   })
 }
 
-/** One figure to compare by: a million tokens in and a million out. Null: in no source. */
-export const priceOf = ({ pricing }: Offer): number | null =>
-  pricing === null ? null : Number(pricing.input) + Number(pricing.output)
+/** One figure to compare by: a million tokens in and a million out, or a million of what media are counted in. Null: in no source. */
+export function priceOf({ pricing, media }: Offer): number | null {
+  if (pricing === null) return null
+  const unit = media && unitPrice(media.kind, pricing)
+  return unit === undefined ? Number(pricing.input) + Number(pricing.output) : Number(unit)
+}
 
 /** A number in (0, 1] that hangs on the seed and the words alone (FNV-1a, then the finaliser of MurmurHash3). */
 function draw(seed: number, words: string): number {

@@ -1,8 +1,8 @@
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import { providerOf } from '#gateway/providers/every-provider.ts'
+import { type MediaAbilities, isMediaKind, unknownAbilities } from '#gateway/catalogue/media.ts'
 import type { CatalogueModel, Kind, Prices, Pricing } from '#gateway/catalogue/model.ts'
-import type { Listed } from '#gateway/model/offer.ts'
-import { simModels } from '#gateway/sim/offers.ts'
+import type { Listed, OfferedMedia } from '#gateway/model/offer.ts'
 import { type Id, idOf } from '#kernel/ids.ts'
 import { formatUsd, fromUsd } from '#kernel/money.ts'
 import type { ListedModel } from '../lists/list-models.ts'
@@ -20,7 +20,7 @@ export interface Row extends Listed {
 
 /** Models of an endpoint: those it was given, else the catalogue's and, where it was asked, those of its own list. */
 export function rowsOf(source: Source, asked: readonly ListedModel[] | null, catalogue: Catalogue): Row[] {
-  if (source.from === 'simulated') return simModels.map((model) => fromCatalogue(source, model, catalogue))
+  if (source.own !== undefined) return source.own.map((model) => fromCatalogue(source, model, catalogue))
   if (source.models.length > 0) return source.models.map((model) => fromGiven(source, model, catalogue))
   const provider = catalogueProviderOf(source.endpoint)
   const served = provider === null ? [] : (catalogue.byProvider.get(provider) ?? [])
@@ -62,7 +62,7 @@ const catalogueFields = (
   maxOutputTokens: model.max_output_tokens,
   capabilities: model.capabilities,
   modalities: model.modalities,
-  pricing: model.pricing,
+  ...pricedAs(model.kind, model.pricing, model.media),
   priceSource: model.price_source,
   priceDate: model.price_date,
   releasedAt: model.released_at,
@@ -75,35 +75,69 @@ const midnight = (day: string): string => new Date(day).toISOString()
 
 function fromGiven(source: Source, given: EndpointModel, catalogue: Catalogue): Row {
   const known = knownAs(source, given.id, catalogue)
+  const kind = given.kind ?? known?.kind ?? (given.capabilities?.includes('embedding') ? 'embedding' : 'text')
+  const media = known?.media?.kind === kind ? known.media : undefined
+  const { pricing, ...sourceOfPrice } = given.pricing
+    ? { pricing: pricingOf(given.pricing), priceSource: 'endpoint', priceDate: source.updatedAt.slice(0, 10) }
+    : priceOf(source, known)
   return {
     ...bare(source, given.id),
-    kind: known?.kind ?? (given.capabilities?.includes('embedding') ? 'embedding' : 'text'),
+    kind,
     name: given.name ?? known?.name ?? given.id,
     contextLength: given.context_length ?? known?.context_length ?? null,
     maxOutputTokens: given.max_output_tokens ?? known?.max_output_tokens ?? null,
     capabilities: given.capabilities ?? known?.capabilities ?? [],
-    modalities: known?.modalities ?? modalitiesOf(given.capabilities ?? []),
+    modalities: (known?.kind === kind ? known.modalities : undefined) ?? modalitiesOf(given.capabilities ?? [], kind),
     ...(given.quantization !== undefined && { quantization: given.quantization }),
-    ...(given.pricing
-      ? { pricing: pricingOf(given.pricing), priceSource: 'endpoint', priceDate: source.updatedAt.slice(0, 10) }
-      : priceOf(source, known)),
+    ...sourceOfPrice,
+    ...pricedAs(kind, pricing, media),
   }
 }
 
 function fromAsked(source: Source, asked: ListedModel, catalogue: Catalogue): Row {
   const known = knownAs(source, asked.id, catalogue)
+  const kind = asked.kind ?? known?.kind ?? (asked.embeds ? 'embedding' : kindByName(asked.id))
+  const { pricing, ...sourceOfPrice } = priceOf(source, known)
   return {
     ...bare(source, asked.id),
-    kind: asked.embeds ? 'embedding' : 'text',
+    kind,
     name: asked.name ?? asked.id,
     contextLength: asked.contextLength,
     maxOutputTokens: asked.maxOutputTokens,
     capabilities: asked.capabilities,
-    modalities: modalitiesOf(asked.capabilities),
+    modalities: modalitiesOf(asked.capabilities, kind),
     createdAt: asked.createdAt ?? source.createdAt,
-    ...priceOf(source, known),
+    ...sourceOfPrice,
+    ...pricedAs(kind, pricing, known?.media),
   }
 }
+
+/** Of models that a provider only names: what is known to make or read media by the names of its makers. */
+function kindByName(id: string): Kind {
+  const name = id.slice(id.lastIndexOf('/') + 1).toLowerCase()
+  if (/whisper|transcribe|parakeet|scribe_v\d/.test(name)) return 'transcription'
+  if (/(^|[-_])tts([-_]|$)|kokoro|piper/.test(name)) return 'speech'
+  if (/^(dall-e|gpt-image|imagen-|stable-diffusion|sdxl|sd-turbo|flux[.\d-])/.test(name)) return 'image'
+  return /^(veo-|sora-)/.test(name) ? 'video' : 'text'
+}
+
+/**
+ * A price is of media where it is of units that conversations are not counted in: whoever is asked for text is not charged by
+ * what it says of tokens alone, which would be too little.
+ */
+function pricedAs(
+  kind: Kind,
+  pricing: Pricing | null,
+  abilities: MediaAbilities | undefined,
+): { pricing: Pricing | null; media?: OfferedMedia } {
+  if (!isMediaKind(kind)) return { pricing }
+  return {
+    pricing: pricing !== null && ofMediaAlone.some((bucket) => pricing[bucket] !== undefined) ? null : pricing,
+    media: { kind, pricing, abilities: abilities ?? unknownAbilities(kind) },
+  }
+}
+
+const ofMediaAlone = ['pixel', 'image_input', 'image_output', 'video_second', 'character', 'variants'] as const
 
 const bare = (source: Source, upstreamModel: string) => {
   const slug = `${source.endpoint.slug}/${upstreamModel}`
@@ -131,22 +165,48 @@ function priceOf(
 ): Pick<Row, 'pricing' | 'priceSource' | 'priceDate'> {
   if (known) return { pricing: known.pricing, priceSource: known.price_source, priceDate: known.price_date }
   // Hardware of one's own sends no bill (contract, part 7).
-  if (isLocal(endpoint))
-    return { pricing: { input: '0', output: '0' }, priceSource: 'local', priceDate: updatedAt.slice(0, 10) }
+  if (isLocal(endpoint)) return { pricing: NOTHING, priceSource: 'local', priceDate: updatedAt.slice(0, 10) }
   return { pricing: null, priceSource: null, priceDate: null }
 }
 
+/** What runs on hardware of one's own costs, whatever it is counted in. */
+export const NOTHING: Pricing = {
+  input: '0',
+  output: '0',
+  image: '0',
+  audio_second: '0',
+  video_second: '0',
+  character: '0',
+}
+
+type GivenPricing = NonNullable<EndpointModel['pricing']>
+
 /** Prices that somebody gave, as exact decimals. */
-export const pricingOf = (given: NonNullable<EndpointModel['pricing']>): Pricing => ({
-  ...(Object.fromEntries(
-    Object.entries(given).flatMap(([bucket, price]) =>
-      price === undefined ? [] : [[bucket, formatUsd(fromUsd(price))]],
-    ),
-  ) as Partial<Prices> as Prices),
+export const pricingOf = ({ variants, ...given }: GivenPricing): Pricing => ({
+  input: '0',
+  output: '0',
+  ...decimals(given),
   ...((given.audio_input !== undefined || given.audio_output !== undefined) && { audio_unit: 'token' as const }),
+  ...(variants !== undefined && {
+    variants: variants.map(({ when, ...over }) => ({ when: Object.fromEntries(said(when)), ...decimals(over) })),
+  }),
 })
 
-export const modalitiesOf = (capabilities: readonly string[]) => ({
-  input: capabilities.includes('vision') ? ['text', 'image'] : ['text'],
-  output: ['text'],
-})
+const decimals = (given: Omit<GivenPricing, 'variants'>): Partial<Prices> =>
+  Object.fromEntries(said(given).map(([bucket, price]) => [bucket, formatUsd(fromUsd(price))]))
+
+const said = <T>(given: Record<string, T | undefined>): [string, T][] =>
+  Object.entries(given).filter((entry): entry is [string, T] => entry[1] !== undefined)
+
+const mediaModalities: Partial<Record<Kind, { input: string[]; output: string[] }>> = {
+  image: { input: ['text'], output: ['image'] },
+  video: { input: ['text'], output: ['video'] },
+  speech: { input: ['text'], output: ['audio'] },
+  transcription: { input: ['audio'], output: ['text'] },
+}
+
+export const modalitiesOf = (capabilities: readonly string[], kind: Kind = 'text') =>
+  mediaModalities[kind] ?? {
+    input: capabilities.includes('vision') ? ['text', 'image'] : ['text'],
+    output: ['text'],
+  }

@@ -11,14 +11,15 @@ import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { type Catalogue, shippedCatalogue } from '#gateway/catalogue/catalogue.ts'
 import { originOf } from '../endpoints/address.ts'
-import type { AskFailed } from '../lists/ask-provider.ts'
 import { REFRESH_MS, KnownLists } from '../lists/known-lists.ts'
 import { CATALOGUE, readCatalogue } from '../catalogues/catalogue-store.ts'
 import { environmentSources } from '../endpoints/environment.ts'
+import { type OwnSpeech, speechSource } from '../endpoints/own-speech.ts'
 import { type ListedModel, probe } from '../lists/list-models.ts'
 import { discoveredSources } from '../lists/local-engines.ts'
 import { type Machines, localOffersOf, namesLike } from './local-models.ts'
 import { type OwnerOffers, type Reach, indexOffers, localByName, partsOf, reachableRows, resolve } from './reach.ts'
+import { refuseUnknown } from './refuse-unknown.ts'
 import { type UsableOwners, mayUse, usableOwnersOf } from './usable-owners.ts'
 import type { Row } from '../catalogues/rows.ts'
 import { hasKey } from '../endpoints/presets.ts'
@@ -36,6 +37,8 @@ export interface EndpointDirectory extends Directory, AsyncDisposable {
   offers(principal: Principal, model: string): readonly Row[] | Promise<readonly Row[]>
   /** Language and embedding models, in the order of their slugs. */
   models(principal: Principal): readonly Row[] | Promise<readonly Row[]>
+  /** Models that make or read media, likewise. */
+  mediaModels(principal: Principal): readonly Row[] | Promise<readonly Row[]>
   /** Models, prices and limits as they hold now: what was fetched last, and the operator's own word. */
   catalogue(): Catalogue
   /** The endpoints that serve this caller. */
@@ -54,6 +57,8 @@ export interface DirectoryParts {
   log: Log
   outbound: Outbound
   machines: Machines
+  /** Speech that this machine makes; null: none. */
+  speech: OwnSpeech | null
 }
 
 /** Owners in memory at the same time; a full memory starts again. */
@@ -69,7 +74,7 @@ interface View {
   checkedAt: number
   reach: Reach
   byName: Map<string, readonly Row[]>
-  listed: readonly Row[] | null
+  listed: { text: readonly Row[]; media: readonly Row[] } | null
 }
 
 /** Answers from memory; what it does not hold yet it reads from the database, and asks providers that no source knows. */
@@ -81,9 +86,11 @@ export async function createDirectory({
   log,
   outbound,
   machines,
+  speech,
 }: DirectoryParts): Promise<EndpointDirectory> {
   const startedAt = new Date().toISOString()
   const fixed = environmentSources(config, log, startedAt)
+  if (speech !== null) fixed.push(await speechSource(speech, startedAt))
   const looked = discoveredSources(config, startedAt)
 
   const byOwner = new Map<Id, OwnerOffers | Promise<OwnerOffers>>()
@@ -236,6 +243,14 @@ export async function createDirectory({
     return Promise.all(looked.map((source) => asked.ask(source, LOOK_MS, 0)))
   }
 
+  function listedIn(view: View): NonNullable<View['listed']> {
+    void look()
+    if (view.listed !== null) return view.listed
+    const rows = reachableRows(view.reach)
+    const text = rows.filter(({ kind }) => kind === 'text' || kind === 'embedding')
+    return (view.listed = { text, media: rows.filter(({ media }) => media !== undefined) })
+  }
+
   function offersIn(view: View, model: string): readonly Row[] {
     const known = view.byName.get(model)
     if (known !== undefined) return known
@@ -248,9 +263,7 @@ export async function createDirectory({
   /** Nobody is known to serve it: those who could are asked, the ones that are named first of all. */
   async function askAround(principal: Principal, view: View, model: string): Promise<readonly Row[]> {
     const all = partsOf(view.reach).flatMap(({ sources }) => sources)
-    const open = all.filter(
-      (source) => source.models.length === 0 && source.from !== 'simulated' && !isDiscovered(source),
-    )
+    const open = all.filter((source) => source.models.length === 0 && source.own === undefined && !isDiscovered(source))
     const named = open.filter(({ endpoint }) => model.startsWith(`${endpoint.slug}/`))
     await Promise.all([
       ...(named.length > 0
@@ -290,14 +303,8 @@ export async function createDirectory({
         return rows.length > 0 ? rows : askAround(principal, view, model)
       })
     },
-    models(principal) {
-      void look()
-      return withView(
-        principal,
-        (view) =>
-          (view.listed ??= reachableRows(view.reach).filter(({ kind }) => kind === 'text' || kind === 'embedding')),
-      )
-    },
+    models: (principal) => withView(principal, (view) => listedIn(view).text),
+    mediaModels: (principal) => withView(principal, (view) => listedIn(view).media),
     async sources(principal) {
       await look()
       const { reach } = await viewOf(principal)
@@ -325,19 +332,6 @@ export async function createDirectory({
       await running
     },
   }
-}
-
-/** A provider's answer is for the eyes of whoever brought it: it may tell of their account. */
-function refuseUnknown({ from, endpoint: { slug } }: Source, { message, status }: AskFailed): never {
-  const silent = `The endpoint \`${slug}\` does not say which models it serves.`
-  const why = from === 'account' ? `${silent} ${message}` : `${silent} Whoever brought it can test it.`
-  const lasts = status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429
-  return lasts
-    ? refuse('provider_error', {
-        message: `${why} Mend its key, or name its models in \`models\`.`,
-        headers: { 'x-should-retry': 'false' },
-      })
-    : refuse('unavailable', { message: why, headers: { 'retry-after': '2' } })
 }
 
 const isDiscovered = ({ from }: Source): boolean => from === 'discovered'

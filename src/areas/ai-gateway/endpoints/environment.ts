@@ -2,6 +2,7 @@ import type { Config } from '#config'
 import type { Log } from '#engine/log.ts'
 import { idOf } from '#kernel/ids.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
+import { simMediaModels, simModels } from '#gateway/sim/offers.ts'
 import { checkBaseUrl } from './address.ts'
 import { type Preset, presets } from './presets.ts'
 import type { Source } from './sources.ts'
@@ -30,7 +31,9 @@ export function instanceSource(
       preset: null,
       mayBePrivate: true,
       // Nothing leaves this machine.
-      ...((from === 'simulated' || from === 'discovered') && { dataPolicy: { keeps: false, trains: false } }),
+      ...((from === 'simulated' || from === 'server' || from === 'discovered') && {
+        dataPolicy: { keeps: false, trains: false },
+      }),
       ...endpoint,
     },
   }
@@ -40,7 +43,10 @@ export function instanceSource(
 export function environmentSources(config: Config, log: Log, at: string): Source[] {
   const sources = presets.flatMap((preset) => fromPreset(config.environment, preset, log, at) ?? [])
   if (config.sim)
-    sources.push(instanceSource('simulated', { slug: 'sim', name: 'Simulated', shape: 'openai-chat', baseUrl: '' }, at))
+    sources.push({
+      ...instanceSource('simulated', { slug: 'sim', name: 'Simulated', shape: 'openai-chat', baseUrl: '' }, at),
+      own: [...simModels, ...simMediaModels],
+    })
   return sources
 }
 

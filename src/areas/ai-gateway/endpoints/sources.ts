@@ -1,4 +1,5 @@
 import type { Secrets } from '#engine/secrets.ts'
+import type { CatalogueModel } from '#gateway/catalogue/model.ts'
 import type { DataPolicy, ProviderEndpoint } from '#gateway/model/offer.ts'
 import type { Id } from '#kernel/ids.ts'
 import { originOf } from './address.ts'
@@ -8,12 +9,14 @@ import type { EndpointModel, EndpointRow } from '../store.ts'
 
 /** A provider endpoint as this process holds it, wherever it comes from. */
 export interface Source {
-  from: 'account' | 'workspace' | 'instance' | 'environment' | 'discovered' | 'simulated' | 'computer'
+  from: 'account' | 'workspace' | 'instance' | 'environment' | 'discovered' | 'simulated' | 'computer' | 'server'
   /** Of `computer`. */
   computerId?: Id
   ownerId: Id
   workspaceId: Id | null
   endpoint: ProviderEndpoint
+  /** Of what this server makes itself: its models. */
+  own?: readonly CatalogueModel[]
   /** Models that it was given; empty: the catalogue's, or the provider is asked. */
   models: readonly EndpointModel[]
   /** ISO 8601. */
@@ -46,8 +49,8 @@ export function policyOf({ data_policy: { keeps, trains }, preset, shape }: Endp
 }
 
 /** The provider has to be asked what it serves. */
-export const needsModelList = ({ from, models, endpoint }: Source): boolean =>
-  from !== 'simulated' && models.length === 0 && catalogueProviderOf(endpoint) === null
+export const needsModelList = ({ own, models, endpoint }: Source): boolean =>
+  own === undefined && models.length === 0 && catalogueProviderOf(endpoint) === null
 
 /** A stored endpoint with its secrets opened. Throws when the root key that sealed them is gone. */
 export function storedSource(row: EndpointRow, secrets: Secrets): Source {

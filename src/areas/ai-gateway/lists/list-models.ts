@@ -1,4 +1,5 @@
 import type { Outbound } from '#engine/http-client/outbound.ts'
+import type { Kind } from '#gateway/catalogue/model.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { AskFailed, getJson, checkKey } from './ask-provider.ts'
 import { quirksOwner } from '#gateway/providers/supports.ts'
@@ -11,6 +12,8 @@ export interface ListedModel {
   maxOutputTokens: number | null
   capabilities: string[]
   embeds: boolean
+  /** Absent: it does not say. */
+  kind?: Kind
   createdAt: string | null
 }
 

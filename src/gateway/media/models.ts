@@ -1,0 +1,84 @@
+import { refuse } from '#kernel/errors.ts'
+import { type Principal, hasScope } from '#kernel/principal.ts'
+import type { MediaKind } from '../catalogue/media.ts'
+import type { Directory, Listed, MediaOffer } from '../model/offer.ts'
+import { isMediaOffer, pricedForMedia } from '../model/offer.ts'
+import { type RequestedModel, newSeed } from '../routing/router.ts'
+import type { Candidate } from '../routing/router.ts'
+import type { RoutingConstraints } from '../routing/constraints.ts'
+import { choose } from '../routing/choose.ts'
+import type { HealthView } from '../routing/health.ts'
+import { noSuchModel } from '../routing/model-names/unknown-model.ts'
+
+/** What a kind is called in sentences, and where its models are listed. */
+const words: Record<MediaKind, { makes: string; list: string }> = {
+  image: { makes: 'make pictures', list: '/images/models' },
+  video: { makes: 'make videos', list: '/videos/models' },
+  speech: { makes: 'speak', list: '/audio/models?kind=speech' },
+  transcription: { makes: 'write down speech', list: '/audio/models?kind=transcription' },
+}
+
+/** The directory as the media routes need it. */
+export interface MediaDirectory extends Pick<Directory, 'offers'> {
+  mediaModels(principal: Principal): readonly Listed[] | Promise<readonly Listed[]>
+}
+
+/** A candidate of the router that makes or reads media. */
+export interface MediaCandidate extends Candidate {
+  offer: MediaOffer
+}
+
+/**
+ * Every way to make or read this kind of media with the model of this name. Refuses with 404 `not_found` what nobody serves
+ * for the caller, with 400 `unsupported_model` a model of another kind, with 503 `no_route` one of this server's own that is not
+ * installed.
+ */
+export async function mediaOffers(
+  directory: MediaDirectory,
+  principal: Principal,
+  model: string,
+  kind: MediaKind,
+): Promise<RequestedModel> {
+  const offers = await directory.offers(principal, model)
+  const fit = offers.filter(isMediaOffer).filter(({ media }) => media.kind === kind)
+  if (fit.length > 0) return { model, offers: fit.map(pricedForMedia) }
+  const { makes, list } = words[kind]
+  if (offers.length > 0)
+    refuse('unsupported_model', {
+      param: 'model',
+      message: `\`${model}\` does not ${makes}. GET ${list} lists the models that do.`,
+    })
+  if (model.startsWith('local/')) refuse('no_route', { param: 'model', message: whatToInstall(model) })
+  const listed = hasScope(principal, 'model:read') ? await directory.mediaModels(principal) : []
+  return refuse('not_found', {
+    param: 'model',
+    message: `${noSuchModel(
+      model,
+      listed.filter(({ media }) => media?.kind === kind),
+    )} GET ${list} lists what you can call.`,
+  })
+}
+
+const whatToInstall = (model: string): string =>
+  model === 'local/espeak-ng'
+    ? '`local/espeak-ng` is not installed on the server: install it there (on Debian: apt-get install espeak-ng) and start the server again.'
+    : `Nobody serves \`${model}\` now: install the model on a computer of yours, or set up a server that has it as a provider endpoint.`
+
+/**
+ * The offers of a model in the order in which they are asked, by the rules and preferences of every call (contract, part 7).
+ * Refuses as `mediaOffers`, and with `no_route` and each reason where nobody is left.
+ */
+export async function mediaCandidates(
+  directory: MediaDirectory,
+  health: HealthView,
+  principal: Principal,
+  { model, kind, ...constraints }: { model: string; kind: MediaKind } & Partial<RoutingConstraints>,
+): Promise<readonly MediaCandidate[]> {
+  const asked = await mediaOffers(directory, principal, model, kind)
+  const candidates = choose([asked], { seed: newSeed(), ...constraints }, health, false, {
+    unserved: (name) => noSuchModel(name, []),
+    shapes: (shapes) =>
+      `\`${model}\` is served in the shape ${shapes}, in which nobody can be asked to ${words[kind].makes}.`,
+  })
+  return candidates as readonly MediaCandidate[]
+}
