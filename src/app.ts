@@ -152,7 +152,7 @@ export async function startApp({
       log,
       outbound,
       machines: createMachines(postgres.db, () => links),
-      speech: null,
+      speech: media.speech,
     }),
   )
   const gateway = createGateway({

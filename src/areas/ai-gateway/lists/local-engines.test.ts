@@ -96,7 +96,7 @@ test('somebody else’s server at such a port is never offered, and nobody waits
   const providers = (await alice.get('/ai-gateway/providers')).body.data
   assert.deepEqual(
     providers.map(({ slug }: { slug: string }) => slug),
-    ['sim'],
+    ['local', 'sim'],
   )
   assert.equal((await alice.get('/models/vllm/qwen3')).status, 404)
   assert.ok([...own.paths, ...page.paths].every((path) => path === '/v1/models'))
