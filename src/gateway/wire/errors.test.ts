@@ -44,6 +44,9 @@ test('what a provider refuses is told apart by status, code and words', () => {
     [504, '', 'timeout'],
     [529, anthropic('overloaded_error', 'Overloaded'), 'overloaded'],
     [302, '', 'garbage'],
+    // ElevenLabs says 401 of characters that are spent.
+    [401, { detail: { status: 'quota_exceeded', message: 'You have 3 credits left.' } }, 'upstream_payment'],
+    [401, { detail: { status: 'invalid_api_key', message: 'Invalid API key' } }, 'upstream_key'],
   ]
   for (const [status, body, expected] of cases)
     assert.equal(kind(status, body), expected, `${status} ${JSON.stringify(body)}`)
@@ -55,6 +58,24 @@ test('a fault shows the provider’s sentence, but no key and no page of a proxy
   assert.doesNotMatch(said(401, JSON.stringify(openai(null, 'Incorrect API key provided: sk-proj-abc***xyz'))), /sk-/)
   assert.equal(said(400, JSON.stringify(openai(null, 'key sk-proj-abcdefgh12345 is odd'))), 'key [key] is odd')
   assert.equal(said(502, '<html><body>nginx 10.0.0.7</body></html>'), 'The provider answered 502.')
+})
+
+test('the envelopes of vendors of media are read', () => {
+  const said = (status: number, body: object) => readFault(status, {}, JSON.stringify(body)).message
+  assert.equal(said(400, { err_code: 'Bad Request', err_msg: 'No such model.', request_id: 'x' }), 'No such model.')
+  assert.equal(said(400, { detail: { status: 'voice_gone', message: 'The voice is gone.' } }), 'The voice is gone.')
+  assert.equal(
+    said(403, { id: 'x', name: 'content_moderation', errors: ['The request was flagged.', 'Change it.'] }),
+    'The request was flagged.; Change it.',
+  )
+  assert.equal(
+    said(422, { detail: [{ loc: ['body', 'seed'], msg: 'is not a number', type: 'int_type' }] }),
+    'seed: is not a number',
+  )
+  assert.equal(
+    said(422, { title: 'Input validation failed', detail: '- input: prompt is required', status: 422 }),
+    '- input: prompt is required',
+  )
 })
 
 test('retry-after is read in milliseconds, seconds and as a date', () => {

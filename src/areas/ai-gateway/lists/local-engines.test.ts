@@ -101,3 +101,50 @@ test('somebody else’s server at such a port is never offered, and nobody waits
   assert.equal((await alice.get('/models/vllm/qwen3')).status, 404)
   assert.ok([...own.paths, ...page.paths].every((path) => path === '/v1/models'))
 })
+
+test('local servers of media are found by what nobody else shows', async () => {
+  const lists = (path: string, rows: object[]) =>
+    listening((request, response) => {
+      if (request.url !== path) return void response.writeHead(404).end('{}')
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ object: 'list', data: rows }))
+    })
+  using localAi = await lists('/v1/models/capabilities', [
+    { id: 'flux', object: 'model', capabilities: ['image'] },
+    { id: 'bge', object: 'model', capabilities: ['embeddings'] },
+  ])
+  using speaches = await lists('/v1/models', [
+    { id: 'Systran/faster-whisper-small', created: 0, owned_by: 'Systran', task: 'automatic-speech-recognition' },
+  ])
+  using kokoro = await lists('/v1/models', [{ id: 'kokoro', object: 'model', created: 1, owned_by: 'kokoro' }])
+  using diffusion = await lists('/v1/models', [{ id: 'sd-cpp-local', object: 'model', owned_by: 'local' }])
+  using whisper = await listening((request, response) =>
+    request.url === '/'
+      ? void response.end('<html><head><title>Whisper.cpp Server</title></head></html>')
+      : void response.writeHead(404).end(),
+  )
+  using page = await listening((_, response) => void response.end('<html><title>Another server</title></html>'))
+  const named = `local-ai=${localAi.host},speaches=${speaches.host},kokoro-fastapi=${kokoro.host},stable-diffusion-cpp=${diffusion.host}`
+  await using server = await testServer({
+    environment: { UK_LOCAL_ENGINES: `${named},whisper-cpp=${whisper.host}` },
+  })
+  const alice = await server.person('Alice')
+  const slugs = (await alice.get('/models?limit=100')).body.data.map(({ slug }: { slug: string }) => slug)
+  for (const slug of [
+    'local-ai/flux',
+    'speaches/Systran/faster-whisper-small',
+    'kokoro-fastapi/kokoro',
+    'stable-diffusion-cpp/sd-cpp-local',
+    'whisper-cpp/whisper',
+  ])
+    assert.ok(slugs.includes(slug), `${slug} of ${slugs.join(', ')}`)
+  assert.deepEqual(whisper.paths, ['/'])
+
+  await using other = await testServer({ environment: { UK_LOCAL_ENGINES: `whisper-cpp=${page.host}` } })
+  const bob = await other.person('Bob')
+  const providers = (await bob.get('/ai-gateway/providers')).body.data
+  assert.deepEqual(
+    providers.map(({ slug }: { slug: string }) => slug),
+    ['sim'],
+  )
+})

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { at } from '#test/endpoints/house.ts'
+import { SECRET, json, vendorAt } from '#test/media/wire.ts'
+import { testServer } from '#test/server.ts'
+
+/** What each vendor answers to who has its key, by method and path; and in which header the key comes. */
+const vendors = [
+  {
+    preset: 'elevenlabs',
+    base: '/v1',
+    header: ['xi-api-key', SECRET],
+    answers: { 'GET /v1/models': [{ model_id: 'eleven_v3', name: 'Eleven v3', can_do_text_to_speech: true }] },
+    models: ['eleven_v3'],
+  },
+  {
+    preset: 'deepgram',
+    base: '/v1',
+    header: ['authorization', `Token ${SECRET}`],
+    answers: {
+      'GET /v1/projects': { projects: [] },
+      'GET /v1/models': {
+        stt: [{ name: 'nova-3', canonical_name: 'nova-3' }],
+        tts: [{ name: 'thalia', canonical_name: 'aura-2-thalia-en' }],
+      },
+    },
+    models: ['aura-2-thalia-en', 'nova-3'],
+  },
+  {
+    preset: 'replicate',
+    base: '/v1',
+    header: ['authorization', `Bearer ${SECRET}`],
+    answers: { 'GET /v1/account': { type: 'user', username: 'alice' } },
+    models: null,
+  },
+  {
+    preset: 'fal',
+    base: '',
+    header: ['authorization', `Key ${SECRET}`],
+    answers: {},
+    models: null,
+  },
+  {
+    preset: 'black-forest-labs',
+    base: '/v1',
+    header: ['x-key', SECRET],
+    answers: { 'GET /v1/credits': { credits: 12 } },
+    models: null,
+  },
+  {
+    preset: 'stability',
+    base: '/v2beta',
+    header: ['authorization', `Bearer ${SECRET}`],
+    answers: { 'GET /v1/user/balance': { credits: 3 } },
+    models: null,
+  },
+] as const
+
+for (const { preset, base, header, answers, models } of vendors)
+  test(`alice adds ${preset}, with and without naming its preset; its key is tried, and no chat goes there`, async () => {
+    using vendor = await vendorAt(({ method, path, headers }, response) => {
+      if (headers[header[0]] !== header[1]) return json(response, { detail: 'Invalid credentials' }, 401)
+      const answer = (answers as Record<string, unknown>)[`${method} ${path}`]
+      if (answer === undefined) return json(response, { detail: 'Not found' }, 404)
+      json(response, answer)
+    })
+    await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
+    const alice = await server.person('Alice')
+    const key = await alice.key()
+    const place = { base_url: vendor.origin + base, api_key: SECRET }
+    for (const more of [{ preset }, { shape: preset, slug: 'own', name: 'Own' }]) {
+      const added = await alice.post(at, { ...place, ...more, models: [{ id: 'a/model' }] })
+      assert.equal(added.status, 201, added.text)
+      const { id, shape, slug } = added.body.data
+      assert.equal(shape, preset)
+      const tested = (await alice.post(`${at}/${id}/test`)).body.data
+      assert.deepEqual([tested.ok, tested.error, tested.models_count], [true, null, models?.length ?? null])
+
+      const chat = { model: `${slug}/a/model`, messages: [{ role: 'user', content: 'hello' }] }
+      const before = vendor.got.length
+      const refused = await key.post('/compat-a/v1/chat/completions', chat)
+      const native = await alice.post('/inference/text', chat)
+      assert.deepEqual([refused.status, native.status], [400, 400], refused.text + native.text)
+      assert.deepEqual([refused.body.error.code, native.body.error.code], ['unsupported_model', 'unsupported_model'])
+      assert.equal(vendor.got.length, before, 'nothing was sent')
+
+      assert.equal((await alice.patch(`${at}/${id}`, { api_key: 'another-key' })).status, 200)
+      const wrong = (await alice.post(`${at}/${id}/test`)).body.data
+      assert.deepEqual([wrong.ok, /401/.test(wrong.error)], [false, true])
+      assert.ok(!JSON.stringify(wrong).includes('another-key'))
+    }
+    if (models === null) return
+    const listed = await alice.post(at, { ...place, preset, slug: 'listed' })
+    await alice.post(`${at}/${listed.body.data.id}/test`)
+    const slugs = (await alice.get('/models?limit=100')).body.data.map(({ slug }: { slug: string }) => slug)
+    for (const model of models) assert.ok(slugs.includes(`listed/${model}`), `${model} of ${slugs.join(', ')}`)
+  })
+
+test('without a key such a vendor is not added', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const refused = await alice.post(at, { preset: 'elevenlabs' })
+  assert.deepEqual([refused.status, refused.body.error.param], [400, 'api_key'])
+  assert.match(refused.body.error.message, /`xi-api-key` in `headers`/)
+})
+
+test('the environment’s key makes it the instance’s provider', async () => {
+  await using server = await testServer({ environment: { DEEPGRAM_API_KEY: SECRET, BFL_API_KEY: SECRET } })
+  const alice = await server.person('Alice')
+  const { data } = (await alice.get('/ai-gateway/providers?limit=100')).body
+  const named = data.map(({ slug }: { slug: string }) => slug)
+  assert.ok(named.includes('deepgram') && named.includes('black-forest-labs'), named.join(', '))
+})
