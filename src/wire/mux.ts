@@ -4,8 +4,9 @@ import {
   FINISHED,
   FRAME,
   type Frame,
-  LARGEST_FRAME,
+  HEAD_BYTES,
   LOST,
+  SENT_DATA,
   Violation,
   decodeFrame,
   encodeFrame,
@@ -72,11 +73,13 @@ const SMALL_IN_A_ROW = 16
 const UNREAD = 8_388_608
 /** Frames with so many bytes are written to rooms that are used again. */
 const POOLED = 8_192
-const MOST_ROOMS = 4
+const MOST_ROOMS = 8
 /** How much the windows of a link may grow by, all together. */
 const GROWTH = 16_777_216
+/** The way there and back is measured so often at least, one after another: the first time both ends are just beginning. */
+const MEASURED = 4
 
-/** Streams with credit over one pipe. It keeps no time and starts nothing by itself. */
+/** Streams with credit over one pipe. It sets no timers and opens no streams by itself. */
 export class Mux implements Line {
   readonly #pipe: Pipe
   readonly #options: MuxOptions
@@ -99,6 +102,7 @@ export class Mux implements Line {
   #pings = 0
   /** The ping that is on its way. */
   #pingSent: number | null = null
+  #measured = 0
   #roundTrip = 0
   /** Frames that came: a link where this does not move is silent. */
   heard = 0
@@ -202,6 +206,7 @@ export class Mux implements Line {
     const time = this.now() - this.#pingSent
     this.#pingSent = null
     this.#roundTrip = this.#roundTrip === 0 ? time : Math.min(this.#roundTrip, time)
+    if (++this.#measured < MEASURED) this.ping()
   }
 
   #opened(id: number, payload: Buffer): void {
@@ -238,7 +243,7 @@ export class Mux implements Line {
 
   sendData(flags: number, stream: number, offset: number, bytes: Uint8Array): void {
     if (bytes.length < POOLED) return this.send(encodeFrame(FRAME.data, flags, stream, offset, bytes))
-    const room = this.#rooms.pop() ?? Buffer.allocUnsafeSlow(LARGEST_FRAME)
+    const room = this.#rooms.pop() ?? Buffer.allocUnsafeSlow(HEAD_BYTES + SENT_DATA)
     const kept = () => void (this.#rooms.length < MOST_ROOMS && this.#rooms.push(room))
     this.send(encodeFrame(FRAME.data, flags, stream, offset, bytes, room), kept)
   }

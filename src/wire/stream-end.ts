@@ -1,4 +1,4 @@
-import { FINISHED, FRAME, LARGEST_DATA, Violation, encodeFrame, writeJson } from './frames.ts'
+import { FINISHED, FRAME, SENT_DATA, Violation, encodeFrame, writeJson } from './frames.ts'
 import { Inbox } from './inbox.ts'
 import type { Channel } from './operations.ts'
 import { type Incoming, LinkLost, type Stream, StreamReset } from './stream.ts'
@@ -165,7 +165,7 @@ export class StreamEnd implements Stream {
 
   #sendBytes(item: Bytes): void {
     const { channel, offset } = item
-    const part = item.bytes.subarray(item.sent, item.sent + LARGEST_DATA)
+    const part = item.bytes.subarray(item.sent, item.sent + SENT_DATA)
     item.sent += part.length
     item.offset += part.length
     this.#credit -= part.length + FRAME_COST

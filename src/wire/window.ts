@@ -10,6 +10,8 @@ const QUICK_WINDOW = 262_144
 const LARGEST_WINDOW = 4_194_304
 /** A reader that takes half a window in this time is quick, ms. */
 const QUICK = 100
+/** How fast a reader is, is measured over so long or one round trip, ms: within one turn of its event loop all comes at once. */
+const LEAST_SPAN = 5
 
 /** The part of a link that windows share. */
 export interface Budget {
@@ -28,10 +30,12 @@ export class Window {
   #left = FIRST_WINDOW
   #taken = 0
   #since: number
+  /** What was taken since it was last measured how fast. */
+  #span = { bytes: 0, since: 0 }
 
   constructor(budget: Budget) {
     this.#budget = budget
-    this.#since = budget.now()
+    this.#since = this.#span.since = budget.now()
   }
 
   /** A frame came. One may go beyond what is left, none may come once nothing is left. */
@@ -45,7 +49,8 @@ export class Window {
     this.#taken += cost
     if (this.#taken * 2 < this.#size) return 0
     const now = this.#budget.now()
-    const grown = waits ? this.#growth(now - this.#since) : 0
+    this.#span.bytes += this.#taken
+    const grown = waits ? this.#growth(now) : 0
     this.#since = now
     const credit = this.#taken + grown
     this.#size += grown
@@ -54,13 +59,20 @@ export class Window {
     return credit
   }
 
-  #growth(ms: number): number {
+  #growth(now: number): number {
     const size = this.#size
-    const wanted =
-      size < QUICK_WINDOW
-        ? ms < QUICK
-        : size < LARGEST_WINDOW && (this.#taken / ms) * this.#budget.roundTrip() * 2 > size
+    const wanted = size < QUICK_WINDOW ? now - this.#since < QUICK : size < LARGEST_WINDOW && this.#isTooShort(now)
     return wanted && this.#budget.reserve(size) ? size : 0
+  }
+
+  /** The reader takes more in one round trip than half of it. What is beyond that only waits, and before keys of others. */
+  #isTooShort(now: number): boolean {
+    const roundTrip = this.#budget.roundTrip()
+    const { bytes, since } = this.#span
+    const ms = now - since
+    if (ms < Math.max(roundTrip, LEAST_SPAN)) return false
+    this.#span = { bytes: 0, since: now }
+    return (bytes / ms) * roundTrip * 2 > this.#size
   }
 
   close(): void {

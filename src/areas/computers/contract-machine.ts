@@ -46,13 +46,13 @@ export const portEndpoints = {
   port_ticket: endpoint('POST /computers/:id/ports/:port/ticket', {
     summary: 'Make a link that opens a port in a browser, once and within 60 seconds',
     description:
-      'It sets a cookie that is good for this port of this computer and for nothing else, for 12 hours and no longer than the session or key that asked. Every request is held against the grant; what is open ends within 5 seconds of its end. Programs may send their key to the `url` of the port instead.',
+      'Refused (409 `invalid_state`) while nothing listens there. It sets a cookie that is good for this port of this computer and for nothing else, for 12 hours and no longer than the session or key that asked. Every request is held against the grant; what is open ends within 5 seconds of its end. Programs may send their key to the `url` of the port instead.',
     ...looking,
     consent: 'person',
     params: { port },
     reply: one(PortTicket),
     status: 201,
-    errors: ['not_supported'],
+    errors: ['not_supported', 'invalid_state', 'computer_offline'],
     beyond: true,
   }),
 }

@@ -8,6 +8,7 @@ import { type Pair, columns, examples, sections } from './output/layout.ts'
 import { commandGroups, findCommand, nearWords } from './resolve.ts'
 import { type Special, specialFor, specials, specialsUnder } from './commands/specials.ts'
 import { isOnItsWay } from './server/arrive.ts'
+import { takesComputer } from './server/computers.ts'
 import type { Terminal } from './terminal.ts'
 import { topicSummaries, topics } from './help/topics.ts'
 
@@ -81,7 +82,7 @@ function commandHelp(listed: Listed, terminal: Terminal): string {
     [
       'Values',
       columns(
-        placed.map((field): Pair => [`<${field.flag}>`, aboutField(field)]),
+        placed.map((field): Pair => [`<${field.flag}>`, aboutValue(listed, field)]),
         terminal,
       ),
     ],
@@ -126,6 +127,9 @@ function flagWords({ flag, kind, fallback, ofThings }: Field): string {
   if (ofThings) return `--${flag} <json>`
   return `--${flag} <${{ text: 'text', time: 'time', day: 'day', number: 'number', list: 'item', json: 'json' }[kind]}>`
 }
+
+const aboutValue = ({ endpoint }: Listed, field: Field): string =>
+  takesComputer(endpoint) && field.name === 'id' ? 'The computer, by its name or its id.' : aboutField(field)
 
 function aboutField(field: Field): string {
   const { description, choices, fallback, kind, required, inPath, secret, ofThings, example } = field

@@ -67,7 +67,7 @@ const localNames = new WeakMap<Reach, ReadonlyMap<string, readonly LocalOffer[]>
 const ownNames = new WeakMap<Reach, ReadonlyMap<string, readonly LocalOffer[]>>()
 const ownLocal = ({ own }: Reach): LocalOffer[] =>
   own.flatMap(({ local }) => local.filter(({ machine }) => machine.owned))
-/** Those of the caller's own computers: one of others takes no name from them, whatever it says that it has. */
+/** The local models of the caller's own computers, by name: a computer of others takes no name from them, whatever it says that it has. */
 function ownByName(reach: Reach): ReadonlyMap<string, readonly LocalOffer[]> {
   const known = ownNames.get(reach)
   if (known !== undefined) return known

@@ -1,35 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { call, results, say, script, tools } from '#test/chats/chats.ts'
-import { type Home, type RunningDaemon, daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
-import { pairedComputer, teamOf } from '#test/makers.ts'
-import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { machineOf, peopleAround, serverWithAlice } from '#test/computers/world.ts'
+import { type Person } from '#test/server.ts'
 
-let server: TestServer
-let alice: Person
-let bob: Person
-let team: string
-let home: Home
-let daemon: RunningDaemon
-let id: string
-
-before(async () => {
-  server = await testServer()
-  alice = await server.person('Alice')
-  bob = await server.person('Bob')
-  await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
-  team = await teamOf(alice, [[bob, 'member']])
-  home = daemonHome()
-  const paired = await pairedComputer(alice)
-  id = paired.id
-  daemon = await runDaemonAt(home, server.origin, paired)
-  assert.ok(await server.app.engine.links.online(id, 20_000))
-})
-after(async () => {
-  await daemon[Symbol.asyncDispose]()
-  await home[Symbol.asyncDispose]()
-  await server[Symbol.asyncDispose]()
-})
+const { server, alice } = await serverWithAlice()
+const { bob, team } = await peopleAround(server, alice)
+await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
+const { id } = await machineOf(server, alice)
 
 /** Plays these calls with an agent of a workspace: what it reaches is what that one owns or may use. */
 async function played(workspace_id: string, person: Person, policies: Record<string, string>, ...calls: object[]) {

@@ -1,39 +1,19 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allEvents, readEvents } from '#test/events.ts'
 import { proxyTo } from '#test/link/proxy.ts'
-import { type Home, type RunningDaemon, daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
-import { pairedComputer, teamOf } from '#test/makers.ts'
-import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
+import { daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
+import { machineOf, peopleAround, serverWithAlice } from '#test/computers/world.ts'
+import { pairedComputer } from '#test/makers.ts'
+import { type Caller } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
-let server: TestServer
-let alice: Person
-let bob: Person
-let team: string
-let home: Home
-let daemon: RunningDaemon
-let id: string
-
-before(async () => {
-  server = await testServer()
-  alice = await server.person('Alice')
-  bob = await server.person('Bob')
-  team = await teamOf(alice, [[bob, 'member']])
-  home = daemonHome()
-  const paired = await pairedComputer(alice)
-  id = paired.id
-  daemon = await runDaemonAt(home, server.origin, paired)
-  assert.ok(await server.app.engine.links.online(id, 20_000))
-})
-after(async () => {
-  await daemon[Symbol.asyncDispose]()
-  await home[Symbol.asyncDispose]()
-  await server[Symbol.asyncDispose]()
-})
+const { server, alice } = await serverWithAlice()
+const { bob, team } = await peopleAround(server, alice)
+const { id, home } = await machineOf(server, alice)
 
 const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body.error?.code]
 const exec = async (body: object, caller: Caller = alice, at = id) =>

@@ -21,20 +21,18 @@ import { promisify } from 'node:util'
 import { type Proxy, proxyTo } from '#test/link/proxy.ts'
 import { daemonHome } from '#test/link/run-daemon.ts'
 import { type StartedDaemon, startDaemon } from '#test/link/start-daemon.ts'
+import { peopleAround } from '#test/computers/world.ts'
 import { teamOf } from '#test/makers.ts'
 import { temporaryDir } from '#test/program.ts'
 import { agentAt } from '#test/mcp/mcp.ts'
-import type { Caller, Person } from '#test/server.ts'
+import type { Caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 
 const { server, twin, alice } = await twoServers()
 const stack = new AsyncDisposableStack()
 after(() => stack.disposeAsync())
 
-let bob: Person
-let carol: Person
-let vera: Person
-let team: string
+const { bob, carol, vera, team } = await peopleAround(server, alice)
 /** Alice's computer, on which everything below `root` may be used. */
 let id: string
 let root: string
@@ -42,13 +40,6 @@ let proxy: Proxy
 let daemon: StartedDaemon
 
 before(async () => {
-  bob = await server.person('Bob')
-  carol = await server.person('Carol')
-  vera = await server.person('Vera')
-  team = await teamOf(alice, [
-    [bob, 'member'],
-    [vera, 'viewer'],
-  ])
   const home = stack.use(daemonHome())
   root = stack.use(temporaryDir()).path
   proxy = stack.use(await proxyTo(server.origin))

@@ -39,7 +39,7 @@ export async function openInstall(releases: Releases, method: string, url: strin
   )
 }
 
-const nothing = (message = 'There is no such path.'): never => refuse('not_found', { message })
+const nothing = (message = 'This path does not exist.'): never => refuse('not_found', { message })
 
 const plain = (body: string): Bytes => ({ headers: { ...TEXT, 'cache-control': 'no-store' }, body })
 

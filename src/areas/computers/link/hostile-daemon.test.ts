@@ -11,6 +11,7 @@ import { type OperationName, operations } from '#wire/operations.ts'
 
 const { server, twin, alice, beyond } = await twoServers()
 const names = Object.keys(operations) as OperationName[]
+const programs = alice.key()
 
 /** What its caller is told in the end: nothing where all went well. */
 interface Told {
@@ -111,26 +112,18 @@ function attached(id: string, origin: string): Promise<Told> {
   })
 }
 
+/** By a key, as programs do: whether something listens is what a ticket asks for first. */
 async function previewed(id: string, origin: string): Promise<Told> {
-  const made = await alice.post(`/computers/${id}/ports/4321/ticket`, {})
-  const { pathname, search } = new URL(made.body.data.url)
-  const page = (path: string, headers = {}): Promise<{ status: number; cookie: string }> =>
-    new Promise((resolve, reject) => {
-      const host = `p4321-${id.toLowerCase()}.localhost:${new URL(origin).port}`
-      httpRequest(new URL(path, origin), { headers: { host, ...headers } }, (response) => {
-        response.resume().once('close', () =>
-          resolve({
-            status: response.statusCode!,
-            cookie: response.headers['set-cookie']?.[0]?.split(';')[0] ?? '',
-          }),
-        )
-      })
-        .once('error', reject)
-        .end()
+  const { key } = await programs
+  return new Promise((resolve, reject) => {
+    const host = `p4321-${id.toLowerCase()}.localhost:${new URL(origin).port}`
+    httpRequest(new URL('/', origin), { headers: { host, authorization: `Bearer ${key}` } }, (response) => {
+      const status = response.statusCode!
+      response.resume().once('close', () => resolve({ status, error: { type: 'page', message: 'a page' } }))
     })
-  const { cookie } = await page(pathname + search)
-  const { status } = await page('/', { cookie })
-  return { status, error: { type: 'page', message: 'a page' } }
+      .once('error', reject)
+      .end()
+  })
 }
 
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`

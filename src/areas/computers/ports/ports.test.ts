@@ -6,8 +6,9 @@ import { after, before, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import { daemonHome } from '#test/link/run-daemon.ts'
 import { type StartedDaemon, startDaemon } from '#test/link/start-daemon.ts'
+import { peopleAround } from '#test/computers/world.ts'
 import { teamOf } from '#test/makers.ts'
-import type { Caller, Person } from '#test/server.ts'
+import type { Caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { until } from '#test/until.ts'
 import { hasChromium, openBrowser } from '#test/web/browser.ts'
@@ -16,10 +17,7 @@ const { server, twin, alice } = await twoServers()
 const stack = new AsyncDisposableStack()
 after(() => stack.disposeAsync())
 
-let bob: Person
-let carol: Person
-let vera: Person
-let team: string
+const { bob, carol, vera, team } = await peopleAround(server, alice)
 let daemon: StartedDaemon
 let id: string
 /** Of a program on the computer. */
@@ -28,13 +26,6 @@ let port: number
 const came: IncomingMessage[] = []
 
 before(async () => {
-  bob = await server.person('Bob')
-  carol = await server.person('Carol')
-  vera = await server.person('Vera')
-  team = await teamOf(alice, [
-    [bob, 'member'],
-    [vera, 'viewer'],
-  ])
   const program = createServer((request, response) => {
     came.push(request)
     const { url } = request
@@ -242,14 +233,25 @@ test('all paths of a preview are the program’s, and none of the platform’s s
 })
 
 test('what does not answer is said on a page of ours, as text where no page was asked for', async () => {
-  const closed = cookieOf(await enter(alice, 9))
-  const page = await ask('/', { of: 9, headers: { cookie: closed, accept: 'text/html' } })
+  const brief = createNetServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => brief.once('listening', resolve))
+  const of = (brief.address() as AddressInfo).port
+  const closed = cookieOf(await enter(alice, of))
+  await new Promise((resolve) => brief.close(resolve))
+  const page = await ask('/', { of, headers: { cookie: closed, accept: 'text/html' } })
   assert.deepEqual([page.status, page.headers['content-type']], [502, 'text/html; charset=utf-8'])
-  assert.match(page.text, /Nothing answers on port 9/)
-  const script = await ask('/main.js', { of: 9, headers: { cookie: closed } })
+  assert.match(page.text, new RegExp(`Nothing answers on port ${of}`))
+  const script = await ask('/main.js', { of, headers: { cookie: closed } })
   assert.deepEqual([script.status, script.headers['content-type']], [502, 'text/plain; charset=utf-8'])
   const cookie = cookieOf(await enter(alice))
   assert.equal((await ask('/broken', { headers: { cookie } })).status, 502)
+})
+
+test('a ticket for a port that nothing listens on is refused, with those that are listened on', async () => {
+  const refused = await ticketOf(alice, 9)
+  assert.deepEqual(code(refused), [409, 'invalid_state'], refused.text)
+  assert.match(refused.body.error.message, /^Nothing listens on port 9 of the computer/)
+  assert.ok(refused.body.error.details.listening.length > 0)
 })
 
 test('bob sees a port while alice lets him; a viewer, a stranger and somebody who left do not', async () => {

@@ -1,7 +1,7 @@
 import type { Context } from '#engine/context.ts'
 import type { Page } from '#kernel/answers.ts'
 import type { Input, Output } from '#kernel/contract.ts'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import { cursorOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import { iso } from '#kernel/time.ts'
 import type { portEndpoints } from '../contract-machine.ts'
@@ -11,6 +11,10 @@ import { makeTicket } from '../tickets/tickets.ts'
 import { ENTER } from './admission.ts'
 import { previewOrigin } from './address.ts'
 import { portStore } from './store.ts'
+import { dial } from './tunnel.ts'
+
+/** Ports that a refusal names, at most. */
+const MOST_NAMED = 20
 
 type Ctx = Context<HasLinks>
 type Port = Output<typeof portEndpoints.label_port>
@@ -64,6 +68,27 @@ export async function portTicket(ctx: Ctx, { id, port }: Input<typeof portEndpoi
       message: 'This instance has no domain for previews: its administrator sets UK_PREVIEW_DOMAIN.',
       details: { reason: 'UK_PREVIEW_DOMAIN is not set' },
     })
+  await checkListening(ctx, id, port)
   const { ticket, expiresAt } = await makeTicket(ctx, { computerId: id, port })
   return { url: `${origin}${ENTER}?ticket=${ticket}`, expires_at: iso(expiresAt) }
+}
+
+/** A ticket is good for a minute: one for a port that nothing listens on would open a page that says just that. */
+async function checkListening(ctx: Ctx, id: string, port: number): Promise<void> {
+  const listed = (await wholeList(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
+  if (listed.some((one) => one.port === port)) return
+  // What the kernel hands on to a container is in no list.
+  const tunnel = await dial(ctx.engine.links, { computerId: id, port }).catch((error: unknown) => {
+    if (error instanceof Refusal && error.code === 'upstream_error') return null
+    throw error
+  })
+  if (tunnel !== null) return void tunnel.destroy()
+  const listening = listed.map((one) => one.port).slice(0, MOST_NAMED)
+  refuse('invalid_state', {
+    param: 'port',
+    message: `Nothing listens on port ${port} of the computer: start the program there, on 127.0.0.1 or ::1, then ask again. ${
+      listening.length === 0 ? 'No port is listened on.' : `These are listened on: ${listening.join(', ')}.`
+    }`,
+    details: { status: 'closed', allowed: ['listening'], listening },
+  })
 }

@@ -1,31 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { readEvents } from '#test/events.ts'
+import { peopleAround, serverWithAlice } from '#test/computers/world.ts'
 import { pairedComputer, teamOf } from '#test/makers.ts'
-import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { type Person } from '#test/server.ts'
 import { until } from '#test/until.ts'
 import { endedLinks, machineBy } from '../pairing/credentials.ts'
 
-let server: TestServer
-let alice: Person
-let bob: Person
-let carol: Person
-let vera: Person
-/** Alice's, with bob as a member and vera as a viewer. */
-let team: string
-
-before(async () => {
-  server = await testServer()
-  alice = await server.person('Alice')
-  bob = await server.person('Bob')
-  carol = await server.person('Carol')
-  vera = await server.person('Vera')
-  team = await teamOf(alice, [
-    [bob, 'member'],
-    [vera, 'viewer'],
-  ])
-})
-after(() => server[Symbol.asyncDispose]())
+const { server, alice } = await serverWithAlice()
+const { bob, carol, vera, team } = await peopleAround(server, alice)
 
 const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body.error?.code]
 const ids = ({ body }: { body: { data: { id: string }[] } }) => body.data.map(({ id }) => id)

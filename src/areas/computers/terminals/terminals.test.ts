@@ -1,38 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { WebSocket } from 'ws'
 import { proxyTo } from '#test/link/proxy.ts'
-import { type Home, type RunningDaemon, daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
-import { pairedComputer, teamOf } from '#test/makers.ts'
-import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
+import { daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
+import { machineOf, peopleAround, serverWithAlice } from '#test/computers/world.ts'
+import { pairedComputer } from '#test/makers.ts'
+import { type Caller } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
-let server: TestServer
-let alice: Person
-let bob: Person
-let carol: Person
-let team: string
-let home: Home
-let daemon: RunningDaemon
-let id: string
-
-before(async () => {
-  server = await testServer()
-  alice = await server.person('Alice')
-  bob = await server.person('Bob')
-  carol = await server.person('Carol')
-  team = await teamOf(alice, [[bob, 'member']])
-  home = daemonHome()
-  const paired = await pairedComputer(alice)
-  id = paired.id
-  daemon = await runDaemonAt(home, server.origin, paired)
-  assert.ok(await server.app.engine.links.online(id, 20_000))
-})
-after(async () => {
-  await daemon[Symbol.asyncDispose]()
-  await home[Symbol.asyncDispose]()
-  await server[Symbol.asyncDispose]()
-})
+const { server, alice } = await serverWithAlice()
+const { bob, carol, team } = await peopleAround(server, alice)
+const { id, restart } = await machineOf(server, alice)
 
 const ask = (body: object, caller: Caller = alice) => caller.post(`/computers/${id}/terminal`, body)
 const done = async (body: object, caller: Caller = alice) => {
@@ -115,7 +93,8 @@ test('what was typed with a number is not typed again with the same one', async 
   const { terminal_id } = await open()
   for (const seq of [1, 1, 2, 2]) await done({ action: 'write', terminal_id, data: `echo typed-$((${seq}*10))\r`, seq })
   const text = await readUntil(terminal_id, /typed-20\r/)
-  assert.equal(text.match(/^typed-10\r$/gm)?.length, 1)
+  // The shell may say its prompt after what was typed, and so before its output.
+  assert.equal(text.match(/typed-10\r/g)?.length, 1)
   await done({ action: 'close', terminal_id })
 })
 
@@ -205,8 +184,7 @@ test('a terminal goes on while its daemon is another, and so does its viewer', a
     async () => viewer.text(),
     (text) => text.includes('before-2'),
   )
-  await daemon[Symbol.asyncDispose]()
-  daemon = goOn(home)
+  await restart()
   await until(
     async () => (await ask({ action: 'write', terminal_id, data: 'echo after-$((1+1))\r', seq: 9 })).status,
     (status) => status === 200,

@@ -1,43 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { WebSocket } from 'ws'
-import { type Home, type RunningDaemon, daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
-import { pairedComputer, teamOf } from '#test/makers.ts'
-import { type Caller, type Person, caller } from '#test/server.ts'
+import { machineOf, peopleAround } from '#test/computers/world.ts'
+import { pairedComputer } from '#test/makers.ts'
+import { type Caller, caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { until } from '#test/until.ts'
 
 const { server, twin, alice } = await twoServers()
-let bob: Person
-let carol: Person
-let vera: Person
-let team: string
-let home: Home
-let daemon: RunningDaemon
-let id: string
-let terminal_id: string
-
-before(async () => {
-  bob = await server.person('Bob')
-  carol = await server.person('Carol')
-  vera = await server.person('Vera')
-  team = await teamOf(alice, [
-    [bob, 'member'],
-    [vera, 'viewer'],
-  ])
-  home = daemonHome()
-  const paired = await pairedComputer(alice)
-  id = paired.id
-  daemon = await runDaemonAt(home, server.origin, paired)
-  assert.ok(await server.app.engine.links.online(id, 20_000))
-  await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['terminal'] })
-  const opened = await alice.post(`/computers/${id}/terminal`, { action: 'open', argv: ['cat'] })
-  terminal_id = opened.body.data.terminal_id
-})
-after(async () => {
-  await daemon[Symbol.asyncDispose]()
-  await home[Symbol.asyncDispose]()
-})
+const { bob, carol, vera, team } = await peopleAround(server, alice)
+const { id } = await machineOf(server, alice)
+await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['terminal'] })
+const opened = await alice.post(`/computers/${id}/terminal`, { action: 'open', argv: ['cat'] })
+const { terminal_id } = opened.body.data
 
 const ask = (who: Caller, of = terminal_id) => who.post(`/computers/${id}/terminals/${of}/ticket`, {})
 const urlOf = async (who: Caller): Promise<string> => {

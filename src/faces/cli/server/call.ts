@@ -3,6 +3,7 @@ import type { Listed } from '#kernel/registry.ts'
 import { type Incoming, type Loaders, type More, type SendCall, createCall } from '../../client.ts'
 import type { Globals } from '../globals.ts'
 import { arrive, isOnItsWay } from './arrive.ts'
+import { takesComputer, withComputerId } from './computers.ts'
 import { targetOf } from './credentials.ts'
 import { Stop } from '../exit.ts'
 import { followRun } from '../output/follow.ts'
@@ -34,11 +35,12 @@ const whyPassword = (area: string): string =>
 
 async function answer(
   listed: Listed,
-  input: Record<string, unknown>,
+  given: Record<string, unknown>,
   globals: Globals,
   terminal: Terminal,
   call: SendCall,
 ): Promise<number> {
+  const input = takesComputer(listed.endpoint) ? await withComputerId(call, given) : given
   const { fields, more: carried } = await fileIn(listed, input)
   const ask = (further: Record<string, unknown> = {}, more?: More) =>
     call(listed.endpoint, { ...fields, ...further }, { ...carried, ...more })

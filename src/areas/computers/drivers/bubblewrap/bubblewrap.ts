@@ -7,7 +7,8 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Box, type Driver, DriverFault, type Probe } from '../driver.ts'
 import { type Host, makeFolderFor, writeFileFor } from '../host.ts'
-import { type ControlGroups, openControlGroups } from '../limits.ts'
+import { openControlGroups } from '../limits/control-groups.ts'
+import type { ControlGroups } from '../limits/groups.ts'
 import { endAll, processesOf, signal, supervise, supervisorOf, tail } from '../processes.ts'
 import { HOST_ENV, run } from '../run.ts'
 import { hostnameOf, identity, nameserversOfHost } from '../inside/identity.ts'
@@ -327,6 +328,6 @@ function reasonOf({ available, reason }: Probe, limited: boolean): string | null
   if (!available) return reason
   const limits = limited
     ? null
-    : 'limits: unenforced: no control groups can be made by this server (it is not root); the number of processes is limited, CPU and memory are not.'
+    : 'limits: unenforced: no control groups can be made by this server (it is not root, and was given none: `Delegate=yes` of systemd does); the number of processes is limited, CPU and memory are not.'
   return [reason, limits].filter(Boolean).join(' ') || null
 }

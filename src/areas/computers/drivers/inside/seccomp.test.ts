@@ -27,7 +27,7 @@ function answerOf(filter: Buffer, { number, arch = 0, args = [] }: Call): string
     else if (code === 0x45) at += (accumulator & value) !== 0 ? yes : no
     else if (code === 0x06)
       return value === 0x7fff0000 ? 'allow' : value === 0x80000000 ? 'kill' : `errno ${value & 0xffff}`
-    else throw new Error(`${code} is no instruction`)
+    else throw new Error(`${code} is not the code of an instruction that the filter uses`)
   }
   throw new Error('it has no end')
 }

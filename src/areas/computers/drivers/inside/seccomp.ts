@@ -153,7 +153,8 @@ export function seccompFilter(arch: Arch): Buffer {
 /** Puts the filter of this machine where every computer's account can read it. Answers the file. */
 export function placeFilter(folder: string): string {
   const arch = process.arch
-  if (arch !== 'x64' && arch !== 'arm64') throw new Error(`there is no filter of system calls for ${arch}`)
+  if (arch !== 'x64' && arch !== 'arm64')
+    throw new Error(`system calls cannot be filtered on ${arch}: the filter is written for x64 and arm64`)
   const bytes = seccompFilter(arch)
   const file = join(folder, `seccomp-${arch}-${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}.bpf`)
   if (existsSync(file)) return file

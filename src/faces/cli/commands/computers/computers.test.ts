@@ -59,7 +59,8 @@ function uk(
   let stderr = ''
   child.stdout.on('data', (bytes: Buffer) => void (stdout += bytes.toString()))
   child.stderr.on('data', (bytes: Buffer) => void (stderr += bytes.toString()))
-  child.stdin.end(stdin)
+  // It may end without having read it all.
+  child.stdin.on('error', () => {}).end(stdin)
   kill?.(child)
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
 }
@@ -148,6 +149,35 @@ test('a list shows a person first which computer it is, whether it is there, and
   await sitting.sees(new RegExp(`${id} +box +online +running +account`))
 })
 
+test('a computer goes by its name wherever its id would do', async () => {
+  for (const word of ['box', id, id.toLowerCase()])
+    assert.equal(JSON.parse((await uk(['computers', 'get', word, '--json'])).stdout).data.id, id)
+  assert.equal((await uk(['computers', 'fs', 'box', '--op', 'stat', '--path', '/tmp'])).code, 0)
+  const unknown = await uk(['computers', 'ports', 'nobody'])
+  assert.deepEqual([unknown.code, /There is no computer "nobody"/.test(unknown.stderr)], [3, true])
+  const closed = await uk(['computers', 'port-ticket', 'box', '9'])
+  assert.deepEqual([closed.code === 0, closed.stdout], [false, ''])
+  assert.match(closed.stderr, /Nothing listens on port 9 of the computer/)
+  const other = await pairedComputer(alice)
+  await alice.patch(`/computers/${other.id}`, { name: 'box' })
+  const two = await uk(['computers', 'get', 'box'])
+  assert.equal(two.code, 2)
+  assert.ok(two.stderr.includes(id) && two.stderr.includes(other.id), two.stderr)
+  await alice.delete(`/computers/${other.id}`)
+  assert.match((await uk(['computers', 'ports', '--help'])).stdout, /<id> +The computer, by its name or its id/)
+})
+
+test('more than 1 MiB piped into a command is refused before it runs, with a way that works', async () => {
+  using room = temporaryDir()
+  const input = 'x'.repeat(1_500_000)
+  const refused = await uk(['computer', 'exec', 'box', '--', 'touch', `${room.path}/ran`], { stdin: input })
+  assert.deepEqual([refused.code, existsSync(`${room.path}/ran`)], [2, false])
+  assert.match(refused.stderr, /uk computer cp - box:input/)
+  assert.equal((await uk(['computer', 'cp', '-', `box:${room.path}/input`], { stdin: input })).code, 0)
+  const counted = await uk(['computer', 'exec', 'box', '--', 'sh', '-c', `wc -c <${room.path}/input`])
+  assert.equal(counted.stdout.trim(), '1500000')
+})
+
 const seat = (words: string[], origin = server.origin) =>
   seatAt(keeper.client, ['sh', program, ...words], { env: { ...env, UK_ORIGIN: origin } })
 
@@ -173,6 +203,19 @@ test('a terminal opens in one’s own, takes its size, is left running, and is g
   const piped = await uk(['computer', 'ssh', 'box'])
   assert.equal(piped.code, 2)
   assert.match(piped.stderr, /This needs a terminal/)
+})
+
+test('who comes back to a program that draws a screen sees that screen, drawn once more', async () => {
+  const first = await seat(['computer', 'ssh', 'box', '--shell', '/bin/sh'])
+  await first.type(`printf '\\033[?1049h\\033[5;7Hpicture'; cat >/dev/null\r`)
+  await first.sees(/\x1b\[5;7Hpicture/)
+  await first.type('\r~.')
+  const [, terminalId] = /--terminal (\S+)/.exec(await first.sees(/--terminal (\S+)/))!
+  assert.equal(await first.ended(), 0)
+  const again = await seat(['computer', 'ssh', 'box', '--terminal', terminalId!])
+  await again.sees(/\x1b\[\?104[79]h[^]*picture/)
+  await again.type('\r\x04exit 0\r')
+  assert.equal(await again.ended(), 0)
 })
 
 test('what was on its way when the connection broke is typed once over the next one', async () => {

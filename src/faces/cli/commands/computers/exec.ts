@@ -77,7 +77,7 @@ async function follow(target: Target, command: object, terminal: Terminal): Prom
   const leave = (): void => leaving.abort()
   process.once('SIGINT', leave).once('SIGTERM', leave)
   try {
-    const stdin = await given()
+    const stdin = await given(target)
     const answer = await call(
       endpoints.exec,
       {
@@ -152,14 +152,18 @@ function exitOf({ exit_code, signal, timed_out }: Completed): number {
 const bytesOf = (data: unknown): Buffer => Buffer.from((data as { data_base64: string }).data_base64, 'base64')
 
 /** What is piped in; nothing where a person sits at it. */
-async function given(): Promise<Buffer | null> {
+async function given({ name }: Target): Promise<Buffer | null> {
   if (process.stdin.isTTY) return null
   const parts: Buffer[] = []
   let size = 0
   for await (const part of process.stdin as AsyncIterable<Buffer>) {
     size += part.length
     if (size > MOST_STDIN)
-      throw new Stop('usage', 'More than 1 MiB is piped in.', 'Copy it there first: uk computer cp FILE NAME:/path')
+      throw new Stop(
+        'usage',
+        'More than 1 MiB is piped in, which is the most that a command takes; nothing was run.',
+        `Copy it there first: uk computer cp - ${name}:input, then: uk computer exec ${name} -- sh -c 'COMMAND <input'`,
+      )
     parts.push(part)
   }
   return size === 0 ? null : Buffer.concat(parts)

@@ -1,7 +1,7 @@
-import { contracts } from '#areas/contracts.ts'
 import { type SendCall, createCall } from '../../../client.ts'
 import { Stop } from '../../exit.ts'
 import type { Globals } from '../../globals.ts'
+import { findComputer } from '../../server/computers.ts'
 import { targetOf } from '../../server/credentials.ts'
 import { send } from '../../server/send.ts'
 import type { Terminal } from '../../terminal.ts'
@@ -14,33 +14,10 @@ export interface Target {
   call: SendCall
 }
 
-/** A computer by its id or its name. Two with one name are told apart by their ids. */
+/** Where a command goes that names a computer by its id or its name. */
 export async function computerNamed(word: string, globals: Globals, terminal: Terminal): Promise<Target> {
   const { origin, key } = await targetOf(terminal, globals)
   if (key === undefined) throw new Stop('auth', `Not signed in to ${origin}.`, 'Run `uk login`, or set UK_KEY.')
   const call = createCall({ origin, key, send })
-  const { endpoints } = await contracts.computers()
-  const found: { id: string; name: string }[] = []
-  for (let cursor: string | undefined; ;) {
-    const answer = await call(endpoints.list, { limit: 100, cursor })
-    const { data, pagination } = JSON.parse(await answer.text()) as Listed
-    found.push(...data.filter(({ id, name }) => id === word.toUpperCase() || name === word))
-    if (!pagination.next_cursor) break
-    cursor = pagination.next_cursor
-  }
-  const [one, other] = found
-  if (one === undefined)
-    throw new Stop('not_found', `There is no computer "${word}".`, '`uk computers list` shows those that you reach.')
-  if (other !== undefined && one.id !== word.toUpperCase())
-    throw new Stop(
-      'usage',
-      `${found.length} computers are called "${word}".`,
-      `Name one by its id: ${found.map(({ id }) => id).join(', ')}.`,
-    )
-  return { ...one, origin, key, call }
-}
-
-interface Listed {
-  data: { id: string; name: string }[]
-  pagination: { next_cursor?: string | null }
+  return { ...(await findComputer(call, word)), origin, key, call }
 }

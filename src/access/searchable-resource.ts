@@ -1,0 +1,25 @@
+import { sql } from 'kysely'
+import type { Db } from '#engine/postgres/client.ts'
+import type { SearchDocument, Searchable } from '#engine/text/index/searchable.ts'
+import type { Id } from '#kernel/ids.ts'
+
+type Found = Pick<SearchDocument, 'id' | 'title' | 'keywords' | 'body' | 'created_at' | 'updated_at'>
+
+/** How search indexes and finds a kind of resource of which each is one document. `table` has a row for each. */
+export const searchableResource = (
+  kind: 'agent' | 'computer',
+  table: string,
+  read: (db: Db, ids: readonly Id[]) => Promise<Found[]>,
+): Searchable => ({
+  kinds: [kind],
+  changed: async (_, events) => events.flatMap(({ resource_id }) => (resource_id === null ? [] : [resource_id])),
+  async read({ postgres: { db } }, ids) {
+    const found = await read(db, ids)
+    return found.map((one) => ({ ...one, type: kind, resource_id: one.id, parent_id: null }))
+  },
+  async all({ postgres: { db } }, after, limit) {
+    const { rows } = await sql<{ id: Id }>`select id from ${sql.table(table)}
+      where ${after}::ulid is null or id > ${after}::ulid order by id limit ${limit}`.execute(db)
+    return rows.map(({ id }) => id)
+  },
+})

@@ -1,0 +1,60 @@
+/** Those that stories of computers are about, and alice's machine. All of it goes when the file that asked has ended. */
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { type Home, type RunningDaemon, daemonHome, goOn, runDaemonAt } from '../link/run-daemon.ts'
+import { pairedComputer, teamOf } from '../makers.ts'
+import { type Person, type TestServer, testServer } from '../server.ts'
+
+/** A server for all tests of a file, and alice on it. */
+export async function serverWithAlice(): Promise<{ server: TestServer; alice: Person }> {
+  const server = await testServer()
+  after(() => server[Symbol.asyncDispose]())
+  return { server, alice: await server.person('Alice') }
+}
+
+export interface People {
+  bob: Person
+  /** A stranger. */
+  carol: Person
+  vera: Person
+  /** Alice's, with bob as a member and vera as a viewer. */
+  team: string
+}
+
+export async function peopleAround(server: TestServer, alice: Person): Promise<People> {
+  const bob = await server.person('Bob')
+  const carol = await server.person('Carol')
+  const vera = await server.person('Vera')
+  const team = await teamOf(alice, [
+    [bob, 'member'],
+    [vera, 'viewer'],
+  ])
+  return { bob, carol, vera, team }
+}
+
+export interface Machine {
+  /** Of its computer. */
+  id: string
+  home: Home
+  /** Ends its daemon and begins it again. */
+  restart(): Promise<void>
+}
+
+/** A machine of hers that is linked, by a daemon in this process. */
+export async function machineOf(server: TestServer, alice: Person): Promise<Machine> {
+  const stack = new AsyncDisposableStack()
+  after(() => stack.disposeAsync())
+  const home = stack.use(daemonHome())
+  const paired = await pairedComputer(alice)
+  let daemon: RunningDaemon = await runDaemonAt(home, server.origin, paired)
+  stack.defer(() => daemon[Symbol.asyncDispose]())
+  assert.ok(await server.app.engine.links.online(paired.id, 20_000))
+  return {
+    id: paired.id,
+    home,
+    async restart() {
+      await daemon[Symbol.asyncDispose]()
+      daemon = goOn(home)
+    },
+  }
+}
