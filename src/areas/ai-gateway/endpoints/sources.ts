@@ -10,7 +10,7 @@ import type { EndpointModel, EndpointRow } from '../store.ts'
 /** A provider endpoint as this process holds it, wherever it comes from. */
 export interface Source {
   from: 'account' | 'workspace' | 'instance' | 'environment' | 'discovered' | 'simulated' | 'computer' | 'server'
-  /** Of `computer`. */
+  /** Which computer serves it, where it is `from` one. */
   computerId?: Id
   ownerId: Id
   workspaceId: Id | null
