@@ -109,11 +109,11 @@ for (const [what, own] of [
     const opened = openControlGroups(files)!
     const [procs] = opened.make(box)
     assert.equal(procs, at(`${own}/ukiyo/box/cgroup.procs`))
-    assert.deepEqual([...groups.get(dirname(procs!))!.values], limits)
+    assert.deepEqual([...groups.get(dirname(procs))!.values], limits)
     assert.deepEqual([...groups.get(at(`${own}/ukiyo-server`))!.pids], ['100', '101'])
-    files.write(procs!, '102')
+    files.write(procs, '102')
     opened.remove('box')
-    assert.ok(groups.has(dirname(procs!)), 'it is kept while a process is in it')
+    assert.ok(groups.has(dirname(procs)), 'it is kept while a process is in it')
     // A process of the server that comes later finds itself in the group of the first.
     const later = kernelOf({ own: own!, mine: own! })
     const read = later.files.read
