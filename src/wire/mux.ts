@@ -17,6 +17,7 @@ import {
 import type { Channel, OperationName, Output } from './operations.ts'
 import { readRefusal, refusalJson } from './shapes/refusal.ts'
 import { type AskedStream, LinkLost, type Stream, StreamReset } from './stream.ts'
+import { RoundTrip } from './round-trip.ts'
 import { type Line, StreamEnd } from './stream-end.ts'
 
 /** What carries the frames of a link: whole messages in order, or none any more. */
@@ -76,8 +77,6 @@ const POOLED = 8_192
 const MOST_ROOMS = 8
 /** How much the windows of a link may grow by, all together. */
 const GROWTH = 16_777_216
-/** The way there and back is measured so often at least, one after another: the first time both ends are just beginning. */
-const MEASURED = 4
 
 /** Streams with credit over one pipe. It sets no timers and opens no streams by itself. */
 export class Mux implements Line {
@@ -99,11 +98,7 @@ export class Mux implements Line {
   #grown = 0
   /** For frames of bulk, which would be garbage by the megabyte. */
   readonly #rooms: Buffer[] = []
-  #pings = 0
-  /** The ping that is on its way. */
-  #pingSent: number | null = null
-  #measured = 0
-  #roundTrip = 0
+  readonly #roundTrip = new RoundTrip()
   /** Frames that came: a link where this does not move is silent. */
   heard = 0
 
@@ -147,8 +142,7 @@ export class Mux implements Line {
   }
 
   ping(): void {
-    this.#pingSent = this.now()
-    this.send(encodeFrame(FRAME.ping, 0, 0, ++this.#pings))
+    this.send(encodeFrame(FRAME.ping, 0, 0, this.#roundTrip.begin(this.now())))
   }
 
   /** One message came. Never throws. */
@@ -173,7 +167,7 @@ export class Mux implements Line {
     if (type === FRAME.hello) return this.#hello(payload)
     if (!this.#greeted) throw new Violation('a link begins with HELLO')
     if (type === FRAME.ping) return this.send(encodeFrame(FRAME.pong, 0, 0, frame.offset))
-    if (type === FRAME.pong) return this.#pong(frame.offset)
+    if (type === FRAME.pong) return void (this.#roundTrip.end(frame.offset, this.now()) && this.ping())
     if (type === FRAME.open) return this.#opened(stream, payload)
     const ours = stream % 2 === this.#nextId % 2
     if (ours ? stream >= this.#nextId : stream > this.#highest)
@@ -199,14 +193,6 @@ export class Mux implements Line {
     const hello = readJson(payload)
     this.#greeted = true
     this.#options.onHello(hello)
-  }
-
-  #pong(number: number): void {
-    if (number !== this.#pings || this.#pingSent === null) return
-    const time = this.now() - this.#pingSent
-    this.#pingSent = null
-    this.#roundTrip = this.#roundTrip === 0 ? time : Math.min(this.#roundTrip, time)
-    if (++this.#measured < MEASURED) this.ping()
   }
 
   #opened(id: number, payload: Buffer): void {
@@ -279,7 +265,7 @@ export class Mux implements Line {
   }
 
   roundTrip(): number {
-    return this.#roundTrip
+    return this.#roundTrip.ms
   }
 
   // --- who sends next
