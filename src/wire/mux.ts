@@ -17,8 +17,8 @@ import {
 import type { Channel, OperationName, Output } from './operations.ts'
 import { readRefusal, refusalJson } from './shapes/refusal.ts'
 import { type AskedStream, LinkLost, type Stream, StreamReset } from './stream.ts'
-import { RoundTrip } from './round-trip.ts'
 import { type Line, StreamEnd } from './stream-end.ts'
+import { RoundTrip } from './window.ts'
 
 /** What carries the frames of a link: whole messages in order, or none any more. */
 export interface Pipe {
