@@ -1,0 +1,2 @@
+// What the adapters of vendors of media ask, as loopback vendors take it: these were written from the same sources by others.
+import './doubles/openai.cases.ts'
