@@ -157,8 +157,16 @@ export type Making = {
 /** The bytes in place of the file. cut: its first half. json: a note, where a picture or a sound was due. */
 export type Spoiled = 'empty' | 'web page' | 'json' | 'cut'
 
-/** expired: it was good only until it was asked for. keyed: it has the caller's key in it. asked: what a download meets. */
-export type LinkScript = { expired?: true | undefined; keyed?: true | undefined; asked?: Behaviour | undefined }
+/**
+ * expired: it was good only until it was asked for. keyed: it has the caller's key in it. moved: it leads on to another
+ * origin, where it lies at the vendor. asked: what a download meets.
+ */
+export type LinkScript = {
+  expired?: true | undefined
+  keyed?: true | undefined
+  moved?: true | undefined
+  asked?: Behaviour | undefined
+}
 
 export type JobScript = {
   /** The polls that find it unfinished; default 1, Infinity: never done. */

@@ -11,7 +11,8 @@
 // - how a stream that fails is framed (here: a data frame with the error, which the SDK reads); what safetyRatings say (left out);
 // - whether an id in functionResponse is checked against the call (it is not here); which models refuse JSON with tools;
 // - which chunk carries the signature of a text answer when thoughts are shown (here: the closing, empty part);
-// - whether candidateCount above 1 is streamed (one candidate here); logprobs, grounding, citations, images out.
+// - whether candidateCount above 1 is streamed (one candidate here); logprobs, grounding, citations; pictures, sound and video
+//   stand in media/google.ts.
 import {
   envelope,
   generate,
@@ -26,28 +27,31 @@ import {
 import type { GoogleError } from './rules.ts'
 import type { Answer, Flow, Whole } from '../delivery/deliver.ts'
 import { parse, weigh } from '../delivery/plan.ts'
-import { serve, type Call } from '../server.ts'
+import { serve, type Call, type Play } from '../server.ts'
 import { named, Shelf, type Name } from '../shelf.ts'
 import type { Json, Kept, Options, Refusal, Vendor } from '../vendor.ts'
 
 export async function startGemini(options: Options<GeminiModel> = {}): Promise<Vendor> {
   const key = options.key ?? 'AIza-loopback-gemini'
   const shop = new Gemini(options.models ?? geminiModels, [key, ...(options.keys ?? [])])
-  return await serve({
-    key,
-    shelf: shop.shelf,
-    otherwise: options.otherwise,
-    answer: (call) => shop.answer(call),
+  return await serve({ ...geminiManners(shop), otherwise: options.otherwise, answer: (call) => shop.answer(call) })
+}
+
+/** What all of the API's routes have in common. */
+export function geminiManners({ keys, shelf }: Gemini): Omit<Play, 'answer'> {
+  return {
+    key: keys[0] ?? '',
+    shelf,
     failure: ({ status, type, code, message }) => {
       const details = status === 429 ? retryInfo(code) : undefined
       return problem({ status, message: message ?? said(status), details }, type)
     },
     refusals,
     headers: () => ({ vary: 'Origin, X-Origin, Referer', server: 'scaffolding on HTTPServer2' }),
-  })
+  }
 }
 
-class Gemini {
+export class Gemini {
   readonly models: GeminiModel[]
   readonly keys: string[]
   readonly shelf: Shelf
@@ -59,12 +63,19 @@ class Gemini {
     this.shelf = new Shelf(keys[0] ?? '', prefixes)
   }
 
-  answer(call: Call): Answer {
-    const { method, path, request } = call
-    const given = request.headers['x-goog-api-key'] ?? request.query.get('key')
+  /** Learns who calls; the answer to somebody unknown. */
+  admit(call: Call): Whole | undefined {
+    const given = call.request.headers['x-goog-api-key'] ?? call.request.query.get('key')
     if (given === undefined || given === null) return unregistered()
     if (!this.keys.includes(String(given))) return wrongKey()
-    const key = String(given)
+    call.key = String(given)
+    return undefined
+  }
+
+  answer(call: Call): Answer {
+    const refused = this.admit(call)
+    if (refused) return refused
+    const { method, path, request, key = '' } = call
     if (method === 'GET' && /^\/v1(beta)?\/models$/.test(path)) return this.#list(call)
     const one = /^\/(v1|v1beta)\/models\/([^/:]+)(?::(\w+))?$/.exec(decodeURIComponent(path))
     if (!one) return { status: 404, body: '' }

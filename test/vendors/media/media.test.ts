@@ -2,3 +2,5 @@
 import './made/made.cases.ts'
 import './openai/openai.cases.ts'
 import './openai/refusals.cases.ts'
+import './google.cases.ts'
+import './jobs/jobs.cases.ts'

@@ -4,7 +4,7 @@ import type { Behaviour, Json } from '../../vendor.ts'
 import { ask, asForm, bearer, type Body, type Heard } from '../asking.ts'
 import { picture } from '../made/picture.ts'
 import { sound } from '../made/sound.ts'
-import type { MediaVendor } from '../jobs.ts'
+import type { MediaVendor } from '../jobs/jobs.ts'
 import { openaiMedia } from './openai.ts'
 
 const post = async (vendor: MediaVendor, path: string, body: Body | Json): Promise<Heard> =>

@@ -1,7 +1,7 @@
 // Work that a vendor does behind the back of the request: begun by a submit, asked about by polls, ended as the script says.
 import { createHash } from 'node:crypto'
-import { failsFirst, type Call } from '../server.ts'
-import type { Json, Making, RecordedRequest, Vendor } from '../vendor.ts'
+import { failsFirst, type Call } from '../../server.ts'
+import type { Json, Making, RecordedRequest, Vendor } from '../../vendor.ts'
 
 export type JobState = 'queued' | 'running' | 'done' | 'failed' | 'moderated' | 'cancelled'
 

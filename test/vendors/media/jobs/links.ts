@@ -1,9 +1,9 @@
 // The place where vendors lay finished files: links on an origin of its own, which anyone may follow who has them.
-import { sent, spoil, type MediaFile } from './made/file.ts'
-import { id } from '../delivery/plan.ts'
-import type { Answer } from '../delivery/deliver.ts'
-import { serve, type Call } from '../server.ts'
-import type { Making, Vendor } from '../vendor.ts'
+import { sent, spoil, type MediaFile } from '../made/file.ts'
+import { id } from '../../delivery/plan.ts'
+import type { Answer } from '../../delivery/deliver.ts'
+import { serve, type Call } from '../../server.ts'
+import type { Making, Vendor } from '../../vendor.ts'
 
 /** What a link names: what a download meets is `asked`, and `key` must stand in the link where it is said. */
 type Laid = { file: MediaFile; expired: boolean; key: string | undefined; making: Making }
