@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { createAuthority } from '#areas/accounts/sign-in/authority.ts'
 import { createUsageLookup } from '#areas/ai-gateway/usage/usage-lookup.ts'
 import { createDirectory } from '#areas/ai-gateway/directory/endpoint-directory.ts'
+import { createVoices } from '#areas/ai-gateway/voices/voices.ts'
 import { background } from '#areas/background.ts'
 import { agentChanged, chatChanged, isPausedByAgent } from '#areas/automations/service.ts'
 import { type Runs, createChatBatches, createOutsideTools, startRuns } from '#areas/chats/service.ts'
@@ -155,6 +156,7 @@ export async function startApp({
       speech: media.speech,
     }),
   )
+  const voices = createVoices({ outbound, directory: endpoints, speech: media.speech, log })
   const gateway = createGateway({
     engine: { ledger, log, versions, outside, metrics, items: createKeptItems({ postgres, secrets, log }) },
     authority,
@@ -190,6 +192,7 @@ export async function startApp({
     limits,
     rights: authority,
     endpoints,
+    voices,
     completeTurn: gateway.completeTurn,
     embed: gateway.embed,
     previewRoute: gateway.previewRoute,

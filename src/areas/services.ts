@@ -3,7 +3,7 @@ import type { Context } from '#engine/context.ts'
 import type { Service } from '#kernel/implement.ts'
 import { adminService, authService, meService, settingsService } from './accounts/service.ts'
 import { type AgentHandles, agentService } from './agents/service.ts'
-import { type GatewayHandles, aiGatewayService, catalogueService } from './ai-gateway/service.ts'
+import { type GatewayHandles, type HasVoices, aiGatewayService, catalogueService } from './ai-gateway/service.ts'
 import { apiKeyService } from './api-keys/service.ts'
 import { auditService } from './audit/service.ts'
 import { automationService } from './automations/service.ts'
@@ -13,7 +13,7 @@ import type { HasCloud } from './computers/drivers/handle.ts'
 import { cloudService, computerService, pairingService } from './computers/service.ts'
 import { type HasThumbnails, driveService } from './drive/service.ts'
 import { type InferenceHandles, inferenceService } from './inference/service.ts'
-import { modelService } from './models/service.ts'
+import { audioService, imageService, modelService, videoService } from './models/service.ts'
 import { type HasOperationWatch, operationService } from './operations/service.ts'
 import { type HasPushKeys, notificationService } from './notifications/service.ts'
 import { type HasHub, realtimeService } from './realtime/service.ts'
@@ -30,6 +30,7 @@ export type Handles = AgentHandles &
   GatewayHandles &
   ChatHandles &
   InferenceHandles &
+  HasVoices &
   SearchHandles &
   HasHub &
   HasLinks &
@@ -61,6 +62,9 @@ export const services: readonly Service<Context<Handles>>[] = [
   driveService,
   inferenceService,
   modelService,
+  imageService,
+  videoService,
+  audioService,
   notificationService,
   webhookService,
   realtimeService,

@@ -28,6 +28,7 @@ import { gatewayUsage } from './usage/report.ts'
 import { type EndpointChanges, type EndpointRow, INSTANCE, endpointStore } from './store.ts'
 
 export type { EndpointDirectory, HasEndpoints } from './directory/endpoint-directory.ts'
+export type { HasVoices, Voices } from './voices/voices.ts'
 export { TransportFailed } from '#gateway/providers/transport/transport.ts'
 export type { LocalModel, Machine, Machines } from './directory/local-models.ts'
 export { catalogueService } from './catalogues/catalogues.ts'

@@ -9,11 +9,19 @@ const prices = {
   cache_read: bucket,
   cache_write_5m: bucket,
   cache_write_1h: bucket,
-  image: bucket,
+  image: bucket.describe('Pictures made.'),
+  pixel: bucket.describe('Pixels of pictures made.'),
+  image_input: bucket.describe('Tokens of pictures that are read. Null: as `input`.'),
+  image_output: bucket.describe('Tokens of pictures made. Null: as `output`.'),
   audio_input: bucket,
   audio_output: bucket,
+  audio_second: bucket.describe('Seconds of sound, heard or made.'),
+  video_second: bucket.describe('Seconds of video made.'),
+  character: bucket.describe('Unicode code points that are spoken.'),
   request: bucket.describe('USD per request.'),
 }
+const of = <T extends z.ZodType>(what: T) => what.nullable().describe('Null: whatever it is.')
+const when = { size: of(z.string()), quality: of(z.string()), resolution: of(z.string()), audio: of(z.boolean()) }
 export const Pricing = z
   .object({
     ...prices,
@@ -21,6 +29,11 @@ export const Pricing = z
     tiers: z
       .array(z.object({ above_input_tokens: z.int(), ...prices }))
       .describe('What holds instead for a whole request with more input than that.'),
+    variants: z
+      .array(z.object({ when: z.object(when), ...prices, input: bucket, output: bucket }))
+      .describe(
+        'What holds instead where a request for media is such: the first that matches. A price that is null is as above.',
+      ),
   })
   .meta({ id: 'Pricing', description: 'USD per million units. Null: in no source, which is not free.' })
 
@@ -46,7 +59,7 @@ export const Model = z
   })
   .meta({ id: 'Model' })
 
-const status = z
+export const status = z
   .enum(['available', 'no_provider', 'all'])
   .default('available')
   .describe('`available`: what you can call now. `no_provider`: what the catalogue knows beside it.')

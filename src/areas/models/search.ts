@@ -1,3 +1,4 @@
+import { hasWords, sortedBy } from './lists.ts'
 import type { ShownModel } from './show.ts'
 
 export interface Filters {
@@ -15,15 +16,14 @@ export type Sort = 'price' | 'context_length' | 'capability_index' | 'created_at
 
 /** The models that pass every filter, in the order asked for. A model with the filtered fact unknown does not. */
 export function search(models: readonly ShownModel[], filters: Filters): ShownModel[] {
-  const words = (filters.q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const { sort = 'name' } = filters
   const descending = (filters.order ?? (sort === 'price' || sort === 'name' ? 'asc' : 'desc')) === 'desc'
-  return models.filter((model) => passes(model, words, filters)).toSorted((a, b) => compare(a, b, sort, descending))
+  const found = models.filter((model) => passes(model, filters))
+  return sortedBy(found, keys[sort], descending)
 }
 
-function passes(model: ShownModel, words: readonly string[], filters: Filters): boolean {
-  const text = `${model.slug} ${model.name}`.toLowerCase()
-  if (!words.every((word) => text.includes(word))) return false
+function passes(model: ShownModel, filters: Filters): boolean {
+  if (!hasWords(`${model.slug} ${model.name}`, filters.q)) return false
   if (filters.provider !== undefined && model.provider !== filters.provider) return false
   if (!(filters.capability ?? []).every((capability) => model.capabilities.includes(capability))) return false
   return (
@@ -45,13 +45,4 @@ const keys: Record<Sort, (model: ShownModel) => number | string | null> = {
   capability_index: (model) => model.capability_index,
   created_at: (model) => model.created_at,
   name: (model) => model.name.toLowerCase(),
-}
-
-function compare(a: ShownModel, b: ShownModel, sort: Sort, descending: boolean): number {
-  const [left, right] = [keys[sort](a), keys[sort](b)]
-  const bySlug = a.slug < b.slug ? -1 : 1
-  if (left === right) return bySlug
-  if (left === null) return 1
-  if (right === null) return -1
-  return (left < right ? -1 : 1) * (descending ? -1 : 1)
 }

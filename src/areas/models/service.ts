@@ -4,36 +4,26 @@ import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import { refuse } from '#kernel/errors.ts'
 import { parseId } from '#kernel/ids.ts'
 import { implementWith } from '#kernel/implement.ts'
-import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { models } from './contract.ts'
+import { pageBySlug, resultsOf } from './lists.ts'
 import { search } from './search.ts'
 import { type ShownModel, showModel } from './show.ts'
+
+export { audioService, imageService, videoService } from './media-service.ts'
 
 type Wanted = ShownModel['status'] | 'all'
 
 export const modelService = implementWith<Context<HasEndpoints>>()(models, {
   async list(ctx, { status, cursor, limit }) {
-    const all = (await modelsOf(ctx, status)).toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
-    const filters = { accountId: ctx.principal.accountId, status }
-    const after = positionOf('models', filters, cursor)?.[0]
-    const left = after === undefined ? all : all.filter(({ slug }) => slug > String(after))
-    return pageOf(
-      left.slice(0, limit + 1),
-      limit,
-      ({ slug }) => cursorOf('models', filters, [slug]),
-      (model) => model,
-    )
+    return pageBySlug('models', ctx.principal, { status }, await modelsOf(ctx, status), { cursor, limit })
   },
 
   async search(ctx, { status, offset, limit, q, ...filters }) {
-    const found = search(await modelsOf(ctx, status), { q, ...filters })
-    const applied = Object.entries({ ...filters, ...(status !== 'available' && { status }) })
-    return {
-      items: found.slice(offset, offset + limit),
-      total_count: found.length,
-      query: q ?? null,
-      applied_filters: Object.fromEntries(applied.filter(([, value]) => value !== undefined)),
-    }
+    return resultsOf(
+      search(await modelsOf(ctx, status), { q, ...filters }),
+      { offset, limit, q },
+      { ...filters, status },
+    )
   },
 
   async get(ctx, { id }) {

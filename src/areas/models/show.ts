@@ -26,21 +26,43 @@ export const showModel = (row: ModelRow, provider: string, status: ShownModel['s
 
 const usd = (price: string | undefined): number | null => (price === undefined ? null : Number(price))
 
-const showPrices = (prices: Prices) => ({
-  input: Number(prices.input),
-  output: Number(prices.output),
+const showPrices = (prices: Partial<Prices>) => ({
   reasoning: usd(prices.reasoning),
   cache_read: usd(prices.cache_read),
   cache_write_5m: usd(prices.cache_write_5m),
   cache_write_1h: usd(prices.cache_write_1h),
   image: usd(prices.image),
+  pixel: usd(prices.pixel),
+  image_input: usd(prices.image_input),
+  image_output: usd(prices.image_output),
   audio_input: usd(prices.audio_input),
   audio_output: usd(prices.audio_output),
+  audio_second: usd(prices.audio_second),
+  video_second: usd(prices.video_second),
+  character: usd(prices.character),
   request: usd(prices.request),
 })
 
-const showPricing = (pricing: Pricing): z.output<typeof PricingSchema> => ({
+const tokenPrices = ({ input, output }: Prices) => ({ input: Number(input), output: Number(output) })
+
+export const showPricing = (pricing: Pricing): z.output<typeof PricingSchema> => ({
+  ...tokenPrices(pricing),
   ...showPrices(pricing),
   audio_unit: pricing.audio_unit ?? null,
-  tiers: (pricing.tiers ?? []).map((tier) => ({ above_input_tokens: tier.above_input_tokens, ...showPrices(tier) })),
+  tiers: (pricing.tiers ?? []).map((tier) => ({
+    above_input_tokens: tier.above_input_tokens,
+    ...tokenPrices(tier),
+    ...showPrices(tier),
+  })),
+  variants: (pricing.variants ?? []).map(({ when, ...over }) => ({
+    when: {
+      size: when.size ?? null,
+      quality: when.quality ?? null,
+      resolution: when.resolution ?? null,
+      audio: when.audio ?? null,
+    },
+    input: usd(over.input),
+    output: usd(over.output),
+    ...showPrices(over),
+  })),
 })

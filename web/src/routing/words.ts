@@ -9,6 +9,7 @@ export const sources: Record<Provider['source'], string> = {
   discovered: 'found on this machine',
   computer: 'a computer',
   simulated: 'simulated',
+  server: 'this server',
 }
 
 export const billings: Record<Provider['billing'], { words: string; tone: Tone; about: string }> = {

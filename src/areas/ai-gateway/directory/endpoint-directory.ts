@@ -19,6 +19,7 @@ import { type ListedModel, probe } from '../lists/list-models.ts'
 import { discoveredSources } from '../lists/local-engines.ts'
 import { type Machines, localOffersOf, namesLike } from './local-models.ts'
 import { type OwnerOffers, type Reach, indexOffers, localByName, partsOf, reachableRows, resolve } from './reach.ts'
+import { makesMedia } from './makes-media.ts'
 import { refuseUnknown } from './refuse-unknown.ts'
 import { type UsableOwners, mayUse, usableOwnersOf } from './usable-owners.ts'
 import type { Row } from '../catalogues/rows.ts'
@@ -248,7 +249,7 @@ export async function createDirectory({
     if (view.listed !== null) return view.listed
     const rows = reachableRows(view.reach)
     const text = rows.filter(({ kind }) => kind === 'text' || kind === 'embedding')
-    return (view.listed = { text, media: rows.filter(({ media }) => media !== undefined) })
+    return (view.listed = { text, media: rows.filter(makesMedia) })
   }
 
   function offersIn(view: View, model: string): readonly Row[] {

@@ -64,9 +64,10 @@ function listOf(outbound: Outbound, endpoint: ProviderEndpoint, more: { timeoutM
         rowsIn({ data: answer }, 'data').map(elevenLabsModel),
       )
     case 'deepgram':
-      return getJson(outbound, endpoint, '/models', more).then((answer) =>
-        [...rowsIn(answer, 'tts'), ...rowsIn(answer, 'stt')].map(deepgramModel),
-      )
+      return getJson(outbound, endpoint, '/models', more).then((answer) => [
+        ...rowsIn(answer, 'tts').map(deepgramModel('speech')),
+        ...rowsIn(answer, 'stt').map(deepgramModel('transcription')),
+      ])
     case 'replicate':
     case 'fal':
     case 'black-forest-labs':
@@ -128,7 +129,8 @@ const anthropicModel = (row: Json): ListedModel => ({
   createdAt: instant(row.created_at),
 })
 
-const mediaModel = (id: unknown, called: unknown): ListedModel => ({
+const mediaModel = (kind: Kind, id: unknown, called: unknown): ListedModel => ({
+  kind,
   id: text(id) ?? '',
   name: name(called),
   contextLength: null,
@@ -138,10 +140,13 @@ const mediaModel = (id: unknown, called: unknown): ListedModel => ({
   createdAt: null,
 })
 
-const elevenLabsModel = (row: Json): ListedModel => mediaModel(row.model_id, row.name)
+const elevenLabsModel = (row: Json): ListedModel => mediaModel('speech', row.model_id, row.name)
 
 /** Voices are models there; several versions of one bear the same canonical name. */
-const deepgramModel = (row: Json): ListedModel => mediaModel(row.canonical_name ?? row.name, row.name)
+const deepgramModel =
+  (kind: Kind) =>
+  (row: Json): ListedModel =>
+    mediaModel(kind, row.canonical_name ?? row.name, row.name)
 
 const geminiModel = (row: Json): ListedModel => {
   const methods = Array.isArray(row.supportedGenerationMethods) ? (row.supportedGenerationMethods as unknown[]) : []
