@@ -19,6 +19,7 @@ import { loadContracts } from '#areas/contracts.ts'
 import { LINK_PREFIX, openLink } from '#areas/drive/bytes/link.ts'
 import { attachSocket, createMachines } from '#areas/computers/service.ts'
 import { createThumbnails } from '#areas/drive/service.ts'
+import { MediaWork } from '#areas/media/service.ts'
 import { createPushKeys } from '#areas/notifications/service.ts'
 import { type OperationKind, OperationWatch } from '#areas/operations/service.ts'
 import { events } from '#areas/event-types.ts'
@@ -158,7 +159,7 @@ export async function startApp({
   )
   const voices = createVoices({ outbound, directory: endpoints, speech: media.speech, log })
   const gateway = createGateway({
-    engine: { ledger, log, versions, outside, metrics, items: createKeptItems({ postgres, secrets, log }) },
+    engine: { ledger, log, media, versions, outside, metrics, items: createKeptItems({ postgres, secrets, log }) },
     authority,
     limits,
     directory: endpoints,
@@ -197,6 +198,8 @@ export async function startApp({
     embed: gateway.embed,
     previewRoute: gateway.previewRoute,
     providerHealth: gateway.health,
+    mediaGateway: gateway.media,
+    mediaWork: parts.use('calls of media', new MediaWork(log)),
     toolbox: {
       offer: tools.offer,
       reach: tools.reach,

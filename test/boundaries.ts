@@ -65,7 +65,7 @@ export const ROOMS: readonly Room[] = [
     may: [...AREA, 'wire/**'],
   },
   {
-    files: 'areas/{ai-gateway,chats,inference,models}/**',
+    files: 'areas/{ai-gateway,chats,inference,media,models}/**',
     is: 'the areas that call models',
     may: [...AREA, 'gateway/**'],
   },

@@ -33,6 +33,7 @@ import {
 } from './computers/service.ts'
 import { driveSchedules } from './drive/service.ts'
 import { textOperation } from './inference/service.ts'
+import { mediaOperations, mediaSchedules } from './media/service.ts'
 import {
   notificationConsumer,
   notificationJobs,
@@ -54,6 +55,7 @@ export interface Background extends AsyncDisposable {
 /** Every kind of operation that an area starts. */
 const kinds: readonly OperationKind<object, Handles>[] = [
   textOperation,
+  ...mediaOperations,
   sendOperation,
   execOperation,
   createOperation,
@@ -107,6 +109,7 @@ export function background(
       ...webhookSchedules(engine),
       ...automationSchedules(engine),
       ...goalSchedules(engine),
+      ...mediaSchedules(engine),
       ...requestSchedules(engine),
       ...deletedRunSchedules(engine),
     ],

@@ -13,6 +13,7 @@ import type { HasCloud } from './computers/drivers/handle.ts'
 import { cloudService, computerService, pairingService } from './computers/service.ts'
 import { type HasThumbnails, driveService } from './drive/service.ts'
 import { type InferenceHandles, inferenceService } from './inference/service.ts'
+import type { MediaHandles } from './media/service.ts'
 import { audioService, imageService, modelService, videoService } from './models/service.ts'
 import { type HasOperationWatch, operationService } from './operations/service.ts'
 import { type HasPushKeys, notificationService } from './notifications/service.ts'
@@ -30,6 +31,7 @@ export type Handles = AgentHandles &
   GatewayHandles &
   ChatHandles &
   InferenceHandles &
+  MediaHandles &
   HasVoices &
   SearchHandles &
   HasHub &

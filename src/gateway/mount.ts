@@ -8,6 +8,8 @@ import { type CompleteTurn, createCompleteTurn } from './call/complete.ts'
 import { type Embed, createEmbed } from './call/embed.ts'
 import { boundaryOf, readForm } from './model/form.ts'
 import { ModelRequest } from './call/model-request.ts'
+import { type MediaGateway, createMediaGateway } from './media/gateway.ts'
+import type { MediaDirectory } from './media/models.ts'
 import { Health } from './routing/health.ts'
 import { withKeptItems } from './stored-references/kept-items.ts'
 import { listModels, showModel } from './surfaces/list-models.ts'
@@ -47,6 +49,7 @@ export interface GatewayFaces {
   completeTurn: CompleteTurn
   embed: Embed
   previewRoute: PreviewRoute
+  media: MediaGateway
   /** The health of providers as this process has seen it: live calls and `routing-preview` order by the same. */
   health: Health
 }
@@ -62,7 +65,7 @@ export const surfaces: readonly Surface[] = [
 ]
 
 /** The three surfaces, and the same life of a call for callers in this process. */
-export function createGateway(parts: GatewayParts): GatewayFaces {
+export function createGateway(parts: GatewayParts & { directory: MediaDirectory }): GatewayFaces {
   const gateway: Gateway = { ...parts, health: new Health(), cacheAffinity: new CacheAffinity(), inProgress: [] }
   parts.directory.inUse(() => gateway.inProgress.flatMap((request) => [...request.uses()]))
   const byUrl = new Map<string, Place>()
@@ -123,6 +126,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
     completeTurn: createCompleteTurn(gateway),
     embed: createEmbed(gateway),
     previewRoute: createPreviewRoute(gateway),
+    media: createMediaGateway(gateway, parts.directory, parts.engine.media),
     health: gateway.health,
   }
 }

@@ -177,3 +177,19 @@ export interface Authority {
     payingKeyId?: Id | null,
   ): Promise<Principal | null>
 }
+
+/** The caller as they act in a workspace that the credential is not bound to: they use what it has first. */
+export function actingIn(principal: Principal, workspaceId: Id): Principal {
+  const { credential, personalWorkspaceId } = principal
+  const bound = credential.kind === 'session' ? null : credential.workspaceId
+  if (workspaceId === (bound ?? personalWorkspaceId)) return principal
+  return {
+    ...principal,
+    credential: {
+      kind: 'server',
+      scopes: credential.kind === 'session' ? new Set() : credential.scopes,
+      workspaceId,
+      ownToo: true,
+    },
+  }
+}

@@ -5,6 +5,8 @@ import { findingEndpoints } from './contract-finding.ts'
 import { textEndpoints } from './contract-text.ts'
 import { uploadEndpoints } from './contract-uploads.ts'
 
+export { DriveFile } from './contract-file.ts'
+
 export const FileVersion = z
   .object({
     id: idOut,

@@ -286,6 +286,15 @@ export const driveSchedules = (engine: Engine): Schedule[] => [
 
 export { type Attachment, attach, bytesAttached, carry, textAttached } from './text/attachment.ts'
 export { type HasThumbnails, createThumbnails } from './bytes/thumbnail.ts'
+export {
+  type GeneratedFile,
+  type GeneratedTarget,
+  checkGeneratedTarget,
+  keepGenerated,
+} from './generated/keep-generated.ts'
+export { mintLink } from './bytes/link.ts'
+export { showFile } from './show.ts'
+export type { FileRow } from './store.ts'
 export { type ReadableFile, readableFile } from './tree/readable-file.ts'
 export { dropFilesOf } from './tree/copy.ts'
 

@@ -8,7 +8,7 @@ import { lossesHeader } from '#gateway/translation/translate.ts'
 import { noSuchModel, visibleModels } from '#gateway/routing/model-names/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Principal } from '#kernel/principal.ts'
+import { type Principal, actingIn } from '#kernel/principal.ts'
 
 /** Handles that calls of models use. */
 export interface InferenceHandles extends HasEndpoints, Pick<GatewayFaces, 'completeTurn'> {}
@@ -67,20 +67,4 @@ export async function callerFor(
   if ((await endpoints.offers(acting, model)).length > 0) return acting
   const told = await visibleModels(endpoints, principal, acting)
   return refuse('not_found', { param: 'model', message: noSuchModel(model, told) })
-}
-
-/** The caller as they act in a workspace that the credential is not bound to: they use what it has first. */
-function actingIn(principal: Principal, workspaceId: Id): Principal {
-  const { credential, personalWorkspaceId } = principal
-  const bound = credential.kind === 'session' ? null : credential.workspaceId
-  if (workspaceId === (bound ?? personalWorkspaceId)) return principal
-  return {
-    ...principal,
-    credential: {
-      kind: 'server',
-      scopes: credential.kind === 'session' ? new Set() : credential.scopes,
-      workspaceId,
-      ownToo: true,
-    },
-  }
 }

@@ -11,6 +11,7 @@ import {
   words,
   workspaceId,
 } from '#kernel/contract.ts'
+import { mediaEndpoints } from '#areas/media/contract.ts'
 import { usageSchema } from '#kernel/usage.ts'
 
 const text = words(32 << 20)
@@ -220,5 +221,6 @@ export const inference = area(
       body: ask,
       reply: stream(InferenceEvent, 'caller'),
     }),
+    ...mediaEndpoints,
   },
 )

@@ -1,3 +1,4 @@
+import { type MediaHandles, mediaHandlers } from '#areas/media/service.ts'
 import { defineOperation, startOperation } from '#areas/operations/service.ts'
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -29,7 +30,7 @@ export const textOperation = defineOperation<TextInput & { workspaceId: Id }, In
 
 export type { InferenceHandles } from './complete.ts'
 
-export const inferenceService = implementWith<Context<InferenceHandles>>()(inference, {
+export const inferenceService = implementWith<Context<InferenceHandles & MediaHandles>>()(inference, {
   async text(ctx, input) {
     const { background, workspace_id: _, ...ask } = input
     const workspaceId = ctx.workspace!.id
@@ -50,6 +51,8 @@ export const inferenceService = implementWith<Context<InferenceHandles>>()(infer
     const call = await startCall(ctx, turnOf(ask), answer.id, ctx.workspace!.id, { signal: ctx.signal, whole: false })
     return streamEvents(ctx, answer, call)
   },
+
+  ...mediaHandlers,
 })
 
 async function complete(

@@ -11,6 +11,7 @@ const referrers = [
   ['files', 'sha256'],
   ['thumbnails', 'thumbnail'],
   ['computer_snapshots', 'sha256'],
+  ['media_job_inputs', 'sha256'],
 ] as const
 const unreferenced = sql.join(
   referrers.map(

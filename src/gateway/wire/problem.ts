@@ -116,6 +116,9 @@ const odd: Partial<Record<Code, 'passes' | 'lasts'>> = {
   not_ready: 'passes',
   // Somebody has to bring a provider, or mend one.
   no_route: 'lasts',
+  // Paid, and paid again by who asks again: nobody is to do that for them.
+  bad_provider_answer: 'lasts',
+  outcome_unknown: 'lasts',
 }
 
 const lasts = ({ code, type }: Refusal): boolean => (odd[code] ?? (lifted.has(type) ? 'passes' : 'lasts')) === 'lasts'

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ended, openaiFor, studioServer } from '#test/media/studio.ts'
+import type { Person, TestServer } from '#test/server.ts'
+import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
+import { picture } from '#test/vendors/media/made/picture.ts'
+
+let server: TestServer
+let alice: Person
+let bob: Person
+let vendor: MediaVendor
+before(async () => {
+  server = await studioServer()
+  alice = await server.person('Alice')
+  bob = await server.person('Bob')
+  vendor = await openaiFor(alice)
+})
+after(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+test('alice has a simulated picture made: it lies in Generated, under the words of its prompt, and says what it is', async () => {
+  const answer = await alice.post('/inference/images', { model: 'sim/image', prompt: 'A red boat', size: '320x200' })
+  assert.equal(answer.status, 200, answer.text)
+  const { data } = answer.body
+  assert.deepEqual(
+    [data.kind, data.model, data.provider, data.simulated, data.losses, data.cost_usd, data.usage.images],
+    ['image', 'sim/image', 'sim', true, [], 0, 1],
+  )
+  const [file] = data.files
+  assert.deepEqual(
+    [file.name, file.path, file.width, file.height, file.mime_type, file.duration_seconds, file.revised_prompt],
+    ['A red boat.png', 'Generated/A red boat.png', 320, 200, 'image/png', null, null],
+  )
+  assert.match(answer.headers.get('x-uk-route')!, /^provider=sim; seed=\d+$/)
+  const bytes = Buffer.from(await (await fetch(file.url)).arrayBuffer())
+  assert.deepEqual([bytes.length, bytes.toString('latin1', 1, 4)], [file.size_bytes, 'PNG'])
+  const again = await alice.post('/inference/images', { model: 'sim/image', prompt: 'A red boat', size: '320x200' })
+  const [second] = again.body.data.files
+  assert.deepEqual([second.name, second.parent_id, second.sha256], ['A red boat (2).png', file.parent_id, file.sha256])
+  assert.equal((await bob.get(`/drive/files/${file.id}/metadata`)).status, 404)
+})
+
+test('pictures of a provider are kept byte for byte, paid by the picture, and found in the usage', async () => {
+  const answer = await alice.post('/inference/images', {
+    model: 'studio/gpt-image-2',
+    prompt: 'Two cats',
+    n: 2,
+    size: '1024x1024',
+    name: 'cats',
+    seed: 7,
+  })
+  assert.equal(answer.status, 200, answer.text)
+  const { data } = answer.body
+  assert.deepEqual(
+    data.files.map(({ name }: { name: string }) => name),
+    ['cats.png', 'cats (2).png'],
+  )
+  assert.deepEqual([data.cost_usd, data.usage.images, data.simulated], [0.08, 2, false])
+  assert.deepEqual(data.losses, ['seed'])
+  assert.match(answer.headers.get('x-uk-losses')!, /seed/)
+  const { body } = await alice.get('/ai-gateway/usage')
+  const row = JSON.stringify(body)
+  assert.match(row, /studio\/gpt-image-2/)
+})
+
+test('in the background it is an operation, whose result is the answer and whose content is the file', async () => {
+  const begun = await alice.post('/inference/images', { model: 'sim/image', prompt: 'Later', background: true })
+  assert.deepEqual([begun.status, begun.body.data.kind], [202, 'inference.images'])
+  const operation = await ended(alice, begun.body.data.id)
+  assert.equal(operation.status, 'succeeded', JSON.stringify(operation.error))
+  const [file] = operation.result.files
+  assert.deepEqual([file.name, operation.resource], ['Later.png', { type: 'file', id: file.id }])
+  const content = await alice.get(`/operations/${operation.id}/content`)
+  assert.deepEqual([content.status, content.headers.get('location')], [302, `/v1/drive/files/${file.id}`])
+})
+
+test('the prompt as the provider rewrote it is told beside the picture', async () => {
+  const answer = await alice.post('/inference/images', { model: 'studio/dall-e-3', prompt: 'A king' })
+  assert.equal(answer.status, 200, answer.text)
+  assert.equal(answer.body.data.files[0].revised_prompt, 'A king, in detail')
+})
+
+test('pictures are changed: what lies in the drive and what is sent go to the provider without where they were taken', async () => {
+  const { bytes } = await picture('512x512')
+  const source = { kind: 'base64', media_type: 'text/plain', data: bytes.toString('base64') }
+  const answer = await alice.post('/inference/images', {
+    model: 'studio/gpt-image-2',
+    prompt: 'Make it blue',
+    images: [source],
+  })
+  assert.equal(answer.status, 200, answer.text)
+  const edited = vendor.requests.at(-1)!
+  assert.equal(edited.path, '/v1/images/edits')
+  const file = answer.body.data.files[0]
+  const more = await alice.post('/inference/images', {
+    model: 'studio/gpt-image-2',
+    prompt: 'Make it green',
+    images: [{ kind: 'file', file_id: file.id }],
+  })
+  assert.equal(more.status, 200, more.text)
+  const wrong = await alice.post('/inference/images', {
+    model: 'studio/gpt-image-2',
+    prompt: 'Make it red',
+    images: [{ kind: 'base64', media_type: 'image/png', data: Buffer.from('<html>').toString('base64') }],
+  })
+  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'images.0'])
+  const stranger = await bob.post('/inference/images', {
+    model: 'sim/image',
+    prompt: 'x',
+    images: [{ kind: 'file', file_id: file.id }],
+  })
+  assert.deepEqual([stranger.status, stranger.body.error.param], [404, 'images.0.file_id'])
+})
+
+test('a model of another kind, an unknown one and one that is to be installed are told apart', async () => {
+  const ask = async (model: string, path = 'images', more: object = { prompt: 'x' }) => {
+    const { status, body } = await alice.post(`/inference/${path}`, { model, ...more })
+    return [status, body.error.code ?? body.error.type, body.error.param]
+  }
+  assert.deepEqual(await ask('sim/echo'), [400, 'unsupported_model', 'model'])
+  assert.deepEqual(await ask('sim/video'), [400, 'unsupported_model', 'model'])
+  assert.deepEqual(await ask('studio/nothing'), [404, 'not_found', 'model'])
+  assert.deepEqual(
+    await ask('local/whisper', 'transcriptions', { audio: { kind: 'base64', media_type: 'audio/wav', data: 'AAAA' } }),
+    [503, 'no_route', 'model'],
+  )
+})
+
+for (const [spoiled, words] of [
+  ['empty', /empty|without bytes/],
+  ['web page', /web page/],
+  ['json', /JSON/],
+  ['cut', /cut off|damaged/],
+] as const)
+  test(`a picture that is ${spoiled} is kept nowhere and paid, for the provider calls it done`, async () => {
+    vendor.script({ media: { spoiled } })
+    const answer = await alice.post('/inference/images', { model: 'studio/gpt-image-2', prompt: `spoiled ${spoiled}` })
+    assert.deepEqual([answer.status, answer.body.error.code], [502, 'bad_provider_answer'], answer.text)
+    assert.match(answer.body.error.message, words)
+    const found = await alice.get(`/drive/glob?pattern=${encodeURIComponent('**/spoiled*')}`)
+    assert.deepEqual(found.body.data, [])
+  })
+
+test('what the moderation of a provider refuses costs nothing and is not asked for elsewhere', async () => {
+  vendor.script({ media: { moderated: true } })
+  const answer = await alice.post('/inference/images', { model: 'studio/gpt-image-2', prompt: 'bad' })
+  assert.deepEqual([answer.status, answer.body.error.code], [400, 'content_refused'], answer.text)
+})

@@ -1,0 +1,177 @@
+import { MediaFault, type Deferred, type Immediate, type MediaRequest, type Polled } from '#gateway/media/adapter.ts'
+import { fateOf, mediaRefusal, passes, pollDelayMs } from '#gateway/media/fate.ts'
+import type { MediaGateway } from '#gateway/media/gateway.ts'
+import type { MediaOffer } from '#gateway/model/offer.ts'
+import type { Blobs } from '#engine/blobs/blobs.ts'
+import type { Media } from '#engine/media/media.ts'
+import { Refusal } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { type Collected, collect } from './collect.ts'
+import { type Driving, JobLeft, type PartEnd, wait } from './part-end.ts'
+import type { Part } from './store.ts'
+
+/** Parts of one call that every request to the vendor uses. */
+export interface PartRunner {
+  engine: { media: Media; blobs: Blobs }
+  gateway: MediaGateway
+  offer: MediaOffer
+  account: Id
+  /** Names the connections of this call. */
+  party: string
+  driving: Driving
+  /** Keeps the job that a part has become. */
+  begun(part: Part): Promise<void>
+}
+
+/** A vendor that takes longer to answer one request has lost it. */
+const IMMEDIATE_MS = 590_000
+/** A submit only begins a job. */
+const SUBMIT_MS = 120_000
+const POLL_MS = 60_000
+const CANCEL_MS = 3_000
+/** What is fetched or looked at so often in vain will not come. */
+const MOST_FETCHES = 5
+const MOST_BLIND = 60
+
+/** Sends a request and sees it to its end. */
+export async function runPart<R extends MediaRequest>(
+  runner: PartRunner,
+  maker: Immediate<R> | Deferred<R>,
+  request: R,
+  part: Part,
+): Promise<PartEnd> {
+  return maker.how === 'immediate' ? runAtOnce(runner, maker, request) : submit(runner, maker, request, part)
+}
+
+async function runAtOnce<R extends MediaRequest>(
+  runner: PartRunner,
+  maker: Immediate<R>,
+  request: R,
+): Promise<PartEnd> {
+  const { gateway, offer, driving } = runner
+  const signal = AbortSignal.any([driving.cancelled, AbortSignal.timeout(IMMEDIATE_MS)])
+  const startedAt = performance.now()
+  try {
+    const delivered = await maker.run(gateway.wireTo(offer, runner.party, signal), request)
+    const collected = await collect(runner.engine, request.kind, delivered, { account: runner.account, signal })
+    gateway.succeeded(offer, performance.now() - startedAt)
+    return { end: 'delivered', collected }
+  } catch (error) {
+    if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
+    return failed(runner, error, 'immediate')
+  }
+}
+
+async function submit<R extends MediaRequest>(
+  runner: PartRunner,
+  maker: Deferred<R>,
+  request: R,
+  { n }: Part,
+): Promise<PartEnd> {
+  const { gateway, offer } = runner
+  let part: Part
+  try {
+    const wire = gateway.wireTo(offer, runner.party, AbortSignal.timeout(SUBMIT_MS))
+    part = { n, ...(await maker.submit(wire, request)) }
+  } catch (error) {
+    return failed(runner, error, 'deferred')
+  }
+  await runner.begun(part)
+  return follow(runner, maker, request, part)
+}
+
+function failed({ gateway, offer }: PartRunner, error: unknown, how: 'immediate' | 'deferred'): PartEnd {
+  if (error instanceof MediaFault) gateway.failed(offer, error)
+  switch (fateOf(error, how)) {
+    case 'elsewhere':
+      return { end: 'elsewhere', error: mediaRefusal(error) }
+    case 'refused':
+      return { end: 'failed', error: mediaRefusal(error), cost: 'nothing' }
+    case 'done':
+      return { end: 'failed', error: mediaRefusal(error), cost: 'asked' }
+    case 'unclear':
+      return unclear(error)
+  }
+}
+
+export function unclear(error: unknown): PartEnd {
+  const why = error instanceof MediaFault ? ` ${error.message}` : ''
+  const message = `It is not known whether the provider got the request, so it is not sent again; it counts as paid.${why}`
+  return { end: 'failed', error: new Refusal('outcome_unknown', { message }), cost: 'held' }
+}
+
+/** Looks at a job that is begun there until it is over. Throws `JobLeft` where another process is to go on. */
+export async function follow<R extends MediaRequest>(
+  runner: PartRunner,
+  maker: Deferred<R>,
+  request: R,
+  part: Part,
+): Promise<PartEnd> {
+  const { driving, gateway, offer } = runner
+  const job = part.job!
+  const pace = offer.endpoint.slug === 'sim' ? 'simulated' : request.kind
+  let retryAfterSeconds: number | null = null
+  let blind = 0
+  let fetches = 0
+  for (let round = 0; ; round++) {
+    await wait(pollDelayMs(pace, round, retryAfterSeconds, Math.random()), driving)
+    if (driving.cancelled.aborted) return cancel(runner, maker, job)
+    if (driving.leaving.aborted) throw new JobLeft()
+    let polled: Polled
+    try {
+      polled = await maker.poll(gateway.wireTo(offer, runner.party, AbortSignal.timeout(POLL_MS)), job)
+      blind = 0
+    } catch (error) {
+      if (!passes(error) || ++blind >= MOST_BLIND) return lost(error)
+      retryAfterSeconds = (error as MediaFault).retryAfterSeconds
+      continue
+    }
+    if (polled.status === 'pending') {
+      retryAfterSeconds = polled.retryAfterSeconds
+      if (polled.progress !== null) driving.progress(polled.progress)
+      continue
+    }
+    if (polled.status !== 'done') return endedThere(polled)
+    try {
+      const signal = driving.cancelled
+      const collected: Collected = await collect(runner.engine, request.kind, polled.delivered, {
+        account: runner.account,
+        signal,
+      })
+      gateway.succeeded(offer, 0)
+      return { end: 'delivered', collected: { ...collected, losses: [...part.losses, ...collected.losses] } }
+    } catch (error) {
+      if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
+      const again = passes(error) || (error instanceof Refusal && error.code === 'unavailable')
+      if (!again || ++fetches >= MOST_FETCHES) return { end: 'failed', error: mediaRefusal(error), cost: 'asked' }
+      retryAfterSeconds = null
+    }
+  }
+}
+
+/** The vendor knows it no more, or cannot be asked. */
+function lost(error: unknown): PartEnd {
+  const why = error instanceof MediaFault ? error.message : 'The provider answered what cannot be understood.'
+  const message = `The provider could not be asked what became of it, so it counts as paid. ${why}`
+  return { end: 'failed', error: new Refusal('outcome_unknown', { message }), cost: 'held' }
+}
+
+function endedThere({ status, message, reportedUsd }: Exclude<Polled, { status: 'pending' | 'done' }>): PartEnd {
+  const cost = reportedUsd === undefined ? 'nothing' : { reportedUsd }
+  const code = status === 'refused' ? 'content_refused' : 'provider_error'
+  return { end: 'failed', error: new Refusal(code, { message }), cost }
+}
+
+async function cancel<R extends MediaRequest>(
+  { gateway, offer, party }: PartRunner,
+  maker: Deferred<R>,
+  job: NonNullable<Part['job']>,
+): Promise<PartEnd> {
+  if (maker.cancel === undefined) return { end: 'cancelled', cost: 'held' }
+  try {
+    const confirmed = await maker.cancel(gateway.wireTo(offer, party, AbortSignal.timeout(CANCEL_MS)), job)
+    return { end: 'cancelled', cost: confirmed ? 'nothing' : 'held' }
+  } catch {
+    return { end: 'cancelled', cost: 'held' }
+  }
+}

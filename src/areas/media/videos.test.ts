@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ended, openaiFor, studioServer } from '#test/media/studio.ts'
+import type { Person, TestServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
+
+let server: TestServer
+let alice: Person
+let vendor: MediaVendor
+before(async () => {
+  server = await studioServer()
+  alice = await server.person('Alice')
+  vendor = await openaiFor(alice)
+})
+after(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+test('a video is always an operation: a simulated one is there soon, with its size and length', async () => {
+  const begun = await alice.post('/inference/videos', {
+    model: 'sim/video',
+    prompt: 'Waves',
+    seconds: 2,
+    size: '320x240',
+    background: false,
+  })
+  assert.deepEqual([begun.status, begun.body.data.kind], [202, 'inference.videos'], begun.text)
+  const operation = await ended(alice, begun.body.data.id)
+  assert.equal(operation.status, 'succeeded', JSON.stringify(operation.error))
+  const [file] = operation.result.files
+  assert.deepEqual(
+    [file.name, file.mime_type, file.width, file.height, Math.round(file.duration_seconds)],
+    ['Waves.mp4', 'video/mp4', 320, 240, 2],
+  )
+  assert.deepEqual([operation.cost_usd, operation.result.simulated, operation.result.usage.video_seconds], [0, true, 2])
+})
+
+interface Call {
+  status: string
+  cost_nano: bigint
+  cost_source: string
+}
+
+test(
+  'videos of a provider are submitted once each, looked at until they are over, and paid for what came of them',
+  { timeout: 120_000 },
+  async () => {
+    const submitted: string[] = []
+    const begin = async (prompt: string, seconds: number, media: object) => {
+      vendor.script({ on: 'POST /v1/videos', media })
+      const answer = await alice.post('/inference/videos', {
+        model: 'studio/sora-2',
+        prompt,
+        seconds,
+        size: '1280x720',
+      })
+      assert.equal(answer.status, 202, answer.text)
+      submitted.push(prompt)
+      await until(
+        () => Promise.resolve(vendor.jobs.length),
+        (begun) => begun === submitted.length,
+      )
+      return answer.body.data.id as string
+    }
+    const horse = await begin('A horse', 4, {})
+    const endless = await begin('Endless', 8, { job: { polls: Number.POSITIVE_INFINITY } })
+    const failing = await begin('Failing', 4, { job: { polls: 0, ends: 'failed' } })
+    const refused = await begin('Refused', 4, { job: { polls: 0 }, moderated: true })
+
+    await alice.post(`/operations/${endless}/cancel`)
+    assert.equal((await ended(alice, endless)).status, 'cancelled')
+    for (const [id, code] of [
+      [failing, 'provider_error'],
+      [refused, 'content_refused'],
+    ] as const) {
+      const { status, error } = await ended(alice, id)
+      assert.deepEqual([status, error.code], ['failed', code], JSON.stringify(error))
+    }
+    const done = await ended(alice, horse)
+    assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
+    assert.deepEqual([done.cost_usd, done.result.files[0].name], [0.4, 'A horse.mp4'])
+    const submits = vendor.submits().filter(({ path }) => path === '/v1/videos')
+    assert.deepEqual(
+      submits.map(({ at }) => at.length),
+      [1, 1, 1, 1],
+    )
+    const { pool } = server.app.engine.postgres
+    const calls = await until(
+      async () =>
+        (
+          await pool.query<Call>(
+            `select status, cost_nano, cost_source from calls where model = 'studio/sora-2' order by status, cost_nano`,
+          )
+        ).rows,
+      (rows) => rows.length === 4,
+    )
+    assert.deepEqual(
+      calls.map(({ status, cost_nano, cost_source }) => `${status} ${cost_nano} ${cost_source}`),
+      // Nobody said what came of what was cancelled: it is paid as it was held.
+      ['cancelled 800000000 estimated', 'failed 0 computed', 'failed 0 computed', 'succeeded 400000000 computed'],
+    )
+  },
+)

@@ -1,0 +1,105 @@
+import { Refusal } from '#kernel/errors.ts'
+import { storable } from '#kernel/text/storable.ts'
+import { MediaFault } from './adapter.ts'
+
+/**
+ * What follows from a fault of a submit: `elsewhere`, nobody was asked or nobody took it up, so another one may be;
+ * `refused`, it was not done and costs nothing; `done`, the vendor calls it done though its result is of no use, and is
+ * paid; `unclear`, it may be at work on it, so it is paid and nobody else is asked.
+ */
+export type Fate = 'elsewhere' | 'refused' | 'done' | 'unclear'
+
+const OTHERS_MAY: ReadonlySet<MediaFault['kind']> = new Set([
+  'credential',
+  'rate_limited',
+  'overloaded',
+  'unreachable',
+  'timeout',
+  'not_found',
+])
+
+/** `how`: a request whose answer is its result, or one that begins a job at the vendor. */
+export function fateOf(fault: unknown, how: 'immediate' | 'deferred'): Fate {
+  // Our own adapters refuse before anything leaves.
+  if (fault instanceof Refusal) return 'refused'
+  if (!(fault instanceof MediaFault)) return 'unclear'
+  const { kind, sent, status } = fault
+  if (!sent) return OTHERS_MAY.has(kind) ? 'elsewhere' : 'refused'
+  switch (kind) {
+    case 'refused_content':
+    case 'bad_request':
+    case 'credential':
+    case 'rate_limited':
+    case 'not_found':
+      return 'refused'
+    case 'overloaded':
+      return 'refused'
+    case 'timeout':
+    case 'unreachable':
+      return 'unclear'
+    case 'bad_answer':
+      // An error of its own ends a request that was to be answered with the result; what a job's submit came to is open.
+      if (status !== null && status >= 500)
+        return how === 'immediate' && status !== 502 && status !== 504 ? 'refused' : 'unclear'
+      return how === 'immediate' ? 'done' : 'unclear'
+  }
+}
+
+/** Whether a look at a job that failed so may do better later. */
+export function passes(fault: unknown): boolean {
+  if (!(fault instanceof MediaFault)) return false
+  const { kind, status } = fault
+  return (
+    kind === 'rate_limited' ||
+    kind === 'overloaded' ||
+    kind === 'unreachable' ||
+    kind === 'timeout' ||
+    // A key may be put right while the job goes on.
+    kind === 'credential' ||
+    (kind === 'bad_answer' && status !== null)
+  )
+}
+
+/** A fault as the caller is refused. */
+export function mediaRefusal(fault: unknown): Refusal {
+  if (fault instanceof Refusal) return fault
+  if (!(fault instanceof MediaFault)) return new Refusal('internal_error')
+  const { kind, status, retryAfterSeconds } = fault
+  const message = storable(fault.message)
+  const headers =
+    retryAfterSeconds === null ? {} : { headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))) } }
+  switch (kind) {
+    case 'refused_content':
+      return new Refusal('content_refused', { message })
+    case 'bad_request':
+      return new Refusal('invalid_parameter', { message })
+    case 'rate_limited':
+      return new Refusal('rate_limited', { message, ...headers })
+    case 'overloaded':
+      return new Refusal('unavailable', { message, ...headers })
+    case 'timeout':
+      return new Refusal('timeout', { message })
+    case 'bad_answer':
+      return new Refusal(status === null ? 'bad_provider_answer' : 'provider_error', { message })
+    case 'credential':
+    case 'unreachable':
+    case 'not_found':
+      return new Refusal('provider_error', { message })
+  }
+}
+
+/** Seconds between looks at a job; videos take minutes. */
+const WAITS = [2, 3, 5, 8, 10]
+const VIDEO_WAITS = [10, 12, 15, 20, 25, 30]
+/** What is made here is there at once. */
+const OWN_WAITS = [0.1, 0.2, 0.5, 1]
+/** No vendor's wish is longer. */
+const LONGEST_SECONDS = 300
+
+/** Until the next look, in milliseconds. `round` from 0; `chance` 0–1 spreads those that began together by ± 20 %. */
+export function pollDelayMs(kind: string, round: number, retryAfterSeconds: number | null, chance: number): number {
+  const waits = kind === 'video' ? VIDEO_WAITS : kind === 'simulated' ? OWN_WAITS : WAITS
+  const own = waits[Math.min(round, waits.length - 1)]!
+  const seconds = retryAfterSeconds === null ? own : Math.min(LONGEST_SECONDS, Math.max(1, retryAfterSeconds))
+  return seconds * 1000 * (0.8 + 0.4 * chance)
+}

@@ -1,0 +1,121 @@
+import type { Media } from '#engine/media/media.ts'
+import type { Payer } from '#engine/ledger/ledger.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
+import { liveConstraints } from '../call/live-constraints.ts'
+import type { UpstreamFault } from '../model/canonical-request.ts'
+import { type MediaOffer, type Offer, isMediaOffer } from '../model/offer.ts'
+import type { Gateway } from '../request/gateway.ts'
+import { newSeed } from '../routing/router.ts'
+import { isSimulated } from '../sim/offers.ts'
+import type { Maker, MediaAdapter, MediaFault, MediaKind, MediaRequest, MediaWire } from './adapter.ts'
+import { type MediaDirectory, mediaCandidates } from './models.ts'
+import { localMedia } from './own/local.ts'
+import { simulatedMedia } from './own/simulated.ts'
+import { adapterOf } from './vendors/every-adapter.ts'
+import { mediaWire } from './wire.ts'
+
+/** An offer that may serve a request, and the draw that put it where it stands. */
+export interface MediaCandidate {
+  offer: MediaOffer
+  seed: number
+}
+
+/** How media are asked for, for callers in this process: what routes and endpoints have to say in it. The life of a call is theirs. */
+export interface MediaGateway {
+  /**
+   * Who may serve this, best first; at least one. Refuses with `not_found` a model that nobody knows, `unsupported_model`
+   * one of another kind, else `no_route`.
+   */
+  candidates(principal: Principal, payer: Payer, asked: { kind: MediaKind; model: string }): Promise<MediaCandidate[]>
+  /** The same offer as a job names it, at the endpoint where that was submitted; null: it serves this caller no more. */
+  again(principal: Principal, job: { slug: string; endpointId: Id }): Promise<MediaOffer | null>
+  /** How this offer is asked; null: it does nothing of this kind. `account`: whose turns it takes on this machine. */
+  makerOf<R extends MediaRequest>(offer: Offer, kind: R['kind'], account: Id): Maker<R> | null
+  /** The pictures that one request to it may ask for. */
+  mostImages(offer: MediaOffer): number
+  wireTo(offer: Offer, party: string, signal: AbortSignal): MediaWire
+  succeeded(offer: Offer, durationMs: number): void
+  failed(offer: Offer, fault: MediaFault): void
+}
+
+/** What no vendor's list says: as many as the API takes. */
+const MOST_IMAGES = 10
+
+export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, media: Media): MediaGateway {
+  const { outbound, health } = gateway
+
+  function adapterFor(offer: Offer, account: Id): MediaAdapter {
+    if (isSimulated(offer)) return simulatedMedia(media, account)
+    if (isOwnEngine(offer)) return localMedia(media, account)
+    return adapterOf(offer.endpoint)
+  }
+
+  function makerOf<R extends MediaRequest>(offer: Offer, kind: R['kind'], account: Id): Maker<R> | null {
+    // The kind is that of the request: the compiler cannot follow it through the name of a field.
+    return (adapterFor(offer, account)[kind] ?? null) as unknown as Maker<R> | null
+  }
+
+  return {
+    makerOf,
+    async candidates(principal, payer, { kind, model }) {
+      const account = principal.accountId
+      const seed = newSeed()
+      const constraints = liveConstraints(gateway, payer, {
+        summary: { tools: false, images: false, inputTokens: null, maxTokens: null },
+        seed,
+        conversation: null,
+        serves: (offer) => makerOf(offer, kind, account) !== null,
+      })
+      const chosen = await mediaCandidates(directory, health, principal, { model, kind, ...constraints })
+      return chosen.map(({ offer }) => ({ offer, seed }))
+    },
+    async again(principal, { slug, endpointId }) {
+      const offers = await directory.offers(principal, slug)
+      return offers.filter(isMediaOffer).find(({ endpoint }) => endpoint.id === endpointId) ?? null
+    },
+    mostImages(offer) {
+      const { abilities } = offer.media
+      const listed = abilities.kind === 'image' ? abilities.max_n : null
+      const known = isSimulated(offer) ? null : (adapterOf(offer.endpoint).mostImages?.(offer.upstreamModel) ?? null)
+      return Math.max(1, known ?? listed ?? MOST_IMAGES)
+    },
+    wireTo: (offer, party, signal) =>
+      isSimulated(offer) || isOwnEngine(offer)
+        ? noWire(signal)
+        : mediaWire({ outbound, endpoint: offer.endpoint, model: offer.upstreamModel, party, signal }),
+    succeeded: (offer, durationMs) => health.succeeded(offer, durationMs, durationMs, 0),
+    failed: (offer, fault) => health.failed(offer, upstreamFault(fault)),
+  }
+}
+
+/** To what is made in this process. */
+const noWire = (signal: AbortSignal): MediaWire => ({
+  signal,
+  ask: () => Promise.reject(new Error('what is made here asks nobody')),
+  download: () => {
+    throw new Error('what is made here is fetched from nowhere')
+  },
+})
+
+/** The server's own engines, beside those of computers, whose models are asked for over their link. */
+const isOwnEngine = ({ endpoint, slug }: Offer): boolean =>
+  endpoint.slug === 'local' && endpoint.dispatch === undefined && /^local\/(flite|espeak-ng)$/.test(slug)
+
+const kinds: Readonly<Record<MediaFault['kind'], UpstreamFault['kind']>> = {
+  refused_content: 'bad_request',
+  bad_request: 'bad_request',
+  credential: 'upstream_key',
+  rate_limited: 'rate_limited',
+  overloaded: 'overloaded',
+  unreachable: 'unreachable',
+  timeout: 'timeout',
+  not_found: 'model_not_found',
+  bad_answer: 'garbage',
+}
+
+const upstreamFault = ({ kind, message, retryAfterSeconds }: MediaFault): UpstreamFault => ({
+  kind: kinds[kind],
+  message,
+  ...(retryAfterSeconds !== null && { retry_after_seconds: retryAfterSeconds }),
+})

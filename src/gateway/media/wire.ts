@@ -1,0 +1,186 @@
+import type { Outbound } from '#engine/http-client/outbound.ts'
+import type { Send } from '#engine/http-client/send.ts'
+import { newId } from '#kernel/ids.ts'
+import type { ProviderEndpoint } from '../model/offer.ts'
+import { dispatch } from '../providers/dispatch.ts'
+import { takesKey } from '../providers/takes-key.ts'
+import { type Upstream, upstreamOf } from '../providers/upstream.ts'
+import { MediaFault, type MediaWire, type WireAnswer } from './adapter.ts'
+import { ExchangeBroke, exchange } from './exchange.ts'
+import { brokenOff, faultOf } from './fault.ts'
+
+/** Of an error's body. */
+const ERROR_BYTES = 256 << 10
+/** Of a request's body where it has to be whole: one that is wrapped on its way. */
+const WHOLE_BYTES = 64 << 20
+const DOWNLOAD_MS = 600_000
+const MOST_HOPS = 3
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+export interface MediaWireOptions {
+  outbound: Outbound
+  endpoint: ProviderEndpoint
+  /** The provider's name of the model. */
+  model: string
+  /** Whose call it is: its connections carry nobody else's. */
+  party: string
+  signal: AbortSignal
+}
+
+/** The way to one provider endpoint for one call. */
+export function mediaWire(options: MediaWireOptions): MediaWire {
+  const { endpoint, signal } = options
+  const upstream = upstreamOf(endpoint)
+  const base = new URL(upstream.base === '' ? '/' : upstream.base, upstream.origin)
+
+  return {
+    signal,
+    async ask({ method, path, headers = {}, body = null, mostBytes, withinMs }) {
+      const url = addressOf(path, base, endpoint)
+      const send: Send = {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method,
+        headers: headersOf(upstream, headers, body !== null),
+        body: null,
+        mayBePrivate: upstream.mayBePrivate && url.origin === upstream.origin,
+        credential: upstream.credential,
+        // What is sent once only goes by a connection that nobody used before: of one that lies idle it is not known
+        // whether the other side has just closed it, and so not whether the request has arrived.
+        party: method === 'GET' ? options.party : `${options.party} ${newId()}`,
+        withinMs,
+      }
+      const answer = await answerTo(await withBody(send, body, upstream), url, mostBytes)
+      if (answer.status < 300) return answer
+      throw faultOf(answer.status, answer.headers, await textOf(answer), endpoint)
+    },
+    download: (address, mostBytes) => download(address, mostBytes),
+  }
+
+  async function answerTo(send: Send, url: URL, mostBytes: number): Promise<WireAnswer> {
+    const asked = { model: options.model, stream: false }
+    try {
+      const answer = await exchange((handler) => dispatch(options.outbound, upstream, send, asked, handler), {
+        mostBytes,
+        signal,
+      })
+      return { ...answer, body: explaining(answer.body, url) }
+    } catch (error) {
+      throw told(error, url)
+    }
+  }
+
+  /** What went wrong is said as the adapters know it; that nobody wants it any more is not the provider's fault. */
+  function told(error: unknown, url: URL): unknown {
+    if (signal.aborted) return signal.reason
+    return error instanceof ExchangeBroke ? brokenOff(error, url) : error
+  }
+
+  async function* explaining(body: AsyncIterable<Uint8Array>, url: URL): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body
+    } catch (error) {
+      throw told(error, url)
+    }
+  }
+
+  async function* download(address: string, mostBytes: number): AsyncGenerator<Uint8Array> {
+    let url = URL.parse(address)
+    for (let hop = 0; ; hop++) {
+      if (url === null || !/^https?:$/.test(url.protocol))
+        throw new MediaFault('bad_answer', 'The provider named a result that is not at an address of http or https.')
+      const own = takesKey(endpoint, url)
+      const send: Send = {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: 'GET',
+        headers: own ? headersOf(upstream, {}, false) : ['accept-encoding', 'identity'],
+        body: null,
+        mayBePrivate: upstream.mayBePrivate && url.origin === upstream.origin,
+        credential: own ? upstream.credential : '',
+        party: options.party,
+        withinMs: DOWNLOAD_MS,
+      }
+      const answer = await downloaded(send, url, mostBytes, own)
+      const next = REDIRECTS.has(answer.status) ? answer.headers['location'] : undefined
+      if (next !== undefined && hop < MOST_HOPS) {
+        await drop(answer)
+        url = URL.parse(next, url.href)
+        continue
+      }
+      if (answer.status !== 200) throw await lost(answer)
+      return yield* answer.body
+    }
+  }
+
+  async function downloaded(send: Send, url: URL, mostBytes: number, own: boolean): Promise<WireAnswer> {
+    if (own) return await answerTo(send, url, mostBytes)
+    try {
+      const answer = await exchange((handler) => options.outbound.dispatch(send, handler), { mostBytes, signal })
+      return { ...answer, body: explaining(answer.body, url) }
+    } catch (error) {
+      throw told(error, url)
+    }
+  }
+}
+
+/** Its address may hold a key, so nothing of it is said. */
+async function lost(answer: WireAnswer): Promise<MediaFault> {
+  await drop(answer)
+  const { status } = answer
+  const gone = status === 403 || status === 404 || status === 410
+  return new MediaFault(
+    'bad_answer',
+    gone ? 'The address of the result has expired.' : `The result could not be fetched: its server answered ${status}.`,
+    // What time heals may be tried again.
+    status >= 500 || status === 429 ? { status } : {},
+  )
+}
+
+async function drop({ body }: WireAnswer): Promise<void> {
+  await body[Symbol.asyncIterator]().return?.()
+}
+
+async function textOf({ body }: WireAnswer): Promise<string> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const part of body) {
+      parts.push(part)
+      if ((size += part.length) > ERROR_BYTES) break
+    }
+  } catch {
+    // The status says enough.
+  }
+  return Buffer.concat(parts).toString()
+}
+
+/** Below the endpoint's own address, or one that takes its key: it goes nowhere else. */
+function addressOf(path: string, base: URL, endpoint: ProviderEndpoint): URL {
+  const url = path.startsWith('/') ? URL.parse(base.origin + base.pathname.replace(/\/$/, '') + path) : URL.parse(path)
+  if (url === null || !takesKey(endpoint, url))
+    throw new MediaFault('bad_answer', 'The provider named an address of another server than its own.')
+  return url
+}
+
+function headersOf(upstream: Upstream, more: Readonly<Record<string, string>>, hasBody: boolean): string[] {
+  const headers = new Map<string, string>()
+  for (let i = 0; i < upstream.headers.length; i += 2) headers.set(upstream.headers[i]!, upstream.headers[i + 1]!)
+  for (const name in more) headers.set(name.toLowerCase(), more[name]!)
+  if (!hasBody) headers.delete('content-type')
+  return [...headers].flat()
+}
+
+type Body = Parameters<MediaWire['ask']>[0]['body']
+
+async function withBody(send: Send, body: Body, upstream: Upstream): Promise<Send> {
+  if (body === null || body === undefined) return send
+  if (body instanceof Uint8Array) return { ...send, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) }
+  // Signed, wrapped, or on its way through a computer's link: then it is looked at whole.
+  if (upstream.transport === null && upstream.dispatch === null) return { ...send, streamed: body }
+  if (body.length > WHOLE_BYTES)
+    throw new MediaFault('bad_request', `This provider takes ${WHOLE_BYTES >> 20} MiB at once.`, { sent: false })
+  const parts: Uint8Array[] = []
+  for await (const part of body.bytes) parts.push(Buffer.from(part))
+  return { ...send, body: Buffer.concat(parts) }
+}

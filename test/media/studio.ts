@@ -1,0 +1,54 @@
+import { type Caller, type Person, type TestServer, testServer, type TestOptions } from '#test/server.ts'
+import { openaiMedia } from '#test/vendors/media/openai/openai.ts'
+import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
+
+/** A server that may reach vendors on this machine. */
+export const studioServer = (more: TestOptions = {}): Promise<TestServer> =>
+  testServer({
+    ...more,
+    environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_FETCH_ALLOW: '127.0.0.0/8', ...more.environment },
+  })
+
+export const models = [
+  { id: 'gpt-image-2', kind: 'image', pricing: { image: 40_000 } },
+  { id: 'dall-e-3', kind: 'image', pricing: { image: 80_000 } },
+  { id: 'sora-2', kind: 'video', pricing: { video_second: 100_000 } },
+  { id: 'tts-1', kind: 'speech', pricing: { character: 15 } },
+  { id: 'gpt-4o-mini-tts', kind: 'speech', pricing: { character: 15 } },
+  { id: 'whisper-1', kind: 'transcription', pricing: { audio_second: 100 } },
+]
+
+/** The loopback OpenAI as an endpoint of this person's: prices are USD per million units. */
+export async function openaiFor(person: Person, slug = 'studio'): Promise<MediaVendor> {
+  const vendor = await openaiMedia()
+  await addEndpoint(person, slug, vendor)
+  return vendor
+}
+
+export async function addEndpoint(
+  person: Caller,
+  slug: string,
+  vendor: Pick<MediaVendor, 'origin' | 'key'>,
+  more: object = {},
+): Promise<string> {
+  const made = await person.post('/ai-gateway/provider-endpoints', {
+    name: slug,
+    slug,
+    shape: 'openai-chat',
+    base_url: `${vendor.origin}/v1`,
+    api_key: vendor.key,
+    models,
+    ...more,
+  })
+  if (made.status !== 201) throw new Error(`an endpoint ${slug}: ${made.status} ${made.text}`)
+  return made.body.data.id as string
+}
+
+/** An operation once it has ended. */
+export async function ended(by: Caller, id: string): Promise<any> {
+  for (let since = 'queued'; ;) {
+    const { body } = await by.get(`/operations/${id}/await?since_status=${since}&timeout_seconds=60`)
+    since = body.data.status
+    if (since !== 'queued' && since !== 'running') return body.data
+  }
+}
