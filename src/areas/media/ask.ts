@@ -1,3 +1,4 @@
+import type { MediaFacts } from '#engine/media/facts.ts'
 import type {
   ImageRequest,
   MediaInput,
@@ -40,6 +41,16 @@ export interface NamedSource {
   place: number
   kind: 'image' | 'audio'
   source: MediaSource
+}
+
+/** What a source was found to be, and where its bytes lie. */
+export interface StoredInput {
+  field: string
+  place: number
+  /** Hexadecimal. */
+  sha256: string
+  name: string
+  facts: MediaFacts
 }
 
 export interface Asked {

@@ -9,8 +9,7 @@ import type { MediaInput } from '#gateway/media/adapter.ts'
 import { fetchedBytes } from './fetched.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Engine } from '#engine/context.ts'
-import type { Inputs, NamedSource } from './ask.ts'
-import type { StoredInput } from './jobs/store.ts'
+import type { Inputs, NamedSource, StoredInput } from './ask.ts'
 
 /** The most bytes of one picture or recording that a call brings (contract, part 16). */
 const MOST_BYTES = { image: 64 << 20, audio: 512 << 20 } as const

@@ -8,7 +8,7 @@ import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Budget, Cap } from '#kernel/money.ts'
 import type { Behalf } from '#kernel/principal.ts'
-import type { MediaAsk } from '../ask.ts'
+import type { MediaAsk, StoredInput } from '../ask.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -74,15 +74,6 @@ export interface MediaJob extends Omit<Row, 'request' | 'payer' | 'call' | 'offe
   parts: readonly Part[]
   outcome: Settlement | null
   error: ErrorBody['error'] | null
-}
-
-export interface StoredInput {
-  field: string
-  place: number
-  /** Hexadecimal. */
-  sha256: string
-  name: string
-  facts: MediaFacts
 }
 
 /** A process that is alive. */
