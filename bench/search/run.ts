@@ -183,18 +183,20 @@ async function until(client: pg.Client, question: string): Promise<void> {
 
 async function startEmbedder() {
   const state = { seed: 0, origin: '', close: () => {} }
-  const server = createServer((request, response) => {
-    request.resume().on('end', () => {
-      response.setHeader('content-type', 'application/json')
-      if (request.url === '/v1/models')
-        return response.end(JSON.stringify({ object: 'list', data: [{ id: 'bench-embedding' }] }))
-      response.end(
-        JSON.stringify({
-          data: [{ index: 0, embedding: [...questionVector(DIMENSIONS, state.seed)] }],
-          usage: { prompt_tokens: 2 },
-        }),
-      )
-    })
+  const server = createServer(async (request, response) => {
+    const pieces: Buffer[] = []
+    for await (const piece of request) pieces.push(piece as Buffer)
+    response.setHeader('content-type', 'application/json')
+    if (request.url === '/v1/models')
+      return response.end(JSON.stringify({ object: 'list', data: [{ id: 'bench-embedding' }] }))
+    const { input } = JSON.parse(Buffer.concat(pieces).toString()) as { input: string | string[] }
+    const embedding = [...questionVector(DIMENSIONS, state.seed)]
+    response.end(
+      JSON.stringify({
+        data: [input].flat().map((_, index) => ({ index, embedding })),
+        usage: { prompt_tokens: 2 },
+      }),
+    )
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
