@@ -12,8 +12,8 @@ const SCALE = Number(process.env.UKIYO_BENCH_SCALE ?? 1)
 const sized = (full: number): number => Math.max(1, Math.ceil(full * SCALE))
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 const FIRSTS = sized(60)
-/** The pause between runs: what one leaves to be done when it has ended is not the next one's to wait for. */
-const BETWEEN_MS = 100
+/** The pause between runs: what one leaves to be done, and its cost is in the books after 250 ms, is not the next one's to wait for. */
+const BETWEEN_MS = 300
 const RUNS = sized(500)
 const RUN_EVENTS = sized(200)
 const RUN_PACE_MS = 40
