@@ -183,20 +183,18 @@ async function until(client: pg.Client, question: string): Promise<void> {
 
 async function startEmbedder() {
   const state = { seed: 0, origin: '', close: () => {} }
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     const pieces: Buffer[] = []
-    for await (const piece of request) pieces.push(piece as Buffer)
-    response.setHeader('content-type', 'application/json')
-    if (request.url === '/v1/models')
-      return response.end(JSON.stringify({ object: 'list', data: [{ id: 'bench-embedding' }] }))
-    const { input } = JSON.parse(Buffer.concat(pieces).toString()) as { input: string | string[] }
-    const embedding = [...questionVector(DIMENSIONS, state.seed)]
-    response.end(
-      JSON.stringify({
-        data: [input].flat().map((_, index) => ({ index, embedding })),
-        usage: { prompt_tokens: 2 },
-      }),
-    )
+    request.on('data', (piece: Buffer) => pieces.push(piece))
+    request.on('end', () => {
+      response.setHeader('content-type', 'application/json')
+      if (request.url === '/v1/models')
+        return response.end(JSON.stringify({ object: 'list', data: [{ id: 'bench-embedding' }] }))
+      const { input } = JSON.parse(Buffer.concat(pieces).toString()) as { input: string | string[] }
+      const embedding = [...questionVector(DIMENSIONS, state.seed)]
+      const data = [input].flat().map((_, index) => ({ index, embedding }))
+      response.end(JSON.stringify({ data, usage: { prompt_tokens: 2 } }))
+    })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
