@@ -19,6 +19,7 @@ import { memory, table as memoryTable } from './gateway/memory.ts'
 import { gateway, table as gatewayTable } from './gateway/run.ts'
 import { streams, table as streamsTable } from './gateway/streams.ts'
 import { root } from './measure/process.ts'
+import { media, table as mediaTable } from './media/run.ts'
 import { realtime, table as realtimeTable } from './realtime/run.ts'
 import type { Report } from './report.ts'
 import { rest, table as restTable } from './rest/run.ts'
@@ -40,6 +41,7 @@ const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record
   keeper: { run: keeper, table: keeperTable },
   link: { run: link, table: linkTable },
   cloud: { run: cloud, table: cloudTable },
+  media: { run: media, table: mediaTable },
 }
 
 interface Kept {

@@ -1,6 +1,18 @@
 import { z } from 'zod'
 import { DriveFile } from '#areas/drive/contract.ts'
-import { endpoint, flag, id, idOut, mediaSource, operation, time, usd, words, workspaceId } from '#kernel/contract.ts'
+import {
+  endpoint,
+  flag,
+  id,
+  idOut,
+  mediaSource,
+  operation,
+  stream,
+  time,
+  usd,
+  words,
+  workspaceId,
+} from '#kernel/contract.ts'
 import { usageSchema } from '#kernel/usage.ts'
 
 /** The most that a body of JSON may have; larger sound comes as a form. */
@@ -46,6 +58,25 @@ const saved = {
       'The folder that the files go to. Default: `Generated` at the root of the workspace, made when it is first needed.',
     ),
   name: words(200).optional().describe('What the files are called. Default: the first words of the prompt.'),
+}
+
+/** What is to be said, and how. */
+const spoken = {
+  model: model
+    .optional()
+    .describe('A model that speaks, as `GET /audio/models` lists them. Default: the server’s own engine.'),
+  input: words(1_000_000)
+    .refine((text) => text.trim() !== '', 'must not be empty')
+    .describe('The text.'),
+  voice: z
+    .string()
+    .min(1)
+    .max(300)
+    .optional()
+    .describe('A voice as `GET /audio/voices` lists them: its slug, its id or the provider’s own name.'),
+  speed: z.number().min(0.25).max(4).optional(),
+  language: z.string().max(35).optional().describe('BCP 47.'),
+  instructions: words(4_096).optional().describe('How it is to be said.'),
 }
 
 export const MediaFile = DriveFile.extend({
@@ -118,6 +149,35 @@ const kept = {
 const asOperation =
   'Files are saved in the drive. Without `background` the answer comes when they are there; after 10 minutes, and with `background` at once, an operation whose `result` it will be. What was submitted to a provider is never submitted twice: where it is not known whether it arrived, the operation fails with `outcome_unknown`.'
 
+const stamp = { seq: z.int().describe('Gap-free, from 1.'), run_id: idOut, at: time }
+const event = <const E extends string, const S extends z.ZodRawShape>(name: E, data: S) =>
+  z.object({ event: z.literal(name), data: z.object({ ...stamp, ...data }) })
+const sound = {
+  format: z.enum(['pcm', 'mp3', 'opus']),
+  sample_rate: z.int().nullable().describe('In Hz. Null where the sound itself says it.'),
+}
+const failure = z.object({
+  type: z.string(),
+  message: z.string(),
+  code: z.string().optional(),
+  param: z.string().optional(),
+  details: z.record(z.string(), z.unknown()).optional(),
+})
+export const SpeechEvent = z
+  .discriminatedUnion('event', [
+    event('audio.delta', { audio: z.string().describe('Base64.'), ...sound }),
+    event('usage', { usage: usageSchema, cost_usd: usd.nullable() }),
+    event('audio.completed', {
+      id: idOut,
+      ...sound,
+      duration_seconds: z.number().nullable().describe('Null where the provider made the file and it was not saved.'),
+      size_bytes: z.int(),
+      file: MediaFile.nullable().describe('Where it was saved.'),
+    }),
+    event('audio.failed', { error: failure }),
+  ])
+  .meta({ id: 'SpeechEvent' })
+
 /** The endpoints of pictures, videos, speech and transcriptions below `/inference`. */
 export const mediaEndpoints = {
   images: endpoint('POST /inference/images', {
@@ -178,26 +238,25 @@ export const mediaEndpoints = {
     description: asOperation,
     ...kept,
     body: {
-      model: model
-        .optional()
-        .describe('A model that speaks, as `GET /audio/models` lists them. Default: the server’s own engine.'),
-      input: words(1_000_000)
-        .refine((text) => text.trim() !== '', 'must not be empty')
-        .describe('The text.'),
-      voice: z
-        .string()
-        .min(1)
-        .max(300)
-        .optional()
-        .describe('A voice as `GET /audio/voices` lists them: its slug, its id or the provider’s own name.'),
+      ...spoken,
       format: z.enum(['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm']).default('mp3'),
-      speed: z.number().min(0.25).max(4).optional(),
-      language: z.string().max(35).optional().describe('BCP 47.'),
-      instructions: words(4_096).optional().describe('How it is to be said.'),
       background,
       ...saved,
     },
     reply: operation(MediaAnswer),
+  }),
+  speech_stream: endpoint('POST /inference/speech/stream', {
+    summary: 'Say a text, and hear it as it is made',
+    description:
+      'Server-sent events; the `audio` of all `audio.delta` joined is one playable file. Who disconnects ends the provider’s request, and what was sent is billed. It cannot be resumed.',
+    ...kept,
+    body: {
+      ...spoken,
+      ...saved,
+      format: z.enum(['pcm', 'mp3', 'opus']).default('pcm').describe('`pcm`: 16 bit, little-endian, mono.'),
+      save: flag.default(false).describe('Save the sound in the drive at its end.'),
+    },
+    reply: stream(SpeechEvent, 'caller'),
   }),
   transcriptions: endpoint('POST /inference/transcriptions', {
     summary: 'Write down what is said in a recording',

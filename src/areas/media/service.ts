@@ -17,6 +17,8 @@ import { JobLeft } from './jobs/part-end.ts'
 import { type MediaJob, mediaJobs } from './jobs/store.ts'
 import type { MediaWork } from './jobs/work.ts'
 import { type ReadSource, readSources } from './sources.ts'
+import { OWN_VOICE } from './speech/own-voice.ts'
+import { streamSpeech } from './speech/stream.ts'
 
 export { mediaOperations, mediaSchedules } from './jobs/operations.ts'
 export { MediaWork } from './jobs/work.ts'
@@ -26,8 +28,6 @@ export interface MediaHandles extends HasMediaGateway, HasOperationWatch {
   mediaWork: MediaWork
 }
 
-/** The server's own voice, for who names no model. */
-const OWN_VOICE = 'local/flite'
 /** Nobody waits longer for an answer: then it is an operation. */
 const INLINE_MS = 600_000
 
@@ -41,6 +41,7 @@ export const mediaHandlers = {
   videos: (ctx: Ctx, input: Of<'videos'>) => run(ctx, videoAsked(input), true) as Answered<'videos'>,
   speech: (ctx: Ctx, input: Of<'speech'>) =>
     run(ctx, speechAsked(input, input.model ?? OWN_VOICE), input.background) as Answered<'speech'>,
+  speech_stream: streamSpeech,
   transcriptions: (ctx: Ctx, input: Of<'transcriptions'>) =>
     run(ctx, transcriptionAsked(input), input.background) as Answered<'transcriptions'>,
 }

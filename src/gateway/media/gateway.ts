@@ -46,7 +46,7 @@ export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, 
   const { outbound, health } = gateway
 
   function adapterFor(offer: Offer, account: Id): MediaAdapter {
-    if (isSimulated(offer)) return simulatedMedia(media, account)
+    if (isSimulated(offer)) return simulatedMedia
     if (isOwnEngine(offer)) return localMedia(media, account)
     return adapterOf(offer.endpoint)
   }

@@ -62,7 +62,11 @@ export function answerOf(
   }
 }
 
-function shownFile(ctx: Context, row: FileRow, { facts, revisedPrompt }: CollectedFile): z.output<typeof MediaFile> {
+export function shownFile(
+  ctx: Context,
+  row: FileRow,
+  { facts, revisedPrompt }: CollectedFile,
+): z.output<typeof MediaFile> {
   const { url, expires_at } = mintLink(ctx, row, { seconds: LINK_SECONDS, once: false, disposition: 'inline' })
   return {
     ...showFile(row),

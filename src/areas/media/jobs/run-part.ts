@@ -1,6 +1,14 @@
-import { MediaFault, type Deferred, type Immediate, type MediaRequest, type Polled } from '#gateway/media/adapter.ts'
+import {
+  MediaFault,
+  type Deferred,
+  type Delivered,
+  type Immediate,
+  type MediaRequest,
+  type Polled,
+} from '#gateway/media/adapter.ts'
 import { fateOf, mediaRefusal, passes, pollDelayMs } from '#gateway/media/fate.ts'
 import type { MediaGateway } from '#gateway/media/gateway.ts'
+import { soundAs } from '#gateway/media/sound-as.ts'
 import type { MediaOffer } from '#gateway/model/offer.ts'
 import type { Blobs } from '#engine/blobs/blobs.ts'
 import type { Media } from '#engine/media/media.ts'
@@ -52,7 +60,12 @@ async function runAtOnce<R extends MediaRequest>(
   const signal = AbortSignal.any([driving.cancelled, AbortSignal.timeout(IMMEDIATE_MS)])
   const startedAt = performance.now()
   try {
-    const delivered = await maker.run(gateway.wireTo(offer, runner.party, signal), request)
+    const delivered = await asAsked(
+      runner,
+      request,
+      await maker.run(gateway.wireTo(offer, runner.party, signal), request),
+      signal,
+    )
     const collected = await collect(runner.engine, request.kind, delivered, { account: runner.account, signal })
     gateway.succeeded(offer, performance.now() - startedAt)
     return { end: 'delivered', collected }
@@ -60,6 +73,19 @@ async function runAtOnce<R extends MediaRequest>(
     if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
     return failed(runner, error, 'immediate')
   }
+}
+
+/** Sound in the format asked, where the vendor makes another. */
+async function asAsked(
+  { engine, account, offer }: PartRunner,
+  request: MediaRequest,
+  delivered: Delivered,
+  signal: AbortSignal,
+): Promise<Delivered> {
+  if (delivered.kind !== 'sound' || request.kind !== 'speech') return delivered
+  const comment = offer.endpoint.slug === 'sim' ? { comment: 'Simulated' } : {}
+  const sound = await soundAs(delivered.sound, request.format, engine.media.converter, { account, signal, ...comment })
+  return { ...delivered, sound }
 }
 
 async function submit<R extends MediaRequest>(

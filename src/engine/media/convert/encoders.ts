@@ -16,8 +16,9 @@ export interface Encoders extends AsyncDisposable {
 
 const program = join(import.meta.dirname, 'encode-thread.ts')
 const IDLE_MS = 60_000
-/** Bytes that are encoded at once, so that sounds have their turns: 1.4 s of 24 kHz, some 15 ms of work. */
+/** Bytes that are encoded at once, so that sounds have their turns: 1.4 s of 24 kHz, some 15 ms of work. Of the first less, for somebody waits. */
 const PART = 64 << 10
+const FIRST = 8 << 10
 
 type Unsent<R> = R extends unknown ? Omit<R, 'call' | 'sound'> : never
 
@@ -67,10 +68,14 @@ export function createEncoders(): Encoders {
       try {
         const head = await ask(sound, { do: 'open', format, sampleRate, comment })
         if (head.length > 0) yield head
+        let most = FIRST
         for await (const whole of bytes)
-          for (let at = 0; at < whole.length; at += PART) {
+          for (let at = 0; at < whole.length;) {
             signal?.throwIfAborted()
-            const encoded = await ask(sound, { do: 'encode', pcm: new Uint8Array(whole.subarray(at, at + PART)) })
+            const pcm = new Uint8Array(whole.subarray(at, at + most))
+            at += pcm.length
+            most = PART
+            const encoded = await ask(sound, { do: 'encode', pcm })
             if (encoded.length > 0) yield encoded
           }
         yield await ask(sound, { do: 'end' })

@@ -1,3 +1,5 @@
+import type { Pcm } from '../facts.ts'
+
 /** The head of a WAV file (RIFF, Multimedia Programming Interface 1.0) of 16 bit mono, 44 bytes. */
 export function waveHead(sampleRate: number, soundBytes: number): Buffer {
   const head = Buffer.alloc(44)
@@ -36,4 +38,40 @@ export function readWaveHead(head: Buffer): { start: number; sampleRate: number 
     at += 8 + length + (length % 2)
   }
   return null
+}
+
+/** Of a WAV file its samples as they come; where they are not 16 bit mono, the file as it was. */
+export async function waveSamples(
+  file: AsyncIterable<Uint8Array>,
+): Promise<Pcm | { bytes: AsyncIterable<Uint8Array> }> {
+  const parts = file[Symbol.asyncIterator]()
+  let head: Buffer = Buffer.alloc(0)
+  for (let next = await parts.next(); !next.done; next = await parts.next()) {
+    head = Buffer.concat([head, next.value])
+    try {
+      const found = readWaveHead(head)
+      if (found !== null) return { sampleRate: found.sampleRate, bytes: continued(head.subarray(found.start), parts) }
+    } catch {
+      break
+    }
+  }
+  return { bytes: continued(head, parts) }
+}
+
+/** What was read already, then the rest. Leaving ends the rest, begun or not. */
+export function continued(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> {
+  let begun = first.length === 0
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        if (begun) return rest.next()
+        begun = true
+        return { done: false, value: first }
+      },
+      async return() {
+        await rest.return?.()
+        return { done: true, value: undefined }
+      },
+    }),
+  }
 }

@@ -1,6 +1,6 @@
 import { createTurns } from '../../confined/turns.ts'
 import type { Pcm } from '../facts.ts'
-import { readWaveHead } from '../convert/wave.ts'
+import { continued, readWaveHead } from '../convert/wave.ts'
 import { ProgramFailed, type ProgramLimits, runProgram } from '../programs.ts'
 import { type LocalVoice, type SpeakOptions, voiceFor } from './voice.ts'
 
@@ -93,21 +93,6 @@ function tagOf(language: string): string | null {
       continue
     }
   return null
-}
-
-/** What was read already, then the rest. Leaving ends the rest, begun or not. */
-function continued(first: Uint8Array, rest: AsyncGenerator<Uint8Array, void, undefined>): AsyncIterable<Uint8Array> {
-  let begun = first.length === 0
-  return {
-    [Symbol.asyncIterator]: () => ({
-      async next() {
-        if (begun) return rest.next()
-        begun = true
-        return { done: false, value: first }
-      },
-      return: () => rest.return(undefined),
-    }),
-  }
 }
 
 async function all(parts: AsyncIterable<Uint8Array>): Promise<Buffer> {

@@ -39,11 +39,12 @@ type Spoken = Extract<FliteAnswer, { pcm: Uint8Array }>
 export function createFlite(): Flite {
   const atOnce = Math.max(1, Math.min(4, availableParallelism() - 1))
   // A turn is a piece, not a text: many speak side by side, and who reads slowly keeps nobody waiting.
-  const turns = createTurns({ atOnce, each: atOnce, waitingEach: 30, waiting: 1_000 })
+  const turns = createTurns({ atOnce, each: atOnce, waitingEach: 300, waiting: 3_000 })
   const idle: Worker[] = []
   const alive = new Set<Worker>()
   const timers = new Map<Worker, NodeJS.Timeout>()
   let compiled: Promise<WasmModule> | null = null
+  let closed = false
 
   const module = (): Promise<WasmModule> =>
     (compiled ??= load().catch((error: unknown) => {
@@ -57,13 +58,19 @@ export function createFlite(): Flite {
       clearTimeout(timers.get(worker))
       return worker
     }
+    return start(await module())
+  }
+
+  function start(module: WasmModule): Worker {
     const fresh = new Worker(program, {
       env: {},
-      workerData: { module: await module() },
+      workerData: { module },
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     })
     fresh.unref()
     alive.add(fresh)
+    // Whoever waits for it hears of it by themselves; one that is idle is not asked again.
+    fresh.on('error', () => {}).once('exit', () => forget(fresh))
     return fresh
   }
 
@@ -72,12 +79,16 @@ export function createFlite(): Flite {
     timers.set(worker, setTimeout(() => void drop(worker), IDLE_MS).unref())
   }
 
-  async function drop(worker: Worker): Promise<void> {
+  function forget(worker: Worker): void {
     const at = idle.indexOf(worker)
     if (at >= 0) idle.splice(at, 1)
     clearTimeout(timers.get(worker))
     timers.delete(worker)
     alive.delete(worker)
+  }
+
+  async function drop(worker: Worker): Promise<void> {
+    forget(worker)
     await worker.terminate()
   }
 
@@ -100,9 +111,10 @@ export function createFlite(): Flite {
       give(worker)
       return answer
     } catch (error) {
-      // It speaks on, and hears nothing: its thread is ended.
+      // It speaks on, and hears nothing: its thread is ended, and another is there when the next one speaks.
       worker.off('message', resolve).off('error', reject).off('exit', ended)
-      await drop(worker)
+      void drop(worker)
+      if (!closed) give(start(await module()))
       throw error
     } finally {
       clearTimeout(late)
@@ -148,6 +160,7 @@ export function createFlite(): Flite {
       }
     },
     async [Symbol.asyncDispose]() {
+      closed = true
       turns[Symbol.dispose]()
       await Promise.all([...alive].map(drop))
     },

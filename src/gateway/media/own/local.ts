@@ -6,27 +6,25 @@ import type { SpeechEngineName } from '#engine/media/speech/local-speech.ts'
 import { NoSuchVoice, type SpeakOptions } from '#engine/media/speech/voice.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { MediaAdapter } from '../adapter.ts'
-import { soundIn } from './sound.ts'
+import { charactersOf, lossesIn } from '../request-fields.ts'
 
 /** Slower and faster than the voice speaks by itself, as the API takes it. */
 const USUAL_SPEED = 1
 
 /** The server's own voices: `local/flite`, and `local/espeak-ng` where the machine has it. `account`: whose turns they take. */
-export const localMedia = (
-  { speech, converter }: Pick<Media, 'speech' | 'converter'>,
-  account: string,
-): MediaAdapter => ({
+export const localMedia = ({ speech }: Pick<Media, 'speech'>, account: string): MediaAdapter => ({
   speech: {
     how: 'immediate',
     async run(wire, request) {
-      const { model, input, voice, language, speed, instructions } = request
+      const { model, input, voice, language, speed } = request
       const engine = speech.engines.find((name) => name === model) ?? notHere(model)
       const options = { voice, language, speed: speed ?? USUAL_SPEED, account, signal: wire.signal }
-      const pcm = await spoken(speech, engine, input, options)
+      const { sampleRate, bytes } = await spoken(speech, engine, input, options)
+      const units = { characters: charactersOf(input) }
       return {
         kind: 'sound',
-        sound: soundIn(converter, pcm, request, { account, signal: wire.signal }),
-        losses: instructions === null ? [] : ['instructions'],
+        sound: { format: 'pcm', sampleRate, bytes, units: () => units },
+        losses: lossesIn(request, 'instructions'),
       }
     },
   },

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { Media } from '#engine/media/media.ts'
 import { LONGEST_SIDE, drawPicture } from '#engine/media/simulated/picture.ts'
 import { SIMULATED_RATE, secondsOf, toneOf } from '#engine/media/simulated/sound.ts'
 import { simulatedWords } from '#engine/media/simulated/transcript.ts'
@@ -13,17 +12,16 @@ import type {
   PixelSize,
   Polled,
   SpeechRequest,
-  TranscriptionRequest,
   VideoRequest,
   VendorJob,
 } from '../adapter.ts'
-import { soundIn } from './sound.ts'
+import { charactersOf, lossesIn } from '../request-fields.ts'
 
 /**
  * The simulated models `sim/image`, `sim/video`, `sim/speech` and `sim/transcription` (contract, part 16): valid files of the
  * size and length asked, equal for equal requests, that say what they are.
  */
-export const simulatedMedia = (media: Pick<Media, 'converter'>, account: string): MediaAdapter => ({
+export const simulatedMedia: MediaAdapter = {
   image: {
     how: 'immediate',
     async run(_, request) {
@@ -44,7 +42,7 @@ export const simulatedMedia = (media: Pick<Media, 'converter'>, account: string)
     async submit(_, request) {
       const { width, height } = videoSize(request)
       const seconds = Math.min(LONGEST_VIDEO_SECONDS, request.seconds ?? 4)
-      const fps = Math.min(60, request.fps ?? 24)
+      const fps = Math.min(MOST_FPS, request.fps ?? 24)
       const job: VideoJob = { width, height, seconds, fps, words: await wordsOf(request) }
       return { job: { ...job }, losses: videoLosses(request) }
     },
@@ -58,16 +56,14 @@ export const simulatedMedia = (media: Pick<Media, 'converter'>, account: string)
   },
   speech: {
     how: 'immediate',
-    async run(wire, request) {
-      const { input, instructions } = request
-      const pcm = {
-        sampleRate: SIMULATED_RATE,
-        bytes: toneOf(speechWords(request), secondsOf(input, request.speed ?? 1)),
-      }
+    async run(_, request) {
+      const { input, speed } = request
+      const units = { characters: charactersOf(input) }
+      const bytes = toneOf(speechWords(request), secondsOf(input, speed ?? 1))
       return {
         kind: 'sound',
-        sound: soundIn(media.converter, pcm, request, { account, signal: wire.signal, comment: 'Simulated' }),
-        losses: instructions === null ? [] : ['instructions'],
+        sound: { format: 'pcm', sampleRate: SIMULATED_RATE, bytes, units: () => units },
+        losses: lossesIn(request, 'instructions'),
       }
     },
   },
@@ -97,11 +93,13 @@ export const simulatedMedia = (media: Pick<Media, 'converter'>, account: string)
           words: timestamps === 'word' ? all.map((word) => ({ ...word, speaker: null })) : null,
         },
         units: { audioSeconds: sound.durationSeconds ?? last },
-        losses: transcriptionLosses(request),
+        losses: lossesIn(request, 'prompt'),
       }
     },
   },
-})
+}
+
+const MOST_FPS = 60
 
 interface VideoJob extends PixelSize {
   seconds: number
@@ -119,24 +117,15 @@ const made = (bytes: Uint8Array): MadeFile => ({
 })
 
 /** What the simulation makes no difference for. */
-const named = (given: Readonly<Record<string, boolean>>): string[] => Object.keys(given).filter((name) => given[name])
-const imageLosses = ({ quality, images, mask, transparent, outputFormat }: ImageRequest): string[] =>
-  named({
-    quality: quality !== null,
-    images: images.length > 0,
-    mask: mask !== null,
-    transparent: transparent === true && outputFormat === 'jpeg',
-  })
-const videoLosses = ({ audio, firstFrame, lastFrame, references, seconds, fps }: VideoRequest): string[] =>
-  named({
-    audio: audio === true,
-    image: firstFrame !== null,
-    last_frame: lastFrame !== null,
-    reference_images: references.length > 0,
-    seconds: (seconds ?? 0) > LONGEST_VIDEO_SECONDS,
-    fps: (fps ?? 0) > 60,
-  })
-const transcriptionLosses = ({ prompt }: TranscriptionRequest): string[] => named({ prompt: prompt !== null })
+const imageLosses = (request: ImageRequest): string[] => [
+  ...lossesIn(request, 'quality', 'images', 'mask'),
+  ...(request.transparent === true && request.outputFormat === 'jpeg' ? ['transparent'] : []),
+]
+const videoLosses = (request: VideoRequest): string[] => [
+  ...lossesIn(request, 'audio', 'firstFrame', 'lastFrame', 'references'),
+  ...((request.seconds ?? 0) > LONGEST_VIDEO_SECONDS ? ['seconds'] : []),
+  ...((request.fps ?? 0) > MOST_FPS ? ['fps'] : []),
+]
 
 function videoSize({ size, resolution, aspectRatio }: VideoRequest): PixelSize {
   // `720p` names the shorter side.
