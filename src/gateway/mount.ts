@@ -16,6 +16,9 @@ import { listModels, showModel } from './surfaces/list-models.ts'
 import type { Gateway, GatewayParts } from './request/gateway.ts'
 import type { ErrorAnswer } from './wire/problem.ts'
 import { SurfaceCall } from './call/surface-call.ts'
+import type { Offer } from './model/offer.ts'
+import { serveMedia } from './surfaces/compat-a/media/serve.ts'
+import { passesThrough } from './translation/translate.ts'
 import { compatAPassed } from './surfaces/compat-a/passed.ts'
 import { compatACompact, compatAResponses } from './surfaces/compat-a/responses.ts'
 import { passStored } from './surfaces/stored-responses.ts'
@@ -68,6 +71,7 @@ export const surfaces: readonly Surface[] = [
 export function createGateway(parts: GatewayParts & { directory: MediaDirectory }): GatewayFaces {
   const gateway: Gateway = { ...parts, health: new Health(), cacheAffinity: new CacheAffinity(), inProgress: [] }
   parts.directory.inUse(() => gateway.inProgress.flatMap((request) => [...request.uses()]))
+  const media = createMediaGateway(gateway, parts.directory, parts.engine.media)
   const byUrl = new Map<string, Place>()
   const roots = new Map<string, Surface>()
   const prefixes = new Map<string, Surface>()
@@ -101,7 +105,7 @@ export function createGateway(parts: GatewayParts & { directory: MediaDirectory 
     request.attempt(() => {
       if (incoming.method === 'OPTIONS') return preflight(request, Object.keys(methods))
       const operation = operationOf(surface, methods, incoming)
-      request.enter(operation, () => run(request, operation, id))
+      request.enter(operation, () => run(request, media, operation, id))
     })
   }
 
@@ -126,7 +130,7 @@ export function createGateway(parts: GatewayParts & { directory: MediaDirectory 
     completeTurn: createCompleteTurn(gateway),
     embed: createEmbed(gateway),
     previewRoute: createPreviewRoute(gateway),
-    media: createMediaGateway(gateway, parts.directory, parts.engine.media),
+    media,
     health: gateway.health,
   }
 }
@@ -164,12 +168,15 @@ function preflight({ head, response, gateway }: GatewayRequest, methods: string[
 
 const ENDPOINTS = '/endpoints'
 
-function run(request: GatewayRequest, operation: Operation, id: string): void {
+function run(request: GatewayRequest, media: MediaGateway, operation: Operation, id: string): void {
   switch (operation) {
     case 'generate':
       return request.readBody((bytes) =>
         request.after(withRecalled(request, bodyOf(request, bytes)), (body) =>
-          new SurfaceCall(new ModelRequest(request, body, request.surface.format, true)).start(),
+          request.after(isPassed(request, body), (passed) => {
+            if (!passed) return serveMedia(request, media, id, bytes)
+            return new SurfaceCall(new ModelRequest(request, body, request.surface.format, true)).start()
+          }),
         ),
       )
     case 'count_tokens':
@@ -190,6 +197,19 @@ function run(request: GatewayRequest, operation: Operation, id: string): void {
       return accountReads[id]!(request)
   }
 }
+
+/** Whether a client's bytes travel as they are. Not so those for media whose model nobody of the client's own shape has. */
+function isPassed({ surface, gateway, caller }: GatewayRequest, body: Body): boolean | Promise<boolean> {
+  const model = surface.format.media === undefined ? undefined : body.json['model']
+  if (typeof model !== 'string') return true
+  const fits = (offers: readonly Offer[]): boolean =>
+    offers.length === 0 || offers.some((offer) => passesThrough(surface, offer) && !isOwn(offer))
+  const offers = gateway.directory.offers(caller.principal, model)
+  return offers instanceof Promise ? offers.then(fits) : fits(offers)
+}
+
+/** Voices of this server are asked within it. */
+const isOwn = ({ endpoint: { slug, dispatch } }: Offer): boolean => slug === 'local' && dispatch === undefined
 
 /** JSON, and of paths that take files a form. */
 function bodyOf({ surface, incoming }: GatewayRequest, bytes: Buffer): Body {

@@ -15,15 +15,19 @@ export function boundaryOf(contentType: string | undefined): string | null {
   return found?.[1] ?? found?.[2] ?? null
 }
 
-/**
- * A client's form: the bytes travel on, its short text fields decide. What another parser might read in another way —
- * a field's name that is no plain word, a field that is there twice — is refused. RFC 7578.
- */
-export function readForm(bytes: Buffer, boundary: string): Body {
-  const json: Record<string, unknown> = {}
-  const places = new Map<string, { start: number; end: number }>()
+/** Part of a form: `filename` null, a field. */
+export interface FormPart {
+  name: string
+  filename: string | null
+  /** As the client says it; nothing is believed of it. */
+  type: string | null
+  start: number
+  end: number
+}
+
+/** The parts of a form (RFC 7578). What another parser might read in another way, a field's name that is no plain word, is refused. */
+export function* partsIn(bytes: Buffer, boundary: string): Generator<FormPart> {
   const line = Buffer.from(`\r\n--${boundary}`)
-  const broken = (why: string): never => refuse('invalid_parameter', { message: `The form cannot be read: ${why}.` })
   const first = bytes.indexOf(line.subarray(2))
   if (first < 0) broken('its boundary is nowhere')
   let at = first + line.length - 2
@@ -39,16 +43,37 @@ export function readForm(bytes: Buffer, boundary: string): Body {
       broken('its boundary stands where no part ends')
     const head = bytes.toString('utf8', at, start)
     const named =
-      /^\s*content-disposition:\s*form-data\s*;\s*name="?([\w.[\]-]+)"?\s*(;\s*filename="?[^\r\n]*)?$/im.exec(head)
+      /^\s*content-disposition:\s*form-data\s*;\s*name="?([\w.[\]-]+)"?\s*(;\s*filename="?([^"\r\n]*)"?[^\r\n]*)?$/im.exec(
+        head,
+      )
     if (!named || /name\*/i.test(named[0]) || head.match(/content-disposition/gi)!.length > 1)
       return broken('a part has no plain name')
-    const name = named[1]!
-    if (named[2] === undefined && end - (start + 4) <= LONGEST_FIELD) {
-      if (places.has(name) && !name.endsWith('[]')) broken(`\`${name}\` is there twice`)
-      places.set(name, { start: start + 4, end })
-      json[name] = bytes.toString('utf8', start + 4, end)
-    } else if (name === 'model') broken('`model` is not a field')
+    yield {
+      name: named[1]!,
+      filename: named[2] === undefined ? null : named[3]!,
+      type: /^\s*content-type:\s*([^;\r\n]+)/im.exec(head)?.[1]?.trim() ?? null,
+      start: start + 4,
+      end,
+    }
     at = end + line.length
+  }
+}
+
+const broken = (why: string): never => refuse('invalid_parameter', { message: `The form cannot be read: ${why}.` })
+
+/**
+ * A client's form: the bytes travel on, its short text fields decide. A field that is there twice is refused, as nobody knows
+ * which of them another parser would read.
+ */
+export function readForm(bytes: Buffer, boundary: string): Body {
+  const json: Record<string, unknown> = {}
+  const places = new Map<string, { start: number; end: number }>()
+  for (const { name, filename, start, end } of partsIn(bytes, boundary)) {
+    if (filename === null && end - start <= LONGEST_FIELD) {
+      if (places.has(name) && !name.endsWith('[]')) broken(`\`${name}\` is there twice`)
+      places.set(name, { start, end })
+      json[name] = bytes.toString('utf8', start, end)
+    } else if (name === 'model') broken('`model` is not a field')
   }
   return new Body(bytes, { json, places })
 }

@@ -3,7 +3,7 @@ import { MAKING_MS, SHORT_BYTES, SOUND_BYTES, badAnswer, jsonOf } from '../answe
 import type { Immediate, MediaAdapter, SoundFormat, SpeechRequest, Spoken, TranscriptionRequest } from '../adapter.ts'
 import { jsonBody } from '../request-body.ts'
 import { baseLanguage, charactersOf, lossesIn } from '../request-fields.ts'
-import { languageTag, segmentsOf } from '../transcripts.ts'
+import { languageTag, segmentsOf } from '../transcript/transcripts.ts'
 
 const PCM_RATE = 24_000
 /** What it makes, in its words: `@ai-sdk/deepgram` 3.1.16, deepgram-speech-model.ts; developers.deepgram.com, audio format combinations. */

@@ -3,7 +3,7 @@ import { MAKING_MS, SHORT_BYTES, SOUND_BYTES, badAnswer, jsonOf } from '../answe
 import type { Immediate, MediaAdapter, SoundFormat, SpeechRequest, Spoken, TranscriptionRequest } from '../adapter.ts'
 import { formBody, jsonBody } from '../request-body.ts'
 import { baseLanguage, charactersOf, formOptions, lossesIn, withOptions } from '../request-fields.ts'
-import { languageTag, segmentsOf } from '../transcripts.ts'
+import { languageTag, segmentsOf } from '../transcript/transcripts.ts'
 
 /** Rachel, the voice where nobody is named: `@ai-sdk/elevenlabs` 3.0.46, elevenlabs-speech-model.ts. */
 const VOICE = '21m00Tcm4TlvDq8ikWAM'

@@ -28,7 +28,7 @@ import {
 } from '../adapter.ts'
 import { type Inline, jsonBody } from '../request-body.ts'
 import { baseLanguage, charactersOf, lossesIn, withOptions } from '../request-fields.ts'
-import { languageTag, segmentsOf } from '../transcripts.ts'
+import { languageTag, segmentsOf } from '../transcript/transcripts.ts'
 
 /** Sizes that it has a name for: `@ai-sdk/fal` 3.0.41, fal-image-model.ts. */
 const sizes: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { MAKING_MS, SHORT_BYTES, badAnswer, jsonOf } from '../../answers.ts'
 import type { Immediate, MediaUnits, Spoken, TranscriptionRequest } from '../../adapter.ts'
 import { formBody } from '../../request-body.ts'
 import { baseLanguage, formOptions, lossesIn } from '../../request-fields.ts'
-import { languageTag } from '../../transcripts.ts'
+import { languageTag } from '../../transcript/transcripts.ts'
 import { tokensIn } from './usage.ts'
 
 /** What a model can be asked for: OpenAI's API description 2.3.0, `response_format` of transcriptions. */

@@ -1,5 +1,5 @@
-import { isWord } from '../model/json.ts'
-import type { Spoken } from './adapter.ts'
+import { isWord } from '../../model/json.ts'
+import type { Spoken } from '../adapter.ts'
 
 /** A new segment begins after this much silence. */
 const PAUSE_SECONDS = 1.5

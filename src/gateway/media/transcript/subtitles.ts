@@ -1,4 +1,4 @@
-import type { Spoken } from '#gateway/media/adapter.ts'
+import type { Spoken } from '../adapter.ts'
 
 /** Segments as SubRip or WebVTT (W3C, 2019): who speaks stands before what is said. */
 export function subtitlesOf(segments: readonly Spoken[], format: 'srt' | 'vtt'): string {

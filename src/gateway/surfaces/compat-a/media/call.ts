@@ -1,0 +1,235 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MeteredCall, Payer } from '#engine/ledger/ledger.ts'
+import { Refusal } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import type { Principal } from '#kernel/principal.ts'
+import { type Usage, sumUsage } from '#kernel/usage.ts'
+import { wholeOf } from '../../../media/answers.ts'
+import {
+  type Deferred,
+  type Delivered,
+  MediaFault,
+  type MediaRequest,
+  type MediaUnits,
+  type MediaWire,
+} from '../../../media/adapter.ts'
+import { type Fate, fateOf, mediaRefusal, passes, pollDelayMs } from '../../../media/fate.ts'
+import type { MediaGateway } from '../../../media/gateway.ts'
+import { costOf, mediaUsage, worstCase } from '../../../media/price.ts'
+import type { MediaOffer } from '../../../model/offer.ts'
+import type { Gateway } from '../../../request/gateway.ts'
+
+/** A call of media whose client waits for it, and which is kept nowhere. */
+export interface MediaCallOptions<R extends MediaRequest> {
+  kind: R['kind']
+  model: string
+  principal: Principal
+  payer: Payer
+  surface: string
+  /** The request as this offer is asked for it, for so many of the things that it wants. */
+  requestFor(offer: MediaOffer, n: number): R
+  /** Things wanted: pictures; of all else one. */
+  n: number
+  signal: AbortSignal
+}
+
+/** Made, and not settled yet. */
+export interface MadeMedia {
+  offer: MediaOffer
+  seed: number
+  delivered: readonly Delivered[]
+  /** Fields that did not reach the provider, by their names in the contract. */
+  losses: readonly string[]
+  /** Settles on what was delivered: once, when all of it is known. */
+  settle(status: 'succeeded' | 'cancelled'): { usage: Usage; cost: Nano | null }
+}
+
+/** A vendor's job is waited for here no longer; what is longer belongs to `/inference`, where it outlives its caller. */
+const JOB_MS = 600_000
+const MOST_BLIND = 5
+const CANCEL_MS = 3_000
+
+/**
+ * Asks one candidate after the other, as `/inference` does, for as long as nobody has taken it up: their money held, the
+ * answers in memory. Files are read whole; sound comes while it is made. Refuses what nobody could do.
+ */
+export async function callMedia<R extends MediaRequest>(
+  { engine: { ledger } }: Gateway,
+  media: MediaGateway,
+  options: MediaCallOptions<R>,
+): Promise<MadeMedia> {
+  const { kind, model, principal, payer, surface, requestFor, n, signal } = options
+  const candidates = await media.candidates(principal, payer, { kind, model })
+  let refusal: Refusal | null = null
+  for (const { offer, seed } of candidates) {
+    signal.throwIfAborted()
+    const maker = media.makerOf<R>(offer, kind, principal.accountId)!
+    const whole = requestFor(offer, n)
+    const worst = worstCase(whole, offer)
+    const call = callOf(offer, payer, surface)
+    try {
+      await ledger.reserve(call, worst)
+    } catch (error) {
+      // What this one costs cannot be held: another may be cheaper.
+      if (!(error instanceof Refusal) || error.type !== 'payment_required') throw error
+      refusal ??= error
+      continue
+    }
+    ledger.sent(call, worst ?? 0n)
+    const most = kind === 'image' ? media.mostImages(offer) : 1
+    const startedAt = performance.now()
+    const parts = await Promise.allSettled(
+      shares(n, most).map(async (share, place) => {
+        const wireFor = (until: AbortSignal) =>
+          media.wireTo(offer, `${principal.accountId} media ${call.id} ${place}`, until)
+        const request = requestFor(offer, share)
+        const made =
+          maker.how === 'immediate'
+            ? await maker.run(wireFor(signal), request)
+            : await awaited(maker, wireFor, request, signal)
+        return { request, delivered: await inMemory(made) }
+      }),
+    )
+    const made = parts.flatMap((part) => (part.status === 'fulfilled' ? [part.value] : []))
+    const faults = parts.flatMap((part) => (part.status === 'rejected' ? [part.reason as unknown] : []))
+    const settle = (status: 'succeeded' | 'failed' | 'cancelled') => {
+      const paid = made.map(({ request, delivered }) => paidFor(request, delivered, offer))
+      const lost = faults.map((fault) => paidForFault(fateOf(fault, maker.how), whole, offer, n, worst))
+      const cost = [...paid, ...lost].reduce<Nano | null>(
+        (sum, one) => (sum === null || one.nano === null ? null : sum + one.nano),
+        0n,
+      )
+      const held = ledger.isGuarded(payer, offer.endpoint.billing) && worst !== null && cost !== null && cost > worst
+      const usage = { ...sumUsage(paid.map((one) => one.usage)), requests: parts.length }
+      const charged = held ? worst : cost
+      ledger.settle(call, {
+        status,
+        usage,
+        cost: charged,
+        costSource:
+          charged === null
+            ? null
+            : lost.some(({ nano }) => nano !== 0n)
+              ? 'estimated'
+              : (paid[0]?.source ?? 'computed'),
+        finishReason: null,
+        firstTokenMs: null,
+        durationMs: performance.now() - startedAt,
+        streamed: false,
+      })
+      return { usage, cost: charged }
+    }
+    if (made.length > 0) {
+      media.succeeded(offer, performance.now() - startedAt)
+      const losses = made.flatMap(({ delivered }) => delivered.losses)
+      return {
+        offer,
+        seed,
+        delivered: made.map(({ delivered }) => delivered),
+        losses: [...new Set([...losses, ...(faults.length > 0 ? ['n'] : [])])],
+        settle,
+      }
+    }
+    const [fault] = faults
+    settle(signal.aborted ? 'cancelled' : 'failed')
+    signal.throwIfAborted()
+    if (fault instanceof MediaFault) media.failed(offer, fault)
+    refusal = mediaRefusal(fault)
+    if (faults.some((one) => fateOf(one, maker.how) !== 'elsewhere')) break
+  }
+  throw refusal ?? new Refusal('no_route', { param: 'model' })
+}
+
+const callOf = ({ slug, endpoint }: MediaOffer, payer: Payer, surface: string): MeteredCall & { id: Id } => ({
+  id: newId(),
+  payer,
+  surface,
+  model: slug,
+  provider: endpoint.slug,
+  endpointId: endpoint.id,
+  billing: endpoint.billing,
+  startedAt: new Date(),
+})
+
+function shares(n: number, most: number): number[] {
+  const all: number[] = []
+  for (let left = n; left > 0; left -= most) all.push(Math.min(left, most))
+  return all
+}
+
+/** The job of a vendor, looked at until it has ended. Whoever leaves cancels it where the vendor can. */
+async function awaited<R extends MediaRequest>(
+  maker: Deferred<R>,
+  wireFor: (until: AbortSignal) => MediaWire,
+  request: R,
+  signal: AbortSignal,
+): Promise<Delivered> {
+  const wire = wireFor(signal)
+  const { job, losses } = await maker.submit(wire, request)
+  const until = performance.now() + JOB_MS
+  let blind = 0
+  let retryAfter: number | null = null
+  try {
+    for (let round = 0; performance.now() < until; round++) {
+      await sleep(pollDelayMs(request.kind, round, retryAfter, Math.random()), undefined, { signal })
+      try {
+        const polled = await maker.poll(wire, job)
+        blind = 0
+        if (polled.status === 'done') return { ...polled.delivered, losses: [...losses, ...polled.delivered.losses] }
+        if (polled.status === 'refused') throw new MediaFault('refused_content', polled.message, { sent: false })
+        if (polled.status !== 'pending') throw new MediaFault('bad_request', polled.message, { sent: false })
+        retryAfter = polled.retryAfterSeconds
+      } catch (fault) {
+        if (!passes(fault) || ++blind > MOST_BLIND) throw fault
+      }
+    }
+    throw new MediaFault('timeout', 'The provider did not end the job in time.')
+  } catch (error) {
+    if (!signal.aborted) throw error
+    const confirmed = await maker.cancel?.(wireFor(AbortSignal.timeout(CANCEL_MS)), job).catch(() => false)
+    // Then it costs nothing.
+    if (confirmed === true) throw new MediaFault('bad_request', 'The provider cancelled the job.', { sent: false })
+    throw error
+  }
+}
+
+/** Files with their bytes; sound is left to come. */
+async function inMemory(delivered: Delivered): Promise<Delivered> {
+  if (delivered.kind !== 'files') return delivered
+  const files = await Promise.all(
+    delivered.files.map(async ({ bytes, revisedPrompt }) => {
+      const whole = await wholeOf({ body: bytes })
+      if (whole.length === 0) throw new MediaFault('bad_answer', 'The provider answered with a file without bytes.')
+      return { bytes: once(whole), revisedPrompt }
+    }),
+  )
+  return { ...delivered, files }
+}
+
+/** Bytes that can be read again and again. */
+const once = (bytes: Buffer): AsyncIterable<Uint8Array> => ({
+  async *[Symbol.asyncIterator]() {
+    yield bytes
+  },
+})
+
+function unitsOf(delivered: Delivered): MediaUnits {
+  if (delivered.kind === 'sound') return delivered.sound.units()
+  if (delivered.kind === 'files') return delivered.units
+  const { durationSeconds } = delivered.transcript
+  return { ...(durationSeconds !== null && { audioSeconds: durationSeconds }), ...delivered.units }
+}
+
+function paidFor(request: MediaRequest, delivered: Delivered, offer: MediaOffer) {
+  const units = unitsOf(delivered)
+  return { ...costOf(request, units, offer, worstCase(request, offer)), usage: mediaUsage(request, units) }
+}
+
+/** What a fault costs: nothing where it was not done, the worst where nobody knows. */
+function paidForFault(fate: Fate, request: MediaRequest, offer: MediaOffer, n: number, worst: Nano | null) {
+  if (fate === 'elsewhere' || fate === 'refused') return { nano: 0n }
+  const each = request.kind === 'image' ? { ...request, n: 1 } : request
+  if (fate === 'done') return { nano: costOf(each, {}, offer, worst).nano }
+  return { nano: worst === null ? null : worst / BigInt(n) }
+}

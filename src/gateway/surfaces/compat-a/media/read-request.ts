@@ -1,0 +1,118 @@
+import { refuse } from '#kernel/errors.ts'
+import { objectOf } from '../../../model/json.ts'
+import type {
+  ImageRequest,
+  MediaInput,
+  SoundFormat,
+  SpeechRequest,
+  TranscriptionRequest,
+} from '../../../media/adapter.ts'
+import { type Fields, SOUND_FORMATS } from './read-fields.ts'
+
+/** A request of OpenAI's API in the words of the adapters, without its model, and how its answer is to be. */
+type Read<R, O> = Omit<R, 'model'> & { answer: O; losses: string[] }
+
+export interface ImageAnswer {
+  format: 'b64_json' | 'url'
+  stream: boolean
+}
+
+const MOST_IMAGES = 10
+
+export function readImages(
+  fields: Fields,
+  files: { images: readonly MediaInput[]; mask: MediaInput | null },
+): Read<ImageRequest, ImageAnswer> {
+  const n = fields.number('n') ?? 1
+  if (!Number.isInteger(n) || n < 1 || n > MOST_IMAGES)
+    refuse('invalid_parameter', { param: 'n', message: `\`n\` must be a whole number from 1 to ${MOST_IMAGES}.` })
+  const background = fields.word('background', ['transparent', 'opaque'])
+  fields.ignore('model')
+  return {
+    kind: 'image',
+    providerOptions: {},
+    prompt: fields.needed('prompt'),
+    n,
+    size: fields.size('size'),
+    aspectRatio: null,
+    quality: auto(fields.text('quality')),
+    transparent: background === null ? null : background === 'transparent',
+    outputFormat: fields.word('output_format', ['png', 'jpeg', 'webp']),
+    seed: null,
+    negativePrompt: null,
+    images: files.images,
+    mask: files.mask,
+    answer: {
+      format: fields.word('response_format', ['b64_json', 'url']) ?? 'b64_json',
+      stream: fields.flag('stream'),
+    },
+    losses: fields.unread(),
+  }
+}
+
+const auto = (word: string | null): string | null => (word === 'auto' ? null : word)
+
+export interface SpeechAnswer {
+  format: SoundFormat
+  events: boolean
+}
+
+const MOST_CHARACTERS = 100_000
+
+export function readSpeech(fields: Fields): Read<SpeechRequest, SpeechAnswer> {
+  const input = fields.needed('input')
+  if (input.length > MOST_CHARACTERS)
+    refuse('invalid_parameter', { param: 'input', message: `\`input\` may have ${MOST_CHARACTERS} characters.` })
+  const speed = fields.number('speed')
+  if (speed !== null && (speed < 0.25 || speed > 4))
+    refuse('invalid_parameter', { param: 'speed', message: '`speed` must be from 0.25 to 4.' })
+  const format = fields.word('response_format', SOUND_FORMATS) ?? 'mp3'
+  fields.ignore('model')
+  const [voice] = fields.list('voice')
+  return {
+    kind: 'speech',
+    providerOptions: {},
+    input,
+    voice: voiceOf(voice),
+    format,
+    speed,
+    language: null,
+    instructions: fields.text('instructions'),
+    answer: { format, events: fields.word('stream_format', ['sse', 'audio']) === 'sse' },
+    losses: fields.unread(),
+  }
+}
+
+/** A name, or `{id}` of a voice of one's own. */
+function voiceOf(voice: unknown): string | null {
+  if (voice === undefined) return null
+  const name = typeof voice === 'string' ? voice : objectOf(voice)['id']
+  if (typeof name === 'string' && name !== '') return name
+  return refuse('invalid_parameter', { param: 'voice', message: '`voice` must be a name, or an object with an `id`.' })
+}
+
+const TRANSCRIPT_FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'] as const
+
+export interface TranscriptAnswer {
+  format: (typeof TRANSCRIPT_FORMATS)[number]
+  stream: boolean
+}
+
+export function readTranscription(fields: Fields, sound: MediaInput): Read<TranscriptionRequest, TranscriptAnswer> {
+  const format = fields.word('response_format', TRANSCRIPT_FORMATS) ?? 'json'
+  const wanted = fields.list('timestamp_granularities')
+  const stream = fields.flag('stream')
+  fields.ignore('model')
+  const plain = format === 'json' || format === 'text'
+  return {
+    kind: 'transcription',
+    providerOptions: {},
+    sound,
+    language: fields.text('language'),
+    prompt: fields.text('prompt'),
+    timestamps: wanted.includes('word') ? 'word' : plain && !stream ? 'none' : 'segment',
+    speakers: format === 'diarized_json',
+    answer: { format, stream },
+    losses: fields.unread(),
+  }
+}

@@ -1,0 +1,248 @@
+import { Refusal, refuse } from '#kernel/errors.ts'
+import { FormatNotMade } from '#engine/media/convert/converter.ts'
+import { type MadeMedia, type MediaCallOptions, callMedia } from './call.ts'
+import type { MediaOffer } from '../../../model/offer.ts'
+import { inOne, wholeOf } from '../../../media/answers.ts'
+import type { Delivered, MadeSound, MediaInput, MediaRequest, SoundFormat } from '../../../media/adapter.ts'
+import type { MediaGateway } from '../../../media/gateway.ts'
+import { lossesHeader } from '../../../translation/translate.ts'
+import type { GatewayRequest } from '../../../request/request.ts'
+import { fieldsOf } from './read-body.ts'
+import type { Fields } from './read-fields.ts'
+import { readImages, readSpeech, readTranscription } from './read-request.ts'
+import { StagedInputs } from './staged-inputs.ts'
+import { isForeignVoice } from './voices.ts'
+import { soundEvents, soundTypes } from './write-sound.ts'
+import { imageEvents, writeImages } from './write-images.ts'
+import { transcriptEvents, writeTranscript } from './write-transcript.ts'
+
+/** Fields of the contract by the names that OpenAI has for them. */
+const openaiNames: Readonly<Record<string, string>> = {
+  transparent: 'background',
+  images: 'image',
+  format: 'response_format',
+  timestamps: 'timestamp_granularities',
+  speakers: 'response_format',
+}
+
+/** Sends a request for media to a provider of another shape than OpenAI's, and its answer back in OpenAI's. */
+export function serveMedia(request: GatewayRequest, media: MediaGateway, path: string, bytes: Buffer): void {
+  request.after(new MediaAnswer(request, media).serve(path, bytes), () => {})
+}
+
+class MediaAnswer {
+  readonly #request: GatewayRequest
+  readonly #media: MediaGateway
+  readonly #leaving = new AbortController()
+
+  constructor(request: GatewayRequest, media: MediaGateway) {
+    this.#request = request
+    this.#media = media
+  }
+
+  async serve(path: string, bytes: Buffer): Promise<void> {
+    const { gateway, caller } = this.#request
+    const account = caller.principal.accountId
+    this.#request.onLeave(() => this.#leaving.abort(new Refusal('unavailable', { message: 'The client has left.' })))
+    await using inputs = new StagedInputs(gateway.engine.media, account, this.#leaving.signal)
+    const { fields, files } = fieldsOf(bytes, this.#request.incoming.headers['content-type'])
+    const model = fields.needed('model')
+    this.#request.leaveBody()
+    switch (path) {
+      case '/images/generations':
+      case '/images/edits':
+        return await this.#images(model, fields, {
+          images: await inputs.all(files, 'image', 'image'),
+          mask: (await inputs.all(files, 'mask', 'image'))[0] ?? null,
+        })
+      case '/audio/speech':
+        return await this.#speech(model, fields)
+      case '/audio/transcriptions': {
+        const [sound] = await inputs.all(files, 'file', 'audio')
+        if (sound === undefined)
+          refuse('missing_parameter', { param: 'file', message: '`file` is missing: send a form with the sound.' })
+        return await this.#transcription(model, fields, sound)
+      }
+      default:
+        return refuse('unsupported_model', {
+          param: 'model',
+          message: `\`${model}\` is served by a provider that has no ${path}: ask one that speaks OpenAI's shape.`,
+        })
+    }
+  }
+
+  async #images(model: string, fields: Fields, files: Parameters<typeof readImages>[1]): Promise<void> {
+    const { answer, losses, ...request } = readImages(fields, files)
+    const made = await this.#call('image', model, request.n, losses, (offer, n) => ({
+      ...request,
+      n,
+      model: offer.upstreamModel,
+    }))
+    const pictures = await Promise.all(
+      filesIn(made.delivered).map(async ({ bytes, revisedPrompt }) => ({
+        bytes: await wholeOf({ body: bytes }),
+        revisedPrompt,
+      })),
+    )
+    const { usage } = made.settle('succeeded')
+    if (answer.stream) return this.#events(made, losses, imageEvents(pictures, request, usage))
+    this.#request.json(200, writeImages(pictures, request, answer.format, usage), this.#headers(made, losses))
+  }
+
+  async #speech(model: string, fields: Fields): Promise<void> {
+    const { answer, losses, ...request } = readSpeech(fields)
+    let isOwnVoice = false
+    const call = (voiced: boolean) =>
+      this.#call('speech', model, 1, losses, (offer) => {
+        isOwnVoice = !voiced || isForeignVoice(offer, request.voice)
+        return { ...request, voice: isOwnVoice ? null : voiceAt(offer, request.voice), model: offer.upstreamModel }
+      })
+    const made = await call(true).catch((error: unknown) => {
+      // SDKs must send a voice: of one that the provider lacks its own takes the place.
+      if (error instanceof Refusal && error.param === 'voice') return call(false)
+      throw error
+    })
+    const [delivered] = made.delivered
+    if (delivered?.kind !== 'sound') return refuse('bad_provider_answer')
+    const { sound, isAsked } = this.#converted(delivered.sound, answer.format)
+    const all = [
+      ...losses,
+      ...(isOwnVoice && request.voice !== null ? ['voice'] : []),
+      ...(isAsked ? [] : ['response_format']),
+    ]
+    const left = this.#leaving.signal
+    let settled = false
+    const settle = (): ReturnType<MadeMedia['settle']> | null => {
+      if (settled) return null
+      settled = true
+      return made.settle(left.aborted ? 'cancelled' : 'succeeded')
+    }
+    try {
+      if (answer.events)
+        await this.#stream(made, all, 'text/event-stream; charset=utf-8', soundEvents(sound.bytes, settle))
+      else await this.#stream(made, all, soundTypes[sound.format], sound.bytes)
+    } finally {
+      settle()
+    }
+  }
+
+  async #transcription(model: string, fields: Fields, sound: MediaInput): Promise<void> {
+    const { answer, losses, ...request } = readTranscription(fields, sound)
+    const made = await this.#call('transcription', model, 1, losses, (offer) => ({
+      ...request,
+      model: offer.upstreamModel,
+    }))
+    const [delivered] = made.delivered
+    if (delivered?.kind !== 'transcript') return refuse('bad_provider_answer')
+    made.settle('succeeded')
+    const { transcript } = delivered
+    if (answer.stream) return this.#events(made, losses, transcriptEvents(transcript, answer.format))
+    const { type, body } = writeTranscript(transcript, answer.format)
+    await this.#stream(made, losses, type, inOne(Buffer.from(body)))
+  }
+
+  #call<R extends MediaRequest>(
+    kind: R['kind'],
+    model: string,
+    n: number,
+    losses: readonly string[],
+    requestFor: (offer: MediaOffer, n: number) => R,
+  ): Promise<MadeMedia> {
+    const { gateway, caller, surface, incoming } = this.#request
+    if (losses.length > 0 && incoming.headers['x-uk-strict'] === '1')
+      refuse('invalid_parameter', {
+        param: losses[0]!,
+        message: `This provider has no word for ${losses.map((name) => `\`${name}\``).join(', ')}, and the call is strict.`,
+      })
+    const options: MediaCallOptions<R> = {
+      kind,
+      model,
+      principal: caller.principal,
+      payer: caller.payer,
+      surface: surface.name,
+      requestFor,
+      n,
+      signal: this.#leaving.signal,
+    }
+    return callMedia(gateway, this.#media, options)
+  }
+
+  /** Sound in the format asked; where that cannot be made here, as it is. */
+  #converted(sound: MadeSound, format: SoundFormat): { sound: MadeSound; isAsked: boolean } {
+    if (sound.format === format) return { sound, isAsked: true }
+    const { engine } = this.#request.gateway
+    const { converter } = engine.media
+    const options = { account: this.#request.caller.principal.accountId, signal: this.#leaving.signal }
+    try {
+      const pcm =
+        sound.format === 'pcm'
+          ? { sampleRate: sound.sampleRate ?? RATE, bytes: sound.bytes }
+          : converter.toPcm(sound.bytes, RATE, options)
+      return { sound: { ...sound, format, bytes: converter.fromPcm(pcm, format, options) }, isAsked: true }
+    } catch (error) {
+      if (error instanceof FormatNotMade) return { sound, isAsked: false }
+      throw error
+    }
+  }
+
+  #headers({ offer, seed, losses }: MadeMedia, own: readonly string[]): Record<string, string> {
+    const all = [...new Set([...own, ...losses.map((name) => openaiNames[name] ?? name)])]
+    return {
+      'x-uk-route': `provider=${offer.endpoint.slug}; seed=${seed}`,
+      ...(all.length > 0 && { 'x-uk-losses': lossesHeader(all) }),
+    }
+  }
+
+  async #events(made: MadeMedia, losses: readonly string[], events: Iterable<object>): Promise<void> {
+    const lines = [...events].map((event) => eventLine(event)).join('')
+    await this.#stream(made, losses, 'text/event-stream; charset=utf-8', inOne(Buffer.from(lines)))
+  }
+
+  /** Answers bytes as they come. The head waits for the first of them: until then the answer can still be an error. */
+  async #stream(
+    made: MadeMedia,
+    losses: readonly string[],
+    type: string,
+    bytes: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    const { head, response } = this.#request
+    const begin = (): void => {
+      if (response.headersSent) return
+      head.push('content-type', type, 'x-content-type-options', 'nosniff')
+      if (type.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
+      for (const [name, value] of Object.entries(this.#headers(made, losses))) head.push(name, value)
+      response.writeHead(200, head)
+      this.#request.watchRights(made.offer.endpoint)
+    }
+    for await (const part of bytes) {
+      if (response.destroyed) return
+      begin()
+      if (!response.write(Buffer.from(part.buffer, part.byteOffset, part.byteLength))) await drained(response)
+    }
+    begin()
+    this.#request.over()
+    response.end()
+  }
+}
+
+const RATE = 24_000
+
+export const eventLine = (event: object): string =>
+  `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`
+
+const drained = (response: GatewayRequest['response']): Promise<void> =>
+  new Promise((resolve) => {
+    const go = (): void => {
+      response.off('drain', go)
+      response.off('close', go)
+      resolve()
+    }
+    response.on('drain', go)
+    response.on('close', go)
+  })
+
+/** The platform's name of a voice is `provider/voice`. */
+const voiceAt = ({ endpoint: { slug } }: MediaOffer, voice: string | null): string | null =>
+  voice?.startsWith(`${slug}/`) ? voice.slice(slug.length + 1) : voice
+
+const filesIn = (delivered: readonly Delivered[]) => delivered.flatMap((one) => (one.kind === 'files' ? one.files : []))

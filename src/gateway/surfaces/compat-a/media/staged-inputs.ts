@@ -1,0 +1,53 @@
+import type { Media } from '#engine/media/media.ts'
+import { UnreadableMedia } from '#engine/media/probe/unreadable.ts'
+import type { StagedFile } from '#engine/media/staged-file.ts'
+import { refuse } from '#kernel/errors.ts'
+import { inOne } from '../../../media/answers.ts'
+import type { MediaInput } from '../../../media/adapter.ts'
+import type { UploadedFile } from './read-body.ts'
+
+const MOST_BYTES = 32 << 20
+
+/** Files of a form on disk, known for what they are, until the request is over. */
+export class StagedInputs implements AsyncDisposable {
+  readonly #media: Media
+  readonly #account: string
+  readonly #signal: AbortSignal
+  readonly #staged: StagedFile[] = []
+
+  constructor(media: Media, account: string, signal: AbortSignal) {
+    this.#media = media
+    this.#account = account
+    this.#signal = signal
+  }
+
+  /** Those of this field, which must all be of this kind. */
+  async all(files: readonly UploadedFile[], field: string, kind: 'image' | 'audio'): Promise<MediaInput[]> {
+    const inputs: MediaInput[] = []
+    for (const { name, bytes } of files) {
+      if (name !== field) continue
+      const staged = await this.#media.stage(inOne(bytes), { mostBytes: MOST_BYTES, signal: this.#signal })
+      this.#staged.push(staged)
+      inputs.push(await this.#read(staged, field, kind))
+    }
+    return inputs
+  }
+
+  async #read(staged: StagedFile, field: string, kind: 'image' | 'audio'): Promise<MediaInput> {
+    try {
+      const facts = await this.#media.probe.facts(this.#account, staged.path, this.#signal)
+      // Films are heard as well.
+      if (facts.kind !== kind && !(kind === 'audio' && facts.kind === 'video'))
+        refuse('invalid_parameter', { param: field, message: `\`${field}\` is ${facts.type}, which is not ${kind}.` })
+      return { ...facts, name: `${field}.${facts.extension}`, read: () => staged.read() }
+    } catch (error) {
+      if (!(error instanceof UnreadableMedia)) throw error
+      if (error.reason === 'busy' || error.reason === 'missing') refuse('unavailable', { message: error.message })
+      return refuse('invalid_parameter', { param: field, message: `\`${field}\` cannot be read. ${error.message}` })
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#staged.map((staged) => staged[Symbol.asyncDispose]()))
+  }
+}
