@@ -26,8 +26,9 @@ function literalNames({ match }: ModelInfo): string[] {
 
 function draft(model: ModelInfo, id: string, provider: string): Draft {
   const kind = kindOf(id)
-  // Making an image costs more than the text tokens that this source has a price for.
-  const pricing = kind === 'image' ? null : price(current(model))
+  const theirs = current(model)
+  // Making an image costs more than text: where the source has a price for text tokens alone, it has none for pictures.
+  const pricing = kind === 'image' && !pricesPictures(id, theirs) ? null : price(theirs, kind)
   return {
     provider,
     upstream_model: id,
@@ -47,14 +48,20 @@ function draft(model: ModelInfo, id: string, provider: string): Draft {
 function kindOf(id: string): Kind {
   if (/embed|^voyage-/.test(id)) return 'embedding'
   if (/image/.test(id)) return 'image'
-  return /whisper|transcribe|tts|audio|realtime|voice|live/.test(id) ? 'audio' : 'text'
+  if (/whisper|transcribe/.test(id)) return 'transcription'
+  if (/tts/.test(id)) return 'speech'
+  return /audio|realtime|voice|live/.test(id) ? 'audio' : 'text'
 }
+
+/** Models that only make pictures have one price for what comes out; the others name that of pictures apart. */
+const pricesPictures = (id: string, { output_mtok, output_image_mtok }: ModelPrice): boolean =>
+  output_image_mtok !== undefined || (id.startsWith('gpt-image-') && output_mtok !== undefined)
 
 function modalities(id: string, kind: Kind): { input: string[]; output: string[] } {
   if (kind === 'embedding') return { input: ['text'], output: ['embedding'] }
   if (kind === 'image') return { input: ['text'], output: ['image'] }
-  if (/whisper|transcribe/.test(id)) return { input: ['audio'], output: ['text'] }
-  if (/tts/.test(id)) return { input: ['text'], output: ['audio'] }
+  if (kind === 'transcription') return { input: ['audio'], output: ['text'] }
+  if (kind === 'speech') return { input: ['text'], output: ['audio'] }
   return kind === 'audio'
     ? { input: ['text', 'audio'], output: ['text', 'audio'] }
     : { input: ['text'], output: ['text'] }
@@ -81,6 +88,8 @@ const buckets: Record<string, keyof Prices> = {
   input_audio_mtok: 'audio_input',
   output_audio_mtok: 'audio_output',
 }
+/** The same for models that make pictures. */
+const pictures: Record<string, keyof Prices> = { input_image_mtok: 'image_input', output_image_mtok: 'image_output' }
 // Tokens that we do not count apart: harmless only where they cost what their bucket costs.
 const within: Record<string, string> = {
   input_image_mtok: 'input_mtok',
@@ -91,17 +100,20 @@ const within: Record<string, string> = {
 }
 
 /** Null where the source prices something that our buckets can't hold: half a price would charge too little. */
-function price(theirs: ModelPrice): Pricing | null {
+function price(theirs: ModelPrice, kind: Kind): Pricing | null {
   const ours: Partial<Pricing> = {}
+  const cached: number[] = []
   for (const [key, value] of Object.entries(theirs)) {
-    const bucket = buckets[key]
+    const bucket = buckets[key] ?? (kind === 'image' ? pictures[key] : undefined)
     if (fees.has(key) || value === undefined) continue
     if (typeof value !== 'number') return null
     if (bucket) ours[bucket] = decimal(value)
-    else if (key === 'input_audio_hours')
-      Object.assign(ours, { audio_input: perMillionSeconds(value), audio_unit: 'second' })
+    else if (key === 'input_audio_hours') ours.audio_second = perMillionSeconds(value)
+    // Cached tokens of pictures and of text are not told apart: all cost as the dearer ones.
+    else if (kind === 'image' && key === 'cache_image_read_mtok') cached.push(value)
     else if (value !== theirs[within[key] ?? '']) return null
   }
+  if (cached.length > 0) ours.cache_read = decimal(Math.max(...cached, Number(ours.cache_read ?? 0)))
   if (Object.keys(ours).length === 0) return null
   if ((ours.audio_input || ours.audio_output) && !ours.audio_unit) ours.audio_unit = 'token'
   // An embedding has no output tokens, a transcription by the hour no tokens at all.

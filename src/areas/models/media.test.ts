@@ -132,6 +132,11 @@ test('a search leaves in what passes its filters; a price that is not known pass
   assert.deepEqual(await sound('language=en'), [], 'nobody says what they speak')
   const english = slugs((await found(alice, '/audio/models/search?language=en&kind=speech')).items)
   assert.ok(english.includes('local/flite'))
+  const catalogue = await found(alice, '/audio/models/search?status=no_provider&q=whisper')
+  assert.ok(
+    catalogue.total_count > 0 &&
+      catalogue.items.every(({ status, kind }) => status === 'no_provider' && kind === 'transcription'),
+  )
   for (const [path, param] of [
     ['/images/models/search?tier=cheap', 'tier'],
     ['/videos/models/search?mode=fast', 'mode'],

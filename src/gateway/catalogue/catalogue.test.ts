@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findProvider } from '@pydantic/genai-prices'
 import { bareNamesOf, plainName, shippedCatalogue } from './catalogue.ts'
+import { type MediaKind, isMediaKind } from './media.ts'
+import { priceOfOne } from './price-of-one.ts'
 import { condense } from '../../../tools/catalogue/condense.ts'
 import { nanoPerMillion, pricesFor, type Prices } from './model.ts'
 
@@ -19,6 +21,12 @@ const buckets = [
   'audio_input',
   'audio_output',
   'request',
+  'pixel',
+  'image_input',
+  'image_output',
+  'audio_second',
+  'video_second',
+  'character',
 ]
 const priced = models.flatMap((model) => (model.pricing ? [{ ...model, pricing: model.pricing }] : []))
 
@@ -40,9 +48,9 @@ test('a price names its source and date, and no price names neither', () => {
 
 test('prices are exact, not negative, and in disjoint buckets', () => {
   for (const { slug, pricing } of priced) {
-    const { tiers = [], audio_unit: unit, ...base } = pricing
-    for (const [bucket, price] of [base, ...tiers].flatMap((prices) => Object.entries(prices))) {
-      if (bucket === 'above_input_tokens') continue
+    const { tiers = [], variants = [], audio_unit: unit, ...base } = pricing
+    for (const [bucket, price] of [base, ...tiers, ...variants].flatMap((prices) => Object.entries(prices))) {
+      if (bucket === 'above_input_tokens' || bucket === 'when') continue
       assert.ok(buckets.includes(bucket), `${slug}: ${bucket} is no bucket`)
       assert.ok(nanoPerMillion(price) >= 0n, slug)
     }
@@ -68,6 +76,37 @@ test('nothing costs zero but what is named free or does not have such units', ()
   for (const { slug, kind, pricing } of priced)
     if (kind === 'text' && !slug.endsWith(':free'))
       for (const price of [pricing.input, pricing.output]) assert.ok(nanoPerMillion(price) > 0n, slug)
+})
+
+test('what makes or reads media is priced by what it is counted in, and no picture costs as text', () => {
+  const media = priced.filter(({ kind }) => isMediaKind(kind))
+  const unit = (slug: string) => {
+    const { kind, pricing } = find(slug)!
+    return priceOfOne(kind as MediaKind, pricing)
+  }
+  assert.deepEqual(
+    [
+      'google/imagen-4.0-generate-001',
+      'google/veo-3.1-lite-generate-preview',
+      'elevenlabs/eleven_v3',
+      'deepgram/nova-3',
+    ].map(unit),
+    [0.04, 0.05, 0.00018, 0.00007167],
+  )
+  assert.deepEqual(find('google/veo-3.1-lite-generate-preview')!.pricing!.variants, [
+    { when: { resolution: '1080p' }, video_second: '80000' },
+  ])
+  assert.equal(unit('google/veo-3.1-generate-preview'), 0.4)
+  assert.equal(find('google/veo-3.1-generate-preview')!.pricing!.video_second, undefined, 'that of 4k is in no source')
+  for (const { slug, kind, pricing } of media) {
+    const { image_output: drawn, output } = pricing
+    const tokens = kind === 'image' ? Number(drawn ?? (slug.includes('/gpt-image-') ? output : 0)) : Number(output)
+    assert.ok(tokens > 0 || priceOfOne(kind as MediaKind, pricing) !== null, slug)
+  }
+  for (const { slug, kind, media: can } of models) if (can) assert.equal(can.kind, kind, slug)
+  const kinds = (pattern: RegExp) => new Set(models.filter(({ slug }) => pattern.test(slug)).map(({ kind }) => kind))
+  assert.deepEqual(kinds(/whisper|-transcribe/), new Set(['transcription']))
+  assert.deepEqual(kinds(/-tts(-|$)/), new Set(['speech']))
 })
 
 test('cache reads cost at most the input, writes of an hour at least those of five minutes', () => {

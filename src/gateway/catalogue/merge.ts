@@ -33,13 +33,16 @@ export function mergeFetched(shipped: Snapshot, fetched: Snapshot): Snapshot {
 
 function renewed(older: CatalogueModel, newer: CatalogueModel): CatalogueModel {
   const priced = newer.pricing !== null
+  const { media: theirs, ...rest } = newer
+  const media = theirs?.kind === older.kind ? theirs : older.media
   return {
-    ...newer,
+    ...rest,
     // Which of a vendor's models is what kind the shipped sources tell better than modalities do.
     kind: older.kind,
     context_length: newer.context_length ?? older.context_length,
     max_output_tokens: newer.max_output_tokens ?? older.max_output_tokens,
     capabilities: [...new Set([...older.capabilities, ...newer.capabilities])],
+    ...(media !== undefined && { media }),
     capability_index: older.capability_index,
     capability_index_source: older.capability_index_source,
     pricing: newer.pricing === null ? older.pricing : withLongWrites(newer.pricing, older.pricing),

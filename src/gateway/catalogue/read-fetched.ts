@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { formatUsd, fromUsd } from '#kernel/money.ts'
 import type { Snapshot } from './catalogue.ts'
+import { isMediaKind, videoModes } from './media.ts'
 import type { CatalogueModel, Kind, Prices, Pricing, Tier } from './model.ts'
 
 /** The fetched data is not a catalogue; the sentence says why and is safe to show. */
@@ -10,20 +11,63 @@ export class NoCatalogue extends Error {
 
 const MOST_MODELS = 20_000
 const usd = z.string().regex(/^\d{1,7}(\.\d{1,9})?$/)
-const buckets = {
-  input: usd,
-  output: usd,
+const further = {
   reasoning: usd.optional(),
   cache_read: usd.optional(),
   cache_write_5m: usd.optional(),
   cache_write_1h: usd.optional(),
   image: usd.optional(),
+  pixel: usd.optional(),
+  image_input: usd.optional(),
+  image_output: usd.optional(),
   audio_input: usd.optional(),
   audio_output: usd.optional(),
+  audio_second: usd.optional(),
+  video_second: usd.optional(),
+  character: usd.optional(),
   request: usd.optional(),
 }
+const buckets = { input: usd, output: usd, ...further }
 const tokens = z.number().int().min(1).max(1_000_000_000)
 const words = z.string().max(64)
+const some = z.array(words).max(200)
+const known = z.boolean().nullable()
+const count = z.number().int().min(1).max(1_000_000).nullable()
+const abilities = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('image'),
+    sizes: some,
+    max_n: count,
+    edits: known,
+    masks: known,
+    tier: z.enum(['fast', 'standard', 'premium']).nullable(),
+  }),
+  z.strictObject({
+    kind: z.literal('video'),
+    modes: z.array(z.enum(videoModes)).max(10),
+    resolutions: some,
+    seconds: z.array(z.number().min(0).max(3_600)).max(100),
+    audio: known,
+  }),
+  z.strictObject({
+    kind: z.enum(['speech', 'transcription']),
+    formats: some,
+    languages: some,
+    streams: known,
+    max_characters: count,
+  }),
+])
+const variant = z.strictObject({
+  when: z.strictObject({
+    size: words.optional(),
+    quality: words.optional(),
+    resolution: words.optional(),
+    audio: z.boolean().optional(),
+  }),
+  input: usd.optional(),
+  output: usd.optional(),
+  ...further,
+})
 const slugPart = z.string().regex(/^[^\s\0]{1,256}$/)
 
 /** A model of a snapshot, as this file and `snapshot.json` write it. */
@@ -33,7 +77,8 @@ const snapshotModel = z
     provider: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/),
     upstream_model: slugPart,
     name: z.string().min(1).max(200),
-    kind: z.enum(['text', 'image', 'audio', 'video', 'embedding']),
+    kind: z.enum(['text', 'image', 'audio', 'video', 'embedding', 'speech', 'transcription']),
+    media: abilities.optional(),
     context_length: tokens.nullable(),
     max_output_tokens: tokens.nullable(),
     modalities: z.strictObject({ input: z.array(words).max(10), output: z.array(words).max(10) }),
@@ -48,6 +93,7 @@ const snapshotModel = z
           .array(z.strictObject({ above_input_tokens: z.number().int().min(1), ...buckets }))
           .max(10)
           .optional(),
+        variants: z.array(variant).max(100).optional(),
       })
       .nullable(),
     price_source: z.string().max(200).nullable(),
@@ -58,6 +104,7 @@ const snapshotModel = z
     ({ slug, provider, upstream_model }) => slug === `${provider}/${upstream_model}`,
     'slug is provider/upstream_model',
   )
+  .refine(({ kind, media }) => media === undefined || media.kind === kind, 'media are of the kind of the model')
 const snapshot = z.strictObject({
   sources: z
     .array(z.strictObject({ name: words, version: words, date: z.iso.date(), licence: z.string().max(200) }))
@@ -173,8 +220,8 @@ function fromModelsDev(json: Record<string, unknown>, day: string, version: stri
 function modelOf(model: TheirModel, provider: string, source: string, day: string): CatalogueModel {
   const { id, name, modalities = { input: ['text'], output: ['text'] }, limit, release_date: released } = model
   const kind = kindOf(id, modalities.output)
-  // Making pictures and films costs more than the text tokens that this source prices.
-  const pricing = kind === 'image' || kind === 'video' ? null : pricingOf(model)
+  // Making pictures, films and speech costs more than the text tokens that this source prices.
+  const pricing = isMediaKind(kind) ? null : pricingOf(model)
   const tools = typeof model.tool_call === 'object' ? model.tool_call.supported : model.tool_call === true
   return {
     slug: `${provider}/${id}`,
@@ -202,6 +249,8 @@ function modelOf(model: TheirModel, provider: string, source: string, day: strin
 
 function kindOf(id: string, output: readonly string[]): Kind {
   if (/embed/i.test(id)) return 'embedding'
+  if (/whisper|transcribe/i.test(id)) return 'transcription'
+  if (/(^|[-/])tts([-.]|$)/i.test(id)) return 'speech'
   if (output.includes('text') && !output.includes('image')) return 'text'
   return output.includes('image')
     ? 'image'

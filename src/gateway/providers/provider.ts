@@ -1,3 +1,4 @@
+import type { MediaKind } from '../catalogue/media.ts'
 import type { ProviderEndpoint, Shape } from '../model/offer.ts'
 import type { Json } from '../model/json.ts'
 import type { MediaQuirks } from './media-quirks.ts'
@@ -101,7 +102,7 @@ export interface ListingEngine {
   /** Whether a row of the list bears its own mark. What answers may be anybody's. */
   isIts(row: Json): boolean
   /** Further facts of a row, in the words of OpenAI's list; absent: nothing. */
-  read?(row: Json): { row?: Json; capabilities?: string[]; embeds?: boolean }
+  read?(row: Json): { row?: Json; capabilities?: string[]; embeds?: boolean; kind?: MediaKind }
 }
 
 /** A cloud that takes OpenAI's chat and a key; `more`: how it differs. */

@@ -92,7 +92,7 @@ for (const { preset, base, header, answers, models } of vendors)
     if (models === null) return
     const listed = await alice.post(at, { ...place, preset, slug: 'listed' })
     await alice.post(`${at}/${listed.body.data.id}/test`)
-    const slugs = (await alice.get('/models?limit=100')).body.data.map(({ slug }: { slug: string }) => slug)
+    const slugs = (await alice.get('/audio/models?limit=100')).body.data.map(({ slug }: { slug: string }) => slug)
     for (const model of models) assert.ok(slugs.includes(`listed/${model}`), `${model} of ${slugs.join(', ')}`)
   })
 

@@ -1,6 +1,7 @@
 import type { Secrets } from '#engine/secrets.ts'
 import type { CatalogueModel } from '#gateway/catalogue/model.ts'
 import type { DataPolicy, ProviderEndpoint } from '#gateway/model/offer.ts'
+import { mediaProviders } from '#gateway/providers/every-provider.ts'
 import type { Id } from '#kernel/ids.ts'
 import { originOf } from './address.ts'
 import { presetOf, presets } from './presets.ts'
@@ -48,9 +49,12 @@ export function policyOf({ data_policy: { keeps, trains }, preset, shape }: Endp
   return { keeps: keeps ?? otherwise, trains: trains ?? otherwise }
 }
 
+/** Vendors of media whose list has more than the catalogue: their newest models, and voices that are models. */
+const listing: ReadonlySet<string> = new Set(mediaProviders.filter(({ lists }) => lists).map(({ shape }) => shape))
+
 /** The provider has to be asked what it serves. */
 export const needsModelList = ({ own, models, endpoint }: Source): boolean =>
-  own === undefined && models.length === 0 && catalogueProviderOf(endpoint) === null
+  own === undefined && models.length === 0 && (catalogueProviderOf(endpoint) === null || listing.has(endpoint.shape))
 
 /** A stored endpoint with its secrets opened. Throws when the root key that sealed them is gone. */
 export function storedSource(row: EndpointRow, secrets: Secrets): Source {

@@ -129,7 +129,10 @@ test('local servers of media are found by what nobody else shows', async () => {
     environment: { UK_LOCAL_ENGINES: `${named},whisper-cpp=${whisper.host}` },
   })
   const alice = await server.person('Alice')
-  const slugs = (await alice.get('/models?limit=100')).body.data.map(({ slug }: { slug: string }) => slug)
+  const of = async (path: string): Promise<string[]> =>
+    (await alice.get(`${path}?limit=100`)).body.data.map(({ slug }: { slug: string }) => slug)
+  const slugs = [...(await of('/images/models')), ...(await of('/audio/models'))]
+  assert.deepEqual(await of('/models'), ['sim/echo', 'sim/script'])
   for (const slug of [
     'local-ai/flux',
     'speaches/Systran/faster-whisper-small',
@@ -145,6 +148,6 @@ test('local servers of media are found by what nobody else shows', async () => {
   const providers = (await bob.get('/ai-gateway/providers')).body.data
   assert.deepEqual(
     providers.map(({ slug }: { slug: string }) => slug),
-    ['sim'],
+    ['local', 'sim'],
   )
 })

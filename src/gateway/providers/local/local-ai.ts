@@ -1,5 +1,13 @@
 import { local } from '../provider.ts'
 
+/** Its words for what media a model makes or reads: core/config/model_config.go. */
+const KINDS = [
+  ['image', 'image'],
+  ['video', 'video'],
+  ['tts', 'speech'],
+  ['transcript', 'transcription'],
+] as const
+
 // Address: localai.io, API reference.
 export const localAi = local('local-ai', 'LocalAI', 'http://127.0.0.1:8080/v1', {
   engine: {
@@ -7,7 +15,11 @@ export const localAi = local('local-ai', 'LocalAI', 'http://127.0.0.1:8080/v1', 
     // bears no mark there.
     list: { path: '/models/capabilities', beside: 'base' },
     isIts: ({ object, capabilities = [] }) => object === 'model' && Array.isArray(capabilities),
-    read: ({ capabilities = [] }) => ({ embeds: (capabilities as unknown[]).includes('embeddings') }),
+    read: ({ capabilities = [] }) => {
+      const can = new Set(capabilities as unknown[])
+      const kind = can.has('chat') ? undefined : KINDS.find(([word]) => can.has(word))?.[1]
+      return { embeds: can.has('embeddings'), ...(kind !== undefined && { kind }) }
+    },
   },
   // Who speaks is a matter of the model: nobody is named.
   media: { speech: { voice: null } },

@@ -6,6 +6,12 @@ export const speaches = local('speaches', 'Speaches', 'http://127.0.0.1:8000/v1'
     list: { path: '/models', beside: 'base' },
     // src/speaches/api_types.py: what each of its models is for.
     isIts: ({ task }) => typeof task === 'string',
+    read: ({ task }) =>
+      task === 'automatic-speech-recognition'
+        ? { kind: 'transcription' }
+        : task === 'text-to-speech'
+          ? { kind: 'speech' }
+          : {},
   },
   media: { image: null, video: null, speech: { voice: null } },
   unknown: ['reportsCost', 'needsKey', 'differences from OpenAI'],

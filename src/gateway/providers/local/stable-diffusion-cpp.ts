@@ -6,6 +6,7 @@ export const stableDiffusionCpp = local('stable-diffusion-cpp', 'stable-diffusio
     list: { path: '/models', beside: 'base' },
     // routes_openai.cpp: the one name that it has for whatever it loaded.
     isIts: ({ id }) => id === 'sd-cpp-local',
+    read: () => ({ kind: 'image' }),
   },
   media: { image: { takes: ['output_format'] }, video: null, speech: null, transcription: null },
   unknown: ['reportsCost', 'needsKey', 'differences from OpenAI'],

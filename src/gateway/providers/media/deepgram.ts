@@ -4,7 +4,6 @@ export const deepgram = cloud('deepgram', 'Deepgram', 'DEEPGRAM', 'https://api.d
   // Address and key header: `@ai-sdk/deepgram` 3.1.16, deepgram-provider.ts.
   shape: 'deepgram',
   reportsCost: false,
-  catalogue: null,
   // developers.deepgram.com, Management API: the projects of a key. Whether the list of models wants one, no source says.
   keyCheck: '/projects',
   unknown: ['price tiers'],

@@ -6,6 +6,5 @@ export const elevenlabs = cloud('elevenlabs', 'ElevenLabs', 'ELEVENLABS', 'https
   shape: 'elevenlabs',
   keyHeaders: ['xi-api-key'],
   reportsCost: false,
-  catalogue: null,
   unknown: ['price tiers'],
 })

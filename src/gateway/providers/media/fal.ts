@@ -4,7 +4,6 @@ export const fal = cloud('fal', 'fal', 'FAL', 'https://queue.fal.run', {
   // Address of the queue: `@fal-ai/client` 1.10.1, request.js; key header: `@ai-sdk/fal` 3.0.41, fal-provider.ts.
   shape: 'fal',
   reportsCost: false,
-  catalogue: null,
   lists: false,
   // No source names a request that only checks a key; an app that does not exist costs nothing.
   keyProbe: (_, model) => ({ path: `/fal-ai/${model}`, body: {} }),
