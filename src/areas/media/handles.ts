@@ -1,6 +1,7 @@
+import type { HasVoices } from '#areas/ai-gateway/service.ts'
 import type { MediaGateway } from '#gateway/media/gateway.ts'
 
-/** The handle that sees a call of media to its end. */
-export interface HasMediaGateway {
+/** The handles that see a call of media to its end. */
+export interface HasMediaGateway extends HasVoices {
   mediaGateway: MediaGateway
 }

@@ -17,8 +17,9 @@ import { JobLeft } from './jobs/part-end.ts'
 import { type MediaJob, mediaJobs } from './jobs/store.ts'
 import type { MediaWork } from './jobs/work.ts'
 import { type ReadSource, readSources } from './sources.ts'
-import { OWN_VOICE } from './speech/own-voice.ts'
+import { modelFor } from './own-voice.ts'
 import { streamSpeech } from './speech/stream.ts'
+import { checkVoice } from './voiced.ts'
 
 export { mediaOperations, mediaSchedules } from './jobs/operations.ts'
 export { MediaWork } from './jobs/work.ts'
@@ -39,8 +40,8 @@ type Ctx = Context<MediaHandles>
 export const mediaHandlers = {
   images: (ctx: Ctx, input: Of<'images'>) => run(ctx, imagesAsked(input), input.background) as Answered<'images'>,
   videos: (ctx: Ctx, input: Of<'videos'>) => run(ctx, videoAsked(input), true) as Answered<'videos'>,
-  speech: (ctx: Ctx, input: Of<'speech'>) =>
-    run(ctx, speechAsked(input, input.model ?? OWN_VOICE), input.background) as Answered<'speech'>,
+  speech: async (ctx: Ctx, input: Of<'speech'>) =>
+    (await run(ctx, speechAsked(input, await modelFor(ctx, input)), input.background)) as Awaited<Answered<'speech'>>,
   speech_stream: streamSpeech,
   transcriptions: (ctx: Ctx, input: Of<'transcriptions'>) =>
     run(ctx, transcriptionAsked(input), input.background) as Answered<'transcriptions'>,
@@ -61,7 +62,8 @@ async function run(ctx: Ctx, asked: Asked, background: boolean): Promise<unknown
   else if (sources.length === 0 && ctx.upload === null)
     refuse('missing_parameter', { param: 'audio', message: 'Send `audio`, or the part `file` of a form.' })
   const acting = actingIn(principal, workspaceId)
-  const [best] = await engine.mediaGateway.candidates(acting, payer, { kind, model: ask.model })
+  const candidates = await engine.mediaGateway.candidates(acting, payer, { kind, model: ask.model })
+  await checkVoice(engine, candidates, ask)
   const read = await readSources(ctx, sources)
   let job: MediaJob
   let shown: Background | null
@@ -89,7 +91,7 @@ async function run(ctx: Ctx, asked: Asked, background: boolean): Promise<unknown
     throw error
   }
   if (shown !== null) return shown
-  return inline(ctx, job, best!.seed)
+  return inline(ctx, job, candidates[0]!.seed)
 }
 
 async function discarded(read: readonly ReadSource[]): Promise<void> {

@@ -10,6 +10,7 @@ import { newId } from '#kernel/ids.ts'
 import { actingIn } from '#kernel/principal.ts'
 import { type Inputs, requestFor } from '../ask.ts'
 import type { HasMediaGateway } from '../handles.ts'
+import { anotherMay, voiced } from '../voiced.ts'
 import { inputsOf } from '../sources.ts'
 import { discard } from './collect.ts'
 import { finish, settle } from './finish.ts'
@@ -48,8 +49,7 @@ async function begin(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driv
     try {
       ends = await tryCandidate(ctx, job, candidate, inputs, driving)
     } catch (error) {
-      // What this one costs cannot be held: another may be cheaper.
-      if (!(error instanceof Refusal) || error.type !== 'payment_required') throw error
+      if (!anotherMay(error)) throw error
       refusal ??= error
       continue
     }
@@ -65,13 +65,15 @@ async function begin(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driv
 async function tryCandidate(
   ctx: Context<HasMediaGateway>,
   job: MediaJob,
-  { offer }: MediaCandidate,
+  candidate: MediaCandidate,
   inputs: Inputs,
   driving: Driving,
 ): Promise<PartEnd[] | null> {
   const { engine } = ctx
   const { ledger, postgres, processId, mediaGateway } = engine
-  const most = requestFor(job.request, offer.upstreamModel, inputs, countIn(job))
+  const { offer } = candidate
+  const request = await voiced(engine, candidate, job.request)
+  const most = requestFor(request, offer.upstreamModel, inputs, countIn(job))
   const call = callOf(job, offer)
   const worst = worstCase(most, offer)
   await ledger.reserve(call, worst)
@@ -87,7 +89,7 @@ async function tryCandidate(
     ledger.release(call)
     throw error
   }
-  const held: MediaJob = { ...job, call, offer: sent.offer, reserved_nano: worst, parts, status: 'sent' }
+  const held: MediaJob = { ...job, request, call, offer: sent.offer, reserved_nano: worst, parts, status: 'sent' }
   const ends = await runParts(ctx, held, offer, inputs, driving, (runner, part, request) => {
     const maker = mediaGateway.makerOf(offer, request.kind, job.account_id)!
     return runPart(runner, maker, request, part)

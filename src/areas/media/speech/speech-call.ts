@@ -15,6 +15,7 @@ import { actingIn } from '#kernel/principal.ts'
 import type { Usage } from '#kernel/usage.ts'
 import { type MediaAsk, requestFor } from '../ask.ts'
 import type { HasMediaGateway } from '../handles.ts'
+import { anotherMay, voiced } from '../voiced.ts'
 
 type Ctx = Context<HasMediaGateway>
 
@@ -48,7 +49,6 @@ export async function startSpeech(ctx: Ctx, ask: MediaAsk): Promise<SpeechCall> 
   for (const candidate of candidates) {
     ctx.signal.throwIfAborted()
     const { offer } = candidate
-    const request = requestFor(ask, offer.upstreamModel, new Map(), 1) as SpeechRequest
     const call: MeteredCall = {
       id: newId(),
       payer,
@@ -59,12 +59,15 @@ export async function startSpeech(ctx: Ctx, ask: MediaAsk): Promise<SpeechCall> 
       billing: offer.endpoint.billing,
       startedAt: new Date(),
     }
-    const worst = worstCase(request, offer)
+    let request: SpeechRequest
+    let worst: Nano | null
     try {
+      const named = await voiced(engine, candidate, ask)
+      request = requestFor(named, offer.upstreamModel, new Map(), 1) as SpeechRequest
+      worst = worstCase(request, offer)
       await engine.ledger.reserve(call, worst)
     } catch (error) {
-      // What this one costs cannot be held: another may be cheaper.
-      if (!(error instanceof Refusal) || error.type !== 'payment_required') throw error
+      if (!anotherMay(error)) throw error
       refusal ??= error
       continue
     }

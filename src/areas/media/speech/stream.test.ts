@@ -3,9 +3,11 @@ import { after, before, test } from 'node:test'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findProgram } from '#engine/media/programs.ts'
 import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
+import { needs } from '#test/needs.ts'
 import { openaiMedia } from '#test/vendors/media/openai/openai.ts'
 
 let server: TestServer
@@ -126,6 +128,45 @@ test('a provider’s sound is passed on as it comes, is charged by the character
   const [first] = vendor.requests.filter(({ path }) => path === '/v1/audio/speech')
   assert.deepEqual([first!.json().model, first!.json().voice, first!.json().response_format], ['tts-1', 'nova', 'mp3'])
 })
+
+test('a voice is named by its slug, its id or its own name; what nobody has is refused', async () => {
+  const { data } = (await alice.get('/audio/voices?limit=100&provider=local&language=en')).body
+  const rms = data.find(({ slug }: { slug: string }) => slug === 'local/rms')
+  assert.ok(rms, JSON.stringify(data.slice(0, 3)))
+  const heard = await Promise.all(
+    ['rms', 'local/rms', rms.id].map(async (voice) =>
+      soundIn(await allEvents(alice, at, { body: { input: 'Hello.', voice } })),
+    ),
+  )
+  assert.ok(heard[0]!.length > 5_000)
+  assert.deepEqual([heard[1], heard[2]], [heard[0], heard[0]])
+  const saved = await alice.post('/inference/speech', { input: 'Hello.', voice: 'local/rms', format: 'wav' })
+  assert.equal(saved.status, 200, saved.text)
+  const bytes = Buffer.from(await (await fetch(saved.body.data.files[0].url)).arrayBuffer())
+  assert.deepEqual(bytes.subarray(44), heard[0])
+  for (const path of ['/inference/speech', at]) {
+    const { status, body } = await alice.post(path, { input: 'Hello.', voice: 'local/nobody' })
+    assert.deepEqual([status, body.error.param], [400, 'voice'], path)
+  }
+})
+
+test(
+  'who names a language or a voice alone is answered by the own engine that has it',
+  {
+    ...needs((await findProgram('espeak-ng')) !== null, 'espeak-ng'),
+  },
+  async () => {
+    for (const more of [{ language: 'fr' }, { voice: 'local/de' }, { voice: 'de' }]) {
+      const response = await fetch(`${server.origin}/v1${at}`, {
+        method: 'POST',
+        headers: { ...alice.headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ input: 'Bonjour tout le monde', ...more }),
+      })
+      assert.equal(response.status, 200, JSON.stringify(more))
+      assert.match(await response.text(), /"sample_rate":22050[^]*audio\.completed/)
+    }
+  },
+)
 
 test('who leaves ends the provider’s request, nothing is saved, and the text that was sent is paid', async () => {
   vendor.script({ perChunkDelayMs: 50, times: 1 })

@@ -14,7 +14,7 @@ import type { MediaFile, mediaEndpoints } from '../contract.ts'
 import type { HasMediaGateway } from '../handles.ts'
 import { fileNames, shownFile } from '../jobs/answer.ts'
 import { collect, discard } from '../jobs/collect.ts'
-import { OWN_VOICE } from './own-voice.ts'
+import { modelFor } from '../own-voice.ts'
 import { type SpeechCopy, copyOf } from './speech-copy.ts'
 import { type SpeechCall, startSpeech } from './speech-call.ts'
 
@@ -29,7 +29,7 @@ export async function streamSpeech(
   ctx: Ctx,
   { save, ...input }: Input<(typeof mediaEndpoints)['speech_stream']>,
 ): Promise<AsyncIterable<Event>> {
-  const { ask } = speechAsked({ ...input, background: false }, input.model ?? OWN_VOICE)
+  const { ask } = speechAsked({ ...input, background: false }, await modelFor(ctx, input))
   const target = { workspaceId: ctx.workspace!.id, folderId: ask.folderId }
   if (save) await checkGeneratedTarget(ctx, target)
   const call = await startSpeech(ctx, ask)

@@ -1,2 +1,0 @@
-/** The server's own voice, for who names no model. */
-export const OWN_VOICE = 'local/flite'
