@@ -25,6 +25,7 @@ import {
   type TranscriptionRequest,
   type VendorJob,
   type VideoRequest,
+  type WireAnswer,
 } from '../adapter.ts'
 import { type Inline, jsonBody } from '../request-body.ts'
 import { baseLanguage, charactersOf, lossesIn, withOptions } from '../request-fields.ts'
@@ -149,25 +150,42 @@ async function poll(wire: MediaWire, job: VendorJob): Promise<Polled> {
     return { status: 'pending', progress: null, retryAfterSeconds: retryAfter(answer.headers) }
   if (isWord(error)) return { status: 'failed', message: error }
   try {
-    const path = String(job['response'])
-    const made = await wire.ask({ method: 'GET', path, mostBytes: 64 << 20, withinMs: SHORT_MS })
-    return deliveredBy(wire, job, await jsonOf(made))
+    return deliveredBy(wire, job, await jsonOf(await resultOf(wire, String(job['response']))))
   } catch (fault) {
     // A job that failed is completed, and what it failed of is the answer to who asks for its result.
     if (!(fault instanceof MediaFault)) throw fault
-    if (fault.kind === 'refused_content') return { status: 'refused', message: fault.message }
-    if (fault.kind === 'bad_request') return { status: 'failed', message: fault.message }
+    const { kind, message, status: code } = fault
+    if (kind === 'refused_content') return { status: 'refused', message }
+    if (code === CANCELLED) return { status: 'cancelled', message }
+    if (kind === 'bad_request' || isRunners(fault)) return { status: 'failed', message }
+    throw fault
+  }
+}
+
+/** What the result of a job answers that was cancelled; and when its runner failed (fal.ai, model APIs, errors). */
+const CANCELLED = 499
+const isRunners = ({ status }: MediaFault): boolean => status === 500 || status === 503
+
+/** Asked twice before a fault of the runner is believed: it might be one of the way. */
+async function resultOf(wire: MediaWire, path: string): Promise<WireAnswer> {
+  const ask = { method: 'GET', path, mostBytes: 64 << 20, withinMs: SHORT_MS } as const
+  try {
+    return await wire.ask(ask)
+  } catch (fault) {
+    if (fault instanceof MediaFault && isRunners(fault)) return await wire.ask(ask)
     throw fault
   }
 }
 
 /** Its queue promises to take back what waits in it; what runs may end all the same (fal.ai, "Cancel a request"). */
-async function cancel(wire: MediaWire, { status, cancel: at }: VendorJob): Promise<boolean> {
+async function cancel(wire: MediaWire, job: VendorJob): Promise<boolean> {
+  const { status, cancel: at } = job
   if (!isWord(at)) return false
   const ask = { mostBytes: SHORT_BYTES, withinMs: SHORT_MS }
   const before = await jsonOf(await wire.ask({ method: 'GET', path: String(status), ...ask }))
   const { status: said } = await jsonOf(await wire.ask({ method: 'PUT', path: at, ...ask }))
-  return said === 'OK' || (before['status'] === 'IN_QUEUE' && said === 'CANCELLATION_REQUESTED')
+  if (said === 'OK' || (before['status'] === 'IN_QUEUE' && said === 'CANCELLATION_REQUESTED')) return true
+  return (await poll(wire, job)).status === 'cancelled'
 }
 
 function deliveredBy(wire: MediaWire, job: VendorJob, made: Json): Polled {

@@ -11,7 +11,12 @@ const sent = ({ body }: { body: Buffer }) => JSON.parse(body.toString())
 
 test('Replicate gets a job without being waited for, is polled where it says, and cancels', async () => {
   let prediction: object = { status: 'processing' }
+  let schema: object | null = null
   using vendor = await vendorAt(({ method, path }, response, origin) => {
+    if (method === 'GET' && path.startsWith('/v1/models/'))
+      return schema === null
+        ? json(response, { detail: 'Not found' }, 404)
+        : json(response, { latest_version: { openapi_schema: { components: { schemas: { Input: schema } } } } })
     const urls = { get: `${origin}/v1/predictions/p1`, cancel: `${origin}/v1/predictions/p1/cancel` }
     if (path.endsWith('/cancel')) return json(response, { id: 'p1', status: 'canceled', urls })
     if (path.endsWith('.png')) return void response.end(`bytes of ${path}`)
@@ -31,7 +36,7 @@ test('Replicate gets a job without being waited for, is polled where it says, an
     providerOptions: { guidance: 3, num_outputs: 9 },
   })
   const job = await submitted(image, wire, asked)
-  const [first] = vendor.got
+  const first = vendor.got.find(({ method }) => method === 'POST')
   assert.deepEqual(
     [first!.path, first!.headers.prefer],
     ['/v1/models/black-forest-labs/flux-2-pro/predictions', undefined],
@@ -69,6 +74,36 @@ test('Replicate gets a job without being waited for, is polled where it says, an
   const film = await submitted(video, wire, videoRequest({ model: 'minimax/video-01:abc', seconds: 6, audio: true }))
   const last = vendor.got.at(-1)!
   assert.deepEqual([last.path, sent(last).version, film.losses], ['/v1/predictions', 'abc', ['audio']])
+
+  // What a model tells of its inputs is what it is asked with.
+  schema = {
+    properties: {
+      prompt: {},
+      first_frame_image: { type: 'string' },
+      duration: {},
+      subject_reference: { type: 'array' },
+    },
+  }
+  const told = await submitted(
+    video,
+    wire,
+    videoRequest({ model: 'a/film', seconds: 6, fps: 24, firstFrame: png, references: [png, png] }),
+  )
+  assert.deepEqual(told.losses, ['fps'])
+  assert.deepEqual(sent(vendor.got.at(-1)!).input, {
+    prompt: 'a fox runs',
+    first_frame_image: asDataAddress,
+    duration: 6,
+    subject_reference: [asDataAddress, asDataAddress],
+  })
+  schema = { properties: { prompt: {}, aspect_ratio: {}, quality: {} } }
+  const ratio = await submitted(
+    image,
+    wire,
+    imageRequest({ model: 'a/picture', n: 2, size: { width: 1600, height: 900 }, quality: 'high', seed: 1 }),
+  )
+  assert.deepEqual(ratio.losses, ['n', 'size', 'seed'])
+  assert.deepEqual(sent(vendor.got.at(-1)!).input, { prompt: 'a red fox', aspect_ratio: '16:9', quality: 'high' })
 })
 
 test('fal’s queue: a picture, a refusal by its checker, a failure that the result tells, a cancel that is sure while it waits', async () => {

@@ -11,13 +11,10 @@ import type {
   VideoRequest,
 } from '../adapter.ts'
 import { isRefusal } from '../refusal-words.ts'
-import { type Inline, type RequestBody, jsonBody } from '../request-body.ts'
-import { lossesIn, sizeWords, withOptions } from '../request-fields.ts'
+import { type Inline, jsonBody } from '../request-body.ts'
+import { withOptions } from '../request-fields.ts'
 import { retryAfter } from '../../wire/faults.ts'
-
-/** Flux 2 takes up to eight pictures, each under a name of its own: `@ai-sdk/replicate` 3.0.46, replicate-image-model.ts. */
-const flux2 = /^black-forest-labs\/flux-2-/
-const MOST_OF_FLUX_2 = 8
+import { type Inputs, imageInput, inputsOf, videoInput } from './replicate-inputs.ts'
 
 /** Where predictions of this model are made: `owner/name`, of one version with `:version` behind. */
 function placeOf(model: string): { path: string; version?: string } {
@@ -32,17 +29,22 @@ function placeOf(model: string): { path: string; version?: string } {
  */
 async function submit(
   wire: MediaWire,
-  model: string,
-  write: (inline: Inline) => object,
-  kind: 'image' | 'video',
-): Promise<VendorJob> {
+  { kind, model, providerOptions }: ImageRequest | VideoRequest,
+  write: (inputs: Inputs, inline: Inline) => { input: Json; losses: string[] },
+): Promise<{ job: VendorJob; losses: string[] }> {
+  const inputs = await inputsOf(wire, model)
   const { path, version } = placeOf(model)
-  const body: RequestBody = jsonBody((inline) => ({ input: write(inline), ...(version !== undefined && { version }) }))
+  let losses: string[] = []
+  const body = jsonBody((inline) => {
+    const written = write(inputs, inline)
+    losses = written.losses
+    return { input: withOptions(providerOptions, written.input), ...(version !== undefined && { version }) }
+  })
   const answer = await wire.ask({ method: 'POST', path, ...body, mostBytes: SHORT_BYTES, withinMs: SHORT_MS })
   const { id, urls } = await jsonOf(answer)
   const { get, cancel } = objectOf(urls)
   if (!isWord(get)) throw badAnswer('The provider named no prediction.')
-  return { kind, get, ...(isWord(id) && { id }), ...(isWord(cancel) && { cancel }) }
+  return { job: { kind, get, ...(isWord(id) && { id }), ...(isWord(cancel) && { cancel }) }, losses }
 }
 
 async function poll(wire: MediaWire, { get, kind }: VendorJob): Promise<Polled> {
@@ -87,68 +89,18 @@ async function cancel(wire: MediaWire, { id, cancel: at }: VendorJob): Promise<b
   return ['canceled', 'aborted'].includes(String((await jsonOf(answer))['status']))
 }
 
-/** Each model has inputs of its own; these names are the ones of `@ai-sdk/replicate` 3.0.46. Others go by `provider_options`. */
 const image: Deferred<ImageRequest> = {
   how: 'deferred',
-  async submit(wire, request) {
-    const { model, prompt, n, size, aspectRatio, seed, negativePrompt, outputFormat, images, mask, providerOptions } =
-      request
-    const isFlux2 = flux2.test(model)
-    const write = (inline: Inline): Json =>
-      withOptions(providerOptions, {
-        prompt,
-        num_outputs: n,
-        size: sizeWords(size),
-        aspect_ratio: aspectRatio,
-        seed,
-        negative_prompt: negativePrompt,
-        output_format: outputFormat === 'jpeg' ? 'jpg' : outputFormat,
-        mask: mask === null || isFlux2 ? null : inline(mask, 'data address'),
-        ...Object.fromEntries(
-          images
-            .slice(0, isFlux2 ? MOST_OF_FLUX_2 : 1)
-            .map((one, at) => [
-              isFlux2 ? `input_image${at === 0 ? '' : `_${at + 1}`}` : 'image',
-              inline(one, 'data address'),
-            ]),
-        ),
-      })
-    return {
-      job: await submit(wire, model, write, 'image'),
-      losses: [
-        ...lossesIn(request, 'quality', 'transparent'),
-        ...(images.length > (isFlux2 ? MOST_OF_FLUX_2 : 1) ? ['images'] : []),
-        ...(isFlux2 ? lossesIn(request, 'mask') : []),
-      ],
-    }
-  },
+  submit: (wire, request) => submit(wire, request, (inputs, inline) => imageInput(request, inputs, inline)),
   poll,
   cancel,
 }
 
 const video: Deferred<VideoRequest> = {
   how: 'deferred',
-  async submit(wire, request) {
-    const { model, prompt, seconds, size, resolution, aspectRatio, fps, seed, negativePrompt, firstFrame } = request
-    const write = (inline: Inline): Json =>
-      withOptions(request.providerOptions, {
-        prompt,
-        image: firstFrame === null ? null : inline(firstFrame, 'data address'),
-        aspect_ratio: aspectRatio,
-        size: sizeWords(size),
-        resolution,
-        duration: seconds,
-        fps,
-        seed,
-        negative_prompt: negativePrompt,
-      })
-    return {
-      job: await submit(wire, model, write, 'video'),
-      losses: lossesIn(request, 'audio', 'lastFrame', 'references'),
-    }
-  },
+  submit: (wire, request) => submit(wire, request, (inputs, inline) => videoInput(request, inputs, inline)),
   poll,
   cancel,
 }
 
-export const replicate: MediaAdapter = { mostImages: () => null, image, video }
+export const replicate: MediaAdapter = { image, video }

@@ -90,6 +90,8 @@ const inputs: Record<ReplicateModel['makes'], Rule> = {
     output_quality: { kind: 'integer', min: 0, max: 100 },
     image: words,
     input_image: words,
+    // Of Flux 2, up to eight: @ai-sdk/replicate 3.0.46, replicate-image-model.ts.
+    ...Object.fromEntries([2, 3, 4, 5, 6, 7, 8].map((place) => [`input_image_${place}`, words])),
     mask: words,
   }),
   video: closed({ prompt: text, first_frame_image: words, duration: whole, aspect_ratio: words, seed: whole }),
@@ -100,6 +102,15 @@ const around = {
   webhook_events_filter: { kind: 'array', items: { kind: 'string', values: ['start', 'output', 'logs', 'completed'] } },
   stream: { kind: 'boolean' },
 } satisfies Record<string, Rule>
+
+/** A model tells its inputs: replicate 1.4.0, index.d.ts, `ModelVersion.openapi_schema`. */
+function described({ id: slug, makes, version = 'hidden' }: ReplicateModel): Json {
+  const [owner, name] = slug.split('/')
+  const { fields = {} } = inputs[makes] as { fields?: Record<string, { kind: string }> }
+  const properties = Object.fromEntries(Object.entries(fields).map(([field, { kind }]) => [field, { type: kind }]))
+  const openapi_schema = { components: { schemas: { Input: { type: 'object', properties } } } }
+  return { url: `https://replicate.com/${slug}`, owner, name, latest_version: { id: version, openapi_schema } }
+}
 
 class Replicate {
   readonly models: ReplicateModel[]
@@ -123,6 +134,9 @@ class Replicate {
     if (method === 'GET' && path === '/v1/account') {
       return { status: 200, body: { type: 'user', username: 'loopback', name: 'Loopback', github_url: null } }
     }
+    const [, shown] = /^\/v1\/models\/([^/]+\/[^/]+)$/.exec(path) ?? []
+    const model = this.models.find((one) => one.id === shown)
+    if (method === 'GET' && model) return { status: 200, body: described(model) }
     const [, named] = /^\/v1\/models\/([^/]+\/[^/]+)\/predictions$/.exec(path) ?? []
     if (method === 'POST' && (named !== undefined || path === '/v1/predictions')) {
       return await this.#create(call, named, origin)
