@@ -1,5 +1,6 @@
 import { Busy } from '#engine/confined/turns.ts'
 import { type ConvertOptions, type Converter, FormatNotMade } from '#engine/media/convert/converter.ts'
+import { resampled } from '#engine/media/convert/samples.ts'
 import { waveSamples } from '#engine/media/convert/wave.ts'
 import type { Pcm, SoundFormat } from '#engine/media/facts.ts'
 import { ProgramFailed } from '#engine/media/programs.ts'
@@ -17,18 +18,19 @@ const USUAL_RATE = 24_000
 
 /**
  * Made sound as the caller wants it: passed on where it comes so, else converted while it comes. Refuses (`no_route`) a
- * format that needs a program which is not installed.
+ * format that needs a program which is not installed. `rate`: of plain samples, in Hz; absent: as they come.
  */
 export async function soundAs(
   sound: MadeSound,
   wanted: SoundFormat,
   converter: Converter,
-  options: ConvertOptions,
+  { rate, ...options }: ConvertOptions & { rate?: number },
 ): Promise<ShapedSound> {
   const { format, units } = sound
   if (format === wanted && format !== 'pcm') return { ...sound, seconds: () => null }
   try {
-    const { pcm, seconds } = counted(await samplesOf(sound, converter, options))
+    const made = await samplesOf(sound, converter, options)
+    const { pcm, seconds } = counted(wanted === 'pcm' && rate !== undefined ? resampled(made, rate) : made)
     const bytes = explained(converter.fromPcm(pcm, wanted, options))
     return { format: wanted, sampleRate: wanted === 'pcm' ? pcm.sampleRate : null, bytes, units, seconds }
   } catch (error) {

@@ -1,3 +1,5 @@
+import type { Pcm } from '../facts.ts'
+
 /** Samples of 16 bit from parts that may end within one. */
 export class SampleReader {
   #rest: Uint8Array = new Uint8Array()
@@ -36,5 +38,23 @@ export class Resampler {
     this.#at -= samples.length
     this.#last = samples.at(-1)!
     return out
+  }
+}
+
+/** The same sound at another rate, in Hz. */
+export function resampled({ sampleRate, bytes }: Pcm, rate: number): Pcm {
+  if (sampleRate === rate) return { sampleRate, bytes }
+  return {
+    sampleRate: rate,
+    bytes: (async function* () {
+      const reader = new SampleReader()
+      const resampler = new Resampler(sampleRate, rate)
+      for await (const part of bytes) {
+        const samples = resampler.read(reader.read(part))
+        const out = Buffer.alloc(samples.length * 2)
+        for (const [i, sample] of samples.entries()) out.writeInt16LE(sample, i * 2)
+        yield out
+      }
+    })(),
   }
 }

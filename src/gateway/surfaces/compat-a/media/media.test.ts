@@ -82,6 +82,12 @@ test('the SDK hears speech as bytes and as events, in the format that it asked f
   })
   assert.equal(Buffer.from(await own.arrayBuffer()).toString('latin1', 0, 4), 'RIFF')
   assert.equal(own.headers.get('x-uk-losses'), 'voice')
+  // 24 kHz, as OpenAI's clients play it.
+  const length = async (format: 'wav' | 'pcm') => {
+    const body = { model: 'local/flite', input: 'She sells sea shells.', voice: 'nova', response_format: format }
+    return (await (await openai.audio.speech.create(body)).arrayBuffer()).byteLength
+  }
+  assert.equal(Math.round((((await length('wav')) - 44) / 32_000 - (await length('pcm')) / 48_000) * 1_000), 0)
 
   const stream = await openai.audio.speech.create({
     model: 'sim/speech',

@@ -1,10 +1,10 @@
 import { Refusal, refuse } from '#kernel/errors.ts'
-import { FormatNotMade } from '#engine/media/convert/converter.ts'
 import { type MadeMedia, type MediaCallOptions, callMedia } from './call.ts'
 import type { MediaOffer } from '../../../model/offer.ts'
 import { inOne, wholeOf } from '../../../media/answers.ts'
 import type { Delivered, MadeSound, MediaInput, MediaRequest, SoundFormat } from '../../../media/adapter.ts'
 import type { MediaGateway } from '../../../media/gateway.ts'
+import { soundAs } from '../../../media/sound-as.ts'
 import { lossesHeader } from '../../../translation/translate.ts'
 import type { GatewayRequest } from '../../../request/request.ts'
 import { fieldsOf } from './read-body.ts'
@@ -104,7 +104,10 @@ class MediaAnswer {
     })
     const [delivered] = made.delivered
     if (delivered?.kind !== 'sound') return refuse('bad_provider_answer')
-    const { sound, isAsked } = this.#converted(delivered.sound, answer.format)
+    const { sound, isAsked } = await this.#converted(delivered.sound, answer.format).catch((error: unknown) => {
+      made.settle('succeeded')
+      throw error
+    })
     const all = [
       ...losses,
       ...(isOwnVoice && request.voice !== null ? ['voice'] : []),
@@ -168,19 +171,14 @@ class MediaAnswer {
   }
 
   /** Sound in the format asked; where that cannot be made here, as it is. */
-  #converted(sound: MadeSound, format: SoundFormat): { sound: MadeSound; isAsked: boolean } {
-    if (sound.format === format) return { sound, isAsked: true }
-    const { engine } = this.#request.gateway
-    const { converter } = engine.media
-    const options = { account: this.#request.caller.principal.accountId, signal: this.#leaving.signal }
+  async #converted(sound: MadeSound, format: SoundFormat): Promise<{ sound: MadeSound; isAsked: boolean }> {
+    const { converter } = this.#request.gateway.engine.media
+    const account = this.#request.caller.principal.accountId
     try {
-      const pcm =
-        sound.format === 'pcm'
-          ? { sampleRate: sound.sampleRate ?? RATE, bytes: sound.bytes }
-          : converter.toPcm(sound.bytes, RATE, options)
-      return { sound: { ...sound, format, bytes: converter.fromPcm(pcm, format, options) }, isAsked: true }
+      const options = { account, signal: this.#leaving.signal, rate: PCM_RATE }
+      return { sound: await soundAs(sound, format, converter, options), isAsked: true }
     } catch (error) {
-      if (error instanceof FormatNotMade) return { sound, isAsked: false }
+      if (error instanceof Refusal && error.code === 'no_route') return { sound, isAsked: false }
       throw error
     }
   }
@@ -225,7 +223,8 @@ class MediaAnswer {
   }
 }
 
-const RATE = 24_000
+/** Of `pcm`, which does not say it: platform.openai.com, text to speech. */
+const PCM_RATE = 24_000
 
 export const eventLine = (event: object): string =>
   `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`
