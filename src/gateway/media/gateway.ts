@@ -35,6 +35,8 @@ export interface MediaGateway {
   /** The pictures that one request to it may ask for. */
   mostImages(offer: MediaOffer): number
   wireTo(offer: Offer, party: string, signal: AbortSignal): MediaWire
+  /** For the metrics, once per call. */
+  counted(surface: string, status: 'succeeded' | 'failed' | 'cancelled'): void
   succeeded(offer: Offer, durationMs: number): void
   failed(offer: Offer, fault: MediaFault): void
 }
@@ -84,6 +86,7 @@ export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, 
       isSimulated(offer) || isOwnEngine(offer)
         ? noWire(signal)
         : mediaWire({ outbound, endpoint: offer.endpoint, model: offer.upstreamModel, party, signal }),
+    counted: (surface, status) => gateway.engine.metrics.gateway.call(surface, status, null),
     succeeded: (offer, durationMs) => health.succeeded(offer, durationMs, durationMs, 0),
     failed: (offer, fault) => health.failed(offer, upstreamFault(fault)),
   }

@@ -89,7 +89,14 @@ const shownSpoken = ({ startSeconds, endSeconds, text, speaker }: Spoken) => ({
 /** A name per file: the caller's, else the first words of what was asked for; the ending says what is in it. */
 export function fileNames(ask: MediaAsk, files: readonly Pick<CollectedFile, 'facts'>[]): string[] {
   const words = wordsOf(ask).replaceAll(/\s+/g, ' ').trim()
-  const stem = ask.name === null ? [...words].slice(0, NAME_CHARACTERS).join('').trim() : words
+  // The end of a sentence is not one of a name.
+  const stem =
+    ask.name === null
+      ? [...words]
+          .slice(0, NAME_CHARACTERS)
+          .join('')
+          .replace(/[\s.,;:]+$/, '')
+      : words
   return files.map(({ facts: { extension } }) => {
     const ending = `.${extension}`
     const base = stem.toLowerCase().endsWith(ending) ? stem.slice(0, -ending.length) : stem

@@ -15,6 +15,7 @@ import { inputsOf } from '../sources.ts'
 import { discard } from './collect.ts'
 import { finish, settle } from './finish.ts'
 import { type Driving, JobLeft, type PartEnd } from './part-end.ts'
+import { actingNow } from './rights-now.ts'
 import { type PartRunner, follow, runPart, unclear } from './run-part.ts'
 import { type KeptOffer, type MediaJob, type Part, mediaJobs } from './store.ts'
 
@@ -28,6 +29,7 @@ export async function driveJob(ctx: Context<HasMediaGateway>, job: MediaJob, dri
   else if (job.status === 'sent') await resume(ctx, job, driving)
   const made = (await mediaJobs.get(db, job.id)) ?? gone()
   if (made.status === 'made') await settle(ctx.engine, made)
+  else await mediaJobs.forgetInputs(db, job.id)
   return made
 }
 
@@ -134,6 +136,12 @@ async function runParts(
   run: (runner: PartRunner, part: Part, request: MediaRequest) => Promise<PartEnd>,
 ): Promise<PartEnd[]> {
   const { engine } = ctx
+  const again = async (): Promise<MediaOffer | null> => {
+    const now = await actingNow(engine, job, driving.leaving)
+    if (now === null) return null
+    const acting = actingIn(now.principal, job.workspace_id)
+    return engine.mediaGateway.again(acting, { slug: offer.slug, endpointId: offer.endpoint.id })
+  }
   const settled = await Promise.allSettled(
     job.parts.map((part, place) => {
       const runner: PartRunner = {
@@ -143,6 +151,7 @@ async function runParts(
         account: job.account_id,
         party: `${job.account_id} media ${job.id} ${place}`,
         driving,
+        again,
         begun: (begun) => mediaJobs.begun(engine.postgres.db, job.id, place, begun),
       }
       return run(runner, part, requestFor(job.request, offer.upstreamModel, inputs, part.n))

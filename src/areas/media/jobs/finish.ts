@@ -1,16 +1,17 @@
-import { keepGenerated } from '#areas/drive/service.ts'
+import { checkGeneratedTarget, keepGenerated } from '#areas/drive/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import type { MediaRequest, MediaUnits } from '#gateway/media/adapter.ts'
 import { costOf, mediaUsage, worstCase } from '#gateway/media/price.ts'
 import type { MediaOffer } from '#gateway/model/offer.ts'
-import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Nano } from '#kernel/money.ts'
 import { type CostSource, type Usage, sumUsage, usageOf } from '#kernel/usage.ts'
 import type { HasMediaGateway } from '../handles.ts'
 import { answerOf, fileNames } from './answer.ts'
 import { type CollectedFile, discard } from './collect.ts'
 import { JobLeft, type PartEnd } from './part-end.ts'
-import { type MediaJob, type Settlement, mediaJobs } from './store.ts'
+import { actingNow } from './rights-now.ts'
+import { type MediaJob, type KeptError, type Settlement, keptError, mediaJobs } from './store.ts'
 
 type Delivered = Extract<PartEnd, { end: 'delivered' }>
 
@@ -37,7 +38,7 @@ export async function finish(
         await discard(files)
         // Made and paid, though there is no room for it, or its maker has no place there any more.
         if (!(error instanceof Refusal)) throw error
-        await endWith(errorBody(error).error)
+        await endWith(keptError(error))
         return
       }
     await endWith(errorOf(ends))
@@ -47,7 +48,7 @@ export async function finish(
     throw error
   }
 
-  async function endWith(error: ErrorBody['error'] | null): Promise<void> {
+  async function endWith(error: KeptError | null): Promise<void> {
     const outcome = settlement
     if (!(await mediaJobs.end(postgres.db, job.id, processId, { outcome, result: null, error }))) throw new JobLeft()
   }
@@ -62,6 +63,12 @@ async function save(
   ends: readonly PartEnd[],
 ): Promise<void> {
   const { request } = job
+  const target = { workspaceId: job.workspace_id, folderId: request.folderId }
+  if (files.length > 0) {
+    const now =
+      (await actingNow(ctx.engine, job, ctx.signal)) ?? refuse('not_found', { message: 'The account is gone.' })
+    await checkGeneratedTarget(now, target)
+  }
   await ctx.transaction(async (tx) => {
     const names = fileNames(request, files)
     const rows =
@@ -69,7 +76,7 @@ async function save(
         ? []
         : await keepGenerated(
             tx,
-            { workspaceId: job.workspace_id, folderId: request.folderId },
+            target,
             files.map(({ staged, facts }, i) => ({ name: names[i]!, staged, type: facts.type })),
           )
     const result = answerOf(tx, job, { outcome, rows, files, delivered, complete: delivered.length === ends.length })
@@ -79,11 +86,11 @@ async function save(
 }
 
 /** The reason of the first that failed; null: it was cancelled. */
-function errorOf(ends: readonly PartEnd[]): ErrorBody['error'] | null {
+function errorOf(ends: readonly PartEnd[]): KeptError | null {
   const failures = ends.filter((end): end is Extract<PartEnd, { error: Refusal }> => 'error' in end)
   // Of several reasons the one that costs is told.
   const told = failures.find(({ error }) => error.code === 'outcome_unknown') ?? failures[0]
-  return told === undefined ? null : errorBody(told.error).error
+  return told === undefined ? null : keptError(told.error)
 }
 
 /** What is paid for all parts together. */
@@ -163,11 +170,15 @@ function usageOfPart(request: MediaRequest, end: PartEnd): Usage {
 }
 
 /** Settles what is held on what came of it, durably; harmless when it is done again. */
-export async function settle({ ledger, postgres }: Engine, job: MediaJob): Promise<void> {
+export async function settle(
+  { ledger, postgres, mediaGateway }: Engine<HasMediaGateway>,
+  job: MediaJob,
+): Promise<void> {
   const { call, outcome } = job
   if (call !== null && outcome !== null) {
     ledger.settle(call, { ...outcome, finishReason: null, firstTokenMs: null, streamed: false })
     await ledger.flush()
+    mediaGateway.counted(call.surface, outcome.status)
   }
   await mediaJobs.close(postgres.db, job.id)
 }

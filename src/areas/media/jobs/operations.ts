@@ -10,13 +10,13 @@ import type { Context, Engine } from '#engine/context.ts'
 import { type Schedule, every } from '#engine/jobs/jobs.ts'
 import type { MediaKind } from '#gateway/media/adapter.ts'
 import type { Background } from '#kernel/answers.ts'
-import { type ErrorBody, Refusal, codes, refuse } from '#kernel/errors.ts'
+import { Refusal, codes, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { scopes as allScopes } from '#kernel/scopes.ts'
 import type { HasMediaGateway } from '../handles.ts'
 import { driveJob } from './drive-job.ts'
 import { JobLeft } from './part-end.ts'
-import { type MediaJob, mediaJobs } from './store.ts'
+import { actingNow } from './rights-now.ts'
+import { type KeptError, type MediaJob, mediaJobs } from './store.ts'
 
 interface Input {
   jobId: Id
@@ -109,17 +109,18 @@ function outcomeOf({ result, error, outcome, kind: made }: MediaJob): Outcome {
 const known: ReadonlySet<string> = new Set(codes)
 
 /** A refusal as it was kept. */
-export function refusalOf({ type, code = type, message, param, details }: ErrorBody['error']): Refusal {
+export function refusalOf({ type, code = type, message, param, details, headers }: KeptError): Refusal {
   return new Refusal(known.has(code) ? (code as Refusal['code']) : 'internal_error', {
     message,
     ...(param !== undefined && { param }),
     ...(details && { details }),
+    ...(headers && { headers }),
   })
 }
 
 /** Calls whose process or operation ended before they did. */
 export const mediaSchedules = (engine: Engine<HasMediaGateway>): Schedule[] => [
-  every('media.orphans', 5, ({ signal }) => adopt(engine, signal)),
+  every('media.orphans', 10, ({ signal }) => adopt(engine, signal)),
   every('media.retain', 3600, () => mediaJobs.retain(engine.postgres.db)),
 ]
 
@@ -135,13 +136,7 @@ async function adopt(engine: Engine<HasMediaGateway>, signal: AbortSignal): Prom
     const job = await mediaJobs.claim(postgres.db, id, processId)
     if (job === null) continue
     try {
-      const ctx = await engine.actAs({
-        accountId: job.account_id,
-        scopes: job.scopes ?? allScopes,
-        workspaceId: job.held_to,
-        payingKeyId: job.key_id,
-        signal,
-      })
+      const ctx = await actingNow(engine, job, signal)
       if (ctx === null) continue
       if (shown === null) {
         await mediaJobs.leave(postgres.db, id, processId, null)

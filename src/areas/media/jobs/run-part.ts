@@ -27,6 +27,8 @@ export interface PartRunner {
   /** Names the connections of this call. */
   party: string
   driving: Driving
+  /** The offer as it is now: its key may be another, or it may serve its caller no more (null). */
+  again(): Promise<MediaOffer | null>
   /** Keeps the job that a part has become. */
   begun(part: Part): Promise<void>
 }
@@ -133,7 +135,8 @@ export async function follow<R extends MediaRequest>(
   request: R,
   part: Part,
 ): Promise<PartEnd> {
-  const { driving, gateway, offer } = runner
+  const { driving, gateway } = runner
+  let { offer } = runner
   const job = part.job!
   const pace = offer.endpoint.slug === 'sim' ? 'simulated' : request.kind
   let retryAfterSeconds: number | null = null
@@ -145,6 +148,7 @@ export async function follow<R extends MediaRequest>(
     if (driving.leaving.aborted) throw new JobLeft()
     let polled: Polled
     try {
+      offer = (await runner.again()) ?? withdrawn()
       polled = await maker.poll(gateway.wireTo(offer, runner.party, AbortSignal.timeout(POLL_MS)), job)
       blind = 0
     } catch (error) {
@@ -173,6 +177,10 @@ export async function follow<R extends MediaRequest>(
       retryAfterSeconds = null
     }
   }
+}
+
+function withdrawn(): never {
+  throw new MediaFault('not_found', 'Its provider endpoint was disabled or deleted, or is not yours to use any more.')
 }
 
 /** The vendor knows it no more, or cannot be asked. */

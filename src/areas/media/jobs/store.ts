@@ -4,7 +4,7 @@ import type { MeteredCall, Outcome, Payer } from '#engine/ledger/ledger.ts'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { MediaKind, VendorJob } from '#gateway/media/adapter.ts'
 import type { MediaOffer } from '#gateway/model/offer.ts'
-import type { ErrorBody } from '#kernel/errors.ts'
+import { type ErrorBody, type Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Budget, Cap } from '#kernel/money.ts'
 import type { Behalf } from '#kernel/principal.ts'
@@ -31,6 +31,14 @@ export type KeptOffer = Omit<MediaOffer, 'endpoint'> & {
   endpoint: Pick<MediaOffer['endpoint'], 'id' | 'slug' | 'billing'>
 }
 
+/** Why there is no answer, with what belongs to it beside its body. */
+export type KeptError = ErrorBody['error'] & { headers?: Readonly<Record<string, string>> }
+
+export const keptError = (refusal: Refusal): KeptError => ({
+  ...errorBody(refusal).error,
+  ...(refusal.headers && { headers: refusal.headers }),
+})
+
 /** What a call is settled on. */
 export type Settlement = Pick<Outcome, 'status' | 'usage' | 'cost' | 'costSource' | 'durationMs'>
 
@@ -50,7 +58,7 @@ interface MediaJobTable extends Behalf {
   parts: Generated<readonly Part[] | string>
   outcome: Settlement | string | null
   result: unknown
-  error: ErrorBody['error'] | string | null
+  error: KeptError | string | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
 }
@@ -73,7 +81,7 @@ export interface MediaJob extends Omit<Row, 'request' | 'payer' | 'call' | 'offe
   offer: KeptOffer | null
   parts: readonly Part[]
   outcome: Settlement | null
-  error: ErrorBody['error'] | null
+  error: KeptError | null
 }
 
 /** A process that is alive. */
@@ -211,7 +219,7 @@ export const mediaJobs = {
     db: Db,
     id: Id,
     processId: Id,
-    { outcome, result, error }: { outcome: Settlement | null; result: unknown; error: ErrorBody['error'] | null },
+    { outcome, result, error }: { outcome: Settlement | null; result: unknown; error: KeptError | null },
   ): Promise<boolean> => {
     const { numUpdatedRows } = await db
       .updateTable('media_jobs')
@@ -231,13 +239,17 @@ export const mediaJobs = {
 
   /** Settled. What it was made from is needed no more. */
   close: async (db: Db, id: Id): Promise<void> => {
-    await db.deleteFrom('media_job_inputs').where('job_id', '=', id).execute()
+    await mediaJobs.forgetInputs(db, id)
     await db
       .updateTable('media_jobs')
       .set({ status: 'over', updated_at: nextTime })
       .where('id', '=', id)
       .where('status', '=', 'made')
       .execute()
+  },
+
+  forgetInputs: async (db: Db, id: Id): Promise<void> => {
+    await db.deleteFrom('media_job_inputs').where('job_id', '=', id).execute()
   },
 
   drop: async (db: Db, id: Id): Promise<void> => {
@@ -285,7 +297,7 @@ function read({ request, payer, call, offer, parts, outcome, error, ...row }: Ro
     offer: offer as KeptOffer | null,
     parts: parts as readonly Part[],
     outcome: settlement && { ...settlement, cost: settlement.cost === null ? null : BigInt(settlement.cost) },
-    error: error as ErrorBody['error'] | null,
+    error: error as KeptError | null,
   }
 }
 

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { addEndpoint, ended, studioServer } from '#test/media/studio.ts'
+import type { Person, TestServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+import { blackForestLabsMedia } from '#test/vendors/media/jobs/black-forest-labs.ts'
+import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
+
+let server: TestServer
+let alice: Person
+let vendor: MediaVendor
+const model = 'forest/flux-pro-1.1'
+before(async () => {
+  server = await studioServer()
+  alice = await server.person('Alice')
+  vendor = await blackForestLabsMedia()
+  await addEndpoint(alice, 'forest', vendor, {
+    shape: 'black-forest-labs',
+    base_url: `${vendor.origin}/v1`,
+    models: [{ id: 'flux-pro-1.1', kind: 'image', pricing: { image: 40_000 } }],
+  })
+})
+after(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+test('more pictures than a provider makes at once are asked for by further requests, and are one answer and one call', async () => {
+  const answer = await alice.post('/inference/images', { model, prompt: 'Three kings', n: 3 })
+  assert.equal(answer.status, 200, answer.text)
+  const { data } = answer.body
+  assert.deepEqual([data.files.length, data.cost_usd, data.usage.images], [3, 0.12, 3])
+  assert.equal(vendor.jobs.length, 3)
+  const { rows } = await server.app.engine.postgres.pool.query(`select id from calls where model = $1`, [model])
+  assert.equal(rows.length, 1)
+  // Results lie elsewhere: the key does not go there.
+  assert.ok(vendor.files!.requests.every(({ headers }) => headers['x-key'] === undefined))
+})
+
+test('of several pictures those that came are kept and paid, and the answer says that some are missing', async () => {
+  vendor.script({ media: { moderated: true } })
+  const answer = await alice.post('/inference/images', { model, prompt: 'Two of three', n: 3 })
+  assert.equal(answer.status, 200, answer.text)
+  const { data } = answer.body
+  assert.deepEqual([data.files.length, data.cost_usd, data.losses], [2, 0.08, ['n']])
+})
+
+test(
+  'a caller who leaves finds what was submitted among the operations, and the picture in the drive',
+  { timeout: 60_000 },
+  async () => {
+    const before = vendor.jobs.length
+    vendor.script({ media: { job: { polls: 2 } } })
+    const leaving = new AbortController()
+    const asked = fetch(`${server.origin}/v1/inference/images`, {
+      method: 'POST',
+      headers: { ...alice.headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, prompt: 'Left alone' }),
+      signal: leaving.signal,
+    }).catch(() => null)
+    await until(
+      () => Promise.resolve(vendor.jobs.length),
+      (jobs) => jobs === before + 1,
+    )
+    leaving.abort()
+    assert.equal(await asked, null)
+    const [shown] = await until(
+      async () => (await alice.get('/operations?kind=inference.images')).body.data as { id: string }[],
+      (rows) => rows.length === 1,
+    )
+    const operation = await ended(alice, shown!.id)
+    assert.equal(operation.status, 'succeeded', JSON.stringify(operation.error))
+    assert.equal(operation.result.files[0].name, 'Left alone.jpg')
+    assert.equal(vendor.jobs.length, before + 1)
+  },
+)
+
+test('a link that has expired before it was fetched is told without its address, and what was made is paid', async () => {
+  vendor.script({ media: { link: { expired: true } } })
+  const answer = await alice.post('/inference/images', { model, prompt: 'Too late' })
+  assert.deepEqual([answer.status, answer.body.error.code], [502, 'bad_provider_answer'], answer.text)
+  assert.doesNotMatch(answer.text, /127\.0\.0\.1/)
+  const { rows } = await server.app.engine.postgres.pool.query<{ cost_nano: bigint }>(
+    `select cost_nano from calls where model = $1 and status = 'failed'`,
+    [model],
+  )
+  assert.deepEqual(
+    rows.map(({ cost_nano }) => String(cost_nano)),
+    ['40000000'],
+  )
+})

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { addEndpoint, openaiFor, studioServer } from '#test/media/studio.ts'
+import { teamOf } from '#test/makers.ts'
+import type { Person, TestServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
+import { openaiMedia } from '#test/vendors/media/openai/openai.ts'
+
+let server: TestServer
+let alice: Person
+let bob: Person
+let vendor: MediaVendor
+before(async () => {
+  server = await studioServer()
+  alice = await server.person('Alice')
+  bob = await server.person('Bob')
+  vendor = await openaiFor(alice)
+})
+after(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+const model = 'studio/gpt-image-2'
+const pictures = (requests: MediaVendor['requests']): number =>
+  requests.filter(({ path }) => path === '/v1/images/generations').length
+
+test('a cap that does not cover the worst case refuses before the provider is asked; what it covers is settled on what came', async () => {
+  const key = await alice.key({ spend_cap_usd: 0.1, spend_cap_period: 'total' })
+  const before = pictures(vendor.requests)
+  const refused = await key.post('/inference/images', { model, prompt: 'x', n: 3 })
+  assert.deepEqual([refused.status, refused.body.error.code], [402, 'spend_cap_reached'], refused.text)
+  assert.equal(pictures(vendor.requests), before)
+  const fits = await key.post('/inference/images', { model, prompt: 'x', n: 2 })
+  assert.deepEqual([fits.status, fits.body.data.cost_usd], [200, 0.08], fits.text)
+  const again = await key.post('/inference/images', { model, prompt: 'x' })
+  assert.deepEqual([again.status, again.body.error.code], [402, 'spend_cap_reached'])
+  const { body } = await alice.get(`/api-keys`)
+  const shown = body.data.find(({ id }: { id: string }) => id === key.keyId)
+  assert.equal(shown.spent_usd, 0.08)
+})
+
+test('a request whose answer never comes is not repeated and paid as it was held', async () => {
+  vendor.script({ on: 'POST /v1/images/generations', garbage: 'no answer' })
+  const before = pictures(vendor.requests)
+  const key = await alice.key({ spend_cap_usd: 1, spend_cap_period: 'total' })
+  const answer = await key.post('/inference/images', { model, prompt: 'unclear' })
+  assert.deepEqual([answer.status, answer.body.error.code], [502, 'outcome_unknown'], answer.text)
+  assert.equal(pictures(vendor.requests), before + 1)
+  const { pool } = server.app.engine.postgres
+  const { rows } = await pool.query<{ status: string; cost_nano: bigint; cost_source: string }>(
+    'select status, cost_nano, cost_source from calls where key_id = $1',
+    [key.keyId],
+  )
+  assert.deepEqual(
+    rows.map((row) => `${row.status} ${row.cost_nano} ${row.cost_source}`),
+    ['failed 40000000 estimated'],
+  )
+})
+
+test('who is too fast for one provider is served by the next of the same model; both are asked once', async () => {
+  await using other = await openaiMedia()
+  await addEndpoint(bob, 'first', vendor, { priority: 0 })
+  await addEndpoint(bob, 'second', other, { priority: 1 })
+  const before = pictures(vendor.requests)
+  vendor.script({ on: 'POST /v1/images/generations', refuses: 'throttle' })
+  const answer = await bob.post('/inference/images', { model: 'gpt-image-2', prompt: 'elsewhere' })
+  assert.equal(answer.status, 200, answer.text)
+  assert.deepEqual(
+    [answer.body.data.provider, pictures(vendor.requests) - before, pictures(other.requests)],
+    ['second', 1, 1],
+  )
+  assert.match(answer.headers.get('x-uk-route')!, /^provider=second; /)
+  // Whoever has one provider hears when to come again.
+  vendor.script({ on: 'POST /v1/images/generations', refuses: 'throttle' })
+  const alone = await alice.post('/inference/images', { model, prompt: 'too fast' })
+  assert.deepEqual([alone.status, alone.body.error.code], [429, 'rate_limited'], alone.text)
+})
+
+test('what is made needs a place: viewers, members who left and keys of other workspaces are refused', async () => {
+  const workspace_id = await teamOf(alice, [[bob, 'viewer']])
+  const ask = (more: object = {}) => ({ model: 'sim/image', prompt: 'A place', size: '64x64', workspace_id, ...more })
+  const viewer = await bob.post('/inference/images', ask())
+  assert.deepEqual([viewer.status, viewer.body.error.code], [403, 'insufficient_role'], viewer.text)
+
+  const members = (await alice.get(`/workspaces/${workspace_id}/members`)).body.data
+  const bobs = members.find(({ user_id }: { user_id: string }) => user_id === bob.id)
+  assert.equal((await alice.patch(`/workspaces/${workspace_id}/members/${bobs.id}`, { role: 'member' })).status, 200)
+  const made = await bob.post('/inference/images', ask())
+  assert.equal(made.status, 200, made.text)
+  assert.equal(made.body.data.files[0].workspace_id, workspace_id)
+  const key = await bob.key({ scopes: ['inference:run'], workspace_id })
+  const bound = await key.post('/inference/images', ask({ workspace_id: undefined }))
+  assert.equal(bound.body.data.files[0].workspace_id, workspace_id, bound.text)
+  assert.equal((await key.post('/inference/images', ask({ workspace_id: bob.workspaceId }))).status, 404)
+  const folder = (await bob.post('/drive/files/folders', { workspace_id: bob.workspaceId, name: 'Mine' })).body.data
+  const foreign = await key.post('/inference/images', ask({ workspace_id: undefined, parent_id: folder.id }))
+  assert.deepEqual([foreign.status, foreign.body.error.param], [404, 'parent_id'])
+  const mute = await bob.key({ scopes: ['drive:write'] })
+  assert.deepEqual((await mute.post('/inference/images', ask())).body.error.code, 'missing_scope')
+
+  await addEndpoint(alice, 'shared', vendor, { workspace_id })
+  const begun = await bob.post('/inference/videos', {
+    model: 'shared/sora-2',
+    prompt: 'Left',
+    seconds: 4,
+    workspace_id,
+  })
+  assert.equal(begun.status, 202, begun.text)
+  await until(
+    () => Promise.resolve(vendor.jobs.some(({ ask: asked }) => asked['prompt'] === 'Left')),
+    (there) => there,
+  )
+  assert.equal((await alice.delete(`/workspaces/${workspace_id}/members/${bobs.id}`)).status, 200)
+  assert.equal((await bob.post('/inference/images', ask())).status, 404)
+  const { pool } = server.app.engine.postgres
+  const operation = await until(
+    async () =>
+      (
+        await pool.query<{ status: string; error: unknown }>('select status, error from operations where id = $1', [
+          begun.body.data.id,
+        ])
+      ).rows[0]!,
+    ({ status }) => status !== 'running' && status !== 'queued',
+  )
+  assert.equal(operation.status, 'failed')
+  const found = await alice.get(`/drive/glob?pattern=${encodeURIComponent('**/Left*')}&workspace_id=${workspace_id}`)
+  assert.deepEqual(found.body.data, [])
+})

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ended, openaiFor, studioServer } from '#test/media/studio.ts'
+import type { Person, TestServer } from '#test/server.ts'
+import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
+
+let server: TestServer
+let alice: Person
+let vendor: MediaVendor
+before(async () => {
+  server = await studioServer()
+  alice = await server.person('Alice')
+  vendor = await openaiFor(alice)
+})
+after(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+test('a text is said by the server’s own voice where nobody is named, and kept in the drive', async () => {
+  const answer = await alice.post('/inference/speech', { input: 'Good morning to all of you.' })
+  assert.equal(answer.status, 200, answer.text)
+  const { data } = answer.body
+  assert.deepEqual([data.kind, data.model, data.cost_usd, data.simulated], ['speech', 'local/flite', 0, false])
+  const [file] = data.files
+  assert.deepEqual([file.name, file.mime_type], ['Good morning to all of you.mp3', 'audio/mpeg'])
+  assert.ok(file.duration_seconds > 1 && file.duration_seconds < 5, String(file.duration_seconds))
+  assert.deepEqual([data.usage.characters, file.width], [27, null])
+})
+
+test('speech of a provider is paid by the character, in the format that was asked for', async () => {
+  for (const format of ['mp3', 'wav', 'pcm']) {
+    const answer = await alice.post('/inference/speech', {
+      model: 'studio/tts-1',
+      input: 'Hello',
+      voice: 'nova',
+      format,
+      name: `hello ${format}`,
+    })
+    assert.equal(answer.status, 200, answer.text)
+    const { data } = answer.body
+    assert.deepEqual([data.files[0].name, data.cost_usd], [`hello ${format}.${format}`, 0.000075])
+    assert.ok(data.files[0].duration_seconds > 0)
+  }
+})
+
+test('what was said is written down again: from the drive, from a form, with subtitles, in the background', async () => {
+  const spoken = await alice.post('/inference/speech', {
+    model: 'sim/speech',
+    input: 'One. Two. Three.',
+    format: 'wav',
+  })
+  assert.equal(spoken.status, 200, spoken.text)
+  const [file] = spoken.body.data.files
+  const audio = { kind: 'file', file_id: file.id }
+  vendor.script({ media: { text: 'One. Two. Three.' } })
+  const answer = await alice.post('/inference/transcriptions', {
+    model: 'studio/whisper-1',
+    audio,
+    timestamps: 'word',
+    subtitles: 'vtt',
+  })
+  assert.equal(answer.status, 200, answer.text)
+  const { data } = answer.body
+  assert.equal(data.text, 'One. Two. Three.')
+  assert.deepEqual(data.files, [])
+  assert.ok(data.words.length >= 3 && data.segments.length >= 1)
+  assert.match(data.subtitles, /^WEBVTT\n\n00:00:00\.000 --> /)
+  assert.ok(data.cost_usd > 0 && data.usage.audio_seconds > 0)
+
+  const bytes = Buffer.from(await (await fetch(file.url)).arrayBuffer())
+  const form = new FormData()
+  form.append('model', 'sim/transcription')
+  form.append('speakers', 'true')
+  form.append('provider_options', '{"a":1}')
+  form.append('file', new Blob([bytes], { type: 'text/plain' }), 'words.txt')
+  const whole = new Response(form)
+  const sent = await alice.request('POST', '/inference/transcriptions', new Uint8Array(await whole.arrayBuffer()), {
+    'content-type': whole.headers.get('content-type')!,
+  })
+  assert.equal(sent.status, 200, sent.text)
+  assert.deepEqual([sent.body.data.simulated, sent.body.data.subtitles], [true, null])
+
+  const begun = await alice.post('/inference/transcriptions', { model: 'sim/transcription', audio, background: true })
+  assert.equal(begun.status, 202, begun.text)
+  const operation = await ended(alice, begun.body.data.id)
+  assert.deepEqual([operation.status, operation.resource], ['succeeded', null], JSON.stringify(operation.error))
+  const content = await alice.get(`/operations/${operation.id}/content`)
+  assert.deepEqual([content.status, content.text], [200, operation.result.text])
+})
+
+test('sound that is none, and none at all, are refused by the field', async () => {
+  const wrong = await alice.post('/inference/transcriptions', {
+    model: 'sim/transcription',
+    audio: { kind: 'base64', media_type: 'audio/wav', data: Buffer.from('{"no": "sound"}').toString('base64') },
+  })
+  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'audio'])
+  const none = await alice.post('/inference/transcriptions', { model: 'sim/transcription' })
+  assert.deepEqual([none.status, none.body.error.code, none.body.error.param], [400, 'missing_parameter', 'audio'])
+})
