@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { call, outcome, payer } from '#test/engine/ledger-calls.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
-import { startStudio } from '#test/vendors/media/studio.ts'
 import { usageOf } from '#kernel/usage.ts'
 
 let server: TestServer
@@ -177,63 +176,4 @@ test('how fast a model spoke lately is read from the books, by every process', a
     )
   }
   assert.equal((await found(alice, '/audio/models/search?min_speed=201')).total_count, 0)
-})
-
-test('voices of alice’s account at a vendor are hers; they are asked for once, and mallory sees none', async () => {
-  await using vendor = await startStudio()
-  const eleven = {
-    slug: 'eleven',
-    name: 'Eleven',
-    shape: 'elevenlabs',
-    base_url: `${vendor.origin}/v1`,
-    api_key: vendor.key,
-  }
-  const { status, text } = await alice.post(at, eleven)
-  assert.equal(status, 201, text)
-  const mallory = await server.person('Mallory')
-  const voices = await listed(alice, '/audio/voices?provider=eleven')
-  assert.deepEqual(
-    voices.map((voice) => ({ ...voice, id: undefined, created_at: undefined })),
-    [
-      {
-        id: undefined,
-        created_at: undefined,
-        slug: 'eleven/v1',
-        name: 'Ada',
-        provider: 'eleven',
-        languages: ['en-GB', 'fr'],
-        gender: 'female',
-        styles: ['calm', 'narration', 'cloned'],
-        preview_url: 'https://previews.example/ada.mp3',
-        models: ['eleven/eleven_v3'],
-      },
-      {
-        id: undefined,
-        created_at: undefined,
-        slug: 'eleven/v2',
-        name: 'Bo',
-        provider: 'eleven',
-        languages: [],
-        gender: null,
-        styles: [],
-        preview_url: null,
-        models: ['eleven/eleven_v3'],
-      },
-    ],
-  )
-  const asked = vendor.asked('/v1/voices')
-  assert.equal(asked, 1)
-  const search = async (who: Caller, query: string) => slugs((await found(who, `/audio/voices/search?${query}`)).items)
-  assert.deepEqual(await search(alice, 'provider=eleven&language=en'), ['eleven/v1'])
-  assert.deepEqual(await search(alice, 'language=fr-FR&provider=eleven'), [])
-  assert.deepEqual(await search(alice, 'style=Calm&model=eleven/eleven_v3&gender=female'), ['eleven/v1'])
-  assert.deepEqual(await search(alice, 'provider=eleven&sort=name&order=desc'), ['eleven/v2', 'eleven/v1'])
-  assert.equal(vendor.asked('/v1/voices'), asked, 'they are kept')
-  assert.deepEqual(await search(mallory, 'q=eleven'), [])
-  assert.deepEqual(await listed(mallory, '/audio/voices?provider=eleven'), [])
-  const key = await mallory.key()
-  assert.ok(!(await key.get('/audio/voices?limit=100')).text.includes('eleven/'))
-  assert.equal((await key.get('/audio/voices?limit=100')).text.includes(vendor.key), false)
-  const own = await listed(mallory, '/audio/voices?provider=local&language=en')
-  assert.ok(own.some(({ slug, models: speakers }) => slug === 'local/slt' && String(speakers) === 'local/flite'))
 })

@@ -108,7 +108,7 @@ function fromAsked(source: Source, asked: ListedModel, catalogue: Catalogue): Ro
     modalities: modalitiesOf(asked.capabilities, kind),
     createdAt: asked.createdAt ?? source.createdAt,
     ...sourceOfPrice,
-    ...pricedAs(kind, pricing, known?.media),
+    ...pricedAs(kind, pricing, known?.media ?? asked.abilities),
   }
 }
 

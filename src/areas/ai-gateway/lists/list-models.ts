@@ -1,4 +1,5 @@
 import type { Outbound } from '#engine/http-client/outbound.ts'
+import type { MediaAbilities } from '#gateway/catalogue/media.ts'
 import type { Kind } from '#gateway/catalogue/model.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { AskFailed, getJson, checkKey } from './ask-provider.ts'
@@ -14,6 +15,7 @@ export interface ListedModel {
   embeds: boolean
   /** Absent: it does not say. */
   kind?: Kind
+  abilities?: MediaAbilities
   createdAt: string | null
 }
 
@@ -140,7 +142,19 @@ const mediaModel = (kind: Kind, id: unknown, called: unknown): ListedModel => ({
   createdAt: null,
 })
 
-const elevenLabsModel = (row: Json): ListedModel => mediaModel('speech', row.model_id, row.name)
+/** Those that only change a voice do not speak a text. */
+const elevenLabsModel = (row: Json): ListedModel => ({
+  ...mediaModel('speech', row.can_do_text_to_speech === false ? '' : row.model_id, row.name),
+  abilities: {
+    kind: 'speech',
+    formats: [],
+    languages: (Array.isArray(row.languages) ? (row.languages as Json[]) : []).flatMap(
+      (language) => text(language?.language_id) ?? [],
+    ),
+    streams: null,
+    max_characters: whole(row.maximum_text_length_per_request),
+  },
+})
 
 /** Voices are models there; several versions of one bear the same canonical name. */
 const deepgramModel =
