@@ -26,6 +26,7 @@ import {
 import {
   computerSchedules,
   createOperation,
+  endUnwantedCommands,
   execOperation,
   installOperation,
   localModelConsumer,
@@ -82,6 +83,7 @@ export function background(
   const setup = watchSetup(engine)
   const automations = startAutomations(engine)
   const search = searchWork(engine)
+  const ending = endUnwantedCommands(engine)
   const closing = new AbortController()
   const resealing = Promise.all([resealAll(engine, sealed, closing.signal), resealPushKey(engine)]).catch(
     (error: unknown) => engine.log.warn({ error }, 'stored secrets were not sealed again'),
@@ -128,6 +130,7 @@ export function background(
         resealing,
         automations[Symbol.asyncDispose](),
         operations[Symbol.asyncDispose](),
+        ending[Symbol.asyncDispose](),
         sender[Symbol.asyncDispose](),
         setup[Symbol.asyncDispose](),
       ])

@@ -5,13 +5,17 @@ import type { Output } from '#wire/operations.ts'
 /** What a machine says of itself. */
 export const machine = () => ({ os: process.platform, arch: process.arch, hostname: hostname().slice(0, 255) })
 
-/** Another one at each start of the machine. */
+let boot: string | null | undefined
+
+/** Another one at each start of the machine; null where the system does not say. */
 export function bootId(): string | null {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-  } catch {
-    return null
-  }
+  if (boot === undefined)
+    try {
+      boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    } catch {
+      boot = null
+    }
+  return boot
 }
 
 export const probe = async (): Promise<Output<'daemon.probe'>> => ({

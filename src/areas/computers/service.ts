@@ -28,6 +28,7 @@ import {
 } from './engines/control.ts'
 import { installModel } from './engines/install.ts'
 import { exec } from './exec/exec.ts'
+import { commandsUnderWay } from './exec/background/under-way.ts'
 import { download } from './files/download.ts'
 import { fs } from './files/fs.ts'
 import { upload, uploadOffset } from './files/upload.ts'
@@ -57,7 +58,8 @@ export { snapshotOperation } from './drivers/snapshots.ts'
 export { installOperation } from './engines/install.ts'
 export { createMachines } from './engines/machines.ts'
 export { localModelConsumer } from './engines/learn.ts'
-export { execOperation } from './exec/operation.ts'
+export { endUnwantedCommands } from './exec/background/ending.ts'
+export { execOperation } from './exec/background/operation.ts'
 export { pairingService } from './pairing/pairings.ts'
 export { type Machine, machineBy } from './pairing/credentials.ts'
 
@@ -193,5 +195,6 @@ export const attachSocket: CallerSocket<HasLinks> = {
 /** Housekeeping for the job runner. */
 export const computerSchedules = ({ postgres: { db } }: Pick<Context['engine'], 'postgres'>) => [
   every('computer_pairings.retain', 3_600, () => pairingStore.retain(db)),
+  every('computer_commands.retain', 86_400, () => commandsUnderWay.retain(db)),
   every('computer_tickets.retain', 3_600, () => ticketStore.retain(db)),
 ]

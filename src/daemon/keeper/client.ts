@@ -10,8 +10,8 @@ import { overSocket } from '#wire/over-socket.ts'
 import { relay } from '#wire/relay.ts'
 import { type AskedStream, LinkLost, type Stream } from '#wire/stream.ts'
 import { forKeeper } from '../environment.ts'
-import { makeFolder, socketPath } from './place.ts'
-import { KEEPER_PROTOCOL, type KeeperHello } from './run.ts'
+import { addressOf, makeFolder } from './place.ts'
+import { type DaemonWords, KEEPER_PROTOCOL, type KeeperHello } from './run.ts'
 
 const ANSWERS_MS = 15_000
 const GREETS_MS = 5_000
@@ -24,6 +24,8 @@ export interface KeeperOptions {
   command?: readonly string[]
   /** What starts one where there is none, if not that program itself: a service of the system's. */
   starts?: readonly string[]
+  /** The environment that commands and terminals find from now on, and in which a keeper is started. Default: it is left as it is. */
+  surroundings?: () => NodeJS.ProcessEnv
   /** It may put its own program in the place of a keeper that speaks another protocol. Default: it may. */
   renews?: boolean
 }
@@ -36,13 +38,15 @@ export class KeeperClient {
   readonly #command: readonly string[]
   readonly #starts: readonly string[] | null
   readonly #renews: boolean
+  readonly #surroundings: (() => NodeJS.ProcessEnv) | null
   #connection: Promise<Connection> | null = null
 
-  constructor({ folder, command = [process.execPath, MAIN], starts, renews = true }: KeeperOptions) {
+  constructor({ folder, command = [process.execPath, MAIN], starts, renews = true, surroundings }: KeeperOptions) {
     this.#folder = folder
     this.#command = command
     this.#starts = starts ?? null
     this.#renews = renews
+    this.#surroundings = surroundings ?? null
   }
 
   /**
@@ -56,7 +60,7 @@ export class KeeperClient {
 
   /** What the keeper that lives there says of itself; null: there is none. None is started. */
   async find(): Promise<KeeperHello | null> {
-    const socket = await dial(socketPath(this.#folder))
+    const socket = await dial(addressOf(this.#folder))
     const found = socket && (await greet(socket))
     found?.mux.close(1000, 'that was all')
     return found?.hello ?? null
@@ -125,12 +129,12 @@ export class KeeperClient {
 
   async #connect(): Promise<Connection> {
     makeFolder(this.#folder)
-    const path = socketPath(this.#folder)
     const end = performance.now() + ANSWERS_MS
     let started = -Infinity
     for (;;) {
+      const path = addressOf(this.#folder)
       const socket = await dial(path)
-      const found = socket && (await greet(socket))
+      const found = socket && (await greet(socket, this.#surroundings?.()))
       if (found) return found
       if (performance.now() > end) throw new Error(`no keeper answers at ${path}; see ${this.#folder}/keeper.log`)
       // One that was just started, or is being replaced, needs a moment.
@@ -149,7 +153,7 @@ export class KeeperClient {
     const long = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LONGEST_LOG
     const log = openSync(path, long ? 'w' : 'a', 0o600)
     // A service has an environment of its own; what starts it must find the system's.
-    const env = this.#starts === null ? forKeeper(process.env) : process.env
+    const env = this.#starts === null ? forKeeper(this.#surroundings?.() ?? process.env) : process.env
     const child = spawn(file, args, { detached: true, cwd: '/', stdio: ['ignore', log, log], env })
     child.on('error', () => {})
     child.unref()
@@ -169,7 +173,16 @@ const dial = (path: string): Promise<Socket | null> =>
     socket.once('connect', () => resolve(socket)).once('error', () => resolve(null))
   })
 
-const greet = (socket: Socket): Promise<Connection | null> =>
+/** Less than what a HELLO may take: who has more than that lets the keeper keep what it has. */
+const MOST_SURROUNDINGS = 32_768
+
+function helloOf(surroundings: NodeJS.ProcessEnv | undefined): DaemonWords {
+  const environment = surroundings && forKeeper(surroundings)
+  const fits = environment && Buffer.byteLength(JSON.stringify(environment)) <= MOST_SURROUNDINGS
+  return { protocol: KEEPER_PROTOCOL, ...(fits && { environment }) }
+}
+
+const greet = (socket: Socket, surroundings?: NodeJS.ProcessEnv): Promise<Connection | null> =>
   new Promise((resolve) => {
     let left: () => void = () => {}
     const gone = new Promise<void>((done) => (left = done))
@@ -189,5 +202,5 @@ const greet = (socket: Socket): Promise<Connection | null> =>
         resolve(null)
       },
     })
-    mux.hello({ protocol: KEEPER_PROTOCOL })
+    mux.hello(helloOf(surroundings))
   })

@@ -1,9 +1,9 @@
 /** Where a keeper lives on disk, and that there is one at a time. */
 import { createHash } from 'node:crypto'
-import { chmodSync, linkSync, lstatSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
-import { isAlive, statOf } from './processes/proc.ts'
+import { takeLock } from '../lock.ts'
 
 /** The longest path that a unix socket can have. */
 const LONGEST = 107
@@ -25,54 +25,23 @@ export function socketPath(folder: string): string {
   return join(short, `${createHash('sha256').update(folder).digest('hex').slice(0, 16)}.sock`)
 }
 
+const addressFile = (folder: string): string => join(folder, 'keeper.address')
+
+/** Where the keeper that lives there listens. It may have other surroundings than whoever asks, and so another short folder. */
+export function addressOf(folder: string): string {
+  try {
+    return readFileSync(addressFile(folder), 'utf8')
+  } catch {
+    return socketPath(folder)
+  }
+}
+
+/** Says where this keeper listens from now on. */
+export function noteAddress(folder: string, path: string): void {
+  const fresh = `${addressFile(folder)}.${process.pid}`
+  writeFileSync(fresh, path, { mode: 0o600 })
+  renameSync(fresh, addressFile(folder))
+}
+
 /** Takes the folder for this process; false while another keeper lives in it. The same process may take it again. */
-export function takePlace(folder: string): boolean {
-  const lock = join(folder, 'keeper.lock')
-  const mine = `${process.pid} ${startOf(process.pid)}`
-  const written = `${lock}.${process.pid}`
-  writeFileSync(written, mine, { mode: 0o600 })
-  try {
-    for (;;) {
-      try {
-        linkSync(written, lock)
-        return true
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-      }
-      const holder = read(lock)
-      if (holder === mine) return true
-      if (holder !== null && lives(holder)) return false
-      // Whoever takes away a dead one's lock makes sure that it is that one.
-      const dead = `${written}.dead`
-      try {
-        renameSync(lock, dead)
-      } catch {
-        continue
-      }
-      if (read(dead) !== holder) linkSync(dead, lock)
-      unlinkSync(dead)
-    }
-  } finally {
-    unlinkSync(written)
-  }
-}
-
-const startOf = (pid: number): string => statOf(pid)?.started ?? ''
-
-function lives(holder: string): boolean {
-  const [pid = '', started = ''] = holder.split(' ')
-  if (started !== '') return isAlive(Number(pid), started)
-  try {
-    return process.kill(Number(pid), 0)
-  } catch {
-    return false
-  }
-}
-
-function read(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return null
-  }
-}
+export const takePlace = (folder: string): boolean => takeLock(join(folder, 'keeper.lock'), { again: true }) !== null

@@ -3,10 +3,11 @@ import { rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { overSocket } from '#wire/over-socket.ts'
+import { forKeeper } from '../environment.ts'
 import { Execs } from './execs/execs.ts'
 import { handOver, readState, SCHEMA, type Carried } from './hand-over.ts'
 import { answer, type Kept } from './keeper.ts'
-import { makeFolder, socketPath, takePlace } from './place.ts'
+import { addressOf, makeFolder, noteAddress, socketPath, takePlace } from './place.ts'
 import { loadAddon } from './processes/addon.ts'
 import { signalTree } from './processes/tree.ts'
 import { Terminals } from './terminals/terminals.ts'
@@ -20,6 +21,13 @@ export interface KeeperHello {
   /** How often it was replaced in the same process. */
   generation: number
   pid: number
+}
+
+/** What a daemon says first. */
+export interface DaemonWords {
+  protocol: number
+  /** What commands and terminals find around them from now on; absent: as it is. */
+  environment?: Record<string, string>
 }
 
 /** How long a keeper stays that holds nothing and that nobody is connected to. */
@@ -76,13 +84,14 @@ function resume(folder: string, addon: string | undefined): Carried | null {
 
 async function listen(folder: string, take: (socket: Socket) => void): Promise<Server> {
   const path = socketPath(folder)
-  // Nobody listens there: the folder is ours.
-  rmSync(path, { force: true })
+  // Nobody listens there, nor where the last one did: the folder is ours.
+  for (const old of new Set([addressOf(folder), path])) rmSync(old, { force: true })
   const server = createServer(take)
   const before = process.umask(0o177)
   server.listen(path)
   await new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject))
   process.umask(before)
+  noteAddress(folder, path)
   return server
 }
 
@@ -94,7 +103,7 @@ function serve(
 ): void {
   const mux = overSocket(socket, {
     opens: 'even',
-    onHello: () => {},
+    onHello: ({ environment }) => void (environment && surround(environment as Record<string, string>)),
     answer: ({ op, input }, stream, { signal }) =>
       op === 'keeper.replace'
         ? replace((input as { command: string[] }).command)
@@ -103,6 +112,12 @@ function serve(
   })
   const hello: KeeperHello = { protocol: KEEPER_PROTOCOL, ...identity, pid: process.pid }
   mux.hello(hello)
+}
+
+/** Its own surroundings are those of the daemon that speaks to it: a service may have been set up anew, a machine have another PATH. */
+function surround(environment: Record<string, string>): void {
+  for (const name of Object.keys(forKeeper(process.env))) delete process.env[name]
+  Object.assign(process.env, forKeeper(environment))
 }
 
 function endWhenIdle({ execs, terminals }: Kept, server: Server, idleMs: number): void {

@@ -278,7 +278,7 @@ export async function createDirectory({
     if (names.length > 0)
       refuse('not_found', {
         param: 'model',
-        message: `Several computers have a model of this name, and it is not the same one. Choose: ${names.map((one) => `\`${one}\``).join(', ')}.`,
+        message: `Several computers have a model of this name, and it is not known to be the same one. Choose: ${names.map((one) => `\`${one}\``).join(', ')}.`,
       })
     // Whether there is such a model is not known: to say that there is none would be final.
     for (const source of named.filter(needsModelList)) {

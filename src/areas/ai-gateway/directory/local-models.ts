@@ -27,6 +27,8 @@ export interface Machine {
   name: string
   /** It belongs to the workspace and its admins stand for it: it was not only lent to it, or given by somebody else. */
   owned: boolean
+  /** The workspace that it belongs to, where its admins stand for it; null: nobody stands for it but whoever gave it. */
+  lender: Id | null
   /** Some process of the instance holds its link. */
   online: boolean
   models: readonly LocalModel[]
@@ -94,10 +96,21 @@ export function byName(offers: readonly LocalOffer[]): Map<string, LocalOffer[]>
   return named
 }
 
-/** Several computers have the very same model: any of them serves it. */
+/**
+ * Several computers have the very same model: any of them serves it. That it is the same is what each of them says, so
+ * they must be the caller's own, or those of one lender: whoever lends another one gets none of the questions to it.
+ */
 const isOne = (offers: readonly LocalOffer[]): boolean =>
-  offers.every(({ model: { digest } }) => digest === offers[0]!.model.digest) &&
-  (offers.length === 1 || offers[0]!.model.digest !== null)
+  offers.length === 1 ||
+  (offers[0]!.model.digest !== null &&
+    offers.every(({ model: { digest } }) => digest === offers[0]!.model.digest) &&
+    areOnes(offers))
+
+/** All of them are the caller's own, or one lender's. */
+const areOnes = (offers: readonly LocalOffer[]): boolean =>
+  offers.length < 2 ||
+  offers.every(({ machine }) => machine.owned) ||
+  (offers[0]!.machine.lender !== null && offers.every(({ machine }) => machine.lender === offers[0]!.machine.lender))
 
 /** `local/<name>`, or `local/<computer>/<name>` with the computer's name or id. */
 export function resolveLocal(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string): Row[] {
@@ -113,21 +126,35 @@ export function resolveLocal(named: ReadonlyMap<string, readonly LocalOffer[]>, 
   return there.length > 0 && isOne(there) ? there.map((offer) => rowOf(offer, slug)) : []
 }
 
-/** The names to choose from where several computers have different models of this name; empty: it is another matter. */
+/**
+ * The names to choose from where several computers have models of this name that are not known to be the same one; empty:
+ * it is another matter.
+ */
 export function namesLike(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string): string[] {
-  const offers = slug.startsWith(PREFIX) ? named.get(slug.slice(PREFIX.length)) : undefined
-  return offers === undefined || isOne(offers) ? [] : offers.map((offer) => longName(offer, offers))
+  const plain = [slug, `${PREFIX}${slug}`].find((one) => one.startsWith(PREFIX))!.slice(PREFIX.length)
+  const offers = named.get(plain) ?? []
+  if (offers.length > 0 && !isOne(offers)) return offers.map((offer) => longName(offer, offers))
+  const mapped = [...named.values()].flat().filter(({ model }) => model.mapping === slug)
+  return areOnes(mapped) ? [] : mapped.map((offer) => longName(offer, mapped))
 }
 
-/** The local models that answer for a model of the platform. */
-export const mappedTo = (offers: readonly LocalOffer[], slug: string): Row[] =>
-  [...byName(offers.filter(({ model }) => model.mapping === slug)).values()].flat().map((offer) => rowOf(offer, slug))
+/** The local models that answer for a model of the platform. Those of several lenders do not: whoever maps one gets no questions to another's. */
+export function mappedTo(offers: readonly LocalOffer[], slug: string): Row[] {
+  const mapped = [...byName(offers.filter(({ model }) => model.mapping === slug)).values()].flat()
+  return areOnes(mapped) ? mapped.map((offer) => rowOf(offer, slug)) : []
+}
 
-/** Every name by which they can be called, each once. */
+/** Every name by which they can be called, each once. The caller's own have a name before those that were lent. */
 export function localRows(offers: readonly LocalOffer[]): Row[] {
-  const rows = [...byName(offers)].flatMap(([name, same]) =>
-    isOne(same) ? [rowOf(same[0]!, PREFIX + name)] : same.map((offer) => rowOf(offer, longName(offer, same))),
-  )
+  const rows = [...byName(offers)].flatMap(([name, same]) => {
+    const own = same.filter(({ machine }) => machine.owned)
+    const called = own.length > 0 ? own : same
+    const apart = isOne(called) ? same.filter((offer) => !called.includes(offer)) : same
+    return [
+      ...(isOne(called) ? [rowOf(called[0]!, PREFIX + name)] : []),
+      ...apart.map((offer) => rowOf(offer, longName(offer, same))),
+    ]
+  })
   return [
     ...rows,
     ...offers.flatMap((offer) => (offer.model.mapping === null ? [] : rowOf(offer, offer.model.mapping))),

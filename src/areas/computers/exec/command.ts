@@ -5,7 +5,7 @@ import { absent, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkMayUse, waysTo, workspaceFor } from '../access.ts'
 import { type ComputerRow, computerStore } from '../store.ts'
-import { execOperation } from './operation.ts'
+import { execOperation } from './background/operation.ts'
 
 export interface ServerCommand {
   computerId: Id

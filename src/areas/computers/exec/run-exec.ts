@@ -111,12 +111,15 @@ export async function* runExec(
     if (!over && joins) stream?.reset('the caller left')
     else if (!over && stream !== null && (signal.aborted || !leaving?.aborted)) {
       stream.reset('the caller left')
-      void kill(links, computerId, command.key, patienceMs).catch(() => {})
+      void kill(links, computerId, command.key, Math.min(patienceMs, PATIENCE_MS)).catch(() => {})
     }
   }
 }
 
-/** Ends a command that its caller left, with all that it has started: at once, or when its computer is back. */
+/**
+ * Ends a command that its caller left, with all that it has started: at once, or when its computer is back soon. After that
+ * the computer ends it by itself, as nobody follows it; one in the background: `background/ending.ts`.
+ */
 async function kill(links: Links, computerId: Id, key: string, waitMs: number): Promise<void> {
   if (await links.online(computerId, waitMs))
     await links.ask(computerId, 'exec.kill', { key, signal: null }, { signal: AbortSignal.timeout(KILL_MS) })

@@ -35,6 +35,8 @@ export interface Links {
   ): Promise<AskedStream<O>>
   /** Resolves when a computer is linked to any process, or false after the wait. Throws the signal's reason once it fires. */
   online(computerId: Id, waitMs: number, signal?: AbortSignal): Promise<boolean>
+  /** The computers whose links this process holds. */
+  held(): Id[]
 }
 
 export interface HasLinks {
@@ -110,6 +112,8 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
   }
 
   const links: Links = {
+    held: () => live.held(),
+
     async open(computerId, op, input, { signal, movable = false }) {
       signal.throwIfAborted()
       const stream = await reach(computerId, { op, input, ...(movable && { movable }) })

@@ -58,6 +58,10 @@ export class LiveLinks implements AsyncDisposable {
     return this.#links.get(computerId)
   }
 
+  held(): Id[] {
+    return [...this.#links.keys()]
+  }
+
   /** This process holds no links any more, and asks for nothing. */
   get over(): boolean {
     return this.#over

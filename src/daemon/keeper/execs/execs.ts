@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { refuse } from '#kernel/errors.ts'
 import type { Input } from '#wire/operations.ts'
 import type { Stream } from '#wire/stream.ts'
+import { bootId } from '../../machine.ts'
 import { type Gives, launch } from '../processes/launch.ts'
 import { Pipes } from '../processes/pipes.ts'
 import { Sweep } from '../processes/sweep.ts'
@@ -39,11 +40,17 @@ export class Execs {
       this.#byKey.set(exec.parts.key, Promise.resolve(exec))
       this.#follow(exec)
     }
-    // The rest ran when a keeper was killed: nobody can read them any more, nor learn how they ended.
-    for (const [key, { mark, trace }] of this.records.running()) {
+    // The rest ran when a keeper was killed: nobody can read them any more, nor learn how they ended. They count as lost
+    // once they are gone: a keeper that dies meanwhile leaves that to the next one.
+    for (const [key, { mark, trace, boot }] of this.records.running()) {
       if (this.#byKey.has(key)) continue
-      this.records.ended(key, 'lost')
-      void endTree(trace ?? { pid: 0, started: '', at: 0, mark, pipes: [] })
+      // Numbers of processes begin anew with the machine.
+      const gone = boot === bootId() ? endTree(trace ?? { pid: 0, started: '', at: 0, mark, pipes: [] }) : null
+      this.#living++
+      void Promise.resolve(gone).finally(() => {
+        this.#living--
+        this.records.ended(key, 'lost')
+      })
     }
   }
 

@@ -1,3 +1,4 @@
+import { bootId } from '../../machine.ts'
 import { Journal } from '../journal.ts'
 import type { Trace } from '../processes/tree.ts'
 import type { ExecEnd } from './exec.ts'
@@ -8,13 +9,13 @@ const KNOWN_MS = 8 * 24 * 3_600_000
 const ALWAYS_KNOWN = 1_000
 
 type Fact =
-  | { key: string; at: number; mark: string }
+  | { key: string; at: number; mark: string; boot?: string | null }
   | { key: string; trace: Trace }
   | { key: string; at: number; end: ExecEnd | 'lost' }
 
 /** What became of a key: a command runs (or did, when its keeper was killed), it has ended, or nobody knows how. */
 export type Record =
-  | { status: 'running'; at: number; mark: string; trace: Trace | null }
+  | { status: 'running'; at: number; mark: string; boot: string | null; trace: Trace | null }
   | { status: 'ended'; at: number; end: ExecEnd }
   | { status: 'lost'; at: number }
 
@@ -41,7 +42,7 @@ export class Records {
   }
 
   starts(key: string, mark: string): void {
-    this.#add({ key, at: Date.now(), mark })
+    this.#add({ key, at: Date.now(), mark, boot: bootId() })
   }
 
   started(key: string, trace: Trace): void {
@@ -62,8 +63,11 @@ export class Records {
   #take(fact: Fact): void {
     const { key } = fact
     const known = this.#byKey.get(key)
-    if ('mark' in fact) this.#byKey.set(key, { status: 'running', at: fact.at, mark: fact.mark, trace: null })
-    else if ('trace' in fact) {
+    if ('mark' in fact) {
+      // One that a version before this one wrote is of this boot, as far as anybody knows.
+      const { at, mark, boot = bootId() } = fact
+      this.#byKey.set(key, { status: 'running', at, mark, boot, trace: null })
+    } else if ('trace' in fact) {
       if (known?.status === 'running') known.trace = fact.trace
     } else if (fact.end === 'lost') this.#byKey.set(key, { status: 'lost', at: fact.at })
     else this.#byKey.set(key, { status: 'ended', at: fact.at, end: fact.end })
@@ -81,6 +85,6 @@ export class Records {
 function facts(key: string, record: Record): Fact[] {
   if (record.status === 'ended') return [{ key, at: record.at, end: record.end }]
   if (record.status === 'lost') return [{ key, at: record.at, end: 'lost' }]
-  const { at, mark, trace } = record
-  return [{ key, at, mark }, ...(trace ? [{ key, trace }] : [])]
+  const { at, mark, boot, trace } = record
+  return [{ key, at, mark, boot }, ...(trace ? [{ key, trace }] : [])]
 }

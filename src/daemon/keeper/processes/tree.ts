@@ -47,8 +47,13 @@ export function treeOf(traces: readonly Trace[]): Stat[] {
   if (process.platform !== 'linux') return traces.flatMap(groupOf)
   const all = livingProcesses(firstPid(traces))
   const wanted = {
-    // A command that could not be started has no process.
-    firsts: new Map(traces.filter(({ pid }) => pid > 0).map(({ pid, started }) => [pid, Number(started)])),
+    // A command that could not be started has no process. Where its first one's number is another's by now, nothing is left
+    // of its group: as long as there is, nobody gets that number.
+    firsts: new Map(
+      traces
+        .filter(({ pid, started }) => pid > 0 && !all.some((one) => one.pid === pid && one.started !== started))
+        .map(({ pid, started }) => [pid, Number(started)]),
+    ),
     marks: new Set(traces.map(({ mark }) => `${MARK}=${mark}`)),
     pipes: new Set(traces.flatMap(({ pipes }) => pipes)),
     earliest: Math.min(...traces.map(({ started }) => Number(started))),

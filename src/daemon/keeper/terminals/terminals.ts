@@ -37,9 +37,14 @@ export class Terminals {
     for (const { terminal, program } of this.#shelf.read()) {
       if (this.#byId.has(terminal.facts.terminal_id)) continue
       this.#add(terminal)
-      this.#shelveSoon(terminal)
-      // The system hung up on it when its keeper was killed. What did not heed that writes into nothing.
-      if (program) setTimeout(() => signalSession(program.pid, program.started, 'SIGKILL'), HANG_UP_MS)
+      // The system hung up on it when its keeper was killed. What did not heed that writes into nothing; it is on disk
+      // until it is ended, for the next keeper where this one dies meanwhile.
+      const end = (): void => {
+        if (program) signalSession(program.pid, program.started, 'SIGKILL')
+        this.#shelveSoon(terminal)
+      }
+      if (program) setTimeout(end, HANG_UP_MS)
+      else end()
     }
   }
 

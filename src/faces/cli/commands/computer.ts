@@ -136,6 +136,7 @@ export async function run(words: readonly string[], terminal: Terminal): Promise
           folder: join(folder, 'keeper'),
           ...(command && { command }),
           ...(asked.keeperUnit !== undefined && { starts: startKeeperUnit(asked.keeperUnit) }),
+          surroundings: () => process.env,
           // The version that waits could not go on with another one.
           renews: !asked.trial,
         }),

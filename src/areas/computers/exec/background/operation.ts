@@ -2,11 +2,12 @@
 import type { Context } from '#engine/context.ts'
 import { type Running, defineOperation } from '#areas/operations/service.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { HasLinks } from '../link/links.ts'
-import { checkPermitted, whilePermitted } from './permitted.ts'
-import { MOST_BYTES, createCapture, createTextCutter } from './capture.ts'
-import { type Command, runExec } from './run-exec.ts'
-import { resultOf } from './result.ts'
+import type { HasLinks } from '../../link/links.ts'
+import { checkPermitted, whilePermitted } from '../permitted.ts'
+import { MOST_BYTES, createCapture, createTextCutter } from '../capture.ts'
+import { type Command, runExec } from '../run-exec.ts'
+import { resultOf } from '../result.ts'
+import { commandsUnderWay } from './under-way.ts'
 
 export interface ExecInput {
   computer_id: Id
@@ -37,6 +38,7 @@ async function runInBackground(
 ) {
   const { stdin_base64, ...rest } = command
   await checkPermitted(ctx, computer_id, 'exec')
+  await commandsUnderWay.note(ctx.db, operation.id, computer_id)
   await using permitted = whilePermitted(ctx, computer_id, 'exec', operation.cancelled)
   const parts = runExec(
     ctx.engine.links,
@@ -63,6 +65,7 @@ async function runInBackground(
       if (shown[part.channel] <= MOST_BYTES)
         operation.append(cutters[part.channel].add(part.offset, part.bytes)?.text ?? '')
     } else if (part.type === 'ended') {
+      await commandsUnderWay.forget(ctx.db, operation.id)
       for (const cutter of Object.values(cutters)) operation.append(cutter.end()?.text ?? '')
       return { result: storable(resultOf(operation.id, part.end, result, base64)) }
     }

@@ -10,8 +10,8 @@ import { pairedComputer } from '#test/makers.ts'
 import { needs } from '#test/needs.ts'
 import { type Caller, type TestServer, caller, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
-import { openHost } from '../drivers/host.ts'
-import { run } from '../drivers/run.ts'
+import { openHost } from '../../drivers/host.ts'
+import { run } from '../../drivers/run.ts'
 
 const bubbles = needs((await run(['bwrap', '--version'])).code === 0, 'bubblewrap')
 

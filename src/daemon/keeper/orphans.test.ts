@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { gone, keeperCommand, openTerminal, startKeeper, wanted, withWord } from '#test/computers/keeper.ts'
+import { temporaryDir } from '#test/program.ts'
+import { until } from '#test/until.ts'
+import { bootId } from '../machine.ts'
+import { KeeperClient } from './client.ts'
+import { addressOf } from './place.ts'
+
+/** Seconds that nobody else on this machine sleeps. */
+const left1 = String(4_000_000 + process.pid)
+const left2 = String(5_000_000 + process.pid)
+
+/** Heeds nothing that can be left unheeded. What it starts has to be ended where it is a command, and may stay behind a terminal. */
+const stubborn = (word: string, starts = 'true'): string[] => [
+  'sh',
+  '-c',
+  `trap '' HUP TERM; ${starts}; while :; do sleep 0.2; done`,
+  word,
+]
+
+test('what a killed keeper left is ended, however many keepers are killed while they end it', async () => {
+  await using keeper = await startKeeper()
+  const { client } = keeper
+  const command = await client.open('exec', wanted('left', stubborn(left1, `setsid sleep ${left1} & :`)))
+  await command[Symbol.asyncIterator]().next()
+  await openTerminal(client, 'left', stubborn(left2))
+  const left = (): string[] => [left1, left2].flatMap(withWord)
+  await until(
+    async () => left().length,
+    (count) => count === 3,
+  )
+  for (let kills = 0; kills < 3; kills++) {
+    await keeper.kill()
+    await client.hello()
+  }
+  await until(
+    async () => left().length,
+    (count) => count === 0,
+  )
+  await assert.rejects((await client.open('exec', wanted('left', ['true']))).output, { code: 'interrupted' })
+})
+
+/** A program of somebody else's, the leader of a session of its own. */
+function bystander(): ChildProcess & Disposable {
+  const child = spawn('sleep', ['7003'], { detached: true, stdio: 'ignore' })
+  return Object.assign(child, { [Symbol.dispose]: () => void child.kill('SIGKILL') })
+}
+
+test('a number that is another program’s by now, since then or since the machine started anew, is left alone', async () => {
+  using folder = temporaryDir('keeper-')
+  const keeper = join(folder.path, 'keeper')
+  mkdirSync(keeper)
+  const bystanders = [bystander(), bystander()]
+  using _all = { [Symbol.dispose]: () => bystanders.forEach((one) => one[Symbol.dispose]()) }
+  const facts = [bootId(), 'the boot before'].flatMap((boot, at) => {
+    const key = `key ${at}`
+    const mark = `no such mark ${at}`
+    const trace = { pid: bystanders[at]!.pid, started: '1', at: 0, mark, pipes: [] }
+    return [
+      { key, at: Date.now(), mark, boot },
+      { key, trace },
+    ]
+  })
+  writeFileSync(join(keeper, 'commands.jsonl'), facts.map((fact) => `${JSON.stringify(fact)}\n`).join(''))
+  const client = new KeeperClient({ folder: keeper, command: keeperCommand })
+  const { pid } = await client.hello()
+  for (const at of [0, 1])
+    await assert.rejects((await client.open('exec', wanted(`key ${at}`, ['true']))).output, { code: 'interrupted' })
+  // It stays until it has ended what there was to end.
+  await client.close()
+  await until(async () => gone(pid), Boolean)
+  for (const { exitCode, signalCode } of bystanders) assert.deepEqual([exitCode, signalCode], [null, null])
+})
+
+test('daemons with other surroundings find the same keeper, and it gives commands those of the last one', async () => {
+  using short = temporaryDir('run-')
+  const folder = join(short.path, 'x'.repeat(100), 'keeper')
+  mkdirSync(folder, { recursive: true })
+  const environment = { PATH: `/opt/one:${process.env.PATH}`, XDG_RUNTIME_DIR: short.path }
+  const first = new KeeperClient({ folder, command: keeperCommand, surroundings: () => environment })
+  const path = async (client: KeeperClient, key: string): Promise<string> => {
+    const stream = await client.open('exec', wanted(key, ['sh', '-c', 'echo "$PATH $LANG $SECRET"']))
+    const parts: Buffer[] = []
+    for await (const item of stream) if (item.type === 'bytes') parts.push(Buffer.from(item.bytes))
+    return Buffer.concat(parts).toString().trim()
+  }
+  const { keeper_id, pid } = await first.hello()
+  assert.equal(await path(first, 'one'), environment.PATH)
+  assert.ok(addressOf(folder).length < 108)
+  await first.close()
+  // A service that was set up anew, and has another folder for sockets.
+  const next = { PATH: process.env.PATH, LANG: 'C.UTF-8', SECRET: 'of whoever started the daemon' }
+  const second = new KeeperClient({ folder, command: keeperCommand, surroundings: () => next })
+  assert.equal((await second.hello()).keeper_id, keeper_id)
+  assert.equal(await path(second, 'two'), `${next.PATH} C.UTF-8`)
+  // Who only looks changes nothing.
+  const looks = new KeeperClient({ folder, command: keeperCommand })
+  assert.equal((await looks.find())?.keeper_id, keeper_id)
+  assert.equal(await path(second, 'three'), `${next.PATH} C.UTF-8`)
+  await second.close()
+  await until(async () => gone(pid), Boolean)
+})
