@@ -121,6 +121,8 @@ function boundStop(
 interface Inherited {
   connection: pg.PoolConfig
   rootKeys: string[]
+  /** Where those before it listen. The one that was asked for may be any, and must stay the one that was said. */
+  port?: number
 }
 
 /** Several processes behind one port: each is a whole server, and they share nothing but the database. */
@@ -131,11 +133,12 @@ async function startWorkers(
   const failure = Promise.withResolvers<never>()
   failure.promise.catch(() => {})
   let stopping = false
+  let port: number | null = null
   const left = new Set<number | undefined>()
   const start = () =>
     new Promise<string>((resolve, reject) => {
       const worker = cluster.fork()
-      worker.on('online', () => worker.send(inherited))
+      worker.on('online', () => worker.send(port === null ? inherited : { ...inherited, port }))
       worker.on('message', (message: { origin?: string; refused?: string }) => {
         if (message.origin) resolve(message.origin)
         if (message.refused) reject(new StartRefused(message.refused))
@@ -165,6 +168,7 @@ async function startWorkers(
     )
   })
   const origins = await Promise.all(Array.from({ length: config.workers }, start))
+  port = Number(new URL(origins[0]!).port) || config.port
   const running = stack.move()
   return {
     origin: origins[0]!,
@@ -182,14 +186,16 @@ async function work(): Promise<void> {
   const inherited = await new Promise<Inherited>((resolve) =>
     process.once('message', resolve as (message: unknown) => void),
   )
-  const { config } = readConfig(process.env)
+  const { port, ...given } = inherited
+  const { config: asked } = readConfig(process.env)
+  const config = { ...asked, port: port ?? asked.port }
   const log = createLog(config.logLevel)
   const stopped = stopSignal()
   // Without its parent nobody would stop it.
   const orphaned = new Promise<void>((resolve) => process.once('disconnect', resolve))
   try {
     const { startApp } = await loading
-    await using app = await startApp({ config, ...inherited, log })
+    await using app = await startApp({ config, ...given, log })
     process.send!({ origin: app.origin })
     forgetStart()
     await Promise.race([stopped, orphaned])

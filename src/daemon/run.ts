@@ -13,6 +13,7 @@ import { keepLinked } from './link.ts'
 import { holderOf, takeLock } from './lock.ts'
 import { bootId, machine, probe } from './machine.ts'
 import { dial, listPorts } from './ports.ts'
+import { claimPlace } from './program/place.ts'
 import { type Updates, followUpdates, mayUpdate } from './program/updates.ts'
 import type { Version } from './program/versions.ts'
 import { type Handlers, serve } from './serve.ts'
@@ -70,6 +71,7 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
     ...(typeof parts.updates === 'boolean' && { updates: parts.updates }),
   }
   const url = parts.url ?? state.server_url
+  if (parts.own) await claimPlace(parts.own.place, folder, url)
   if (Object.keys(told).length > 0 || parts.url) await keep({ ...state, ...told, server_url: url })
   async function keep(next: typeof state): Promise<void> {
     await writeState(folder, next)

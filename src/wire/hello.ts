@@ -11,6 +11,9 @@ import { plain } from './shapes/text.ts'
 export const PROTOCOL = 2
 export const OLDEST_PROTOCOL = 1
 
+/** One that a server names beyond it is none of ours. */
+export const LONGEST_UPDATE_WAIT_MS = 3_600_000
+
 const line = plain(255)
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
@@ -44,7 +47,15 @@ export const ServerHello = z.object({
   /** Counts the links of this computer: of two, the greater is the live one. */
   epoch: z.number().int(),
   /** The release that the server would rather speak with, by the SHA-256 of its manifest, and its bytes; null: this one will do. */
-  update: z.object({ version: line, sha256: line, size: z.number().int() }).nullable(),
+  update: z
+    .object({
+      version: line,
+      sha256: line,
+      size: z.number().int(),
+      /** So long it is to be waited before it is fetched: of many machines each has another moment. */
+      wait_ms: z.number().int().min(0).max(LONGEST_UPDATE_WAIT_MS).default(0),
+    })
+    .nullable(),
 })
 export type ServerHello = z.infer<typeof ServerHello>
 

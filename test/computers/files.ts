@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFiles } from '#daemon/files/files.ts'
+import type { Clock } from '#daemon/time/unused.ts'
 import { dial, listPorts } from '#daemon/ports.ts'
 import { Refusal } from '#kernel/errors.ts'
 import type { Input, OperationName, Output } from '#wire/operations.ts'
@@ -26,10 +27,10 @@ export async function filesIn(t: Story, allowed: readonly string[]) {
 }
 
 /** A daemon's files and ports at the end of a real socket. */
-export async function machine(given: { root?: string; state?: string } = {}) {
+export async function machine(given: { root?: string; state?: string; clock?: () => Clock } = {}) {
   const { root = await mkdtemp(join(tmpdir(), 'uk-files-')), state = await mkdtemp(join(tmpdir(), 'uk-state-')) } =
     given
-  const files = createFiles({ allowed: [root], folder: state })
+  const files = createFiles({ allowed: [root], folder: state, ...(given.clock && { clock: given.clock }) })
   // By name, as they are asked for over a link: each reads its own input.
   const handlers = { ...files.handlers, 'ports.dial': dial, 'ports.list': listPorts } as unknown as Record<
     string,

@@ -6,6 +6,7 @@ import { createParts } from './parts.ts'
 import { read } from './read.ts'
 import { createRoots } from './within.ts'
 import { uploadOffset, write } from './write.ts'
+import type { Clock } from '../time/unused.ts'
 
 const SWEEP_MS = 3_600_000
 
@@ -13,6 +14,8 @@ interface Places {
   allowed: readonly string[]
   shut?: readonly string[]
   folder: string
+  /** By which those are found that nobody goes on with. Default: the machine's. */
+  clock?: () => Clock
 }
 
 /**
@@ -20,9 +23,9 @@ interface Places {
  * keeps which uploads have begun; those that nobody goes on with are removed at the start, and each hour. `shut`: folders
  * that are kept from everybody.
  */
-export function createFiles({ allowed, shut = [], folder }: Places) {
+export function createFiles({ allowed, shut = [], folder, clock }: Places) {
   const roots = createRoots(allowed, shut)
-  const parts = createParts(roots, folder)
+  const parts = createParts(roots, folder, clock)
   // What cannot be removed now is tried again in an hour.
   const sweep = (): Promise<void> => parts.sweep().catch(() => {})
   let sweeping = sweep()

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { lstat, mkdir, readFile, readdir, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readFile, readdir, rm, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Refusal } from '#kernel/errors.ts'
+import { type Clock, leftFor, machineClock } from '../time/unused.ts'
 import { readPath } from './path.ts'
 import { isWriting } from './under-way.ts'
 import type { Roots } from './within.ts'
@@ -12,6 +13,8 @@ export const KEPT_MS = 7 * 86_400_000
 
 /** Ends the names of those that became a file. */
 const DONE = '.done'
+/** How long the others have been left alone. */
+const LEFT = 'left.json'
 
 const digest = (...parts: (string | Buffer)[]): string => {
   const hash = createHash('sha256')
@@ -33,29 +36,32 @@ export interface Parts {
   finish(place: string, file: Stats): Promise<void>
   /** Whether it became the file that is there, which nobody has changed since. */
   became(place: string, there: Stats | null): Promise<boolean>
-  /** Removes those whose last byte came more than `KEPT_MS` ago. */
+  /** Removes those to which no byte has come for `KEPT_MS` of this machine's own time. */
   sweep(): Promise<void>
 }
 
-export function createParts(roots: Roots, folder: string): Parts {
+export function createParts(roots: Roots, folder: string, clock: () => Clock = machineClock): Parts {
   const fileOf = (place: string): string => join(folder, digest(place).slice(0, 32))
   const wordsOf = ({ ino, size, mtimeMs }: Stats): string => `${ino} ${size} ${mtimeMs}`
 
-  /** True where it is gone, or was. */
-  async function isOver(place: string): Promise<boolean> {
-    if (isWriting(place)) return false
+  /** What changes with each byte that comes; null: it is there no more. Throws where that cannot be told now. */
+  async function lookAt(place: string): Promise<string | null> {
     try {
       const { folder: holder, name } = await roots.openParent(readPath(place))
       await using _holder = holder
       const stats = await lstat(holder.at(name))
-      if (!stats.isFile()) return true
-      if (stats.mtimeMs > Date.now() - KEPT_MS) return false
-      await unlink(holder.at(name))
-      return true
+      return stats.isFile() ? wordsOf(stats) : null
     } catch (error) {
-      if (error instanceof Refusal) return error.code === 'not_found'
-      return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      const code = error instanceof Error && 'code' in error ? error.code : null
+      if (code === 'ENOENT' || (error instanceof Refusal && error.code === 'not_found')) return null
+      throw error
     }
+  }
+
+  async function remove(place: string): Promise<void> {
+    const { folder: holder, name } = await roots.openParent(readPath(place))
+    await using _holder = holder
+    await unlink(holder.at(name))
   }
 
   return {
@@ -70,14 +76,25 @@ export function createParts(roots: Roots, folder: string): Parts {
       return (await readFile(`${fileOf(place)}${DONE}`, 'utf8').catch(() => '')) === wordsOf(there)
     },
     async sweep() {
-      for (const each of await readdir(folder).catch(() => [])) {
-        if (each.endsWith(DONE)) {
-          const { mtimeMs } = await stat(join(folder, each))
-          if (mtimeMs < Date.now() - KEPT_MS) await rm(join(folder, each), { force: true })
+      const found = new Map<string, { place: string | null; words: string }>()
+      for (const name of await readdir(folder).catch(() => [])) {
+        if (name.startsWith(LEFT)) continue
+        if (name.endsWith(DONE)) {
+          found.set(name, { place: null, words: await readFile(join(folder, name), 'utf8').catch(() => '') })
           continue
         }
-        const place = await readFile(join(folder, each), 'utf8').catch(() => '')
-        if (place === '' || (await isOver(place))) await rm(join(folder, each), { force: true })
+        const place = await readFile(join(folder, name), 'utf8').catch(() => '')
+        // What cannot be looked at now is, at the next sweep.
+        const words = place === '' ? null : await lookAt(place).catch(() => undefined)
+        if (words === null) await rm(join(folder, name), { force: true })
+        else if (words !== undefined) found.set(name, { place, words })
+      }
+      const words = new Map([...found].map(([name, one]) => [name, one.words]))
+      for (const [name, ms] of await leftFor(join(folder, LEFT), words, clock())) {
+        const { place } = found.get(name)!
+        if (ms < KEPT_MS || (place !== null && isWriting(place))) continue
+        if (place !== null) await remove(place).catch(() => {})
+        await rm(join(folder, name), { force: true })
       }
     },
   }

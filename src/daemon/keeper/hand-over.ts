@@ -25,7 +25,7 @@ import type { Trace } from './processes/tree.ts'
 import { Ring } from './ring.ts'
 import { type Mark, TerminalLog } from './terminals/log.ts'
 import { type End, type Facts, type Snapshot, Terminal } from './terminals/terminal.ts'
-import { uptimeMs } from './uptime.ts'
+import { uptimeMs } from '../time/uptime.ts'
 
 /** Of the file. A program reads this one and those before it. */
 export const SCHEMA = 1

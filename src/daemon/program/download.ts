@@ -49,6 +49,8 @@ export async function downloadRelease(
     await using file = await open(join(making, 'manifest'), 'wx', 0o600)
     await file.writeFile(manifest)
     await file.sync()
+    // Another daemon of this server may have brought it meanwhile, and be trying it out.
+    if (await isWhole(version)) return version
     // One that lies there and is not whole was broken by somebody else.
     await rm(folderOf(version), { recursive: true, force: true })
     await rename(making, folderOf(version))

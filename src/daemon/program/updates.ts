@@ -35,6 +35,7 @@ export async function followUpdates(own: Version, url: string, say: (line: strin
   let taking: Promise<void> | null = null
 
   async function take(offer: Offer): Promise<void> {
+    await sleep(offer.wait_ms, undefined, { signal }).catch(() => {})
     const called = `version ${offer.version} (${offer.sha256.slice(0, 12)})`
     for (let wait = FIRST_WAIT_MS; !signal.aborted; wait = Math.min(wait * 2, LONGEST_WAIT_MS))
       try {

@@ -153,12 +153,26 @@ export async function playFaults(rounds: number): Promise<Played> {
 
 async function closeTerminals(scene: Scene): Promise<void> {
   for (;;) {
-    const answer = await scene.ask('POST', '/terminal', { action: 'list' })
-    const open = answer?.status === 200 ? (answer.data as { terminal_id: string; status: string }[]) : null
-    const left = open?.filter(({ status }) => status === 'open')
-    if (left?.length === 0) return
-    for (const { terminal_id } of left ?? [])
+    const open = await openTerminals(scene)
+    if (open?.length === 0) return
+    for (const terminal_id of open ?? [])
       await scene.ask('POST', '/terminal', { action: 'close', terminal_id, signal: 'SIGKILL' })
     await sleep(100)
+  }
+}
+
+/** Those that are open are the newest: behind all that were lost. Null: the list could not be had. */
+async function openTerminals(scene: Scene): Promise<string[] | null> {
+  const all: { terminal_id: string; status: string }[] = []
+  for (let cursor: string | null = null; ;) {
+    const from = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const answer = await scene.ask('POST', `/terminal?limit=100${from}`, { action: 'list' })
+    if (answer === null || answer.status !== 200) {
+      assert.ok(answer === null || answer.status >= 500 || answer.status === 409, JSON.stringify(answer))
+      return null
+    }
+    all.push(...answer.data)
+    if (answer.next === null) return all.flatMap(({ terminal_id, status }) => (status === 'open' ? terminal_id : []))
+    cursor = answer.next
   }
 }

@@ -14,6 +14,8 @@ export interface Answer {
   status: number
   /** Its `data`, or its `error`. */
   data: any
+  /** Of a list of which there is more. */
+  next: string | null
   headers: Headers
 }
 
@@ -80,8 +82,13 @@ export async function startScene(): Promise<Scene> {
         signal: AbortSignal.timeout(LONGEST_CALL_MS),
         ...(body && { body: raw ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
       })
-      const json = (await response.json().catch(() => null)) as { data?: unknown; error?: unknown } | null
-      return { status: response.status, data: json?.data ?? json?.error ?? json, headers: response.headers }
+      const json = (await response.json().catch(() => null)) as {
+        data?: unknown
+        error?: unknown
+        pagination?: { next_cursor: string | null }
+      } | null
+      const next = json?.pagination?.next_cursor ?? null
+      return { status: response.status, data: json?.data ?? json?.error ?? json, next, headers: response.headers }
     } catch {
       return null
     }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -19,11 +20,17 @@ export interface Sending {
 /** How far the computer has written, as it says from time to time. */
 const Progress = z.object({ type: z.literal('offset'), offset: z.number().int().min(0) })
 
+/** So often a computer may say that it is somewhere else with an upload, and come no further; it is asked again ever later. */
+const MOST_STALE = 6
+const STALE_MS = 50
+
 /** Sends bytes to a file of a computer, over as many links as it takes. Holds no more than the computer has not yet written. */
 export async function sendFile({ links, computerId, file, source, signal }: Sending): Promise<Output<'fs.write'>> {
   const replay = replayOf(source, file.offset)
   using _source = { [Symbol.dispose]: () => replay.close() }
   const losses = lossesOf(links, computerId, { signal })
+  let stale = 0
+  let kept = file.offset
   for (let at = file.offset, again = false; ;) {
     try {
       if (again) at = await offsetOf()
@@ -31,8 +38,17 @@ export async function sendFile({ links, computerId, file, source, signal }: Send
       return await feed(stream, replay, at, () => losses.over())
     } catch (error) {
       // The link before this one was still writing when it was asked how far it had come.
-      if (again && error instanceof Refusal && error.code === 'stale_update' && isKept(replay, error.details?.offset))
+      if (again && error instanceof Refusal && error.code === 'stale_update' && isKept(replay, error.details?.offset)) {
+        // As long as the computer comes further, it is the same one still.
+        stale = replay.kept.from > kept ? 1 : stale + 1
+        kept = replay.kept.from
+        if (stale > MOST_STALE)
+          refuse('interrupted', {
+            message: 'The computer says of this upload again and again that it goes on elsewhere.',
+          })
+        await sleep(STALE_MS * 2 ** stale, undefined, { signal })
         continue
+      }
       await losses.outlast(error)
       again = true
     }

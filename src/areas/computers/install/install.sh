@@ -17,6 +17,7 @@ main() {
   umask 077
   platform=$(platform_here)
   place="${XDG_DATA_HOME:-${HOME:?HOME is not set}/.local/share}/ukiyo"
+  check_place "$@"
   mkdir -p "$place/versions" "$place/bin"
   work=$(mktemp -d "$place/versions/new-XXXXXX")
   trap 'rm -rf "$work"' EXIT
@@ -47,6 +48,21 @@ main() {
   say "The daemon lies in $place."
   join_server "$@"
   say_where
+}
+
+# All daemons that are started from a place run what its server sends.
+check_place() {
+  own=${UK_CONFIG_DIR:-${XDG_CONFIG_HOME:-$HOME/.config}/ukiyo}
+  for claim in "$place"/daemons/*; do
+    [ -f "$claim" ] || continue
+    { IFS= read -r server && IFS= read -r folder; } <"$claim" || continue
+    [ "$server" != "$origin" ] && [ -e "$folder/computer.json" ] || continue
+    if [ "$folder" = "$own" ]; then
+      case " $* " in *' --replace '*) continue ;; esac
+      stop "this machine is paired with $server. To pair it with $origin instead give --replace; to pair it with both give this one XDG_DATA_HOME and UK_CONFIG_DIR of its own"
+    fi
+    stop "the program in $place comes from $server, for the daemon of $folder. Give this one a place of its own: XDG_DATA_HOME=…"
+  done
 }
 
 platform_here() {

@@ -178,3 +178,40 @@ test('strangers who download and do not read hold up neither the server nor each
   )
   leaving.abort()
 })
+
+test('a second server gets no program of its own into the place of another one’s daemon, and says what to do', async () => {
+  await using proxy = await tamperingProxy(server.origin)
+  await using box = machine()
+  const made = await box.install(server.origin, alice)
+  assert.equal(made.code, 0, made.said)
+  const [release, id] = [box.release(), box.computerId()]
+  // To the machine this is another server: it has another address.
+  const here = await box.install(proxy.origin, alice)
+  assert.equal(here.code, 1)
+  assert.match(here.said, /this machine is paired with http.*--replace.*XDG_DATA_HOME and UK_CONFIG_DIR/)
+  const elsewhere = { ...box.env, UK_CONFIG_DIR: join(box.home, 'second') }
+  const script = await (await fetch(`${proxy.origin}/install`)).text()
+  const token = async () => (await alice.post('/computer-pairings', {})).body.data.token as string
+  const shared = await ends('sh', [], { env: { ...elsewhere, UK_PAIR_TOKEN: await token() }, cwd: box.home }, script)
+  assert.equal(shared.code, 1)
+  assert.match(
+    shared.said,
+    /the program in .* comes from http.*, for the daemon of .*\.config\/ukiyo\. .*XDG_DATA_HOME=/,
+  )
+  // Nor does the program that lies there run for it.
+  const words = ['computer', 'pair', '--url', proxy.origin]
+  const paired = await ends(join(box.place, 'bin/uk'), words, {
+    env: { ...elsewhere, UK_PAIR_TOKEN: await token() },
+    cwd: box.home,
+  })
+  assert.equal(paired.code, 2, paired.said)
+  assert.match(paired.said, /comes from .* With the credential of .* it does not run\.\n.*XDG_DATA_HOME=/)
+  assert.equal(existsSync(join(box.home, 'second/computer.json')), false)
+  assert.deepEqual([box.release(), box.computerId(), versionsIn(box)], [release, id, [release]])
+  // With a place of its own it is a computer like any other.
+  const own = { ...elsewhere, XDG_DATA_HOME: join(box.home, 'data'), UK_PAIR_TOKEN: await token() }
+  const apart = await ends('sh', [], { env: own, cwd: box.home }, script)
+  assert.equal(apart.code, 0, apart.said)
+  assert.ok(existsSync(join(box.home, 'second/computer.json')))
+  assert.equal(await execOn(id, 'echo still'), 'still\n')
+})

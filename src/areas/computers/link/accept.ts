@@ -10,6 +10,7 @@ import { LARGEST_FRAME, Violation } from '#wire/frames.ts'
 import { CLOSE, type Mux } from '#wire/mux.ts'
 import { overWebSocket } from '#wire/over-websocket.ts'
 import { type Machine, machineBy } from '../pairing/credentials.ts'
+import { waitOf } from '../install/spread.ts'
 import type { LiveLinks } from './live-links.ts'
 
 const PATH = '/v1/computers/link'
@@ -129,7 +130,7 @@ const BUNDLED_MS = 3_000
 
 /** A release in the place of the one that speaks; null: there is none, it takes none, or it has tried this one lately. */
 async function offerTo(
-  { log }: Engine,
+  { log, postgres }: Engine,
   offers: Offers,
   { computerId }: Machine,
   { protocol, release, failed_update, os, arch }: DaemonHello,
@@ -148,7 +149,7 @@ async function offerTo(
       return null
     }
     const { version, sha256, size } = given
-    if (isNew(sha256)) return { version, sha256, size }
+    if (isNew(sha256)) return { version, sha256, size, wait_ms: await waitOf(postgres.db) }
     if (failed_update?.sha256 === sha256)
       log.warn({ computer_id: computerId, sha256, why: failed_update.why }, 'a computer could not be updated')
   } catch {

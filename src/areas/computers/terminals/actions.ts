@@ -1,7 +1,7 @@
 import type { Input } from '#kernel/contract.ts'
 import type { Context } from '#engine/context.ts'
 import type { Page } from '#kernel/answers.ts'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { cursorOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import type { Principal } from '#kernel/principal.ts'
@@ -10,7 +10,8 @@ import { CHANNEL } from '#wire/operations.ts'
 import type { terminal as endpoint } from '../contract-terminals.ts'
 import { unfinished } from '../exec/capture.ts'
 import { Gathered } from '../exec/gathered.ts'
-import type { HasLinks } from '../link/links.ts'
+import { whilePermitted } from '../exec/permitted.ts'
+import type { HasLinks, Links } from '../link/links.ts'
 import { wholeList } from '../link/whole-list.ts'
 
 type Given = Input<typeof endpoint>
@@ -28,19 +29,35 @@ const TAKES: Record<Given['action'], { needs: readonly (keyof Given)[]; may: rea
   list: { needs: [], may: [] },
 }
 
-export function terminal(ctx: Context<HasLinks>, given: Given) {
+/** Does what was asked, and no longer than its caller may: a read may wait, and so may all of it for a computer that is lost. */
+export async function terminal(ctx: Context<HasLinks>, given: Given) {
   checkFields(given)
+  await using permitted = whilePermitted(ctx, given.id, 'terminal', ctx.signal)
+  const { signal } = permitted
+  try {
+    return await act(ctx, given, signal)
+  } catch (error) {
+    // Why it was broken off, where that was so.
+    throw signal.aborted && signal.reason instanceof Refusal ? signal.reason : error
+  }
+}
+
+async function act(
+  ctx: Context<HasLinks>,
+  given: Given,
+  signal: AbortSignal,
+): Promise<Terminal | Page<Terminal> | Awaited<ReturnType<typeof read>>> {
   const { id, action } = given
   const { links } = ctx.engine
-  const more = { signal: ctx.signal }
+  const more = { signal }
   const terminal_id = given.terminal_id!
   switch (action) {
     case 'open':
-      return open(ctx, given)
+      return open(links, given, signal)
     case 'list':
-      return list(ctx, given)
+      return list(links, given, signal)
     case 'read':
-      return read(ctx, given)
+      return read(links, given, signal)
     case 'write': {
       const data = Buffer.from(given.data!).toString('base64')
       // The key makes it safe to ask again where the link breaks, whether the caller counts or not.
@@ -67,7 +84,11 @@ function checkFields(given: Given): void {
     refuse('unknown_parameter', { param: other, message: `\`${given.action}\` takes no \`${other}\`.` })
 }
 
-function open(ctx: Context<HasLinks>, { id, shell, argv, cwd, env, cols, rows, user, name }: Given): Promise<Terminal> {
+function open(
+  links: Links,
+  { id, shell, argv, cwd, env, cols, rows, user, name }: Given,
+  signal: AbortSignal,
+): Promise<Terminal> {
   if (shell !== undefined && argv !== undefined)
     refuse('invalid_parameter', { param: 'shell', message: 'Give either `shell` or `argv`.' })
   const input = {
@@ -81,19 +102,21 @@ function open(ctx: Context<HasLinks>, { id, shell, argv, cwd, env, cols, rows, u
     rows: rows ?? 24,
     name: name ?? null,
   }
-  return ctx.engine.links.ask(id, 'terminal.open', input, { signal: ctx.signal })
+  return links.ask(id, 'terminal.open', input, { signal })
 }
 
-async function list(ctx: Context<HasLinks>, { id, limit, cursor }: Given): Promise<Page<Terminal>> {
+async function list(links: Links, { id, cursor, ...given }: Given, signal: AbortSignal): Promise<Page<Terminal>> {
+  // Of a call that comes without a query, such as an agent's, it may be absent whatever its type says.
+  const limit = (given.limit as number | undefined) ?? 25
   const from = wholeAt(positionOf('terminals', id, cursor), 0) ?? 0
-  const parts = await wholeList(ctx.engine.links, id, 'terminal.list', ctx.signal)
+  const parts = await wholeList(links, id, 'terminal.list', signal)
   const terminals = parts.flatMap((part) => part.terminals)
   const sorted = terminals.toSorted((a, b) => (a.created_at < b.created_at ? -1 : a.created_at > b.created_at ? 1 : 0))
   const end = from + limit
   return { rows: sorted.slice(from, end), next: sorted.length > end ? cursorOf('terminals', id, [end]) : null }
 }
 
-async function read(ctx: Context<HasLinks>, { id, terminal_id, from, max_bytes, wait_ms, screen }: Given) {
+async function read(links: Links, { id, terminal_id, from, max_bytes, wait_ms, screen }: Given, signal: AbortSignal) {
   const input = {
     terminal_id: terminal_id!,
     from: from ?? null,
@@ -101,7 +124,7 @@ async function read(ctx: Context<HasLinks>, { id, terminal_id, from, max_bytes, 
     wait_ms: wait_ms ?? 0,
     screen: screen ?? false,
   }
-  const stream = await ctx.engine.links.open(id, 'terminal.read', input, { signal: ctx.signal })
+  const stream = await links.open(id, 'terminal.read', input, { signal })
   const body = new Gathered()
   const snapshot = new Gathered()
   for await (const item of stream) {

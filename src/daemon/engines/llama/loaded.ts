@@ -86,7 +86,7 @@ export class LoadedModels {
       return await use(loaded)
     } finally {
       loaded.users--
-      loaded.usedAt = Date.now()
+      loaded.usedAt = performance.now()
     }
   }
 
@@ -98,7 +98,7 @@ export class LoadedModels {
       return {
         model,
         size,
-        usedAt: Date.now(),
+        usedAt: performance.now(),
         users: 0,
         context: null,
         ready: null,
@@ -128,7 +128,7 @@ export class LoadedModels {
 
   async #unloadIdle(): Promise<void> {
     for (const [path, loaded] of this.#ready)
-      if (loaded.users === 0 && Date.now() - loaded.usedAt > IDLE_MS) await this.unload(path)
+      if (loaded.users === 0 && performance.now() - loaded.usedAt > IDLE_MS) await this.unload(path)
   }
 }
 

@@ -3,6 +3,7 @@ import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'nod
 import { join } from 'node:path'
 import { refuse } from '#kernel/errors.ts'
 import type { ModelRow } from '../engine.ts'
+import { leftFor } from '../../time/unused.ts'
 import { readGguf } from '../gguf.ts'
 
 /** What is kept beside a model's file. */
@@ -78,12 +79,15 @@ export class ModelStore {
 
   /** Removes what installations left that nobody went on with. */
   async sweep(): Promise<void> {
+    const parts = new Map<string, string>()
     for (const file of await readdir(this.folder).catch(() => [])) {
       if (!/\.part(\.json)?$/.test(file)) continue
-      const path = join(this.folder, file)
-      const left = await stat(path).catch(() => null)
-      if (left !== null && Date.now() - left.mtimeMs > KEEP_PARTS_MS) await rm(path, { force: true })
+      const left = await stat(join(this.folder, file)).catch(() => null)
+      if (left !== null) parts.set(file, `${left.size} ${left.mtimeMs}`)
     }
+    if (parts.size === 0) return
+    for (const [file, ms] of await leftFor(join(this.folder, 'left'), parts))
+      if (ms > KEEP_PARTS_MS) await rm(join(this.folder, file), { force: true })
   }
 
   async find(name: string): Promise<StoredModel> {

@@ -10,7 +10,7 @@ import { openForReading, openForWriting, type Pipes, remove } from '../processes
 import type { Ending } from '../processes/proc.ts'
 import type { Sweep } from '../processes/sweep.ts'
 import { endTree, groupLives, signalTree, type Trace } from '../processes/tree.ts'
-import { uptimeMs } from '../uptime.ts'
+import { uptimeMs } from '../../time/uptime.ts'
 import { Output } from './output.ts'
 import { Stdin } from './stdin.ts'
 

@@ -8,7 +8,7 @@ import { type Gives, launch } from '../processes/launch.ts'
 import { Pipes } from '../processes/pipes.ts'
 import { Sweep } from '../processes/sweep.ts'
 import { endTree } from '../processes/tree.ts'
-import { uptimeMs } from '../uptime.ts'
+import { uptimeMs } from '../../time/uptime.ts'
 import { Exec, type ExecEnd, startExec } from './exec.ts'
 import { Records } from './records.ts'
 

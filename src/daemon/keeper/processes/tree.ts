@@ -75,7 +75,9 @@ const YOUNG_MS = 60_000
 function firstPid(traces: readonly Trace[]): number {
   const last = lastPid()
   const first = Math.min(...traces.map(({ pid }) => pid))
-  const young = traces.every(({ at }) => Date.now() - at < YOUNG_MS)
+  // A time of day that was set back since says nothing.
+  const ages = traces.map(({ at }) => Date.now() - at)
+  const young = ages.every((age) => age >= 0 && age < YOUNG_MS)
   return young && last >= first ? first : 0
 }
 

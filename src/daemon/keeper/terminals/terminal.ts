@@ -3,7 +3,7 @@ import type { Pty } from '../processes/pty.ts'
 import type { Ending } from '../processes/proc.ts'
 import { Writer } from '../processes/writer.ts'
 import { Screen } from '../screen/screen.ts'
-import { uptimeMs } from '../uptime.ts'
+import { uptimeMs } from '../../time/uptime.ts'
 import { type Size, TerminalLog } from './log.ts'
 import { type Viewing, wantedSize } from './sizes.ts'
 

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { KeeperClient } from '#daemon/keeper/client.ts'
 import { holderOf, isHeld } from '#daemon/lock.ts'
 import { keeperCommand, lastingAddon, lastingCommand, ownCommand, ownVersion } from '#daemon/program/own.ts'
+import { checkPlace } from '#daemon/program/place.ts'
 import { mayUpdate } from '#daemon/program/updates.ts'
 import { readFailed } from '#daemon/program/versions.ts'
 import { launchd } from '#daemon/service/launchd.ts'
@@ -28,6 +29,7 @@ export async function install(words: readonly string[], terminal: Terminal): Pro
     await manager.check()
     if ((await readState(folder)) === null || asked.replace) await joinServer(asked, terminal)
     const state = (await readState(folder))!
+    if (ownVersion) await checkPlace(ownVersion.place, folder, asked.url ?? state.server_url)
     await endDaemon(folder)
     await writeState(folder, {
       ...state,

@@ -5,6 +5,7 @@ import { PROTOCOL } from '#wire/hello.ts'
 import { detach } from '#daemon/detach.ts'
 import { machine } from '#daemon/machine.ts'
 import { FLAGS, currentFile, engineCommand, keeperCommand, ownVersion } from '#daemon/program/own.ts'
+import { checkPlace } from '#daemon/program/place.ts'
 import { tryOut } from '#daemon/program/try-out.ts'
 import { type Version, forgetOthers, makeCurrent, noteFailed } from '#daemon/program/versions.ts'
 import { runDaemon } from '#daemon/run.ts'
@@ -179,6 +180,7 @@ export async function joinServer(asked: Asked, terminal: Terminal): Promise<void
       'To pair it anew give --replace; the computer that it was stays in the list until it is deleted.',
     )
   const { origin, key } = await targetOf(terminal, { ...asked.globals, ...(asked.url && { origin: asked.url }) })
+  if (ownVersion) await checkPlace(ownVersion.place, folder, origin)
   const token = (await tokenGiven(asked, terminal)) ?? (await tokenMade(origin, key, asked, terminal))
   // Not by the list of all contracts: the program of a paired computer is bundled with this one alone.
   const { computers } = await import('#areas/computers/contract.ts')

@@ -97,6 +97,7 @@ test('so it does with cloud computers, whose links come in by sockets of the mac
       async () => (await who.get(`/operations/${used[n]!.operation}`)).body.data.status,
       (now) => now === 'running',
     )
+    assert.ok(await next.app.engine.links.online(id, 20_000))
     await goesOn(async (argv) => (await who.post(`/computers/${id}/exec`, { argv })).body.data.stdout)
     await who.delete(`/computers/${id}`)
   }

@@ -1,0 +1,290 @@
+// Takes long: what goes on is watched until it is taken away, for every way and every loss.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import { call, results, say, script, tools } from '#test/chats/chats.ts'
+import { type Home, type RunningDaemon, daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
+import { pairedComputer, teamOf } from '#test/makers.ts'
+import { type Answer, type Caller, type Person, caller } from '#test/server.ts'
+import { twoServers } from '#test/two-servers.ts'
+import { stopwatch, until } from '#test/until.ts'
+
+const { server, twin, alice } = await twoServers()
+let home: Home
+let daemon: RunningDaemon
+/** Alice's. */
+let id: string
+let team: string
+let bob: Person
+
+before(async () => {
+  home = daemonHome()
+  const paired = await pairedComputer(alice)
+  id = paired.id
+  daemon = await runDaemonAt(home, server.origin, paired)
+  assert.ok(await server.app.engine.links.online(id, 20_000))
+  bob = await server.person('Bob')
+  team = await teamOf(alice, [[bob, 'member']])
+})
+after(async () => {
+  await daemon[Symbol.asyncDispose]()
+  await home[Symbol.asyncDispose]()
+})
+
+/** What the team may do with it; none: it does not know of it. */
+async function grant(capabilities: readonly string[]): Promise<void> {
+  const at = `/computers/${id}/exposures`
+  if (capabilities.length === 0) return void (await alice.delete(`${at}/${team}`))
+  const changed = await alice.patch(`${at}/${team}`, { capabilities })
+  if (changed.status === 404) assert.equal((await alice.post(at, { workspace_id: team, capabilities })).status, 201)
+}
+
+const told = ({ status, body }: Answer): string =>
+  status < 400 ? 'allowed' : `${status} ${body.error?.code ?? body.error?.type}`
+function attached(
+  who: Caller,
+  terminal_id: string,
+): Promise<{ status: string; socket?: WebSocket; closed?: Promise<number> }> {
+  const url = `${who.origin.replace('http', 'ws')}/v1/computers/${id}/terminals/${terminal_id}/attach?from=0`
+  const socket = new WebSocket(url, { headers: who.headers })
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+  return new Promise((resolve) => {
+    socket.once('open', () => resolve({ status: 'allowed', socket, closed }))
+    socket.on('error', () => {})
+    socket.once('unexpected-response', (_, response) => {
+      let text = ''
+      response.on('data', (part: Buffer) => (text += String(part)))
+      response.on('end', () =>
+        resolve({ status: told({ status: response.statusCode!, body: JSON.parse(text) } as Answer) }),
+      )
+    })
+  })
+}
+
+/** Every way to use a command or a terminal, and what it needs. */
+const WAYS: Record<string, { needs: 'exec' | 'terminal'; ask(who: Caller, terminal_id: string): Promise<string> }> = {
+  'a command': {
+    needs: 'exec',
+    ask: async (who) => told(await who.post(`/computers/${id}/exec`, { command: 'true' })),
+  },
+  'a command that is followed': {
+    needs: 'exec',
+    ask: async (who) =>
+      told(await who.post(`/computers/${id}/exec`, { command: 'true' }, { accept: 'text/event-stream' })),
+  },
+  'a command in the background': {
+    needs: 'exec',
+    ask: async (who) => told(await who.post(`/computers/${id}/exec`, { command: 'true', background: true })),
+  },
+  ...Object.fromEntries(
+    Object.entries({
+      open: { argv: ['true'] },
+      list: {},
+      read: {},
+      write: { data: 'x' },
+      resize: { cols: 90, rows: 30 },
+      close: { signal: 'SIGWINCH' },
+    }).map(([action, more]) => [
+      `terminal ${action}`,
+      {
+        needs: 'terminal' as const,
+        ask: async (who: Caller, terminal_id: string) => {
+          const of = action === 'open' || action === 'list' ? {} : { terminal_id }
+          return told(await who.post(`/computers/${id}/terminal`, { action, ...of, ...more }))
+        },
+      },
+    ]),
+  ),
+  'a terminal live': {
+    needs: 'terminal',
+    async ask(who, terminal_id) {
+      const { status, socket } = await attached(who, terminal_id)
+      socket?.terminate()
+      return status
+    },
+  },
+  'a ticket to a terminal': {
+    needs: 'terminal',
+    ask: async (who, terminal_id) => told(await who.post(`/computers/${id}/terminals/${terminal_id}/ticket`, {})),
+  },
+}
+
+const opened = async (argv: readonly string[] = ['cat']): Promise<string> => {
+  const { status, body, text } = await alice.post(`/computers/${id}/terminal`, { action: 'open', argv })
+  assert.equal(status, 200, text)
+  return body.data.terminal_id
+}
+
+test('whoever asks, by whichever way, gets exactly what was granted: members, their keys, keys of elsewhere, viewers, former members, strangers', async () => {
+  const [vera, eve, carol] = [await server.person('Vera'), await server.person('Eve'), await server.person('Carol')]
+  for (const [person, role] of [
+    [vera, 'viewer'],
+    [eve, 'member'],
+  ] as const) {
+    const { token } = (await alice.post(`/workspaces/${team}/invitations`, { email: person.email, role })).body.data
+    await person.post('/invitations/accept', { token })
+  }
+  const former = await eve.key({ workspace_id: team })
+  const asGranted = (needs: string, granted: readonly string[]): string =>
+    granted.length === 0 ? '404 not_found' : granted.includes(needs) ? 'allowed' : '403 capability_denied'
+  const unknown = (): string => '404 not_found'
+  const callers: [string, Caller, typeof asGranted][] = [
+    ['its owner', alice, () => 'allowed'],
+    ['a member', bob, asGranted],
+    ['a member at another process', caller(twin.origin, bob.headers), asGranted],
+    ['a member’s key', await bob.key(), asGranted],
+    ['a key of the workspace', await bob.key({ workspace_id: team }), asGranted],
+    ['a key of elsewhere', await bob.key({ workspace_id: bob.workspaceId }), unknown],
+    ['a key that may only look', await bob.key({ scopes: ['computer:read'] }), () => '403 missing_scope'],
+    [
+      'the owner’s key of elsewhere',
+      await alice.key({ workspace_id: (await alice.post('/workspaces', { name: 'Else' })).body.data.id }),
+      unknown,
+    ],
+    ['a viewer', vera, (_, granted) => (granted.length === 0 ? '404 not_found' : '403 insufficient_role')],
+    ['a former member', eve, unknown],
+    ['a former member’s key', former, unknown],
+    ['a stranger', carol, unknown],
+  ]
+  assert.equal((await alice.delete(`/workspaces/${team}/members/${eve.id}`)).status, 200)
+  const terminal_id = await opened()
+  const wrong: string[] = []
+  for (const granted of [[], ['exec'], ['terminal'], ['exec', 'terminal'], ['fs_read']]) {
+    await grant(granted)
+    for (const [who, by, wanted] of callers)
+      for (const [way, { needs, ask }] of Object.entries(WAYS)) {
+        const [found, right] = [await ask(by, terminal_id), wanted(needs, granted)]
+        if (found !== right) wrong.push(`${who}, ${way}, granted ${granted.join()}: ${found}, not ${right}`)
+      }
+  }
+  assert.deepEqual(wrong, [])
+})
+
+/** Somebody who uses the computer, and whether they still get anything of it. */
+interface Use {
+  /** Resolves with how it was taken from them. */
+  ends: Promise<string>
+}
+/** What lasts: each begins something that would go on for a minute. */
+const LASTING: Record<string, (who: Caller) => Promise<Use>> = {
+  async 'a command that is waited for'(who) {
+    const ends = who.post(`/computers/${id}/exec`, { command: 'sleep 60' }).then(told)
+    await sleep(300)
+    return { ends }
+  },
+  async 'a command that is followed'(who) {
+    const response = await fetch(`${who.origin}/v1/computers/${id}/exec`, {
+      method: 'POST',
+      headers: { ...who.headers, accept: 'text/event-stream', 'content-type': 'application/json' },
+      body: JSON.stringify({ command: 'while :; do echo more; sleep 0.2; done' }),
+    })
+    const reader = response.body!.getReader()
+    await reader.read()
+    const ends = (async () => {
+      let last = ''
+      for (;;) {
+        const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }))
+        if (done) return /exec\.failed|event: error/.test(last) ? 'told' : 'cut'
+        last = Buffer.from(value!).toString()
+      }
+    })()
+    return { ends }
+  },
+  async 'a command in the background'(who) {
+    const { body } = await who.post(`/computers/${id}/exec`, { command: 'echo up; sleep 60', background: true })
+    const operation: string = body.data.id
+    const { pool } = server.app.engine.postgres
+    const row = async () =>
+      (await pool.query('select status, content, error from operations where id = $1', [operation])).rows[0]
+    await until(row, ({ content }) => content?.includes('up'))
+    const ends = until(row, ({ status }) => status !== 'running').then(({ error }) => error?.code ?? error?.type)
+    return { ends }
+  },
+  async 'a terminal live'(who) {
+    const terminal_id = await opened()
+    const { closed, status } = await attached(who, terminal_id)
+    assert.equal(status, 'allowed')
+    return { ends: closed!.then(String) }
+  },
+  async 'a read that waits for the next word of a terminal'(who) {
+    const terminal_id = await opened()
+    const ends = who
+      .post(`/computers/${id}/terminal`, { action: 'read', terminal_id, from: 0, wait_ms: 30_000 })
+      .then(told)
+    await sleep(300)
+    return { ends }
+  },
+}
+
+/** How somebody may lose the right, after which others still have it. */
+const LOSSES: Record<string, (who: { key: Caller & { keyId: string } }) => Promise<unknown>> = {
+  'the grant is withdrawn': () => grant([]),
+  'the grant is another one': () => grant(['fs_read']),
+  'its user is made a viewer': () => alice.patch(`/workspaces/${team}/members/${bob.id}`, { role: 'viewer' }),
+  'its user is removed': () => alice.delete(`/workspaces/${team}/members/${bob.id}`),
+  'the key is revoked': ({ key }) => bob.delete(`/api-keys/${key.keyId}`),
+}
+
+for (const [loss, lose] of Object.entries(LOSSES))
+  test(`what goes on ends within five seconds when ${loss}, at every process`, async () => {
+    await grant(['exec', 'terminal'])
+    const members = (await alice.get(`/workspaces/${team}/members`)).body.data as { user_id: string }[]
+    if (!members.some(({ user_id }) => user_id === bob.id)) {
+      const { token } = (await alice.post(`/workspaces/${team}/invitations`, { email: bob.email, role: 'member' })).body
+        .data
+      await bob.post('/invitations/accept', { token })
+    } else await alice.patch(`/workspaces/${team}/members/${bob.id}`, { role: 'member' })
+    const key = await bob.key({ workspace_id: team })
+    const uses: [string, Promise<string>][] = []
+    for (const origin of [server.origin, twin.origin])
+      for (const [what, begin] of Object.entries(LASTING))
+        uses.push([what, (await begin(caller(origin, key.headers))).ends])
+    const owners = await LASTING['a terminal live']!(alice)
+    const passed = stopwatch()
+    await lose({ key })
+    const late = sleep(5_000, 'goes on', { ref: false })
+    const ended = await Promise.all(uses.map(async ([what, ends]) => [what, await Promise.race([ends, late])] as const))
+    assert.ok(passed() < 6_000, `${passed()} ms`)
+    for (const [what, how] of ended)
+      assert.match(how, /^(40[134] |told|cut|1008|not_found|capability_denied|insufficient_role)/, `${what}: ${how}`)
+    // Whoever still has the right keeps what is theirs.
+    assert.equal(await Promise.race([owners.ends, sleep(100, 'goes on')]), 'goes on')
+  })
+
+test('an agent loses what it runs within five seconds of its user’s right, and reads nothing of a terminal after that', async () => {
+  await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
+  await grant(['exec', 'terminal'])
+  const policies = tools({ 'computers.exec': 'allow', 'computers.terminal': 'allow' })
+  const agent = { name: 'Operator', model: 'sim/script', workspace_id: team, tools: policies }
+  const { id: agent_id } = (await alice.post('/agents', agent)).body.data
+  const terminal_id = await opened()
+  for (const [input, next] of [
+    [call('computers_exec', { id, command: 'sleep 60' }), call('computers_exec', { id, command: 'echo still' })],
+    [
+      call('computers_terminal', { id, action: 'read', terminal_id, from: 0, wait_ms: 30_000 }),
+      call('computers_terminal', { id, action: 'list' }),
+    ],
+  ] as const) {
+    await grant(['exec', 'terminal'])
+    const { id: chat } = (await bob.post('/chats', { agent_id, workspace_id: team })).body.data
+    const content = script([call('computers_terminal', { id, action: 'list' })], [input], [next], [say('done')])
+    const answer = bob.post(`/chats/${chat}/messages`, { content })
+    await sleep(1_500)
+    const passed = stopwatch()
+    await grant([])
+    const { status, text } = await answer
+    assert.equal(status, 200, text)
+    assert.ok(passed() < 6_000, `${passed()} ms`)
+    const { data } = (await bob.get(`/chats/${chat}/messages?limit=100`)).body
+    const [listed, ...outputs] = data.flatMap(results) as { output: any; is_error: boolean }[]
+    assert.ok(listed!.output.data.length > 0)
+    assert.deepEqual(
+      outputs.map(({ is_error, output }) => [is_error, output.error?.type]),
+      [
+        [true, 'not_found'],
+        [true, 'not_found'],
+      ],
+    )
+  }
+})

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { temporaryDir } from '#test/program.ts'
+import { checkPlace, claimPlace } from './place.ts'
+
+const A = 'https://a.example.com'
+const B = 'https://b.example.com'
+
+/** A place for programs, and machines’ states beside it. */
+function room() {
+  const dir = temporaryDir('place-')
+  return {
+    place: join(dir.path, 'place'),
+    daemon(name: string): string {
+      const folder = join(dir.path, name)
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(join(folder, 'computer.json'), '{}')
+      return folder
+    },
+    [Symbol.dispose]: () => dir[Symbol.dispose](),
+  }
+}
+const refused = (promise: Promise<void>): Promise<void> =>
+  assert.rejects(promise, { name: 'DaemonFault', kind: 'usage', message: /comes from https:\/\/a\.example\.com/ })
+
+test('daemons of one server share a program; one of another server does not run it, until the others are paired no more', async () => {
+  using all = room()
+  const [one, two, other] = ['one', 'two', 'other'].map(all.daemon)
+  await claimPlace(all.place, one!, A)
+  await claimPlace(all.place, two!, A)
+  await refused(claimPlace(all.place, other!, B))
+  await refused(checkPlace(all.place, other!, B))
+  // What was refused has noted nothing.
+  await claimPlace(all.place, one!, A)
+  rmSync(join(one!, 'computer.json'))
+  await refused(claimPlace(all.place, other!, B))
+  rmSync(two!, { recursive: true })
+  await claimPlace(all.place, other!, B)
+  // One that is paired anew goes with its server where it is alone.
+  await claimPlace(all.place, other!, A)
+})
+
+test('of daemons that come at once with two servers, those of one get the place', async () => {
+  for (let round = 0; round < 10; round++) {
+    using all = room()
+    const came = await Promise.allSettled(
+      Array.from({ length: 8 }, (_, at) => claimPlace(all.place, all.daemon(String(at)), at % 2 === 0 ? A : B)),
+    )
+    const there = new Set(came.flatMap(({ status }, at) => (status === 'fulfilled' ? [at % 2] : [])))
+    assert.equal(there.size, 1)
+    assert.equal(came.filter(({ status }) => status === 'fulfilled').length, 4)
+  }
+})
