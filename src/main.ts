@@ -42,7 +42,7 @@ async function serve(): Promise<void> {
   const stopped = stopSignal()
   await using stack = new AsyncDisposableStack()
   stack.use(lockDataDir(config.dataDir))
-  await tryPort(config)
+  const port = await tryPort(config)
   const keys = rootKeys(config.secretKeys, config.dataDir)
   const loading = config.workers === 1 ? loadApp() : null
   loading?.catch(() => {})
@@ -59,7 +59,7 @@ async function serve(): Promise<void> {
     forgetStart()
     await Promise.race([stopped, failed]).finally(() => boundStop(config, log, () => app.down ?? 'the database'))
   } else {
-    const workers = stack.use(await startWorkers(config, { connection: database.connection, rootKeys: keys }))
+    const workers = stack.use(await startWorkers(config, { connection: database.connection, rootKeys: keys, port }))
     process.stdout.write(`ready ${workers.origin}\n`)
     prepareApp(config, log)
     await Promise.race([stopped, failed, workers.failed]).finally(() =>
@@ -121,8 +121,8 @@ function boundStop(
 interface Inherited {
   connection: pg.PoolConfig
   rootKeys: string[]
-  /** Where those before it listen. The one that was asked for may be any, and must stay the one that was said. */
-  port?: number
+  /** The same for all of them, and for those that take the place of one that died: where all died at once, nobody else knows any more what `ready` said. */
+  port: number
 }
 
 /** Several processes behind one port: each is a whole server, and they share nothing but the database. */
@@ -133,12 +133,11 @@ async function startWorkers(
   const failure = Promise.withResolvers<never>()
   failure.promise.catch(() => {})
   let stopping = false
-  let port: number | null = null
   const left = new Set<number | undefined>()
   const start = () =>
     new Promise<string>((resolve, reject) => {
       const worker = cluster.fork()
-      worker.on('online', () => worker.send(port === null ? inherited : { ...inherited, port }))
+      worker.on('online', () => worker.send(inherited))
       worker.on('message', (message: { origin?: string; refused?: string }) => {
         if (message.origin) resolve(message.origin)
         if (message.refused) reject(new StartRefused(message.refused))
@@ -146,10 +145,11 @@ async function startWorkers(
       worker.on('exit', (code, signal) => {
         if (stopping) return
         reject(new StartRefused(`a server process ended at its start (${signal ?? code})`))
-        // One that dies later is replaced; its runs and reservations are taken over by the others.
+        // One that dies later is replaced; its runs and reservations are taken over by the others. Where all have died at
+        // once, this is all that is left to keep the program alive.
         setTimeout(() => {
           if (!stopping) start().catch(failure.reject)
-        }, 500).unref()
+        }, 500)
       })
     })
   await using stack = new AsyncDisposableStack()
@@ -168,7 +168,6 @@ async function startWorkers(
     )
   })
   const origins = await Promise.all(Array.from({ length: config.workers }, start))
-  port = Number(new URL(origins[0]!).port) || config.port
   const running = stack.move()
   return {
     origin: origins[0]!,
@@ -188,7 +187,7 @@ async function work(): Promise<void> {
   )
   const { port, ...given } = inherited
   const { config: asked } = readConfig(process.env)
-  const config = { ...asked, port: port ?? asked.port }
+  const config = { ...asked, port }
   const log = createLog(config.logLevel)
   const stopped = stopSignal()
   // Without its parent nobody would stop it.

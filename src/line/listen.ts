@@ -1,4 +1,4 @@
-import { type Server, createServer } from 'node:net'
+import { type AddressInfo, type Server, createServer } from 'node:net'
 import type { Config } from '#config'
 import { StartRefused } from '#engine/start-refused.ts'
 
@@ -21,11 +21,13 @@ export function listen(server: Server, { host, port }: Where): Promise<void> {
   })
 }
 
-/** Whether the server will be able to listen there: asked before a database is made for it. */
-export async function tryPort(where: Where): Promise<void> {
+/** Whether the server will be able to listen there: asked before a database is made for it. Answers the port, where any would do a free one. */
+export async function tryPort(where: Where): Promise<number> {
   const server = createServer()
   await listen(server, where)
+  const { port } = server.address() as AddressInfo
   await new Promise((resolve) => server.close(resolve))
+  return port
 }
 
 /**

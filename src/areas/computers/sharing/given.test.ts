@@ -126,3 +126,48 @@ test('nobody else’s computer takes the name of a local model from one’s own,
   assert.equal(await answers(alice, 'local/gift/tiny'), 'Gift', 'by its own name it answers')
   for (let i = 0; i < 8; i++) assert.equal(await answers(alice, 'local/tiny'), 'Own')
 })
+
+test('of several lenders none answers for the others: their models of one name are asked for by the computer’s', async () => {
+  const erin = await server.person('Erin')
+  const dora = await server.person('Dora')
+  const guild = await teamOf(alice, [
+    [bob, 'member'],
+    [mallory, 'member'],
+    [erin, 'member'],
+    [dora, 'member'],
+  ])
+  const lend = async (person: Person, { id }: Box) =>
+    assert.equal(
+      (await person.post(`/computers/${id}/exposures`, { workspace_id: guild, capabilities: ['inference'] })).status,
+      201,
+    )
+  const [mill, forge] = [await box(erin, 'Mill', DIGEST), await box(erin, 'Forge', DIGEST)]
+  await lend(erin, mill)
+  await lend(erin, forge)
+  const doras = await dora.key({ workspace_id: guild })
+  const answered = new Set<string | number>()
+  // Those of one lender are one model, as they say.
+  for (let i = 0; i < 20 && answered.size < 2; i++) answered.add(await answers(doras, 'local/tiny'))
+  assert.deepEqual([...answered].toSorted(), ['Forge', 'Mill'])
+  assert.deepEqual(await map(erin, mill, 'openai/gpt-5-nano'), [200, 'openai/gpt-5-nano'])
+  assert.equal(await answers(doras, 'openai/gpt-5-nano'), 'Mill')
+
+  // Somebody else lends one that claims to be the same, in name, in digest and for a model of the platform.
+  const decoy = await box(mallory, 'Decoy', DIGEST)
+  await lend(mallory, decoy)
+  assert.deepEqual(await map(mallory, decoy, 'openai/gpt-5-nano'), [200, 'openai/gpt-5-nano'])
+  const messages = [{ role: 'user', content: 'a secret' }]
+  for (const [name, choice] of [
+    ['local/tiny', /`local\/decoy\/tiny`.*`local\/forge\/tiny`|`local\/forge\/tiny`.*`local\/decoy\/tiny`/],
+    ['openai/gpt-5-nano', /`local\/(decoy|mill)\/tiny`, `local\/(decoy|mill)\/tiny`/],
+  ] as const) {
+    const { body } = await until(
+      () => doras.post('/inference/text', { model: name, messages, max_output_tokens: 5 }),
+      ({ status }) => status === 404,
+    )
+    assert.match(body.error.message, choice)
+  }
+  assert.equal(await answers(doras, 'local/mill/tiny'), 'Mill')
+  // To whoever has it, it is the one that is meant.
+  for (let i = 0; i < 8; i++) assert.notEqual(await answers(erin, 'local/tiny'), 'Decoy')
+})
