@@ -78,7 +78,7 @@ export function background(
   engine: Engine<Handles>,
   furtherKinds: readonly OperationKind<object, Handles>[] = [],
 ): Background {
-  const operations = runOperations(engine, [...kinds, ...furtherKinds])
+  const operations = runOperations(engine, [...kinds, ...furtherKinds], [engine.cloud.hostId].filter(Boolean))
   const sender = startSender(engine)
   const setup = watchSetup(engine)
   const automations = startAutomations(engine)

@@ -6,7 +6,7 @@ import { checkPlace, checkWritable } from '#access/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { tell, transition, wake } from './events.ts'
-import type { OperationKind, Outcome } from './start.ts'
+import { type OperationKind, type Outcome, jobOf } from './start.ts'
 import { type OperationRow, jobKey, operations } from './store.ts'
 import type { HasOperationWatch } from './watch.ts'
 
@@ -18,13 +18,16 @@ const PROGRESS_MS = 500
 const APPEND_MS = 500
 const APPEND_CHARACTERS_PER_MS = 4_096
 
-/** Does operations, and sees to it that each comes to an end. `handlers` go to the job runner. */
+/** Does operations, and sees to it that each comes to an end. `handlers` go to the job runner; `hosts`: those that this process stands for. */
 export function runOperations<H extends HasOperationWatch>(
   engine: Engine<H>,
   list: readonly OperationKind<object, H>[],
+  hosts: readonly string[] = [],
 ): AsyncDisposable & { handlers: Record<string, JobHandler> } {
   const { db } = engine.postgres
   const kinds = new Map(list.map((kind) => [kind.name, kind]))
+  const jobFor = ({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): string =>
+    jobOf(kinds.get(kind)?.host(input as object) ?? null)
 
   // An operation that says it runs here and is not among these was lost: its end could not be written.
   const here = new Set<Id>()
@@ -140,7 +143,7 @@ export function runOperations<H extends HasOperationWatch>(
     }
     await transition(engine, async (tx) => {
       const queued = await operations.leave(tx, row.id, processId, 'queued')
-      if (queued) await engine.jobs.add({ db: tx }, 'operation', { id: row.id }, { key: jobKey(row.id) })
+      if (queued) await engine.jobs.add({ db: tx }, jobFor(row), { id: row.id }, { key: jobKey(row.id) })
       return queued
     })
   }
@@ -213,8 +216,8 @@ export function runOperations<H extends HasOperationWatch>(
     if (ended.length > 0) wake(engine)
     for (const row of await operations.orphans(db, engine.processId))
       if (!here.has(row.id)) await interrupted(row, row.process_id!)
-    for (const id of await operations.jobless(db))
-      await engine.jobs.add({ db }, 'operation', { id }, { key: jobKey(id) })
+    for (const row of await operations.jobless(db))
+      await engine.jobs.add({ db }, jobFor(row), { id: row.id }, { key: jobKey(row.id) })
   }
 
   let sweeping: Promise<void> | null = null
@@ -224,7 +227,7 @@ export function runOperations<H extends HasOperationWatch>(
       .finally(() => (sweeping = null))
   }, SWEEP_MS)
   return {
-    handlers: { operation: job },
+    handlers: Object.fromEntries([null, ...hosts].map((host) => [jobOf(host), job])),
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
       closing.abort(new Refusal('shutting_down'))

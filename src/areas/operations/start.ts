@@ -44,6 +44,8 @@ export interface OperationKind<I extends object = object, H = unknown> {
   attempts: number
   /** It mostly waits for others, for minutes: it is done beside the jobs, of which a process does so many at a time. */
   waits: boolean
+  /** The host whose processes alone can do it; null: any process can. */
+  host(input: I): string | null
   /** Seconds from its start; then it ends as `expired`. */
   expiresInSeconds: number
   contentSeconds: number
@@ -64,11 +66,15 @@ export const defineOperation = <I extends object, H = unknown>(
     repeatable = false,
     attempts = 3,
     waits = false,
+    host = () => null,
     expiresInSeconds = DAY,
     contentSeconds = 7 * DAY,
     scope = null,
   }: Partial<Omit<OperationKind<I>, 'name' | 'run'>> = {},
-): OperationKind<I, H> => ({ name, run, repeatable, attempts, waits, expiresInSeconds, contentSeconds, scope })
+): OperationKind<I, H> => ({ name, run, repeatable, attempts, waits, host, expiresInSeconds, contentSeconds, scope })
+
+/** The job of an operation: one that a certain host does has a name of that host's, which no other process takes. */
+export const jobOf = (host: string | null): string => (host === null ? 'operation' : `operation@${host}`)
 
 /**
  * Writes the operation and its job in one transaction (the caller's, if there is one). What it answers is what a
@@ -76,7 +82,7 @@ export const defineOperation = <I extends object, H = unknown>(
  */
 export async function startOperation<I extends object>(
   outer: Context,
-  kind: Pick<OperationKind<I>, 'name' | 'contentSeconds' | 'expiresInSeconds'>,
+  kind: Pick<OperationKind<I>, 'name' | 'contentSeconds' | 'expiresInSeconds' | 'host'>,
   input: I,
   {
     resource,
@@ -98,7 +104,7 @@ export async function startOperation<I extends object>(
       content_seconds: kind.contentSeconds,
       expires_at: new Date(ctx.now().getTime() + kind.expiresInSeconds * 1000),
     })
-    await ctx.engine.jobs.add(ctx, 'operation', { id: row.id }, { key: jobKey(row.id) })
+    await ctx.engine.jobs.add(ctx, jobOf(kind.host(input)), { id: row.id }, { key: jobKey(row.id) })
     await tell(ctx.db, row, actorOf(ctx.principal))
     ctx.afterCommit(() => wake(ctx.engine))
     return { operation: showOperation(row) }

@@ -245,18 +245,16 @@ export const operations = {
       .execute(),
 
   /** Queued for a minute, and nobody has a job to do it. */
-  jobless: async (db: Db): Promise<Id[]> =>
-    (
-      await db
-        .selectFrom('operations')
-        .select('id')
-        .where('status', '=', 'queued')
-        .where('updated_at', '<', sql<Date>`now() - interval '1 minute'`)
-        .where(sql<boolean>`not exists (select 1 from graphile_worker.jobs j where j.key = 'operation:' || operations.id
+  jobless: (db: Db): Promise<Pick<OperationRow, 'id' | 'kind' | 'input'>[]> =>
+    db
+      .selectFrom('operations')
+      .select(['id', 'kind', 'input'])
+      .where('status', '=', 'queued')
+      .where('updated_at', '<', sql<Date>`now() - interval '1 minute'`)
+      .where(sql<boolean>`not exists (select 1 from graphile_worker.jobs j where j.key = 'operation:' || operations.id
           and (j.locked_at is not null or j.attempts < j.max_attempts))`)
-        .limit(100)
-        .execute()
-    ).map(({ id }) => id),
+      .limit(100)
+      .execute(),
 
   /** Content whose time is over, and operations that ended a month ago, go. */
   retain: async (db: Db): Promise<void> => {

@@ -16,7 +16,7 @@ import { change, checkRoom } from '../manage.ts'
 import { showComputer } from '../show.ts'
 import { type Lifecycle, computerStore } from '../store.ts'
 import type { HasCloud } from './handle.ts'
-import { checkCloud } from './check-cloud.ts'
+import { checkAttended, checkCloud } from './check-cloud.ts'
 import { ALLOWED, POKE } from './look-after.ts'
 import { snapshotStore } from './snapshot-store.ts'
 import { cloudStore, move } from './store.ts'
@@ -165,17 +165,11 @@ export const stop = (ctx: Ctx, id: Id) =>
   ask(ctx, id, 'stopping', ['provisioning', 'starting', 'running', 'error'], ['stopping', 'stopped'])
 
 async function ask(ctx: Ctx, id: Id, to: Lifecycle, from: readonly Lifecycle[], holds: readonly Lifecycle[]) {
-  const { hostId } = ctx.engine.cloud
   const row = await change(ctx, id, 'member', async (ctx, before) => {
     checkCloud(before, to === 'starting' ? 'started' : 'stopped')
     if (holds.includes(before.lifecycle)) return before
     const { host } = (await cloudStore.get(ctx.db, id))!
-    if (host !== hostId && !(await cloudStore.isAttended(ctx.db, host)))
-      refuse('invalid_state', {
-        message:
-          'The host that has its home is not there: no server runs on it. Start one there, or delete the computer.',
-        details: { status: before.lifecycle, allowed: ['delete'] },
-      })
+    await checkAttended(ctx, host, before.lifecycle)
     if (!(await move(ctx.db, id, from, to)))
       refuse('invalid_state', {
         message: `It is \`${before.lifecycle}\`: wait until it is one of \`${from.join('`, `')}\`.`,

@@ -11,7 +11,7 @@ import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { iso } from '#kernel/time.ts'
 import { change } from '../manage.ts'
-import { checkCloud } from './check-cloud.ts'
+import { checkAttended, checkCloud } from './check-cloud.ts'
 import type { HasCloud } from './handle.ts'
 import { type Driver, DriverFault } from './driver.ts'
 import { type SnapshotRow, snapshotStore } from './snapshot-store.ts'
@@ -23,7 +23,8 @@ const WHOLE = ['running', 'stopped', 'error']
 export async function snapshot(ctx: Context<HasCloud>, id: Id, name: string | null) {
   return change(ctx, id, 'member', async (ctx, row) => {
     checkCloud(row, 'kept in snapshots')
-    const { made } = (await cloudStore.get(ctx.db, id))!
+    const { made, host } = (await cloudStore.get(ctx.db, id))!
+    await checkAttended(ctx, host, row.lifecycle)
     if (!made || !WHOLE.includes(row.lifecycle))
       refuse('invalid_state', {
         message: `It is \`${row.lifecycle}\`: wait until it is one of \`${WHOLE.join('`, `')}\`.`,
@@ -43,11 +44,11 @@ export async function snapshot(ctx: Context<HasCloud>, id: Id, name: string | nu
       created_by: ctx.principal.accountId,
     })
     const about = { resource: { type: 'computer_snapshot', id: kept.id }, workspaceId: row.workspace_id }
-    return startOperation(ctx, snapshotOperation, { computer_id: id, snapshot_id: kept.id }, about)
+    return startOperation(ctx, snapshotOperation, { computer_id: id, snapshot_id: kept.id, host }, about)
   })
 }
 
-export const snapshotOperation = defineOperation<{ computer_id: Id; snapshot_id: Id }, HasCloud>(
+export const snapshotOperation = defineOperation<{ computer_id: Id; snapshot_id: Id; host?: string }, HasCloud>(
   'computers.snapshot',
   async (ctx, { computer_id, snapshot_id }, operation) => {
     try {
@@ -60,7 +61,7 @@ export const snapshotOperation = defineOperation<{ computer_id: Id; snapshot_id:
       throw error
     }
   },
-  { repeatable: true, scope: 'computer:write' },
+  { repeatable: true, scope: 'computer:write', host: ({ host }) => host ?? null },
 )
 
 async function make(ctx: Context<HasCloud>, computerId: Id, id: Id, signal: AbortSignal): Promise<SnapshotRow> {
