@@ -165,11 +165,12 @@ export const stop = (ctx: Ctx, id: Id) =>
   ask(ctx, id, 'stopping', ['provisioning', 'starting', 'running', 'error'], ['stopping', 'stopped'])
 
 async function ask(ctx: Ctx, id: Id, to: Lifecycle, from: readonly Lifecycle[], holds: readonly Lifecycle[]) {
+  const { cloud } = ctx.engine
   const row = await change(ctx, id, 'member', async (ctx, before) => {
     checkCloud(before, to === 'starting' ? 'started' : 'stopped')
     if (holds.includes(before.lifecycle)) return before
     const { host } = (await cloudStore.get(ctx.db, id))!
-    await checkAttended(ctx, host, before.lifecycle)
+    await checkAttended(ctx.db, cloud, host, before.lifecycle)
     if (!(await move(ctx.db, id, from, to)))
       refuse('invalid_state', {
         message: `It is \`${before.lifecycle}\`: wait until it is one of \`${from.join('`, `')}\`.`,

@@ -1,7 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
-import type { Context } from '#engine/context.ts'
+import type { Db } from '#engine/postgres/client.ts'
 import type { ComputerRow, Lifecycle } from '../store.ts'
-import type { HasCloud } from './handle.ts'
+import type { Cloud } from './handle.ts'
 import { cloudStore } from './store.ts'
 
 /** `verb`: `started`. */
@@ -13,8 +13,8 @@ export function checkCloud({ kind }: ComputerRow, verb: string): void {
 }
 
 /** Refuses what only a process on the computer's own host can do, where none is there. */
-export async function checkAttended(ctx: Context<HasCloud>, host: string, status: Lifecycle): Promise<void> {
-  if (host !== ctx.engine.cloud.hostId && !(await cloudStore.isAttended(ctx.db, host)))
+export async function checkAttended(db: Db, { hostId }: Cloud, host: string, status: Lifecycle): Promise<void> {
+  if (host !== hostId && !(await cloudStore.isAttended(db, host)))
     refuse('invalid_state', {
       message:
         'The host that has its home is not there: no server runs on it. Start one there, or delete the computer; a snapshot of it begins another one elsewhere.',

@@ -21,10 +21,11 @@ import { boxOf, cloudStore } from './store.ts'
 const WHOLE = ['running', 'stopped', 'error']
 
 export async function snapshot(ctx: Context<HasCloud>, id: Id, name: string | null) {
+  const { cloud } = ctx.engine
   return change(ctx, id, 'member', async (ctx, row) => {
     checkCloud(row, 'kept in snapshots')
     const { made, host } = (await cloudStore.get(ctx.db, id))!
-    await checkAttended(ctx, host, row.lifecycle)
+    await checkAttended(ctx.db, cloud, host, row.lifecycle)
     if (!made || !WHOLE.includes(row.lifecycle))
       refuse('invalid_state', {
         message: `It is \`${row.lifecycle}\`: wait until it is one of \`${WHOLE.join('`, `')}\`.`,
