@@ -33,7 +33,7 @@ export function* taking(
   file: string,
   fresh: string,
   lives: (holder: string) => boolean,
-): Generator<Step, { taken: true } | { taken: false; holder: string }, any> {
+): Generator<Step, { taken: true } | { taken: false; holder: string }> {
   again: for (;;) {
     const first: string | null = yield { do: 'read', path: file }
     if (first === null) {
@@ -152,7 +152,7 @@ const onDisk: Files = {
   read: (path) => unless('ENOENT', () => readFileSync(path, 'utf8')) ?? null,
   link: (from, to) => unless('EEXIST', () => (linkSync(from, to), true)) ?? false,
   move: (from, to) => renameSync(from, to),
-  remove: (path) => void unless('ENOENT', () => unlinkSync(path)),
+  remove: (path) => unless('ENOENT', () => unlinkSync(path)),
 }
 
 function unless<T>(code: string, work: () => T): T | undefined {

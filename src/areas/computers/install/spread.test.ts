@@ -36,9 +36,9 @@ test('machines that come back at once are each told another moment for their upd
     )
     assert.ok(
       waits.every((ms) => ms >= 0 && ms <= 6_000),
-      `${waits}`,
+      waits.join(),
     )
     // The first ones know of few others yet.
-    if (round === 'they come back') assert.ok(new Set(waits).size > 6, `${waits}`)
+    if (round === 'they come back') assert.ok(new Set(waits).size > 6, waits.join())
   }
 })

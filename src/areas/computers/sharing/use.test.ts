@@ -186,7 +186,7 @@ const LASTING: Record<string, (who: Caller) => Promise<Use>> = {
       for (;;) {
         const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }))
         if (done) return /exec\.failed|event: error/.test(last) ? 'told' : 'cut'
-        last = Buffer.from(value!).toString()
+        last = Buffer.from(value).toString()
       }
     })()
     return { ends }
