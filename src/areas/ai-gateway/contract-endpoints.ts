@@ -31,6 +31,7 @@ export const EndpointModel = z
     max_output_tokens: z.number().int().min(1).max(1_000_000_000).optional(),
     pricing: z
       .strictObject(mediaPrices)
+      .meta({ examples: [{ input: 2.5, output: 10 }] })
       .optional()
       .describe(
         'USD per million units. Default: the catalogue’s. `input` and `output` are needed but where `kind` says that it makes or reads media.',

@@ -72,6 +72,7 @@ const videoFilters = {
 const language = z
   .string()
   .regex(/^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i, 'must be a language tag such as en or en-GB')
+  .meta({ examples: ['en'] })
   .optional()
   .describe('BCP 47. `en` finds `en-GB`.')
 const audioFilters = {

@@ -65,6 +65,7 @@ function recorder(more: Partial<Terminal> = {}): Terminal & { said: string[]; to
     columns: 80,
     env: {},
     style: (_, text) => text,
+    query: async () => '',
     onInterrupt: () => () => {},
     ...more,
   }

@@ -3,7 +3,7 @@ export const globals = {
   json: ['switch', 'Print the answer exactly as the API gives it.'],
   all: ['switch', 'Every page of a list; with --json one row per line.'],
   wait: ['switch', 'Wait until background work has ended.'],
-  output: ['value', 'Write bytes to this file; - is stdout.'],
+  output: ['value', 'Write bytes, or what was made, to this file; - is stdout. Short: -o.'],
   input: ['value', 'Take fields from a JSON file; - is stdin. Flags win.'],
   origin: ['value', 'The instance to talk to.'],
   email: ['value', 'Who signs in, where a session is needed.'],

@@ -4,6 +4,7 @@ import { globals } from './globals.ts'
 import { asWord, exampleCommands, usageOf } from './help/examples.ts'
 import { Stop } from './exit.ts'
 import { type Field, fieldsOf, positionals } from './input/fields.ts'
+import { fileOf } from './media/made.ts'
 import { type Pair, columns, examples, sections } from './output/layout.ts'
 import { commandGroups, findCommand, nearWords } from './resolve.ts'
 import { type Special, specialFor, specials, specialsUnder } from './commands/specials.ts'
@@ -73,9 +74,11 @@ function commandHelp(listed: Listed, terminal: Terminal): string {
   const placed = positionals(fields)
   const flags = fields.filter((field) => !field.inPath)
   const { kind } = endpoint.reply
-  const useful = optionPairs().filter(([option]) =>
-    optionFits(option.split(' ')[0]!.slice(2), isOnItsWay(listed) ? 'operation' : kind, endpoint.auth === 'session'),
-  )
+  const useful = optionPairs().filter(([words]) => {
+    const option = words.split(' ')[0]!.slice(2)
+    if (option === 'output' && fileOf(listed.name) !== undefined) return true
+    return optionFits(option, isOnItsWay(listed) ? 'operation' : kind, endpoint.auth === 'session')
+  })
   return sections(terminal, [
     [endpoint.summary, endpoint.description ?? ''],
     ['Usage', `${usageOf(listed)}${flags.length > 0 ? ' [--options]' : ''}`],
@@ -122,8 +125,9 @@ function needs({ endpoint: { auth = 'any', scope, consent } }: Listed): string {
   return consent === undefined ? key : `${key} An agent needs the consent of a person besides, for each call.`
 }
 
-function flagWords({ flag, kind, fallback, ofThings }: Field): string {
+function flagWords({ flag, kind, fallback, ofThings, source }: Field): string {
   if (kind === 'switch') return fallback === true ? `--no-${flag}` : `--[no-]${flag}`
+  if (source) return `--${flag} <file>`
   if (ofThings) return `--${flag} <json>`
   return `--${flag} <${{ text: 'text', time: 'time', day: 'day', number: 'number', list: 'item', json: 'json' }[kind]}>`
 }

@@ -35,7 +35,7 @@ function startOf(argv: readonly string[]): { words: string[]; asksHelp: boolean 
   let i = 0
   for (; i < argv.length && argv[i]!.startsWith('-'); i++) {
     before.push(argv[i]!)
-    const option = globals[argv[i]!.slice(2) as keyof typeof globals]
+    const option = argv[i] === '-o' ? globals.output : globals[argv[i]!.slice(2) as keyof typeof globals]
     if (option?.[0] === 'value' && i + 1 < argv.length) before.push(argv[++i]!)
   }
   const rest = argv.slice(i)

@@ -12,6 +12,8 @@ export interface Terminal {
   columns: number
   env: Readonly<Record<string, string | undefined>>
   style(style: 'bold' | 'dim' | 'red', text: string): string
+  /** Sends a control sequence and answers what the terminal says to it: until that ends as told, or the time is over. */
+  query(sequence: string, ends: RegExp, ms: number): Promise<string>
   /** Sets the words that are said before Ctrl-C ends the program; the answer takes them back. */
   onInterrupt(say: () => void): () => void
 }
@@ -29,6 +31,7 @@ export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): 
     env,
     // NO_COLOR, FORCE_COLOR and a stream that is not a terminal are honoured by styleText itself.
     style: (style, text) => styleText(style, text, { stream: stdout }),
+    query: (sequence, ends, ms) => (stdin.isTTY && stdout.isTTY ? asked(sequence, ends, ms) : Promise.resolve('')),
     onInterrupt(say) {
       const end = () => {
         say()
@@ -38,6 +41,31 @@ export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): 
       return () => void process.off('SIGINT', end)
     },
   }
+}
+
+/** The answer comes as if it were typed: it is read raw, so that it is neither shown nor waits for a new line. */
+async function asked(sequence: string, ends: RegExp, ms: number): Promise<string> {
+  const { stdin, stdout } = process
+  const wasRaw = stdin.isRaw
+  let heard = ''
+  await new Promise<void>((resolve) => {
+    const hear = (part: Buffer): void => {
+      heard += part.toString('latin1')
+      if (ends.test(heard) || heard.includes('\x03')) done()
+    }
+    const timer = setTimeout(() => done(), ms)
+    const done = (): void => {
+      clearTimeout(timer)
+      stdin.off('data', hear).pause()
+      stdin.setRawMode(wasRaw)
+      resolve()
+    }
+    stdin.setRawMode(true).on('data', hear).resume()
+    stdout.write(sequence)
+  })
+  // Ctrl-C, which raw input takes for a letter.
+  if (heard.includes('\x03')) process.kill(process.pid, 'SIGINT')
+  return heard
 }
 
 /** Text by others without what could move the cursor, colour the screen or rename the window. */

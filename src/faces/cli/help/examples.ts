@@ -1,5 +1,6 @@
 import type { Listed } from '#kernel/registry.ts'
 import { wordsOf } from '../../words.ts'
+import { fileOf } from '../media/made.ts'
 import { type Field, fieldsOf, positionals } from '../input/fields.ts'
 
 /** `uk chats send <id> <content>` */
@@ -25,7 +26,9 @@ export function exampleCommands(listed: Listed): string[] {
   const lines = enough ? [least] : []
   if (optional) lines.push(`${least} --${optional.flag}${optional.kind === 'switch' ? '' : ` ${sample(optional)}`}`)
   if (kind === 'page') lines.push(`${least} --all --json`)
-  if (kind === 'operation') lines.push(`${least} --wait`)
+  const made = fileOf(listed.name)
+  if (made) lines.push(`${least} -o ${made}`)
+  else if (kind === 'operation') lines.push(`${least} --wait`)
   if (kind === 'bytes') lines.push(`${least} --output file`)
   return lines
 }

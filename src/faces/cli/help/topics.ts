@@ -63,6 +63,10 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
           '@file, -',
           'The content of a file, or of stdin, in place of any value but those of the path. @@x is the text @x.',
         ],
+        [
+          '--image <file>',
+          'A picture or a recording: ./cat.png of this machine, https://… to be fetched, the id of a file of the drive, or JSON.',
+        ],
         ['null', 'Empties a field that may be empty.'],
         ['--input file', 'All fields as one JSON object; flags win over it.'],
         [
@@ -86,7 +90,8 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
           'Exactly what the API answers. With --all one row per line, streams one event per line; errors go to stderr as JSON too.',
         ],
         ['streams', 'The text of a model is written as it comes; other events one per line.'],
-        ['--output file', 'Bytes go to the file.'],
+        ['-o file, --output file', 'Bytes, and what a model made, go to the file; `-o x.wav` asks for WAV.'],
+        ['pictures', 'Shown in terminals that can: kitty, Ghostty, iTerm2, WezTerm, and those that know sixels.'],
         ['NO_COLOR', 'No colours.'],
       ],
       terminal,

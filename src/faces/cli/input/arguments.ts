@@ -52,7 +52,8 @@ function sort(words: readonly string[], fields: readonly Field[]): Sorted {
   const found: Record<string, string | true> = {}
   const give = (field: Field, value: string | boolean) => flags.set(field, [...(flags.get(field) ?? []), value])
   for (let i = 0; i < words.length; i++) {
-    const word = words[i]!
+    // `-o`, as other programs have it.
+    const word = words[i] === '-o' ? '--output' : words[i]!
     if (word === '--') {
       placed.push(...words.slice(i + 1))
       break
@@ -106,6 +107,7 @@ async function valueOf(
   const last = given.at(-1)!
   if (typeof last === 'boolean') return last
   const words = given as string[]
+  if (field.source) return sourcesOf(field, words, called)
   if (field.secret && last !== '-' && !/^@[^@]/.test(last))
     throw new Stop('usage', `${called} would show in the list of processes.`, `Give - to read it from stdin, or @file.`)
   const texts = field.verbatim ? words : await Promise.all(words.map((word) => expand(word, readText)))
@@ -130,6 +132,13 @@ async function valueOf(
     case 'json':
       return parseJson(text, called)
   }
+}
+
+async function sourcesOf({ kind }: Field, words: readonly string[], called: string): Promise<unknown> {
+  const { sourceOf } = await import('./source.ts')
+  const one = (word: string): unknown => (/^[[{]/.test(word) ? parseJson(word, called) : sourceOf(word, called))
+  const sources = await Promise.all(words.map(one))
+  return kind === 'list' ? sources.flat() : sources.at(-1)
 }
 
 function no(called: string, text: string, wanted: string): never {

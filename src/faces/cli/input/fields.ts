@@ -26,6 +26,8 @@ export interface Field {
   fallback: unknown
   /** A list whose items are JSON. */
   ofThings: boolean
+  /** A file: one of this machine by its path, one of the drive by its id, an address, or JSON. */
+  source?: true
   /** A value that it takes; of a list, an item. */
   example: unknown
 }
@@ -42,6 +44,7 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
     const types = variants.flatMap(({ type }) => type ?? [])
     const kind = kindOf(types, variants)
     const items = kind === 'list' ? variants.find(({ type }) => type === 'array')?.items : undefined
+    const source = isSource(items ? resolve(items, defs) : schema, defs)
     return {
       name,
       flag: kebab(name),
@@ -57,8 +60,13 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
         ),
       ),
       fallback: schema.default,
-      ofThings: items !== undefined && isThing(items, defs),
-      example: items ? exampleOf(items, defs, singular(name), 'telling') : exampleOf(property, defs, name, 'required'),
+      ofThings: items !== undefined && !source && isThing(items, defs),
+      ...(source && { source: true as const }),
+      example: source
+        ? './picture.png'
+        : items
+          ? exampleOf(items, defs, singular(name), 'telling')
+          : exampleOf(property, defs, name, 'required'),
     }
   })
   return endpoint.takes === 'multipart' ? [...fields, localFile] : fields
@@ -68,6 +76,12 @@ const isThing = (schema: Schema, defs: Record<string, Schema>): boolean => {
   const { type, anyOf, oneOf } = resolve(schema, defs)
   const forms = anyOf ?? oneOf
   return forms ? forms.every((form) => isThing(form, defs)) : type === 'object'
+}
+
+/** A union whose kinds are those of files that a request names or brings. */
+function isSource({ anyOf, oneOf }: Schema, defs: Record<string, Schema>): boolean {
+  const kinds = (anyOf ?? oneOf ?? []).map((form) => resolve(form, defs).properties?.kind?.const)
+  return ['file', 'url', 'base64'].every((kind) => kinds.includes(kind))
 }
 
 const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/s$/, '')

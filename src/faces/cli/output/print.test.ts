@@ -45,6 +45,7 @@ async function printed(
     listed: { name: `things.${verb}`, verb, area: things, endpoint: things.endpoints[verb] },
     response,
     next: async () => asked.shift()!,
+    open: async () => asked.shift()!,
     globals,
     terminal: {
       out: async (part) => void parts.push(Buffer.from(part)),
@@ -54,6 +55,7 @@ async function printed(
       columns: 80,
       env: {},
       style: (_, text) => text,
+      query: async () => '',
       onInterrupt: () => () => {},
       ...terminal,
     },

@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises'
 import type { Listed } from '#kernel/registry.ts'
 import { type Incoming, isPage, pageIn } from '../../client.ts'
 import { type Received, readEvents } from '../../sse.ts'
@@ -6,6 +5,8 @@ import { columnsOf } from './columns.ts'
 import type { Globals } from '../globals.ts'
 import { Stop, codeOf } from '../exit.ts'
 import type { Followed } from './follow.ts'
+import { madeIn } from '../media/made.ts'
+import { fileSink } from '../sink.ts'
 import { card, table } from './table.ts'
 import { type Terminal, clean, shown } from '../terminal.ts'
 
@@ -16,6 +17,8 @@ interface Printing {
   response: Incoming
   /** The page that starts at this cursor. */
   next(cursor: string): Promise<Incoming>
+  /** An address that needs no credentials, such as a signed link. */
+  open(url: string): Promise<Incoming>
   globals: Globals
   terminal: Terminal
   /** The run that is followed; the stream tells its id. */
@@ -32,7 +35,10 @@ export async function print(printing: Printing): Promise<number> {
   if (kind === 'page' && globals.all) return printAll(printing)
   const text = await response.text()
   const json = JSON.parse(text) as Row
+  const made = kind === 'operation' ? madeIn(json.data) : null
+  if (made) await (await import('../media/keep.ts')).keep(made, globals, terminal, printing.open)
   if (globals.json) await terminal.out(`${text}\n`)
+  else if (made) return codeOf('ok')
   else if (kind === 'page' && isPage(json)) await printPage(json, listed, terminal)
   else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], listed, terminal))
   else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'done: ' : ''}${clean(String(json.id))}\n`)
@@ -198,21 +204,4 @@ async function printBytes({ response, globals, terminal }: Printing): Promise<nu
   for await (const part of response.bytes()) await sink.write(part)
   terminal.err(`${sink.written()} bytes in ${globals.output}`)
   return codeOf('ok')
-}
-
-async function fileSink(
-  file: string,
-): Promise<AsyncDisposable & { write(part: Uint8Array): Promise<void>; written(): number }> {
-  const handle = await open(file, 'w').catch((error: Error) => {
-    throw new Stop('usage', `${file} cannot be written: ${error.message}.`)
-  })
-  let bytes = 0
-  return {
-    written: () => bytes,
-    async write(part) {
-      bytes += part.length
-      await handle.writeFile(part)
-    },
-    [Symbol.asyncDispose]: () => handle.close(),
-  }
 }

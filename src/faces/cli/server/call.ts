@@ -7,6 +7,7 @@ import { takesComputer, withComputerId } from './computers.ts'
 import { targetOf } from './credentials.ts'
 import { Stop } from '../exit.ts'
 import { followRun } from '../output/follow.ts'
+import { withFormat } from '../media/made.ts'
 import { print } from '../output/print.ts'
 import { send } from './send.ts'
 import type { Terminal } from '../terminal.ts'
@@ -41,18 +42,23 @@ async function answer(
   call: SendCall,
 ): Promise<number> {
   const input = takesComputer(listed.endpoint) ? await withComputerId(call, given) : given
-  const { fields, more: carried } = await fileIn(listed, input)
+  const { fields, more: carried } = await fileIn(listed, withFormat(listed.name, input, globals.output))
   const ask = (further: Record<string, unknown> = {}, more?: More) =>
     call(listed.endpoint, { ...fields, ...further }, { ...carried, ...more })
   using run = followRun(listed.name, input, terminal)
   const response = await ask()
+  // Who says where an answer is to go wants the answer.
+  const waits = globals.wait || globals.output !== undefined
   const settled =
-    globals.wait && response.status === 202 && listed.endpoint.reply.kind === 'operation'
+    waits && response.status === 202 && listed.endpoint.reply.kind === 'operation'
       ? await settle(response, call, terminal)
       : globals.wait && isOnItsWay(listed)
         ? await arrive(response, call, terminal)
         : response
-  return print({ listed, response: settled, next: (cursor) => ask({ cursor }), globals, terminal, run })
+  const waited = { ...globals, ...(settled === response ? {} : { wait: true as const }) }
+  const next = (cursor: string) => ask({ cursor })
+  const open = (url: string) => send({ method: 'GET', url, headers: {}, body: null, signal: undefined })
+  return print({ listed, response: settled, next, open, globals: waited, terminal, run })
 }
 
 /** The path in `--file` as the bytes that it names, read while they are sent. */
@@ -76,16 +82,31 @@ interface Operation {
 }
 const terminalStates = ['succeeded', 'failed', 'cancelled', 'expired']
 
-/** Waits until background work has ended; answers its last state. */
+/** How often a person is told how far it is; a program hears of its states. */
+const LOOK_SECONDS = 3
+const WAIT_SECONDS = 60
+
+/** Waits until background work has ended; answers its last state. Ctrl-C ends the waiting, and says so. */
 async function settle(accepted: Incoming, call: SendCall, terminal: Terminal): Promise<Incoming> {
   const wait = (await (contracts as Loaders).operations?.())?.endpoints.await
   if (!wait) throw new Stop('usage', 'There is nothing to wait with in this version.')
-  let response = accepted
-  for (;;) {
+  const timeout_seconds = terminal.canAsk ? LOOK_SECONDS : WAIT_SECONDS
+  let work = ''
+  const back = terminal.onInterrupt(() =>
+    terminal.err(`\nIt goes on: \`uk operations get ${work}\` shows it, \`uk operations cancel ${work}\` ends it.`),
+  )
+  let said = ''
+  for (let response = accepted; ;) {
     const text = await response.text()
     const { id, status, progress } = (JSON.parse(text) as { data: Operation }).data
-    if (terminalStates.includes(status)) return { ...response, text: async () => text }
-    terminal.err(`${status}${progress === null || progress === undefined ? '' : ` ${Math.round(progress * 100)} %`} …`)
-    response = await call(wait, { id, since_status: status, timeout_seconds: 60 })
+    work = id
+    if (terminalStates.includes(status)) {
+      back()
+      return { ...response, text: async () => text }
+    }
+    const now = `${status}${progress === null || progress === undefined ? '' : ` ${Math.round(progress * 100)} %`} …`
+    if (now !== said) terminal.err(now)
+    said = now
+    response = await call(wait, { id, since_status: status, timeout_seconds })
   }
 }

@@ -1,0 +1,76 @@
+import type { Incoming } from '../../client.ts'
+import { Stop } from '../exit.ts'
+import type { Globals } from '../globals.ts'
+import { fileSink } from '../sink.ts'
+import { type Terminal, clean, shown } from '../terminal.ts'
+import { type Made, type MadeFile, nameOf } from './made.ts'
+
+/** Reads an address without credentials. */
+export type Open = (url: string) => Promise<Incoming>
+
+/** Larger pictures are not sent through a terminal. */
+const SHOWN_BYTES = 16 << 20
+
+/** Prints what was made: the words of a transcript, the places of files; `-o` saves it, and pictures are shown where they can be. */
+export async function keep(made: Made, globals: Globals, terminal: Terminal, open: Open): Promise<void> {
+  const { output, json } = globals
+  if (!json) terminal.err(terminal.style('dim', clean(about(made))))
+  if (made.kind === 'transcription') return keepText(made.subtitles ?? `${made.text ?? ''}\n`, globals, terminal)
+  if (output === '-' && (json || made.files.length > 1))
+    throw new Stop('usage', 'Several files, or a file and JSON, do not fit into one stdout.', 'Give -o a name.')
+  for (const [i, file] of made.files.entries()) {
+    if (output === '-') for await (const part of await bytesOf(file, open)) await terminal.out(part)
+    else {
+      if (!json) await terminal.out(`${shown(file.path, terminal)}\n`)
+      const shows = !json && terminal.interactive && made.kind === 'image' && file.size_bytes <= SHOWN_BYTES
+      const to = output === undefined ? undefined : nameOf(output, i)
+      if (to === undefined && !shows) continue
+      const bytes = await saved(await bytesOf(file, open), to, shows)
+      if (to !== undefined) terminal.err(`${measures(file)} in ${to}`)
+      if (bytes) await (await import('./show.ts')).showPicture(bytes, file, terminal)
+    }
+  }
+}
+
+function about({ model, cost_usd, simulated, losses }: Made): string {
+  return [
+    model,
+    cost_usd === null ? 'cost unknown' : `$${cost_usd}`,
+    ...(simulated ? ['simulated: made by a stand-in'] : []),
+    ...(losses.length > 0 ? [`not followed: ${losses.join(', ')}`] : []),
+  ].join(' · ')
+}
+
+async function keepText(text: string, { output, json }: Globals, terminal: Terminal): Promise<void> {
+  if (output === undefined || output === '-') {
+    if (!json) await terminal.out(output === undefined ? shown(text, terminal) : text)
+    return
+  }
+  await using sink = await fileSink(output)
+  await sink.write(Buffer.from(text))
+  terminal.err(`${sink.written()} bytes in ${output}`)
+}
+
+/** The link is signed. */
+async function bytesOf({ url, name }: MadeFile, open: Open): Promise<AsyncIterable<Uint8Array>> {
+  const response = await open(url)
+  if (response.status === 200) return response.bytes()
+  throw new Stop('failure', `${name} could not be read: the server answered ${response.status}.`)
+}
+
+/** Saves bytes where a name is given; answers them where they are to be shown. */
+async function saved(bytes: AsyncIterable<Uint8Array>, to: string | undefined, shows: boolean): Promise<Buffer | null> {
+  await using sink = to === undefined ? null : await fileSink(to)
+  const parts: Uint8Array[] = []
+  for await (const part of bytes) {
+    await sink?.write(part)
+    if (shows) parts.push(part)
+  }
+  return shows ? Buffer.concat(parts) : null
+}
+
+function measures({ size_bytes, width, height, duration_seconds }: MadeFile): string {
+  const size = width === null || height === null ? [] : [`${width} × ${height}`]
+  const length = duration_seconds === null ? [] : [`${Math.round(duration_seconds * 10) / 10} s`]
+  return [...size, ...length, `${size_bytes} bytes`].join(', ')
+}

@@ -1,0 +1,81 @@
+import { extname } from 'node:path'
+
+/** A file that a model made, as the answer tells of it. */
+export interface MadeFile {
+  name: string
+  path: string
+  mime_type: string
+  size_bytes: number
+  width: number | null
+  height: number | null
+  duration_seconds: number | null
+  url: string
+}
+
+/** The answer to a call for pictures, videos, speech or a transcript. */
+export interface Made {
+  kind: 'image' | 'video' | 'speech' | 'transcription'
+  model: string
+  cost_usd: number | null
+  simulated: boolean
+  losses: string[]
+  files: MadeFile[]
+  text?: string
+  subtitles?: string | null
+}
+
+const kinds = new Set(['image', 'video', 'speech', 'transcription'])
+
+/** The answer itself, or the one that an ended operation holds; null where nothing was made, or not yet. */
+export function madeIn(data: unknown): Made | null {
+  const made = ((data as { result?: unknown } | null)?.result ?? data) as Partial<Made> | null
+  return made && kinds.has(made.kind ?? '') && Array.isArray(made.files) ? (made as Made) : null
+}
+
+/** What `-o` is good for, with a name as one would give it. */
+const examples: Readonly<Record<string, string>> = {
+  'inference.images': 'picture.png',
+  'inference.videos': 'film.mp4',
+  'inference.speech': 'speech.mp3',
+  'inference.transcriptions': 'words.srt',
+}
+export const fileOf = (name: string): string | undefined => examples[name]
+
+/** The field that says which kind of file is wanted, and its words for the endings of names. */
+const formats: Readonly<Record<string, { field: string; endings: Readonly<Record<string, string>> }>> = {
+  'inference.images': {
+    field: 'output_format',
+    endings: { '.png': 'png', '.jpg': 'jpeg', '.jpeg': 'jpeg', '.webp': 'webp' },
+  },
+  'inference.speech': {
+    field: 'format',
+    endings: {
+      '.mp3': 'mp3',
+      '.wav': 'wav',
+      '.opus': 'opus',
+      '.ogg': 'opus',
+      '.aac': 'aac',
+      '.flac': 'flac',
+      '.pcm': 'pcm',
+    },
+  },
+  'inference.transcriptions': { field: 'subtitles', endings: { '.srt': 'srt', '.vtt': 'vtt' } },
+}
+
+/** `-o x.wav` asks for WAV, unless the format is said. */
+export function withFormat(
+  name: string,
+  input: Record<string, unknown>,
+  output: string | undefined,
+): Record<string, unknown> {
+  const { field, endings } = formats[name] ?? {}
+  const format = output === undefined ? undefined : endings?.[extname(output).toLowerCase()]
+  return field === undefined || format === undefined || field in input ? input : { ...input, [field]: format }
+}
+
+/** The names of several files that go to one: `cat.png`, `cat-2.png`, … */
+export function nameOf(output: string, index: number): string {
+  if (index === 0) return output
+  const ending = extname(output)
+  return `${output.slice(0, output.length - ending.length)}-${index + 1}${ending}`
+}

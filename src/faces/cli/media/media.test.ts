@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import sharp from 'sharp'
+import { openaiFor, studioServer } from '#test/media/studio.ts'
+import type { Person, TestServer } from '#test/server.ts'
+import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
+import { measure, picture } from '#test/vendors/media/made/picture.ts'
+import { secondsOf, sound } from '#test/vendors/media/made/sound.ts'
+import { exits } from '../exit.ts'
+import { run } from '../run.ts'
+import type { Terminal } from '../terminal.ts'
+
+let server: TestServer
+let alice: Person
+let key: string
+let vendor: MediaVendor
+const folder = await mkdtemp(join(tmpdir(), 'uk-media-'))
+const at = (name: string): string => join(folder, name)
+
+before(async () => {
+  server = await studioServer()
+  alice = await server.person('Alice')
+  key = (await alice.key()).key
+  vendor = await openaiFor(alice)
+})
+after(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await vendor?.[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
+})
+
+interface Ran {
+  code: number
+  out: Buffer
+  err: string
+}
+
+/** The program with alice's key, in a terminal that is told of; `answers`: what it says when it is asked what it is. */
+async function uk(
+  words: readonly string[],
+  { env = {}, answers = '', ...more }: Partial<Terminal> & { answers?: string } = {},
+): Promise<Ran> {
+  const parts: Buffer[] = []
+  let err = ''
+  const code = await run(words, {
+    out: async (text) => void parts.push(Buffer.from(text)),
+    err: (text) => void (err += `${text}\n`),
+    interactive: false,
+    canAsk: false,
+    columns: 80,
+    env: { UK_ORIGIN: server.origin, UK_KEY: key, ...env },
+    style: (_, text) => text,
+    query: async () => answers,
+    onInterrupt: () => () => {},
+    ...more,
+  })
+  return { code, out: Buffer.concat(parts), err }
+}
+
+const images = ['inference', 'images', '--prompt', 'A red boat', '--size', '64x48']
+
+test('alice has pictures made and saved: the ending says the kind, several have numbers', async () => {
+  const model = ['--model', 'studio/gpt-image-2']
+  const boats = ['inference', 'images', ...model, '--prompt', 'Two boats', '--n', '2', '--size', '1024x1024']
+  const { code, out, err } = await uk([...boats, '-o', at('boats.jpg')])
+  assert.equal(code, 0, err)
+  assert.match(out.toString(), /^Generated\/Two boats\.jpg\nGenerated\/Two boats \(2\)\.jpg\n$/)
+  assert.match(
+    err,
+    /studio\/gpt-image-2 · \$0\.08\n1024 × 1024, \d+ bytes in .*boats\.jpg\n1024 × 1024.*boats-2\.jpg\n/,
+  )
+  for (const name of ['boats.jpg', 'boats-2.jpg'])
+    assert.equal((await sharp(await readFile(at(name))).metadata()).format, 'jpeg')
+  assert.equal(vendor.requests.at(-1)?.json()['output_format'], 'jpeg')
+})
+
+test('a picture of this machine is changed, or one of the drive by its id', async () => {
+  await writeFile(at('boat.png'), (await picture('64x64')).bytes)
+  const edit = ['inference', 'images', '--model', 'studio/gpt-image-2', '--prompt', 'Blue']
+  const first = await uk([...edit, '--images', at('boat.png'), '--json'])
+  assert.equal(first.code, 0, first.err)
+  assert.equal(vendor.requests.at(-1)?.path, '/v1/images/edits')
+  const [{ id }] = JSON.parse(first.out.toString()).data.files
+  assert.equal((await uk([...edit, '--images', id, '--images', at('boat.png')])).code, 0)
+  assert.equal(
+    vendor.requests
+      .at(-1)
+      ?.body.toString('latin1')
+      .match(/ name="image/g)?.length,
+    2,
+  )
+  const missing = await uk([...edit, '--images', at('none.png')])
+  assert.equal(missing.code, exits.usage[0])
+  assert.match(missing.err, /--images: .*none\.png cannot be read/)
+})
+
+test('speech goes into a file, or through a pipe, in the format that its name says', async () => {
+  const speech = ['inference', 'speech', '--input', 'Hello from this machine.']
+  const saved = await uk([...speech, '--model', 'studio/tts-1', '-o', at('hello.wav')])
+  assert.equal(saved.code, 0, saved.err)
+  assert.ok(secondsOf(await readFile(at('hello.wav'))) > 1)
+  assert.match(saved.err, /1\.6 s, \d+ bytes in/)
+  const piped = await uk([...speech, '--model', 'sim/speech', '--format', 'wav', '-o', '-'])
+  assert.equal(piped.out.toString('latin1', 0, 4), 'RIFF')
+  assert.match(piped.err, /simulated/)
+  const wrong = await uk([...speech, '--model', 'sim/speech', '-o', at('none/hello.mp3')])
+  assert.equal(wrong.code, exits.usage[0])
+})
+
+test('a recording of this machine is written down, as text or as subtitles', async () => {
+  await writeFile(at('sound.wav'), sound(4, 'wav').bytes)
+  vendor.script({ media: { text: 'One two. Three four.' } }, { media: { text: 'One two. Three four.' } })
+  const listen = ['inference', 'transcriptions', '--model', 'studio/whisper-1', '--file', at('sound.wav')]
+  const plain = await uk(listen)
+  assert.equal(plain.code, 0, plain.err)
+  assert.equal(plain.out.toString(), 'One two. Three four.\n')
+  const subtitles = await uk([...listen, '-o', at('words.srt')])
+  assert.equal(subtitles.code, 0, subtitles.err)
+  assert.match(await readFile(at('words.srt'), 'utf8'), /^1\n00:00:00,000 --> 00:00:02,000\nOne two\.\n/)
+})
+
+test('a film is waited for, says how far it is, and is saved; one that fails saves nothing', async () => {
+  const film = [
+    'inference',
+    'videos',
+    '--model',
+    'sim/video',
+    '--prompt',
+    'A boat',
+    '--seconds',
+    '1',
+    '--size',
+    '64x48',
+  ]
+  const { code, out, err } = await uk([...film, '-o', at('boat.mp4')])
+  assert.equal(code, 0, err)
+  assert.match(err, /^(queued|running)/)
+  assert.match(err, /64 × 48, 1 s, \d+ bytes in/)
+  assert.match(out.toString(), /^Generated\/A boat\.mp4\n$/)
+  assert.equal((await readFile(at('boat.mp4'))).toString('latin1', 4, 8), 'ftyp')
+  vendor.script({ on: 'POST /v1/videos', status: 400, code: 'moderation_blocked', message: 'Blocked.' })
+  const refused = ['inference', 'videos', '--model', 'studio/sora-2', '--prompt', 'A boat', '--seconds', '4']
+  const failed = await uk([...refused, '-o', at('none.mp4')])
+  assert.equal(failed.code, exits.failure[0], failed.err + failed.out.toString())
+  assert.match(failed.out.toString(), /content_refused|refused/)
+  await assert.rejects(readFile(at('none.mp4')), { code: 'ENOENT' })
+})
+
+test('a terminal that can shows the picture, in its own way; others are left alone', async () => {
+  const draw = async (env: Record<string, string>, answers = '', interactive = true): Promise<string> => {
+    const { code, out, err } = await uk([...images, '--model', 'sim/image'], { env, answers, interactive })
+    assert.equal(code, 0, err)
+    return out.toString('latin1')
+  }
+  const kitty = await draw({ TERM: 'xterm-kitty' })
+  const pieces = kitty.split('\x1b_G').slice(1)
+  assert.match(pieces[0]!, /^a=T,f=100,q=2,c=8,m=[01];/)
+  const sent = Buffer.from(pieces.map((piece) => piece.split(';')[1]!.split('\x1b')[0]).join(''), 'base64')
+  const seen = await measure(sent)
+  assert.deepEqual([seen?.width, seen?.height], [64, 48])
+  assert.match(await draw({ TERM_PROGRAM: 'iTerm.app' }), /]1337;File=inline=1;size=\d+;width=8;[^:]*:[\w+/=]{99,}/)
+  assert.match(await draw({}, '\x1b_Gi=31;OK\x1b\\\x1b[?62;c'), /_Ga=T/)
+  assert.match(await draw({}, '\x1b[?62;4;22c'), /P0;1q"1;1;64;48#/)
+  for (const plain of [
+    await draw({}, '\x1b[?62;22c'),
+    await draw({}),
+    await draw({ TERM: 'xterm-kitty', TMUX: '/tmp/tmux' }),
+    await draw({ TERM: 'xterm-kitty' }, '', false),
+  ])
+    assert.ok(!plain.includes('\x1b'), plain)
+})
+
+test('with --json the answer is exactly what the API says, and -o saves the file beside it', async () => {
+  const { code, out, err } = await uk([...images, '--model', 'sim/image', '--json', '-o', at('boat.webp')], {
+    interactive: true,
+    env: { TERM: 'xterm-kitty' },
+  })
+  assert.equal(code, 0, err)
+  const { data } = JSON.parse(out.toString())
+  assert.equal(data.files[0].mime_type, 'image/webp')
+  assert.equal((await readFile(at('boat.webp'))).length, data.files[0].size_bytes)
+})
