@@ -43,9 +43,14 @@ export const fileOf = (base64: string, revisedPrompt: string | null = null): Mad
   revisedPrompt,
 })
 
-/** Bytes of an address, also of one that holds them itself (`data:`, RFC 2397). Null: it is another thing. */
+/** Bytes of an address that holds them itself (`data:`, RFC 2397). Null: it is another thing. Throws `MediaFault` `bad_answer`. */
 export function dataOf(url: string): Buffer | null {
   const [, head, data] = /^data:([^,]*),(.*)$/s.exec(url) ?? []
   if (data === undefined) return null
-  return /;base64$/i.test(head!) ? Buffer.from(data, 'base64') : Buffer.from(decodeURIComponent(data))
+  if (/;base64$/i.test(head!)) return Buffer.from(data, 'base64')
+  try {
+    return Buffer.from(decodeURIComponent(data))
+  } catch {
+    throw badAnswer('The provider answered a data address that is not written as one.')
+  }
 }

@@ -9,6 +9,7 @@ import type { Gateway } from '../request/gateway.ts'
 import { newSeed } from '../routing/router.ts'
 import { isSimulated } from '../sim/offers.ts'
 import type { Maker, MediaAdapter, MediaFault, MediaKind, MediaRequest, MediaWire } from './adapter.ts'
+import { believed } from './believed.ts'
 import { type MediaDirectory, mediaCandidates } from './models.ts'
 import { localMedia } from './own/local.ts'
 import { simulatedMedia } from './own/simulated.ts'
@@ -55,7 +56,9 @@ export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, 
 
   function makerOf<R extends MediaRequest>(offer: Offer, kind: R['kind'], account: Id): Maker<R> | null {
     // The kind is that of the request: the compiler cannot follow it through the name of a field.
-    return (adapterFor(offer, account)[kind] ?? null) as unknown as Maker<R> | null
+    const maker = (adapterFor(offer, account)[kind] ?? null) as unknown as Maker<R> | null
+    if (maker === null || isSimulated(offer) || isOwnEngine(offer)) return maker
+    return believed(maker, offer.endpoint)
   }
 
   return {
