@@ -9,7 +9,9 @@ import type {
   TranscriptionRequest,
   VideoRequest,
 } from '#gateway/media/adapter.ts'
+import { countIn } from '#gateway/media/request-fields.ts'
 import type { Input } from '#kernel/contract.ts'
+import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { MediaSource, mediaEndpoints } from './contract.ts'
 
@@ -72,6 +74,16 @@ const sizeOf = (size: string | undefined): PixelSize | null => {
   return { width: width!, height: height! }
 }
 
+/** What the provider gets as it is: nothing in it may say what is priced by a field of the call. */
+function uncounted(options: Readonly<Record<string, unknown>>, kind: MediaKind): Readonly<Record<string, unknown>> {
+  const found = countIn(options, kind)
+  if (found === null) return options
+  return refuse('invalid_parameter', {
+    param: 'provider_options',
+    message: `\`provider_options\` may not have \`${found.name}\`, since calls are paid by it: say it as \`${found.field}\`.`,
+  })
+}
+
 const pictures = (field: NamedSource['field'], param: string, sources: readonly MediaSource[]): NamedSource[] =>
   sources.map((source, place) => ({ field, param: `${param}.${place}`, place, kind: 'image', source }))
 
@@ -85,7 +97,7 @@ export function imagesAsked(input: Of<'images'>): Asked {
       model: input.model,
       request: {
         kind: 'image',
-        providerOptions: input.provider_options,
+        providerOptions: uncounted(input.provider_options, 'image'),
         prompt: input.prompt,
         n: input.n,
         size: sizeOf(input.size),
@@ -108,7 +120,7 @@ export function videoAsked(input: Of<'videos'>): Asked {
       model: input.model,
       request: {
         kind: 'video',
-        providerOptions: input.provider_options,
+        providerOptions: uncounted(input.provider_options, 'video'),
         prompt: input.prompt,
         seconds: input.seconds ?? null,
         size: sizeOf(input.size),
@@ -135,7 +147,7 @@ export function speechAsked(input: Of<'speech'>, model: string): Asked {
       model,
       request: {
         kind: 'speech',
-        providerOptions: input.provider_options,
+        providerOptions: uncounted(input.provider_options, 'speech'),
         input: input.input,
         voice: input.voice ?? null,
         format: input.format,
@@ -157,7 +169,7 @@ export function transcriptionAsked(input: Of<'transcriptions'>): Asked {
       subtitles: input.subtitles ?? null,
       request: {
         kind: 'transcription',
-        providerOptions: input.provider_options,
+        providerOptions: uncounted(input.provider_options, 'transcription'),
         language: input.language ?? null,
         prompt: input.prompt ?? null,
         // Subtitles are made of segments.

@@ -43,11 +43,22 @@ const negative = words(32_000).optional().describe('What is not to be seen.')
 const background = flag.default(false).describe('Answer 202 and an operation at once, whose `result` is the answer.')
 
 const model = z.string().min(1).max(300)
+/** A word of the provider's own. */
+const word = (most: number) => words(most).refine((text) => text !== '', 'must not be empty')
+/** What JSON can say and PostgreSQL cannot hold, as JSON writes it. */
+const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i
+const providerOptions = z
+  .record(z.string(), z.unknown())
+  .refine(
+    (options) => !UNSTORABLE.test(JSON.stringify(options)),
+    'must hold neither U+0000 nor half of a surrogate pair',
+  )
 const shared = {
-  provider_options: z
-    .record(z.string(), z.unknown())
+  provider_options: providerOptions
     .default({})
-    .describe('Further fields for the provider, which gets them as they are.'),
+    .describe(
+      'Further fields for the provider, which gets them as they are. How much is to be made, and by which model, stands in the fields of this request alone.',
+    ),
   workspace_id: workspaceId,
 }
 const saved = {
@@ -68,14 +79,11 @@ const spoken = {
   input: words(1_000_000)
     .refine((text) => text.trim() !== '', 'must not be empty')
     .describe('The text.'),
-  voice: z
-    .string()
-    .min(1)
-    .max(300)
+  voice: word(300)
     .optional()
     .describe('A voice as `GET /audio/voices` lists them: its slug, its id or the provider’s own name.'),
   speed: z.number().min(0.25).max(4).optional(),
-  language: z.string().max(35).optional().describe('BCP 47.'),
+  language: words(35).optional().describe('BCP 47.'),
   instructions: words(4_096).optional().describe('How it is to be said.'),
 }
 
@@ -190,7 +198,7 @@ export const mediaEndpoints = {
       n: z.coerce.number().int().min(1).max(10).default(1).describe('How many.'),
       size,
       aspect_ratio: aspectRatio,
-      quality: z.string().min(1).max(32).optional().describe('In the provider’s words, such as `low` or `high`.'),
+      quality: word(32).optional().describe('In the provider’s words, such as `low` or `high`.'),
       transparent: flag.optional(),
       output_format: z.enum(['png', 'jpeg', 'webp']).optional(),
       seed,
@@ -267,7 +275,7 @@ export const mediaEndpoints = {
     body: {
       model: model.describe('A model that listens, as `GET /audio/models` lists them.'),
       audio: MediaSource.optional().describe('The recording; or send it as the part `file` of a form.'),
-      language: z.string().max(35).optional().describe('What is spoken, BCP 47. Default: the model finds out.'),
+      language: words(35).optional().describe('What is spoken, BCP 47. Default: the model finds out.'),
       prompt: words(32_000).optional().describe('Names and words that occur, to spell them right.'),
       timestamps: z.enum(['segment', 'none', 'word']).default('segment'),
       speakers: flag.default(false).describe('Say who speaks.'),
@@ -275,7 +283,7 @@ export const mediaEndpoints = {
       background,
       ...shared,
       provider_options: z
-        .union([shared.provider_options, z.string().transform(jsonObject)])
+        .union([providerOptions, z.string().transform(jsonObject).pipe(providerOptions)])
         .default({})
         .describe('Further fields for the provider, which gets them as they are; in a form as JSON text.'),
     },

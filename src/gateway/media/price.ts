@@ -4,6 +4,7 @@ import { type Prices, type Pricing, type Usd, type When, nanoPerMillion } from '
 import { type Cost, credibleReport } from '../model/cost.ts'
 import type { MediaOffer } from '../model/offer.ts'
 import type { MediaRequest, MediaUnits } from './adapter.ts'
+import { choicesIn } from './request-fields.ts'
 
 /** Of a request to a vendor, whether expected or delivered. Of tokens `input` and `output` are those of text. */
 interface Units {
@@ -94,8 +95,9 @@ function pricesOf(pricing: Pricing, request: MediaRequest): Prices {
   const asked = chosenBy(request)
   const variant = pricing.variants?.find(({ when }) => matches(when, asked) === 'surely')
   const prices = variant === undefined ? pricing : { ...pricing, ...variant }
-  if (charges(request.kind, prices)) return prices
-  // Nothing is priced but what a request may name: it named none, and the vendor chose among these.
+  if (charges(request.kind, prices) && choicesIn(request).size === 0) return prices
+  // The vendor chose among these: nothing is priced but what a request may name and it named none, or it was told by
+  // `provider_options`, whose words are its own.
   const all = [...possiblePrices(pricing, request)].filter((one) => charges(request.kind, one))
   return all.length === 0 ? prices : all.reduce((one, other) => (weightOf(one) >= weightOf(other) ? one : other))
 }
@@ -120,6 +122,12 @@ function* possiblePrices(pricing: Pricing, request: MediaRequest): Generator<Pri
 type Asked = { [key in keyof When]-?: NonNullable<When[key]> | null }
 
 function chosenBy(request: MediaRequest): Asked {
+  const asked = namedBy(request)
+  for (const open of choicesIn(request)) asked[open] = null
+  return asked
+}
+
+function namedBy(request: MediaRequest): Asked {
   if (request.kind !== 'image' && request.kind !== 'video')
     return { size: null, quality: null, resolution: null, audio: null }
   const { size } = request
@@ -273,7 +281,9 @@ function mostUnits(request: MediaRequest, offer: MediaOffer): Units | null {
   switch (request.kind) {
     case 'image': {
       const sizes = abilities.kind === 'image' ? abilities.sizes : []
-      const pixels = request.size ? request.size.width * request.size.height : mostPixels(sizes)
+      const isOpen = request.size === null || choicesIn(request).has('size')
+      const asked = request.size === null ? 0 : request.size.width * request.size.height
+      const pixels = isOpen ? Math.max(asked, mostPixels(sizes)) : asked
       const read = tokensRead(`${request.prompt}${request.negativePrompt ?? ''}`, offer, request.images.length + 1)
       const made = (offer.maxOutputTokens ?? IMAGE_TOKENS) * request.n
       return { ...none, images: request.n, pixels: pixels * request.n, input: read * request.n, output: made }

@@ -37,6 +37,70 @@ export function withOptions(options: Readonly<Json>, ours: Json): Json {
   return all
 }
 
+/** Names by which vendors know what a price may depend on: written small, without what stands between words. */
+const CHOICES = {
+  size: ['size', 'imagesize', 'width', 'height', 'megapixels', 'dimensions'],
+  quality: ['quality', 'tier', 'mode', 'renderingspeed'],
+  resolution: ['resolution', 'imagesize', 'videosize', 'size', 'width', 'height', 'quality'],
+  audio: ['audio', 'generateaudio', 'withaudio', 'enableaudio', 'sound'],
+} as const
+export type Choice = keyof typeof CHOICES
+
+/** What a price may depend on and `provider_options` say, at whatever depth: the vendor may follow them, and not the request. */
+export function choicesIn({ providerOptions }: MediaRequest): ReadonlySet<Choice> {
+  const names = namesIn(providerOptions)
+  const choices = Object.entries(CHOICES) as [Choice, readonly string[]][]
+  return new Set(choices.filter(([, known]) => known.some((name) => names.has(name))).map(([choice]) => choice))
+}
+
+const COUNTS = {
+  n: [
+    'n',
+    'numimages',
+    'numoutputs',
+    'numberofimages',
+    'numimagesperprompt',
+    'imagecount',
+    'samples',
+    'numsamples',
+  ].concat(['samplecount', 'candidatecount', 'batchsize', 'maximages']),
+  seconds: ['seconds', 'duration', 'durationseconds', 'videolength', 'numframes', 'frames', 'numseconds', 'length'],
+  input: ['text', 'input', 'inputs', 'gentext', 'ssml', 'script'],
+  audio: ['url', 'audiourl', 'cloudstorageurl', 'sourceurl', 'multichannel', 'usemultichannel'],
+  model: ['model', 'modelid', 'modelname', 'modelversion'],
+} as const
+const COUNTED: Readonly<Record<MediaRequest['kind'], readonly (keyof typeof COUNTS)[]>> = {
+  image: ['n', 'model'],
+  video: ['n', 'seconds', 'model'],
+  speech: ['input', 'model'],
+  transcription: ['audio', 'model'],
+}
+
+/**
+ * The first of `provider_options` that says how much is to be made, or by what: of that the contract's own field is priced
+ * and held, `field`, and nothing else may say it. Null: none does.
+ */
+export function countIn(options: Readonly<Json>, kind: MediaRequest['kind']): { name: string; field: string } | null {
+  const names = namesIn(options)
+  for (const field of COUNTED[kind])
+    for (const known of COUNTS[field]) {
+      const name = names.get(known)
+      if (name !== undefined) return { name, field }
+    }
+  return null
+}
+
+/** The names of fields at any depth, by how they are compared. */
+function namesIn(value: unknown, names = new Map<string, string>()): ReadonlyMap<string, string> {
+  if (Array.isArray(value)) for (const one of value) namesIn(one, names)
+  if (!isObject(value)) return names
+  for (const [name, one] of Object.entries(value)) {
+    names.set(name.toLowerCase().replaceAll(/[^a-z0-9]/g, ''), name)
+    namesIn(one, names)
+  }
+  return names
+}
+
 /** `provider_options` as fields of a form: lists as they are, objects as JSON. */
 export function formOptions(options: Readonly<Json>, ours: Iterable<string>): [string, string | string[]][] {
   const names = new Set(ours)

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { addEndpoint, ended, studioServer } from '#test/media/studio.ts'
+import type { Answer, Person, TestServer } from '#test/server.ts'
+import { wav as waveFile } from '#test/vendors/media/made/sound.ts'
+import { picture } from '#test/vendors/media/made/picture.ts'
+import { type Raw, type RawAsked, startRaw, writeAnswer } from '#test/vendors/raw.ts'
+
+const KEY = 'sk-the-key-of-the-endpoint'
+const models = [
+  {
+    id: 'draws',
+    kind: 'image',
+    pricing: { image: 40_000, variants: [{ when: { quality: 'high' }, image: 200_000 }] },
+  },
+  { id: 'films', kind: 'video', pricing: { video_second: 100_000 } },
+  { id: 'whisper-1', kind: 'transcription', pricing: { audio_second: 100 } },
+  { id: 'tts-1', kind: 'speech', pricing: { character: 15 } },
+]
+
+let server: TestServer
+let alice: Person
+let vendor: Raw
+let png: string
+let wav: string
+/** The body of its answer. */
+let answers: (asked: RawAsked) => string
+before(async () => {
+  server = await studioServer()
+  alice = await server.person('Alice')
+  png = Buffer.from((await picture('64x64')).bytes).toString('base64')
+  wav = waveFile(1, 8_000).toString('base64')
+  vendor = await startRaw((asked, socket) => writeAnswer(socket, { body: answers(asked) }))
+  await addEndpoint(alice, 'liar', { origin: vendor.origin, key: KEY }, { models })
+})
+beforeEach(() => {
+  answers = () => JSON.stringify({ data: [{ b64_json: png }] })
+})
+after(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+const draw = (more: object = {}) => alice.post('/inference/images', { model: 'liar/draws', prompt: 'x', ...more })
+const write = (more: object = {}) =>
+  alice.post('/inference/transcriptions', {
+    model: 'liar/whisper-1',
+    audio: { kind: 'base64', media_type: 'audio/wav', data: wav },
+    ...more,
+  })
+const refusal = ({ status, body }: Answer) => [status, body.error?.code, body.error?.param]
+
+for (const [says, told] of [
+  ['a number beyond any', '1e308'],
+  ['infinity', '1e400'],
+  ['less than nothing', '-5'],
+  ['more than a year', '1e15'],
+] as const)
+  test(`a provider that says it heard ${says} is paid for what was sent to it`, async () => {
+    answers = () => `{"text":"hi","duration":${told},"segments":[{"start":${told},"end":${told},"text":"hi"}]}`
+    const heard = await write({ subtitles: 'srt' })
+    assert.equal(heard.status, 200, heard.text)
+    assert.deepEqual([heard.body.data.cost_usd, heard.body.data.usage.audio_seconds], [0.0001, 1])
+    assert.deepEqual(heard.body.data.segments, [{ start_seconds: 0, end_seconds: 0, text: 'hi', speaker: null }])
+    answers = () => `{"data":[{"b64_json":"${png}"}],"usage":{"input_tokens":${told},"output_tokens":${told}}}`
+    const drawn = await draw()
+    assert.equal(drawn.status, 200, drawn.text)
+    assert.deepEqual([drawn.body.data.cost_usd, drawn.body.data.usage.total_tokens], [0.04, 0])
+  })
+
+test('a provider that answers with hundreds of pictures is asked for none of them', async () => {
+  const url = `${vendor.origin}/picture.png`
+  answers = () => JSON.stringify({ data: Array.from({ length: 500 }, () => ({ url })) })
+  const before = vendor.asked.length
+  assert.deepEqual(refusal(await draw()), [502, 'bad_provider_answer', undefined])
+  assert.equal(vendor.asked.length, before + 1)
+  answers = () => JSON.stringify({ data: [{ url: 'data:image/png,%' }] })
+  assert.deepEqual(refusal(await draw()), [502, 'bad_provider_answer', undefined])
+})
+
+test('the words with which a job failed are told without the key, in bounds, and can be kept', async () => {
+  const words = `\0 the key ${KEY} \ud800 ${'is wrong '.repeat(1_000)}`
+  answers = ({ method }) =>
+    JSON.stringify(method === 'POST' ? { id: 'v' } : { status: 'failed', error: { message: words } })
+  const begun = await alice.post('/inference/videos', { model: 'liar/films', prompt: 'x', seconds: 4 })
+  const { status, error } = await ended(alice, begun.body.data.id)
+  assert.deepEqual([status, error.code], ['failed', 'provider_error'])
+  assert.match(error.message, /^ the key \[key\] � is wrong/)
+  assert.equal(error.message.length, 1_000)
+})
+
+test('what is paid cannot be said by provider_options: not how much, nor for a cheaper price', async () => {
+  const refused = [400, 'invalid_parameter', 'provider_options']
+  const asked = vendor.asked.length
+  for (const options of [{ n: 10 }, { num_images: 3 }, { generationConfig: { candidateCount: 8 } }, { model: 'dear' }])
+    assert.deepEqual(refusal(await draw({ provider_options: options })), refused, JSON.stringify(options))
+  assert.deepEqual(refusal(await write({ provider_options: { url: 'https://example.com/long.mp3' } })), refused)
+  const film = { model: 'liar/films', prompt: 'x', seconds: 1 }
+  const filmed = await alice.post('/inference/videos', { ...film, provider_options: { duration: 60 } })
+  assert.deepEqual(refusal(filmed), refused)
+  const said = { model: 'liar/tts-1', input: 'x', provider_options: { gen_text: 'much more' } }
+  assert.deepEqual(refusal(await alice.post('/inference/speech', said)), refused)
+  assert.deepEqual(refusal(await alice.post('/inference/speech/stream', said)), refused)
+  assert.equal(vendor.asked.length, asked)
+  const drawn = await draw({ provider_options: { quality: 'high' } })
+  assert.deepEqual([drawn.status, drawn.body.data.cost_usd], [200, 0.2])
+  assert.equal((await draw({ quality: 'high' })).body.data.cost_usd, 0.2)
+  assert.equal((await draw({ provider_options: { moderation: 'low' } })).body.data.cost_usd, 0.04)
+})
+
+test('a NUL or half of a character is refused by the name of its field', async () => {
+  for (const bad of ['a\0b', 'a\ud800b'])
+    assert.deepEqual(refusal(await draw({ provider_options: { deep: [{ [bad]: 1 }] } })), [
+      400,
+      'invalid_parameter',
+      'provider_options',
+    ])
+  for (const field of ['voice', 'language'])
+    for (const path of ['speech', 'speech/stream']) {
+      const answer = await alice.post(`/inference/${path}`, { model: 'liar/tts-1', input: 'x', [field]: 'a\0b' })
+      assert.deepEqual(refusal(answer), [400, 'invalid_parameter', field])
+    }
+  assert.deepEqual(refusal(await draw({ quality: 'a\0b' })), [400, 'invalid_parameter', 'quality'])
+  assert.equal((await draw({ provider_options: { regex: '\\u0000' } })).status, 200)
+})
