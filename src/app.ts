@@ -144,6 +144,7 @@ export async function startApp({
   const pictures = parts.use('the maker of pictures', createPictureMaker())
   const media = parts.use('media', await createMedia({ folder: join(config.dataDir, 'media') }))
   const scanner = parts.use('the scanner', createScanner())
+  const ownSpeech = { ...media.speech, formats: media.converter.formats }
   const endpoints = parts.use(
     'provider endpoints',
     await createDirectory({
@@ -154,10 +155,10 @@ export async function startApp({
       log,
       outbound,
       machines: createMachines(postgres.db, () => links),
-      speech: media.speech,
+      speech: ownSpeech,
     }),
   )
-  const voices = createVoices({ outbound, directory: endpoints, speech: media.speech, log })
+  const voices = createVoices({ outbound, directory: endpoints, speech: ownSpeech, log })
   const gateway = createGateway({
     engine: { ledger, log, media, versions, outside, metrics, items: createKeptItems({ postgres, secrets, log }) },
     authority,

@@ -15,6 +15,8 @@ export interface OwnVoice {
 export interface OwnSpeech {
   readonly engines: readonly OwnEngine[]
   voices(engine: OwnEngine): Promise<readonly OwnVoice[]>
+  /** What its sound can be made into. */
+  readonly formats: readonly string[]
 }
 export type OwnEngine = 'flite' | 'espeak-ng'
 
@@ -29,11 +31,16 @@ export async function speechSource(speech: OwnSpeech, at: string): Promise<Sourc
       { slug: 'local', name: 'This server', shape: 'openai-chat', baseUrl: '', billing: 'free' },
       at,
     ),
-    own: speech.engines.map((engine, i) => modelOf(engine, voices[i]!, at.slice(0, 10))),
+    own: speech.engines.map((engine, i) => modelOf(engine, voices[i]!, speech.formats, at.slice(0, 10))),
   }
 }
 
-const modelOf = (engine: OwnEngine, voices: readonly OwnVoice[], day: string): CatalogueModel => ({
+const modelOf = (
+  engine: OwnEngine,
+  voices: readonly OwnVoice[],
+  formats: readonly string[],
+  day: string,
+): CatalogueModel => ({
   slug: `local/${engine}`,
   provider: 'local',
   upstream_model: engine,
@@ -47,7 +54,7 @@ const modelOf = (engine: OwnEngine, voices: readonly OwnVoice[], day: string): C
   capability_index_source: null,
   media: {
     kind: 'speech',
-    formats: ['mp3', 'wav', 'opus', 'pcm'],
+    formats: [...formats],
     languages: [...new Set(voices.flatMap(({ languages }) => languages))].toSorted(),
     streams: true,
     max_characters: null,

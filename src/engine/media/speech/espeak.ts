@@ -16,6 +16,8 @@ const LIMITS: ProgramLimits = { timeMs: 600_000, memoryMb: 512 }
 const TURNS = { atOnce: 4, each: 2, waitingEach: 30, waiting: 1_000 }
 /** Words a minute that the program speaks by itself, and the bounds of what it takes (its manual, `-s`). */
 const [USUAL, SLOWEST, FASTEST] = [175, 80, 700]
+/** The least of `speed` that it follows. */
+export const SLOWEST_SPEED = SLOWEST / USUAL
 
 export function createEspeak(program: string): Espeak {
   const turns = createTurns(TURNS)

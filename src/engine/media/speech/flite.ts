@@ -7,7 +7,7 @@ import { createTurns } from '../../confined/turns.ts'
 import type { Pcm } from '../facts.ts'
 import type { FliteAnswer, FliteRequest } from './flite-thread.ts'
 import { piecesOf } from './pieces.ts'
-import { type LocalVoice, type SpeakOptions, voiceFor } from './voice.ts'
+import { type LocalVoice, NoSuchVoice, type SpeakOptions, voiceFor } from './voice.ts'
 import { type WasmModule, compileWasm } from './wasi.ts'
 
 /** Speech that is a part of this server: Flite (http://cmuflite.org), compiled to WebAssembly. English only. */
@@ -128,9 +128,13 @@ export function createFlite(): Flite {
       const { name } = voiceFor('flite', VOICES, options)
       const leaving = new AbortController()
       const signal = AbortSignal.any([leaving.signal, ...(options.signal ? [options.signal] : [])])
-      const pieces = piecesOf(plain(text))
-      // A text of blanks has a moment of silence.
-      if (pieces.length === 0) return { sampleRate: 16_000, bytes: silence() }
+      const readable = plain(text)
+      if (!/[A-Za-z0-9]/.test(readable))
+        throw new NoSuchVoice(
+          'input',
+          'Flite reads English in Latin letters and digits, of which the text has none; espeak-ng and other models read more.',
+        )
+      const pieces = piecesOf(readable)
       const waiting: Promise<Spoken>[] = []
       let next = 0
       const ask = (): void => {
@@ -181,7 +185,3 @@ export const plain = (text: string): string =>
     .replaceAll(/[“”„«»]/g, '"')
     .replaceAll(/[–—]/g, ' - ')
     .replaceAll(/[^\x20-\x7e\n]/g, ' ')
-
-async function* silence(): AsyncGenerator<Uint8Array> {
-  yield Buffer.alloc(3_200)
-}

@@ -21,11 +21,11 @@ export interface SpeakOptions {
   signal?: AbortSignal | undefined
 }
 
-/** The engine has no such voice, or none that speaks the language. `param`: which of the two was asked. */
+/** The engine has no such voice, none that speaks the language, or none that reads this text. `param`: which of them was asked. */
 export class NoSuchVoice extends Error {
   override name = 'NoSuchVoice'
-  readonly param: 'voice' | 'language'
-  constructor(param: 'voice' | 'language', message: string) {
+  readonly param: 'voice' | 'language' | 'input'
+  constructor(param: 'voice' | 'language' | 'input', message: string) {
     super(message)
     this.param = param
   }

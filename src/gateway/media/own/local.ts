@@ -2,6 +2,7 @@ import { Busy } from '#engine/confined/turns.ts'
 import type { Pcm } from '#engine/media/facts.ts'
 import type { Media } from '#engine/media/media.ts'
 import { ProgramFailed } from '#engine/media/programs.ts'
+import { SLOWEST_SPEED } from '#engine/media/speech/espeak.ts'
 import type { SpeechEngineName } from '#engine/media/speech/local-speech.ts'
 import { NoSuchVoice, type SpeakOptions } from '#engine/media/speech/voice.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -24,7 +25,10 @@ export const localMedia = ({ speech }: Pick<Media, 'speech'>, account: string): 
       return {
         kind: 'sound',
         sound: { format: 'pcm', sampleRate, bytes, units: () => units },
-        losses: lossesIn(request, 'instructions'),
+        losses: [
+          ...lossesIn(request, 'instructions'),
+          ...(engine === 'espeak-ng' && options.speed < SLOWEST_SPEED ? ['speed'] : []),
+        ],
       }
     },
   },

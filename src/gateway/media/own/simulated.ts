@@ -180,11 +180,14 @@ const tooLarge = (pixels: number, most: number, param: string): never =>
 /** All of a request that makes a difference, its files by their digests. */
 async function wordsOf(request: ImageRequest | VideoRequest): Promise<string> {
   const { kind, model, prompt, seed, negativePrompt } = request
-  const files =
+  // Each in its own place: a picture to change is not a mask.
+  const files: readonly (readonly MediaInput[])[] =
     kind === 'image'
-      ? [...request.images, ...(request.mask ? [request.mask] : [])]
-      : [request.firstFrame, request.lastFrame, ...request.references].filter((file) => file !== null)
-  const digests = await Promise.all(files.map(digestOf))
+      ? [request.images, request.mask === null ? [] : [request.mask]]
+      : [[request.firstFrame], [request.lastFrame], request.references].map((some) =>
+          some.filter((one) => one !== null),
+        )
+  const digests = await Promise.all(files.map((some) => Promise.all(some.map(digestOf))))
   return JSON.stringify([kind, model, prompt, seed, negativePrompt, digests])
 }
 
