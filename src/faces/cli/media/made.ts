@@ -37,6 +37,7 @@ const examples: Readonly<Record<string, string>> = {
   'inference.images': 'picture.png',
   'inference.videos': 'film.mp4',
   'inference.speech': 'speech.mp3',
+  'inference.speech_stream': 'speech.mp3',
   'inference.transcriptions': 'words.srt',
 }
 export const fileOf = (name: string): string | undefined => examples[name]
@@ -58,6 +59,10 @@ const formats: Readonly<Record<string, { field: string; endings: Readonly<Record
       '.flac': 'flac',
       '.pcm': 'pcm',
     },
+  },
+  'inference.speech_stream': {
+    field: 'format',
+    endings: { '.mp3': 'mp3', '.opus': 'opus', '.ogg': 'opus', '.pcm': 'pcm' },
   },
   'inference.transcriptions': { field: 'subtitles', endings: { '.srt': 'srt', '.vtt': 'vtt' } },
 }

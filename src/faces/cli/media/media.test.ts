@@ -8,7 +8,7 @@ import { openaiFor, studioServer } from '#test/media/studio.ts'
 import type { Person, TestServer } from '#test/server.ts'
 import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
 import { measure, picture } from '#test/vendors/media/made/picture.ts'
-import { secondsOf, sound } from '#test/vendors/media/made/sound.ts'
+import { secondsOf, sound, soundIn } from '#test/vendors/media/made/sound.ts'
 import { exits } from '../exit.ts'
 import { run } from '../run.ts'
 import type { Terminal } from '../terminal.ts'
@@ -147,6 +147,25 @@ test('a film is waited for, says how far it is, and is saved; one that fails sav
   assert.equal(failed.code, exits.failure[0], failed.err + failed.out.toString())
   assert.match(failed.out.toString(), /content_refused|refused/)
   await assert.rejects(readFile(at('none.mp4')), { code: 'ENOENT' })
+})
+
+test('a key that may not look at operations is told where the film goes on', async () => {
+  const { key: narrow } = await alice.key({ scopes: ['inference:run'] })
+  const film = ['inference', 'videos', '--model', 'sim/video', '--prompt', 'A boat', '-o', at('narrow.mp4')]
+  const { code, err } = await uk(film, { env: { UK_KEY: narrow } })
+  assert.equal(code, exits.auth[0])
+  assert.match(err, /It goes on: `uk operations get [0-9A-Z]{26}`[^]*operation:read/)
+})
+
+test('speech is written while it is made, into a file or through a pipe', async () => {
+  const speech = ['inference', 'speech-stream', '--model', 'sim/speech', '--input', 'One. Two.']
+  const saved = await uk([...speech, '-o', at('count.mp3')])
+  assert.equal(saved.code, 0, saved.err)
+  const bytes = await readFile(at('count.mp3'))
+  assert.equal(soundIn(bytes), 'mp3')
+  assert.match(saved.err, new RegExp(`${bytes.length} bytes in`))
+  const piped = await uk([...speech, '--format', 'mp3', '-o', '-'])
+  assert.deepEqual(piped.out, bytes)
 })
 
 test('a terminal that can shows the picture, in its own way; others are left alone', async () => {

@@ -129,7 +129,8 @@ async function printAll({ listed, response, next, globals, terminal }: Printing)
 
 /** Model text as it comes; what else belongs to a run is kept quiet; any other event is a line. */
 async function printStream({ response, globals, terminal, run }: Printing): Promise<number> {
-  await using sink = globals.output === undefined ? null : await fileSink(globals.output)
+  const { output } = globals
+  await using sink = output === undefined || output === '-' ? null : await fileSink(output)
   let failed: string | null = null
   let midLine = false
   for await (const received of readEvents(response.bytes())) {
@@ -148,14 +149,17 @@ async function printStream({ response, globals, terminal, run }: Printing): Prom
       const text = shown(String(data.delta), terminal)
       midLine = !text.endsWith('\n')
       await terminal.out(text)
-    } else if (typeof data.audio === 'string') await sink?.write(Buffer.from(data.audio, 'base64'))
-    else if (event === 'tool_call.completed') {
+    } else if (typeof data.audio === 'string') {
+      const bytes = Buffer.from(data.audio, 'base64')
+      await (output === '-' ? terminal.out(bytes) : sink?.write(bytes))
+    } else if (event === 'tool_call.completed') {
       if (midLine) await terminal.out('\n')
       midLine = false
       terminal.err(terminal.style('dim', clean(toolLine(data))))
     } else if (!isOfARun(received)) await terminal.out(`${event}\t${clean(JSON.stringify(data))}\n`)
   }
   if (midLine) await terminal.out('\n')
+  if (sink && sink.written() > 0) terminal.err(`${sink.written()} bytes in ${output}`)
   if (failed !== null && !globals.json) terminal.err(`${terminal.style('red', 'uk:')} ${failed}`)
   return codeOf(failed === null ? 'ok' : 'failure')
 }

@@ -92,21 +92,25 @@ async function settle(accepted: Incoming, call: SendCall, terminal: Terminal): P
   if (!wait) throw new Stop('usage', 'There is nothing to wait with in this version.')
   const timeout_seconds = terminal.canAsk ? LOOK_SECONDS : WAIT_SECONDS
   let work = ''
-  const back = terminal.onInterrupt(() =>
-    terminal.err(`\nIt goes on: \`uk operations get ${work}\` shows it, \`uk operations cancel ${work}\` ends it.`),
-  )
+  const goesOn = (): void =>
+    terminal.err(`\nIt goes on: \`uk operations get ${work}\` shows it, \`uk operations cancel ${work}\` ends it.`)
+  const back = terminal.onInterrupt(goesOn)
   let said = ''
-  for (let response = accepted; ;) {
-    const text = await response.text()
-    const { id, status, progress } = (JSON.parse(text) as { data: Operation }).data
-    work = id
-    if (terminalStates.includes(status)) {
-      back()
-      return { ...response, text: async () => text }
+  try {
+    for (let response = accepted; ;) {
+      const text = await response.text()
+      const { id, status, progress } = (JSON.parse(text) as { data: Operation }).data
+      work = id
+      if (terminalStates.includes(status)) return { ...response, text: async () => text }
+      const now = `${status}${progress === null || progress === undefined ? '' : ` ${Math.round(progress * 100)} %`} …`
+      if (now !== said) terminal.err(now)
+      said = now
+      response = await call(wait, { id, since_status: status, timeout_seconds })
     }
-    const now = `${status}${progress === null || progress === undefined ? '' : ` ${Math.round(progress * 100)} %`} …`
-    if (now !== said) terminal.err(now)
-    said = now
-    response = await call(wait, { id, since_status: status, timeout_seconds })
+  } catch (error) {
+    goesOn()
+    throw error
+  } finally {
+    back()
   }
 }
