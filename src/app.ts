@@ -65,6 +65,7 @@ import type { Entrance } from '#line/entrance.ts'
 import { type Door, createDoor } from '#line/http.ts'
 import { bytesMount } from '#line/rest/bytes-mount.ts'
 import { createLine } from '#line/invoke.ts'
+import { watchRights } from '#access/rights.ts'
 import { withinRightsOf } from '#access/within-rights.ts'
 import { createLimits } from '#line/limit.ts'
 import { listen, originAt } from '#line/listen.ts'
@@ -124,7 +125,8 @@ export async function startApp({
   const bus = parts.use('the bus', await connectBus(postgres, log, config.busUrl))
   const process = parts.use('the lease of this process', await startProcess({ postgres, log }))
   const leases = createLeases({ postgres, processId: process.id, log })
-  const authority = parts.use('rights', await createAuthority(postgres, bus, log))
+  const rights = parts.use('changes of rights', await watchRights(postgres, bus, log))
+  const authority = parts.use('rights', createAuthority({ postgres, bus, log, rights }))
   const ledger = parts.use(
     'the ledger',
     createLedger({ postgres, processId: process.id, log, journalDir: join(config.dataDir, 'calls') }),
@@ -154,6 +156,7 @@ export async function startApp({
       bus,
       log,
       outbound,
+      rights,
       machines: createMachines(postgres.db, () => links),
       speech: ownSpeech,
     }),

@@ -26,8 +26,10 @@ export async function retainRightsChanges(db: Db): Promise<void> {
   await sql`delete from rights_changes where at < now() - make_interval(days => ${KEEP_DAYS})`.execute(db)
 }
 
-/** Learns within half a second, in every process, whose rights changed. */
+/** Learns within half a second, in every process, whose rights changed. Each process has one for all that ask. */
 export interface RightsWatch extends AsyncDisposable {
+  /** Calls `onChange` for each change that is read from now on. */
+  hear(onChange: (accountId: Id) => void): Disposable
   /** Changes up to now were heard of no longer than 5 s ago. */
   inTouch(): boolean
   /** Reads what was missed, and refuses with 503 where that is not to be had now. */
@@ -36,12 +38,8 @@ export interface RightsWatch extends AsyncDisposable {
   poll(): Promise<void>
 }
 
-export async function watchRights(
-  postgres: Postgres,
-  bus: Bus,
-  log: Log,
-  onChange: (accountId: Id) => void,
-): Promise<RightsWatch> {
+export async function watchRights(postgres: Postgres, bus: Bus, log: Log): Promise<RightsWatch> {
+  const hearing = new Set<(accountId: Id) => void>()
   // Every transaction below this had ended when it was read, so what is at or above it is all that can be new.
   let from = (await postgres.pool.query<{ x: string }>('select pg_snapshot_xmin(pg_current_snapshot())::text as x'))
     .rows[0]!.x
@@ -64,7 +62,8 @@ export async function watchRights(
     const changes = new Set(rows[0]!.changes)
     const fresh = changes.difference(told)
     // A change that cannot be told now is read again.
-    for (const id of new Set([...fresh].map((change) => change.slice(change.indexOf(' ') + 1)))) onChange(id)
+    for (const id of new Set([...fresh].map((change) => change.slice(change.indexOf(' ') + 1))))
+      for (const onChange of hearing) onChange(id)
     from = rows[0]!.x
     told = changes
     heardAt = startedAt
@@ -85,6 +84,10 @@ export async function watchRights(
   const timer = setInterval(() => void poll(), POLL_MS)
   const wake = bus.on('rights', () => void poll())
   return {
+    hear(onChange) {
+      hearing.add(onChange)
+      return { [Symbol.dispose]: () => void hearing.delete(onChange) }
+    },
     inTouch,
     async catchUp() {
       if (!lost) await Promise.race([poll(), wait(CATCH_UP_MS, undefined, { ref: false })])

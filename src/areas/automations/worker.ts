@@ -15,7 +15,10 @@ import { type Due, dueTicks } from './schedule/ticks.ts'
 import type { ChatHandles } from '#areas/chats/service.ts'
 import { runEvent } from './runs/show-run.ts'
 
+/** How often it is looked whether one is due: so late they fire at most. */
 const LOOK_MS = 250
+/** Whoever queues a run says so: what is looked for is whether that was lost. */
+const LOST_MS = 1_000
 /** Automations fired in one transaction, and ticks of all together: one that missed a year keeps no other waiting. */
 const AT_ONCE = 500
 const MOST_TICKS = 5_000
@@ -36,27 +39,35 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
     stopping.add(watched)
   }
 
-  const rounds = (work: () => Promise<void>, trouble: string): Rounds =>
-    startRounds({ bus, poke: 'automations', pollMs: LOOK_MS }, work, (error) => log.warn({ error }, trouble))
+  const rounds = (pollMs: number, work: () => Promise<void>, trouble: string): Rounds =>
+    startRounds({ bus, poke: 'automations', pollMs }, work, (error) => log.warn({ error }, trouble))
 
   const launching = new Set<Id>()
   const place = placesFor(LAUNCHES)
-  const starting = rounds(async () => {
-    let after: Id | null = null
-    let some = false
-    while (!closing.signal.aborted) {
-      const started: Started = await startSome(engine, { after, but: launching, signal: closing.signal })
-      for (const id of started.alone) inBackground(launchAlone(id))
-      after = started.after
-      some ||= started.locked > 0
-      if (after !== null) continue
-      if (!some) return
-      some = false
-    }
-  }, 'runs of automations cannot be started now')
-  const firing = rounds(async () => {
-    while (!closing.signal.aborted && (await fireDue(engine, undefined, inBackground))) starting.wake()
-  }, 'automations cannot be fired now')
+  const starting = rounds(
+    LOST_MS,
+    async () => {
+      let after: Id | null = null
+      let some = false
+      while (!closing.signal.aborted) {
+        const started: Started = await startSome(engine, { after, but: launching, signal: closing.signal })
+        for (const id of started.alone) inBackground(launchAlone(id))
+        after = started.after
+        some ||= started.locked > 0
+        if (after !== null) continue
+        if (!some) return
+        some = false
+      }
+    },
+    'runs of automations cannot be started now',
+  )
+  const firing = rounds(
+    LOOK_MS,
+    async () => {
+      while (!closing.signal.aborted && (await fireDue(engine, undefined, inBackground))) starting.wake()
+    },
+    'automations cannot be fired now',
+  )
 
   /** Aside, so that who waits for a provider holds up nobody. Faults of ours are tried again later, not in a circle. */
   async function launchAlone(id: Id): Promise<void> {

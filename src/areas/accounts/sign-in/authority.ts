@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { Bus } from '#engine/bus/bus.ts'
 import type { Log } from '#engine/log.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
-import { watchRights } from '#access/rights.ts'
+import type { RightsWatch } from '#access/rights.ts'
 import { hashSecret, isWellFormed } from '#access/api-key.ts'
 import { type Code, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -40,12 +40,20 @@ const RIGHTS = `a.id as account_id, a.tier, a.administrator, a.personal_workspac
      'cap', w.spend_cap_nano::text, 'cap_period', w.spend_cap_period))
    from members m join workspaces w on w.id = m.workspace_id where m.account_id = a.id) as memberships`
 
+export interface AuthorityParts {
+  postgres: Postgres
+  bus: Bus
+  log: Log
+  rights: RightsWatch
+}
+
 /** Knows who is behind keys and session tokens: from memory for what was asked before, else from the database. */
-export async function createAuthority(
-  postgres: Postgres,
-  bus: Bus,
-  log: Log,
-): Promise<Authority & AsyncDisposable & { refresh(): Promise<void> }> {
+export function createAuthority({
+  postgres,
+  bus,
+  log,
+  rights,
+}: AuthorityParts): Authority & AsyncDisposable & { refresh(): Promise<void> } {
   const known = new Map<string, Known>()
   const byAccount = new Map<Id, Set<string>>()
   const changes = new EventEmitter().setMaxListeners(0)
@@ -55,7 +63,7 @@ export async function createAuthority(
   /** The number of changes of rights that were heard of. */
   let heard = 0
 
-  const rights = await watchRights(postgres, bus, log, (accountId) => {
+  const hearing = rights.hear((accountId) => {
     heard += 1
     for (const key of byAccount.get(accountId) ?? []) known.delete(key)
     byAccount.delete(accountId)
@@ -203,7 +211,7 @@ export async function createAuthority(
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
       await flushUsed()
-      await rights[Symbol.asyncDispose]()
+      hearing[Symbol.dispose]()
     },
   }
 }

@@ -3,7 +3,7 @@ import type { Bus } from '#engine/bus/bus.ts'
 import type { Log } from '#engine/log.ts'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
-import { type RightsWatch, watchRights } from '#access/rights.ts'
+import type { RightsWatch } from '#access/rights.ts'
 import type { Secrets } from '#engine/secrets.ts'
 import type { Directory } from '#gateway/model/offer.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -58,6 +58,7 @@ export interface DirectoryParts {
   log: Log
   outbound: Outbound
   machines: Machines
+  rights: RightsWatch
   /** Speech that this machine makes; null: none. */
   speech: OwnSpeech | null
 }
@@ -86,6 +87,7 @@ export async function createDirectory({
   bus,
   log,
   outbound,
+  rights,
   machines,
   speech,
 }: DirectoryParts): Promise<EndpointDirectory> {
@@ -104,9 +106,7 @@ export async function createDirectory({
   const asked = new KnownLists(outbound, log, relist)
   let catalogue = shippedCatalogue()
   let renewing: Promise<void> = Promise.resolve()
-  const rights: RightsWatch = await watchRights(postgres, bus, log, (id) =>
-    id === CATALOGUE ? void (renewing = renewing.then(renew)) : forget(id),
-  )
+  const hearing = rights.hear((id) => (id === CATALOGUE ? void (renewing = renewing.then(renew)) : forget(id)))
   // Under the watch, so that no change falls between.
   await (renewing = renewing.then(renew))
 
@@ -328,7 +328,7 @@ export async function createDirectory({
       return models
     },
     async [Symbol.asyncDispose]() {
-      await rights[Symbol.asyncDispose]()
+      hearing[Symbol.dispose]()
       await renewing
       await running
     },
