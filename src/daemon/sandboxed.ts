@@ -1,7 +1,8 @@
 /**
  * The daemon of a cloud computer: the only program that is started in a sandbox, from one bundled file. It holds
  * terminals and commands itself, for they end with the sandbox anyway, and reaches its server over a socket in a folder
- * that is bound into the sandbox: each process of the server listens on one of its own there.
+ * that is bound into the sandbox: each process of the server listens on one of its own there. It has no `await` outside of
+ * functions: its bundle is CommonJS (`areas/computers/drivers/inside/program.ts`).
  *
  * `STATE_FOLDER SOCKET_FOLDER ADDON`, or `engine …`: llama.cpp's own process, which that daemon starts.
  */
@@ -15,13 +16,21 @@ import { Terminals } from './keeper/terminals/terminals.ts'
 import { type Keeper, runDaemon } from './run.ts'
 import { makeFolder } from './state.ts'
 
-if (process.argv[2] === 'engine') await (await import('./engines/llama/child.ts')).runEngine(process.argv.slice(3))
-else await serveComputer(process.argv.slice(2) as [string, string, string])
+const [kind, ...words] = process.argv.slice(2)
+const fail = (error: unknown): void => {
+  console.error(new Date().toISOString(), error)
+  process.exit(1)
+}
+if (kind === 'engine') import('./engines/llama/child.ts').then(({ runEngine }) => runEngine(words)).catch(fail)
+// It is only read, by whoever keeps what V8 makes of it.
+else if (kind !== 'compile') serveComputer(process.argv.slice(2) as [string, string, string]).catch(fail)
 
 async function serveComputer([folder, sockets, addon]: readonly [string, string, string]): Promise<void> {
   // It holds what others rely on: a fault costs the call in which it happened.
   process.on('uncaughtException', (error) => console.error(new Date().toISOString(), error))
   process.on('SIGHUP', () => {})
+  // A file that would be larger than it may be: the call that writes it fails.
+  process.on('SIGXFSZ', () => {})
 
   await makeFolder(folder)
   loadAddon(addon)
@@ -78,5 +87,5 @@ function socketsIn(folder: string): () => string {
 /** The words that started this program, without its own: in a container Node is run by a loader, which Node takes for itself. */
 function ownWords(): string[] {
   const words = readFileSync('/proc/self/cmdline', 'utf8').split('\0')
-  return words.slice(0, words.indexOf(import.meta.filename) + 1)
+  return words.slice(0, words.indexOf(process.argv[1]!) + 1)
 }

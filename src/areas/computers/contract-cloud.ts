@@ -18,6 +18,11 @@ export const ComputerDriver = z
     limits_enforced: z
       .boolean()
       .describe('Limits of CPU, memory and processes hold. Where false, what holds is said in `reason`.'),
+    disk_limits_enforced: z
+      .boolean()
+      .describe(
+        'The kernel refuses what goes beyond `disk_mb`. Where false it is measured every few seconds, and a computer that goes beyond it is ended, in `error` and with the reason.',
+      ),
   })
   .meta({ id: 'ComputerDriver' })
 
@@ -30,6 +35,11 @@ export const ComputerSnapshot = z
     name: z.string().nullable(),
     status: z.enum(['creating', 'ready', 'failed']).describe('`ready` once it was read again and is whole.'),
     size_bytes: z.number().int().nullable().describe('As it is kept, packed.'),
+    home_bytes: z
+      .number()
+      .int()
+      .nullable()
+      .describe('What a home takes that begins with it. Null: it was made before this was counted.'),
     entries: z.number().int().nullable().describe('Files and folders in it.'),
     sha256: z.string().nullable(),
   })
@@ -99,6 +109,14 @@ export const cloudComputers = area(
         cpu: z.number().min(0.1).max(256).nullable().default(null).describe('Cores. Null: no limit.'),
         memory_mb: z.number().int().min(128).max(1_048_576).nullable().default(null).describe('Null: no limit.'),
         processes: z.number().int().min(16).max(65_536).default(512),
+        disk_mb: z
+          .number()
+          .int()
+          .min(16)
+          .max(16_777_216)
+          .nullable()
+          .default(null)
+          .describe('Its home and what its daemon keeps, such as models. Null: no limit but the disk of its host.'),
         network: network.default('none').describe('`internet`: public addresses only.'),
         idle_stop_seconds: z
           .number()
@@ -113,7 +131,7 @@ export const cloudComputers = area(
         from_snapshot: id.optional().describe('Its home is what this snapshot has.'),
       },
       reply: operation(Computer),
-      errors: ['not_supported', 'limit_reached', 'invalid_state'],
+      errors: ['not_supported', 'limit_reached', 'invalid_state', 'storage_full'],
       beyond: true,
     }),
     snapshots: endpoint('GET /app/computer-snapshots', {

@@ -36,7 +36,11 @@ export const Computer = z
         cpu: z.number().nullable(),
         memory_mb: z.number().int().nullable(),
         processes: z.number().int().nullable(),
-        enforced: z.boolean(),
+        enforced: z.boolean().describe('Of CPU, memory and processes.'),
+        disk_mb: z.number().int().nullable(),
+        disk_enforced: z
+          .boolean()
+          .describe('By the kernel. False: it is measured, and a computer that goes beyond it is ended.'),
       })
       .nullable(),
     lifecycle_reason: z.string().nullable().describe('Why a cloud computer is in `error`.'),

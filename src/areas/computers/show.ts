@@ -24,7 +24,7 @@ export function showComputer(principal: Principal, row: ComputerRow): z.output<t
     engine: row.engine,
     last_seen_at: isoOrNull(row.last_seen_at),
     allows: row.allows,
-    limits: row.limits,
+    limits: row.limits && { disk_mb: null, disk_enforced: false, ...row.limits },
     lifecycle_reason: row.lifecycle === 'error' ? row.reason : null,
     driver: row.driver,
     image: row.image,

@@ -18,6 +18,9 @@ export interface Limits {
   memory_mb: number | null
   processes: number | null
   enforced: boolean
+  /** Absent: it was made before there were such limits. */
+  disk_mb?: number | null
+  disk_enforced?: boolean
 }
 
 interface ComputerTable {

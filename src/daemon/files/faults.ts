@@ -60,8 +60,18 @@ interface Place {
 
 /** The same for what makes something in a folder: a disk that has no room for it says how much it has. */
 export async function refuseMaking(folder: Place, error: unknown, path: Buffer): Promise<never> {
-  return isFull(error) ? refuseFull(folder, null) : refuseSystem(error, path)
+  if (!isFull(error)) return refuseSystem(error, path)
+  return 'code' in (error as object) && (error as NodeJS.ErrnoException).code === 'EDQUOT'
+    ? refuseQuota()
+    : refuseFull(folder, null)
 }
+
+/** The account may have no more on this disk, whatever room the disk has. */
+const refuseQuota = (): never =>
+  refuse('storage_full', {
+    message: 'The user that the daemon runs as may keep no more on this disk: its quota is used up.',
+    details: { free_bytes: 0, needed_bytes: null },
+  })
 
 export async function freeBytes(folder: Place): Promise<number> {
   const { bavail, bsize } = await statfs(folder.at('.'))

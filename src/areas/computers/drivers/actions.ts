@@ -25,7 +25,7 @@ type Create = (typeof cloudComputers)['endpoints']['create']
 type Ctx = Context<HasLinks & HasCloud>
 
 export async function create(ctx: Ctx, given: Input<Create>) {
-  const { name, image: wanted, cpu, memory_mb, processes, network, idle_stop_seconds, from_snapshot } = given
+  const { name, image: wanted, cpu, memory_mb, processes, disk_mb, network, idle_stop_seconds, from_snapshot } = given
   const { driver, probe } = await chosen(ctx, given.driver)
   const image = wanted ?? probe.images[0]!
   if (!probe.images.includes(image))
@@ -35,7 +35,7 @@ export async function create(ctx: Ctx, given: Input<Create>) {
   const workspaceId = ctx.workspace!.id
   const started = await ctx.transaction(async (ctx) => {
     await checkRoom(ctx, workspaceId, 'cloud')
-    if (from_snapshot !== undefined) await checkSnapshot(ctx, from_snapshot)
+    if (from_snapshot !== undefined) await checkSnapshot(ctx, from_snapshot, disk_mb)
     const id = newId()
     await insertResource(ctx, { id, kind: 'computer', workspace_id: workspaceId })
     await computerStore.insert(ctx.db, {
@@ -52,7 +52,14 @@ export async function create(ctx: Ctx, given: Input<Create>) {
       lifecycle: 'provisioning',
       driver: driver.name,
       image,
-      limits: { cpu, memory_mb, processes, enforced: probe.limitsEnforced },
+      limits: {
+        cpu,
+        memory_mb,
+        processes,
+        enforced: probe.limitsEnforced,
+        disk_mb,
+        disk_enforced: probe.diskLimitsEnforced,
+      },
     })
     await cloudStore.insert(ctx.db, {
       computer_id: id,
@@ -62,6 +69,7 @@ export async function create(ctx: Ctx, given: Input<Create>) {
       cpu,
       memory_mb,
       processes,
+      disk_mb,
       network,
       idle_stop_seconds,
       from_snapshot: from_snapshot ?? null,
@@ -107,7 +115,7 @@ async function chosen(ctx: Ctx, name: string | undefined) {
 const unknown = (param: string, message: string, allowed: readonly string[]): never =>
   refuse('invalid_parameter', { param, message: message.trim(), details: { allowed } })
 
-async function checkSnapshot(ctx: Context, id: Id): Promise<void> {
+async function checkSnapshot(ctx: Ctx, id: Id, diskMb: number | null): Promise<void> {
   const row = await snapshotStore.get(ctx.db, id)
   const place = row && membershipIn(ctx.principal, row.workspace_id)
   if (row === null || place === null)
@@ -119,6 +127,14 @@ async function checkSnapshot(ctx: Context, id: Id): Promise<void> {
       param: 'from_snapshot',
       message: `The snapshot is \`${row.status}\`, not \`ready\`.`,
       details: { status: row.status, allowed: ['ready'] },
+    })
+  const needed = Number(row.home_bytes ?? 0)
+  const room = Math.min(await ctx.engine.cloud.room(), diskMb === null ? Infinity : diskMb * 1_048_576)
+  if (needed > room)
+    refuse('storage_full', {
+      param: 'from_snapshot',
+      message: `The home in this snapshot takes ${needed} bytes, and there is room for ${room}.`,
+      details: { free_bytes: room, needed_bytes: needed },
     })
 }
 

@@ -20,6 +20,7 @@ export const cloudService = implementWith<Context<HasLinks & HasCloud>>()(cloudC
       images: probe.images,
       network: probe.network,
       limits_enforced: probe.limitsEnforced,
+      disk_limits_enforced: probe.diskLimitsEnforced,
     }))
     return { rows, next: null }
   },

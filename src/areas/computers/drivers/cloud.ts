@@ -10,6 +10,7 @@ import type { Driver, Probe } from './driver.ts'
 import type { Cloud } from './handle.ts'
 import { openHost } from './host.ts'
 import { listenForDaemons } from './link-socket.ts'
+import { roomIn } from './limits/room.ts'
 import { lookAfter } from './look-after.ts'
 import { placeProgram } from './inside/program.ts'
 import { join } from 'node:path'
@@ -60,6 +61,7 @@ export async function startCloud({ engine, leases, config, mount }: CloudParts):
   return {
     hostId: host.id,
     probes: () => probing,
+    room: () => roomIn(host.folder),
     async driver(name) {
       await probing
       return available.get(name) ?? null
@@ -73,7 +75,7 @@ async function probeOf(driver: Driver): Promise<Probe> {
     return await driver.probe()
   } catch (error) {
     const reason = `It could not be tried: ${error instanceof Error ? error.message : String(error)}`
-    return { available: false, reason, images: [], network: [], limitsEnforced: false }
+    return { available: false, reason, images: [], network: [], limitsEnforced: false, diskLimitsEnforced: false }
   }
 }
 
@@ -81,6 +83,7 @@ async function probeOf(driver: Driver): Promise<Probe> {
 const OFF: Cloud & AsyncDisposable = {
   hostId: '',
   probes: async () => [],
+  room: async () => 0,
   driver: async () => null,
   async [Symbol.asyncDispose]() {},
 }

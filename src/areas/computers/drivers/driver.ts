@@ -13,6 +13,7 @@ export interface Box {
   cpu: number | null
   memoryMb: number | null
   processes: number | null
+  diskMb: number | null
   network: Network
 }
 
@@ -23,6 +24,8 @@ export interface Probe {
   images: string[]
   network: Network[]
   limitsEnforced: boolean
+  /** The kernel refuses what goes beyond the limit of the disk. */
+  diskLimitsEnforced: boolean
 }
 
 /** A way to make computers that are isolated from the host. All of it may be asked for again after a crash. */
@@ -41,6 +44,8 @@ export interface Driver {
   lives(box: Box): Promise<boolean>
   /** Another process of the server started it, and may have held it still. */
   adopt(box: Box): Promise<void>
+  /** What it keeps on the disk, in bytes; null: that could not be measured in a minute. */
+  used(box: Box): Promise<number | null>
   /** Its last words, for people. */
   lastWords(box: Box): Promise<string>
   /** Writes its home as `tar`; a computer that runs is held still meanwhile. Answers how many entries its home has. */

@@ -13,6 +13,7 @@ import type { HasLinks } from '../link/links.ts'
 import { addCredential, retireOthers } from '../pairing/credentials.ts'
 import type { Lifecycle } from '../store.ts'
 import { type Driver, DriverFault } from './driver.ts'
+import { watchDisks } from './limits/disk-watch.ts'
 import { snapshotStore } from './snapshot-store.ts'
 import { readSnapshot } from './snapshots.ts'
 import { type CloudRow, type RemainsRow, boxOf, cloudStore, leaseOf, move } from './store.ts'
@@ -52,6 +53,9 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
   const busy = new Map<Id, Promise<void>>()
   /** Those that this process knows to be its own: looked at when it took the lease. */
   const known = new Set<Id>()
+  const disks = watchDisks(db, (error, id) =>
+    engine.log.warn({ error, computer_id: id }, 'the disk of a cloud computer was not measured'),
+  )
   const stopping = new AbortController()
   let watching: Promise<void> | null = null
   const turns = createTurns({
@@ -213,6 +217,8 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
         if (!(await snapshotStore.underWay(db, id))) await driver.adopt(boxOf(row))
         known.add(id)
       }
+      const beyond = disks.beyond(row, driver)
+      if (beyond !== null) return endFull(row, driver, beyond)
       if (row.idle) return to(id, ['running'], 'stopping')
       return false
     }
@@ -225,11 +231,22 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
     return to(id, ['running'], 'starting')
   }
 
+  /** Its owner starts it again and removes things: what it has then is not held against it. */
+  async function endFull(row: CloudRow, driver: Driver, used: number): Promise<boolean> {
+    await driver.stop(boxOf(row))
+    known.delete(row.computer_id)
+    return fail(
+      row,
+      `It has ${used} bytes on its disk and may have ${row.disk_mb! * 1_048_576} (\`disk_mb: ${row.disk_mb}\`): it was ended. Start it and remove what it needs no more.`,
+    )
+  }
+
   async function remove(row: RemainsRow): Promise<boolean> {
     const driver = drivers.get(row.driver)
     if (driver === undefined) return false
     await driver.destroy({ id: row.computer_id, number: row.number })
     known.delete(row.computer_id)
+    disks.forget(row.computer_id)
     await cloudStore.removed(db, row.computer_id)
     return false
   }
@@ -249,9 +266,9 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
     to(row.computer_id, [row.lifecycle], 'error', reason.slice(0, 1_000))
 
   /** Each start has a credential of its own, and ends those before. */
-  async function stateOf({ computer_id, name }: CloudRow): Promise<string> {
+  async function stateOf({ computer_id, name, made }: CloudRow): Promise<string> {
     const machine = await addCredential(db, computer_id)
-    await retireOthers(db, machine, 0)
+    if (made) await retireOthers(db, machine, 0)
     return JSON.stringify({
       server_url: 'http://ukiyo',
       computer_id,

@@ -59,7 +59,8 @@ export function supervisorOf(pidFile: string): number | null {
   try {
     const written = readFileSync(pidFile, 'utf8')
     const pid = Number.parseInt(written, 10)
-    return startOf(written) === startOf(readFileSync(`/proc/${pid}/stat`, 'utf8')) ? pid : null
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return startOf(written) === startOf(stat) && !hasEnded(stat) ? pid : null
   } catch {
     return null
   }
@@ -72,15 +73,32 @@ const ENDS_MS = 10_000
 
 /** Ends everything of a sandbox: what holds it, what descends from that, and programs of sandboxes that name its folder in their command line. */
 export async function endAll(pidFile: string, folder: string): Promise<void> {
-  for (const until = performance.now() + ENDS_MS; ; await sleep(5)) {
+  for (const until = performance.now() + ENDS_MS; ;) {
     const left = processesOf(pidFile, folder)
     if (left.length === 0) return
-    if (performance.now() > until) throw new DriverFault(`Processes of the computer do not end: ${left.join(', ')}.`)
     for (const pid of left) signal(pid, 'SIGKILL')
+    // All of the host are looked through only once these have ended: that holds up everybody whom the server serves.
+    do {
+      if (performance.now() > until) throw new DriverFault(`Processes of the computer do not end: ${left.join(', ')}.`)
+      await sleep(2)
+    } while (left.some(lives))
   }
 }
 
+function lives(pid: number): boolean {
+  try {
+    return !hasEnded(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** What is left of a process that nobody has asked after. */
+const hasEnded = (stat: string): boolean => ['Z', 'X'].includes(stat.charAt(stat.lastIndexOf(')') + 2))
+
 const PROGRAMS = ['bwrap', 'pasta', 'pasta.avx2', 'prlimit', 'setpriv']
+/** As the kernel calls them. */
+const SANDBOX = new Set([...PROGRAMS, 'sh', 'dash', 'bash', 'busybox'])
 /** Somebody who reads the log of a computer, or copies its home, names its folder too. */
 const isOfSandbox = ([program = '', ...words]: readonly string[]): boolean => {
   const name = program.slice(program.lastIndexOf('/') + 1)
@@ -95,9 +113,9 @@ export function processesOf(pidFile: string, folder: string): number[] {
     if (!/^\d+$/.test(name)) continue
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-      const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      if (state === 'Z' || state === 'X') continue
-      parents.set(Number(name), Number(parent))
+      if (hasEnded(stat)) continue
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]))
+      if (!SANDBOX.has(stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')))) continue
       const line = readFileSync(`/proc/${name}/cmdline`, 'latin1')
       if (line.includes(`${folder}/`) && isOfSandbox(line.split('\0'))) found.add(Number(name))
     } catch {

@@ -18,6 +18,7 @@ interface SnapshotTable {
   sha256: string | null
   size_bytes: bigint | null
   entries: bigint | null
+  home_bytes: bigint | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
 }
@@ -55,7 +56,7 @@ export const snapshotStore = {
   ): Promise<SnapshotRow> =>
     db
       .insertInto('computer_snapshots')
-      .values({ ...row, sha256: null, size_bytes: null, entries: null })
+      .values({ ...row, sha256: null, size_bytes: null, entries: null, home_bytes: null })
       .returningAll()
       .executeTakeFirstOrThrow(),
 
@@ -63,7 +64,9 @@ export const snapshotStore = {
   finish: (
     db: Db,
     id: Id,
-    end: { status: 'failed' } | { status: 'ready'; sha256: string; size_bytes: bigint; entries: bigint },
+    end:
+      | { status: 'failed' }
+      | { status: 'ready'; sha256: string; size_bytes: bigint; entries: bigint; home_bytes: bigint },
   ): Promise<SnapshotRow | undefined> =>
     db
       .updateTable('computer_snapshots')

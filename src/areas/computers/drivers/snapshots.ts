@@ -15,6 +15,7 @@ import { checkAttended, checkCloud } from './check-cloud.ts'
 import type { HasCloud } from './handle.ts'
 import { type Driver, DriverFault } from './driver.ts'
 import { type SnapshotRow, snapshotStore } from './snapshot-store.ts'
+import { NoRoom, whileRoom } from './limits/room.ts'
 import { boxOf, cloudStore } from './store.ts'
 
 /** In these its home is whole. */
@@ -58,6 +59,11 @@ export const snapshotOperation = defineOperation<{ computer_id: Id; snapshot_id:
       // The server stops: another process makes it.
       if (operation.signal.aborted && !operation.cancelled.aborted) throw error
       await snapshotStore.finish(ctx.db, snapshot_id, { status: 'failed' })
+      if (error instanceof NoRoom)
+        refuse('storage_full', {
+          message: error.message,
+          details: { free_bytes: error.freeBytes, needed_bytes: error.neededBytes },
+        })
       if (error instanceof DriverFault) refuse('not_supported', { message: error.message })
       throw error
     }
@@ -84,7 +90,13 @@ async function make(ctx: Context<HasCloud>, computerId: Id, id: Id, signal: Abor
     if (found.hash !== packed.hash || found.entries !== packed.entries)
       throw new DriverFault(`The snapshot is not whole: ${found.entries} entries of ${packed.entries} were found.`)
     return await ctx.transaction(async (ctx) => {
-      const ready = { status: 'ready', sha256, size_bytes: BigInt(sizeBytes), entries: BigInt(found.entries) } as const
+      const ready = {
+        status: 'ready',
+        sha256,
+        size_bytes: BigInt(sizeBytes),
+        entries: BigInt(found.entries),
+        home_bytes: BigInt(found.bytes),
+      } as const
       const done = await snapshotStore.finish(ctx.db, id, ready)
       return done ?? refuse('not_found', { message: 'The snapshot was deleted while it was made.' })
     })
@@ -95,7 +107,7 @@ async function make(ctx: Context<HasCloud>, computerId: Id, id: Id, signal: Abor
 }
 
 async function pack(
-  { blobs }: Pick<Engine, 'blobs'>,
+  { blobs, config }: Pick<Engine, 'blobs' | 'config'>,
   driver: Driver,
   box: Parameters<Driver['pack']>[0],
   signal: AbortSignal,
@@ -107,7 +119,7 @@ async function pack(
   const squeezed = pipeline(
     tar,
     async function* (source: AsyncIterable<Buffer>) {
-      for await (const part of source) {
+      for await (const part of whileRoom(source, config.dataDir)) {
         hash.update(part)
         yield part
       }
@@ -127,8 +139,10 @@ async function verify(engine: Pick<Engine, 'blobs' | 'postgres'>, sha256: string
   const { extract } = await import('tar-stream')
   const tar = extract()
   let entries = 0
-  tar.on('entry', (_, content, next) => {
+  let bytes = 0
+  tar.on('entry', ({ size }, content, next) => {
     entries++
+    bytes += size ?? 0
     content.on('end', next).resume()
   })
   await pipeline(
@@ -142,7 +156,7 @@ async function verify(engine: Pick<Engine, 'blobs' | 'postgres'>, sha256: string
     },
     tar,
   )
-  return { hash: hash.digest('hex'), entries }
+  return { hash: hash.digest('hex'), entries, bytes }
 }
 
 /** Hands the `tar` of a ready snapshot to whoever fills a home with it. */
@@ -181,6 +195,7 @@ export const showSnapshot = (row: SnapshotRow) => ({
   status: row.status,
   size_bytes: row.size_bytes === null ? null : Number(row.size_bytes),
   entries: row.entries === null ? null : Number(row.entries),
+  home_bytes: row.home_bytes === null ? null : Number(row.home_bytes),
   sha256: row.sha256,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),

@@ -21,6 +21,9 @@ interface CloudTable {
   cpu: number | null
   memory_mb: number | null
   processes: number | null
+  disk_mb: number | null
+  /** When that was last measured. */
+  disk_used_bytes: bigint | null
   network: Network
   idle_stop_seconds: number | null
   from_snapshot: Id | null
@@ -50,17 +53,28 @@ const rows = sql`select k.*, c.name, c.lifecycle, r.workspace_id,
 export const cloudStore = {
   insert: async (
     db: Db,
-    row: Omit<Selectable<CloudTable>, 'number' | 'made' | 'reason' | 'deaths' | 'started_at' | 'used_at'>,
+    row: Omit<
+      Selectable<CloudTable>,
+      'number' | 'made' | 'reason' | 'deaths' | 'started_at' | 'used_at' | 'disk_used_bytes'
+    >,
   ): Promise<void> => {
     await db
       .insertInto('cloud_computers')
-      .values({ ...row, reason: null, started_at: null })
+      .values({ ...row, reason: null, started_at: null, disk_used_bytes: null })
       .execute()
   },
 
   async get(db: Db, id: Id): Promise<CloudRow | null> {
     const found = await sql<CloudRow>`${rows} where k.computer_id = ${id}`.execute(db)
     return found.rows[0] ?? null
+  },
+
+  /** In bytes; null: not a cloud computer, or one without a limit. */
+  async disk(db: Db, id: Id): Promise<{ limit: number; used: number } | null> {
+    const found = await sql<{ disk_mb: number; used: bigint | null }>`select disk_mb, disk_used_bytes as used
+      from cloud_computers where computer_id = ${id} and disk_mb is not null`.execute(db)
+    const [row] = found.rows
+    return row === undefined ? null : { limit: row.disk_mb * 1_048_576, used: Number(row.used ?? 0) }
   },
 
   async atWork(db: Db, host: string): Promise<CloudRow[]> {
@@ -76,7 +90,11 @@ export const cloudStore = {
     await db.deleteFrom('cloud_remains').where('computer_id', '=', id).execute()
   },
 
-  async set(db: Db, id: Id, changes: Partial<Pick<CloudRow, 'made' | 'deaths' | 'started_at' | 'from_snapshot'>>) {
+  async set(
+    db: Db,
+    id: Id,
+    changes: Partial<Pick<CloudRow, 'made' | 'deaths' | 'started_at' | 'from_snapshot' | 'disk_used_bytes'>>,
+  ) {
     await db.updateTable('cloud_computers').set(changes).where('computer_id', '=', id).execute()
   },
 
@@ -134,5 +152,6 @@ export const boxOf = (row: CloudRow): Box => ({
   cpu: row.cpu,
   memoryMb: row.memory_mb,
   processes: row.processes,
+  diskMb: row.disk_mb,
   network: row.network,
 })

@@ -10,6 +10,7 @@ import type { HasLinks } from '../link/links.ts'
 import { partIn } from './content-range.ts'
 import { shown } from './fs.ts'
 import { sendFile } from './send-file.ts'
+import { checkDisk } from '../drivers/check-disk.ts'
 
 type Ctx = Context<HasLinks>
 type Given = Input<typeof fileEndpoints.upload>
@@ -44,6 +45,7 @@ async function fromCaller(
   const about = { mode: mode ?? null, modified_at: modified_at ?? null }
   const { start, end, size } = partIn(content_range, length)
   const complete = end === null || end === size
+  if (size !== null) await checkDisk(ctx, id, size - start)
   const { offset, entry } = await sendFile({
     links: ctx.engine.links,
     computerId: id,
@@ -85,6 +87,7 @@ async function fromDrive(
   const key = keyOf(ctx.principal.accountId, path, body.etag)
   const { offset } = await links.ask(id, 'fs.upload_offset', { path, key }, { signal: ctx.signal })
   const from = offset <= body.size ? offset : 0
+  await checkDisk(ctx, id, body.size - from)
   const { entry } = await sendFile({
     links,
     computerId: id,

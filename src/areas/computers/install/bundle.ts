@@ -10,10 +10,10 @@ import { pathToFileURL } from 'node:url'
 const TIMEOUT_MS = 120_000
 
 /** By the bundler that builds the app, in a process of its own: it takes more memory than a server at rest. */
-export async function bundle(source: string, file: string): Promise<void> {
+export async function bundle(source: string, file: string, format: 'esm' | 'cjs' = 'esm'): Promise<void> {
   const vite = createRequire(import.meta.url).resolve('vite/package.json')
   const bundler = pathToFileURL(createRequire(vite).resolve('rolldown')).href
-  const output = { file, format: 'esm', minify: true, codeSplitting: false }
+  const output = { file, format, minify: true, codeSplitting: false }
   const options = { input: source, cwd: dirname(source), platform: 'node', logLevel: 'silent', output }
   const code = `await (await import(${JSON.stringify(bundler)})).build(${JSON.stringify(options)})`
   await new Promise<void>((resolve, reject) => {

@@ -53,7 +53,14 @@ test('alice makes a computer, runs commands in it, and it is one like any other'
     [data.kind, data.lifecycle, data.connection, data.driver, data.image, data.hostname, data.lifecycle_reason],
     ['cloud', 'running', 'online', 'bubblewrap', 'host', 'build-box', null],
   )
-  assert.deepEqual(data.limits, { cpu: null, memory_mb: null, processes: 512, enforced: driver.limits_enforced })
+  assert.deepEqual(data.limits, {
+    cpu: null,
+    memory_mb: null,
+    processes: 512,
+    enforced: driver.limits_enforced,
+    disk_mb: null,
+    disk_enforced: driver.disk_limits_enforced,
+  })
   const { stdout, exit_code } = await exec(id, 'id -un; pwd; hostname; echo kept > file')
   assert.deepEqual([stdout, exit_code], ['user\n/home/user\nbuild-box\n', 0])
   const terminal = async (asked: object) => (await alice.post(`/computers/${id}/terminal`, asked)).body.data
@@ -145,6 +152,55 @@ test('a bomb of processes and a glutton of memory hurt only themselves', sandbox
   await settles(id, 'running')
   const eaten = await exec(id, `perl -e '$x = "a" x 1000000000; print length $x'`, { timeout_ms: 30_000 })
   assert.notEqual(eaten.exit_code, 0)
+})
+
+test('one that keeps more on the disk than it may is ended, and started to be cleaned up', sandboxes, async () => {
+  const id = await make({ disk_mb: 32 })
+  const { limits } = (await alice.get(`/computers/${id}`)).body.data
+  assert.equal(limits.disk_mb, 32)
+  const upload = (bytes: number) =>
+    alice.request('POST', `/computers/${id}/fs/upload?path=/home/user/up&overwrite=true`, Buffer.alloc(bytes, 1), {
+      'content-type': 'application/octet-stream',
+    })
+  const large = await upload(40_000_000)
+  assert.deepEqual([large.status, large.body.error.type], [507, 'storage_full'], large.text)
+  const { free_bytes, needed_bytes } = large.body.error.details
+  assert.ok(free_bytes <= 32 * 1_048_576 && needed_bytes === 40_000_000, large.text)
+  assert.equal((await upload(1_000)).status, 201)
+  // No file alone is larger, wherever it runs.
+  const one = await exec(id, 'head -c 50000000 /dev/zero > one; stat -c %s one; rm one')
+  assert.equal(one.stdout, `${32 * 1_048_576}\n`)
+  const filling = 'for i in 1 2 3 4 5 6; do head -c 10000000 /dev/urandom > fill.$i; done; sleep 100'
+  if (limits.disk_enforced) return
+  await alice.post(`/computers/${id}/exec`, { command: filling, background: true })
+  await settles(id, 'error')
+  const { lifecycle_reason } = (await alice.get(`/computers/${id}`)).body.data
+  assert.match(lifecycle_reason, /^It has 6\d{7} bytes on its disk and may have 33554432/)
+  assert.deepEqual(processesWith(`computers/${id}/`), [])
+
+  await alice.post(`/computers/${id}/start`)
+  await settles(id, 'running')
+  const used = async () => {
+    const text = 'select disk_used_bytes from cloud_computers where computer_id = $1'
+    return Number((await server.app.engine.postgres.pool.query(text, [id])).rows[0].disk_used_bytes)
+  }
+  const full = await upload(1_000)
+  assert.deepEqual([full.status, full.body.error.details.free_bytes], [507, 0])
+  assert.equal((await exec(id, 'rm fill.*; ls')).stdout, 'up\n')
+  await until(async () => (await used()) < 1_000_000)
+  assert.equal((await upload(1_000)).status, 201)
+  assert.equal(await lifecycle(id), 'running')
+
+  await exec(id, 'head -c 20000000 /dev/urandom > kept')
+  const asked = await alice.post(`/computers/${id}/snapshots`, {})
+  const { result } = await ended(asked.body.data.id)
+  assert.ok(result.home_bytes >= 20_000_000, JSON.stringify(result))
+  const small = await alice.post('/app/computers', { name: 'Small', disk_mb: 16, from_snapshot: result.id })
+  assert.deepEqual(
+    [small.status, small.body.error.type, small.body.error.param],
+    [507, 'storage_full', 'from_snapshot'],
+  )
+  assert.deepEqual(small.body.error.details, { free_bytes: 16 * 1_048_576, needed_bytes: result.home_bytes })
 })
 
 test(

@@ -1,6 +1,6 @@
 import { type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
-import { rm, statfs } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Readable, type Writable } from 'node:stream'
@@ -8,7 +8,9 @@ import { pipeline } from 'node:stream/promises'
 import { type Box, type Driver, DriverFault, type Probe } from '../driver.ts'
 import { type Host, makeFolderFor, writeFileFor } from '../host.ts'
 import { openControlGroups } from '../limits/control-groups.ts'
+import { type DiskQuota, openDiskQuota } from '../limits/disk-quota.ts'
 import type { ControlGroups } from '../limits/groups.ts'
+import { LONGEST_MS, whileRoom } from '../limits/room.ts'
 import { endAll, processesOf, signal, supervise, supervisorOf, tail } from '../processes.ts'
 import { HOST_ENV, run } from '../run.ts'
 import { hostnameOf, identity, nameserversOfHost } from '../inside/identity.ts'
@@ -34,6 +36,7 @@ export interface BubblewrapParts {
 export function bubblewrap({ host, program, version }: BubblewrapParts): Driver {
   let filter: string
   let groups: ControlGroups | null = null
+  let quota: DiskQuota | null = null
   const placeOf = ({ id, number }: Pick<Box, 'id' | 'number'>) => {
     const folder = join(host.folder, id)
     const at = (name: string): string => join(folder, name)
@@ -63,7 +66,9 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
       filter = placeFilter(host.folder)
       const probe = await probeHost(host, filter)
       groups = probe.available ? openControlGroups() : null
-      return { ...probe, limitsEnforced: groups !== null, reason: reasonOf(probe, groups !== null) }
+      quota = probe.available ? await openDiskQuota(host) : null
+      const held = { limitsEnforced: groups !== null, diskLimitsEnforced: quota !== null }
+      return { ...probe, ...held, reason: reasonOf(probe, groups !== null) }
     },
 
     async create(box) {
@@ -71,11 +76,13 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
       if (existsSync(home)) await driver.destroy(box)
       makeFolderFor(folder, account)
       for (const each of [home, state, etc]) makeFolderFor(each, account)
+      await quota?.set(box.number, box.diskMb)
     },
 
     async start(box, state) {
       const place = placeOf(box)
-      await endAll(place.pidFile, place.folder)
+      // One that was never started has no lock, and nothing that could run.
+      if (existsSync(place.lock)) await endAll(place.pidFile, place.folder)
       const hostname = hostnameOf(box.name)
       const nameservers = box.network === 'internet' ? nameserversOfHost() : []
       for (const [name, text] of Object.entries(identity(hostname, nameservers, USER)))
@@ -95,6 +102,7 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
         program: await program(),
         network: box.network === 'internet',
         processes: box.processes,
+        diskMb: box.diskMb,
         version,
       })
       await supervise({
@@ -119,6 +127,17 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
     async adopt(box) {
       const { pidFile, folder } = placeOf(box)
       for (const pid of processesOf(pidFile, folder)) signal(pid, 'SIGCONT')
+    },
+
+    async used(box) {
+      const { home, state } = placeOf(box)
+      let bytes = 0
+      for (const folder of [home, state]) {
+        const { code, stdout } = await run(tool(box, DISK_USED, false, folder), { timeoutMs: 60_000 })
+        if (code !== 0) return null
+        bytes += Number.parseInt(stdout, 10)
+      }
+      return bytes
     },
 
     lastWords: async (box) => tail(placeOf(box).log),
@@ -171,11 +190,15 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
       for (const each of [home, state].filter(existsSync))
         await run(tool(box, ['find', '.', '-mindepth', '1', '-delete'], true, each), { timeoutMs: 600_000 })
       await rm(folder, { recursive: true, force: true })
+      await quota?.set(box.number, null)
       await endAll(pidFile, folder)
     },
   }
   return driver
 }
+
+/** In bytes, on the first line. Who has many small files has what they take. */
+const DISK_USED = ['du', '-s', '-B1', '-x', '.']
 
 /** As another account: the server is root, and what runs for others never is. */
 const as = (account: { uid: number; gid: number } | null, line: readonly string[]): string[] =>
@@ -194,30 +217,6 @@ async function holdStill(list: () => number[]): Promise<void> {
       signal(pid, 'SIGSTOP')
     }
     await sleep(1)
-  }
-}
-
-/** A home is held still no longer than that, whatever is in it. */
-const LONGEST_MS = 1_800_000
-/** Room on the host's disk is looked at each time when so much was written; so much of it stays for others. */
-const LOOK_BYTES = 64 * 1_048_576
-const SPARE_BYTES = 1_073_741_824
-
-/** What is unpacked, as long as the disk has room for it. */
-async function* whileRoom(tar: AsyncIterable<Buffer>, folder: string): AsyncIterable<Buffer> {
-  let since = LOOK_BYTES
-  for await (const part of tar) {
-    since += part.length
-    if (since >= LOOK_BYTES) {
-      since = 0
-      const { bavail, bsize, blocks } = await statfs(folder)
-      const spare = Math.min(SPARE_BYTES, (blocks * bsize) / 20)
-      if (bavail * bsize < spare)
-        throw new DriverFault(
-          `The host's disk has ${bavail * bsize} bytes left, and keeps ${Math.floor(spare)}: the snapshot does not fit.`,
-        )
-    }
-    yield part
   }
 }
 
@@ -265,7 +264,7 @@ async function through(argv: readonly string[], from: Readable | null, into: Wri
 
 /** What a sandbox must do here before anybody is given one. */
 async function probeHost(host: Host, filter: string): Promise<Probe> {
-  const none = (reason: string): Probe => ({ available: false, reason, images: [], network: [], limitsEnforced: false })
+  const none = (reason: string): Probe => ({ available: false, reason, images: [], network: [], ...UNHELD })
   if (process.platform !== 'linux') return none('Sandboxes by bubblewrap need Linux.')
   for (const name of ['bwrap', 'prlimit', 'flock', 'tar', 'setpriv']) {
     const { code } = await run([name, '--version'])
@@ -287,9 +286,12 @@ async function probeHost(host: Host, filter: string): Promise<Probe> {
     reason,
     images: [IMAGE],
     network: there ? ['none', 'internet'] : ['none'],
-    limitsEnforced: false,
+    ...UNHELD,
   }
 }
+
+/** Until it was tried what the host holds them to. */
+const UNHELD = { limitsEnforced: false, diskLimitsEnforced: false }
 
 const PACKAGES: Record<string, string> = {
   bwrap: 'bubblewrap',

@@ -79,6 +79,7 @@ export interface DaemonParts {
   /** It has the network of what starts it, which is one of its own. */
   network: boolean
   processes: number | null
+  diskMb: number | null
   version: string
 }
 
@@ -86,8 +87,15 @@ export interface DaemonParts {
 const SCRATCH_BYTES = 536_870_912
 
 export function daemonLine(parts: DaemonParts): string[] {
-  const { filter, hostname, home, state, etc, sockets, program, network, processes, version } = parts
-  const limit = processes === null ? [] : ['prlimit', `--nproc=${processes}:${processes}`, '--core=0:0', '--']
+  const { filter, hostname, home, state, etc, sockets, program, network, processes, diskMb, version } = parts
+  const limit = [
+    'prlimit',
+    '--core=0:0',
+    ...(processes === null ? [] : [`--nproc=${processes}:${processes}`]),
+    // No file is larger than all together may be: that much the kernel holds it to at once, wherever it runs.
+    ...(diskMb === null ? [] : [`--fsize=${diskMb * 1_048_576}:${diskMb * 1_048_576}`]),
+    '--',
+  ]
   return [
     ...bwrap(filter),
     ...(network ? ['--share-net'] : []),

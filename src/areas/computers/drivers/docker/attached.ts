@@ -8,6 +8,8 @@ import type { Spec } from './spec.ts'
 export interface Through {
   from?: Readable
   into?: Writable
+  /** It is ended after so long. */
+  timeoutMs?: number
 }
 
 /** Runs it to its end and removes it. Throws a fault with its last words where its code is not 0. */
@@ -15,11 +17,18 @@ export async function runContainer(
   engine: ContainerEngine,
   name: string,
   spec: Spec,
-  { from, into }: Through = {},
+  { from, into, timeoutMs }: Through = {},
 ): Promise<string> {
   await engine.remove(name)
   await engine.create(name, { ...spec, OpenStdin: from !== undefined, StdinOnce: from !== undefined })
   let socket: Duplex | null = null
+  let late = false
+  const timer = timeoutMs === undefined ? undefined : setTimeout(end, timeoutMs)
+  function end(): void {
+    late = true
+    socket?.destroy()
+    engine.remove(name).catch(() => {})
+  }
   try {
     socket = await engine.attach(name)
     await engine.start(name)
@@ -37,7 +46,11 @@ export async function runContainer(
     if (wrote.status === 'rejected') throw wrote.reason
     await reading
     return said.stdout
+  } catch (error) {
+    if (late) throw new DriverFault(`It did not end within ${timeoutMs! / 1_000} seconds.`)
+    throw error
   } finally {
+    clearTimeout(timer)
     socket?.destroy()
     await engine.remove(name)
   }

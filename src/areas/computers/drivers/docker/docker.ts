@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import type { Id } from '#kernel/ids.ts'
 import type { Box, Driver } from '../driver.ts'
 import { type Host, makeFolderFor, writeFileFor } from '../host.ts'
+import { type DiskQuota, openDiskQuota } from '../limits/disk-quota.ts'
+import { LONGEST_MS, whileRoom } from '../limits/room.ts'
+import { run } from '../run.ts'
 import { hostnameOf, identity, nameserversOfHost } from '../inside/identity.ts'
 import { PROGRAM } from '../inside/program.ts'
 import { addressesOfHost } from '../inside/shut.ts'
@@ -31,6 +34,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
   let accounts: (number: bigint) => Account
   let tools: string
   let seccomp: string | null
+  let quota: DiskQuota | null = null
   const ulimits = limitsOfHost()
 
   const placeOf = ({ id, number }: Which) => {
@@ -49,7 +53,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
     await ensureEmpty(engine)
     const common = { image: EMPTY, account: accounts(box.number), labels: labelsOf(box.id, 'tool'), ulimits, seccomp }
     const spec = toolSpec({ ...asked, ...common, home: placeOf(box).home, tools })
-    return runContainer(engine, `${nameOf(box.id)}-${asked.tool}`, spec, through)
+    return runContainer(engine, `${nameOf(box.id)}-${asked.tool}`, spec, { ...through, timeoutMs: LONGEST_MS })
   }
   /** What a process of the server that was killed began. */
   async function removeTools(id: string): Promise<void> {
@@ -62,7 +66,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
 
     async probe() {
       const path = socket ?? USUAL.find((each) => existsSync(each))
-      const nothing = { images: [], network: [], limitsEnforced: false }
+      const nothing = { images: [], network: [], limitsEnforced: false, diskLimitsEnforced: false }
       if (path === undefined)
         return { available: false, reason: `No container engine listens at ${USUAL.join(' or ')}.`, ...nothing }
       engine = containerEngine(path)
@@ -72,7 +76,9 @@ export function docker({ host, program, version, socket, images }: DockerParts):
       if (found.accounts === null) return { available: false, reason: found.reason, ...nothing }
       ;({ accounts, seccomp } = found)
       const { reason, network, limitsEnforced } = found
-      return { available: true, reason, network, limitsEnforced, images: [...images] }
+      quota = await openDiskQuota(host)
+      const diskLimitsEnforced = quota !== null
+      return { available: true, reason, network, limitsEnforced, diskLimitsEnforced, images: [...images] }
     },
 
     async create(box) {
@@ -80,6 +86,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
       if (existsSync(home)) await driver.destroy(box)
       makeFolderFor(folder, account)
       for (const each of [home, state, etc]) makeFolderFor(each, account)
+      await quota?.set(box.number, box.diskMb)
     },
 
     async start(box, state) {
@@ -130,6 +137,12 @@ export function docker({ host, program, version, socket, images }: DockerParts):
       if (found?.State.Paused) await engine.unpause(nameOf(id))
     },
 
+    async used(box) {
+      const { home, state } = placeOf(box)
+      const { code, stdout } = await run(['du', '-s', '-c', '-B1', '-x', home, state], { timeoutMs: 60_000 })
+      return code === 0 ? Number.parseInt(stdout.trim().split('\n').at(-1)!, 10) : null
+    },
+
     lastWords: ({ id }) => engine.logs(nameOf(id)).catch(() => ''),
 
     async pack(box, into) {
@@ -148,7 +161,16 @@ export function docker({ host, program, version, socket, images }: DockerParts):
           {
             ...look,
             tool: 'tar',
-            argv: ['--numeric-owner', '--sort=name', '--warning=no-file-ignored', '-cf', '-', '.'],
+            argv: [
+              '--sparse',
+              '--format=posix',
+              '--numeric-owner',
+              '--sort=name',
+              '--warning=no-file-ignored',
+              '-cf',
+              '-',
+              '.',
+            ],
           },
           { into },
         )
@@ -160,7 +182,8 @@ export function docker({ host, program, version, socket, images }: DockerParts):
 
     async unpack(box, from) {
       const argv = ['--no-same-owner', '--same-permissions', '-xf', '-']
-      await tool(box, { tool: 'tar', argv, as: 'owner', writes: true }, { from })
+      const bounded = Readable.from(whileRoom(from, placeOf(box).folder), { objectMode: false })
+      await tool(box, { tool: 'tar', argv, as: 'owner', writes: true }, { from: bounded })
     },
 
     async destroy(box) {
@@ -170,6 +193,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
       if (existsSync(home))
         await tool(box, { tool: 'find', argv: ['.', '-mindepth', '1', '-delete'], as: 'root', writes: true })
       await rm(folder, { recursive: true, force: true })
+      await quota?.set(box.number, null)
     },
   }
   return driver

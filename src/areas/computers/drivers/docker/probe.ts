@@ -130,7 +130,7 @@ async function tryOne(
   }
 }
 
-const BOX = { number: 0n, name: 'probe', image: EMPTY, cpu: 1, memoryMb: 128, processes: 64 } as const
+const BOX = { number: 0n, name: 'probe', image: EMPTY, cpu: 1, memoryMb: 128, processes: 64, diskMb: null } as const
 const TOOLS = '/opt/ukiyo-tools'
 
 /** With nothing but what the shell itself can do. What it says shows on the host only where both are one machine. */

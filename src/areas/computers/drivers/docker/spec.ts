@@ -88,6 +88,7 @@ export function daemonSpec(parts: DaemonSpec): Spec {
   const { home, state, etc, sockets, program, tools } = places
   const sh = toolOf(TOOLS, 'sh')
   const online = box.network === 'internet'
+  const fileLimit = box.diskMb === null ? null : box.diskMb * 1_048_576
   const drop = `exec ${toolOf(TOOLS, 'setpriv')} --reuid=${account.uid} --regid=${account.gid} --clear-groups --bounding-set=-all --inh-caps=-all -- ${sh} -c "$1"`
   const ip = toolOf(TOOLS, 'ip')
   const words = online
@@ -108,7 +109,8 @@ export function daemonSpec(parts: DaemonSpec): Spec {
       ...['passwd', 'group'].map((name) => `${etc}/${name}:/etc/${name}:ro`),
     ],
     labels,
-    ulimits,
+    // No file is larger than all together may be.
+    ulimits: fileLimit === null ? ulimits : [...ulimits, { Name: 'fsize', Soft: fileLimit, Hard: fileLimit }],
     seccomp,
     mode: account.mode,
   })
