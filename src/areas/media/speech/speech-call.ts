@@ -92,6 +92,7 @@ class SpeechAttempt {
   /** Ends the vendor's request, or the work of this machine. */
   readonly #leaving = new AbortController()
   readonly #startedAt = performance.now()
+  readonly #watch: Disposable
   #firstMs: number | null = null
   #settled: Settled | null = null
   #sound: ShapedSound | null = null
@@ -102,6 +103,10 @@ class SpeechAttempt {
     this.#request = request
     this.#call = call
     this.#worst = worst
+    this.#watch = ctx.engine.endpoints.watch(candidate.offer.endpoint, () => {
+      const message = 'The provider’s endpoint was disabled or deleted while it spoke.'
+      this.#leaving.abort(new Refusal('no_route', { message }))
+    })
   }
 
   /** Throws what the provider did wrong; then nothing is held any more, or it is settled. */
@@ -142,10 +147,12 @@ class SpeechAttempt {
         },
       }
     } catch (error) {
+      const gone = this.#leaving.signal.aborted
+      this.#watch[Symbol.dispose]()
       this.#leaving.abort(error)
-      if (signal.aborted) {
-        this.#settle('cancelled')
-        throw signal.reason
+      if (signal.aborted || gone) {
+        this.#settle(gone ? 'failed' : 'cancelled')
+        throw gone ? this.#leaving.signal.reason : signal.reason
       }
       throw this.#failed(error)
     }
@@ -181,6 +188,7 @@ class SpeechAttempt {
   /** On what the vendor says where it has spoken to the end; else on the whole text, for that is what it was sent. */
   #settle(status: 'succeeded' | 'failed' | 'cancelled'): Settled {
     if (this.#settled !== null) return this.#settled
+    this.#watch[Symbol.dispose]()
     const { ledger } = this.#ctx.engine
     const seconds = this.#sound?.seconds() ?? null
     const units: MediaUnits =

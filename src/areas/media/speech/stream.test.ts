@@ -194,6 +194,24 @@ test('who leaves ends the provider’s request, nothing is saved, and the text t
   assert.equal(again.at(-1)!.event, 'audio.completed')
 })
 
+test('an endpoint that is disabled while it speaks says no more, and its request ends', async () => {
+  const own = { ...endpointTo(vendor.origin), slug: 'annex' }
+  const { id } = (await alice.post('/ai-gateway/provider-endpoints', own)).body.data
+  vendor.script({ perChunkDelayMs: 50, times: 1 })
+  const before = vendor.requests.length
+  const events: Sent[] = []
+  for await (const event of readEvents(alice, at, {
+    body: { model: 'annex/tts-1', input: 'word '.repeat(800), format: 'mp3' },
+  })) {
+    if (events.length === 0) await alice.patch(`/ai-gateway/provider-endpoints/${id}`, { enabled: false })
+    events.push(event)
+  }
+  assert.deepEqual(types(events).slice(-2), ['usage', 'audio.failed'])
+  assert.equal(events.at(-1)!.data.error.code, 'no_route')
+  await vendor.requests[before]!.ended
+  assert.equal(vendor.requests[before]!.aborted, true)
+})
+
 test('what goes wrong before the first sound is an answer of its own, later an event', async () => {
   const wrong = async (body: object, who: Caller = alice) => {
     const { status, body: answer } = await who.post(at, { input: 'Hello.', ...body })
