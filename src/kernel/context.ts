@@ -28,6 +28,10 @@ export interface Upload {
   size: number | null
   /** A part holds only until the next is asked for: a reader that keeps it copies it. */
   bytes: AsyncIterable<Uint8Array>
+  /** The part of the form that they came as; null: they are the body. */
+  part: string | null
+  /** The next of the form, once these were read; null: they were the last. Absent where there can be one alone. */
+  next?(): Promise<Upload | null>
 }
 
 export interface Answer {

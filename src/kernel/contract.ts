@@ -102,6 +102,8 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
    * JSON. What comes that way is `ctx.upload`.
    */
   takes?: 'json' | 'multipart' | 'bytes' | 'bytes_or_json'
+  /** Of `multipart`: the parts that are bytes, in place of `file`; any number of them, behind the fields. */
+  parts?: readonly string[]
   reply: R
   /** Default 200. 201 for what a POST makes, 202 for accepted background work. */
   status?: 200 | 201 | 202

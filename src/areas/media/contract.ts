@@ -34,7 +34,8 @@ const aspectRatio = z
   .regex(/^[1-9]\d?:[1-9]\d?$/, 'must be like 16:9')
   .optional()
 const prompt = words(32_000).refine((text) => text.trim() !== '', 'must not be empty')
-const seed = z
+const seed = z.coerce
+  .number()
   .int()
   .min(0)
   .max(2 ** 32 - 1)
@@ -61,6 +62,13 @@ const shared = {
     ),
   workspace_id: workspaceId,
 }
+/** A form says them as text. */
+const providerOptionsOfForm = z
+  .union([providerOptions, z.string().transform(jsonObject).pipe(providerOptions)])
+  .default({})
+  .describe(
+    'Further fields for the provider, which gets them as they are; in a form as JSON text. How much is to be made, and by which model, stands in the fields of this request alone.',
+  )
 const saved = {
   ...shared,
   parent_id: id
@@ -190,8 +198,10 @@ export const SpeechEvent = z
 export const mediaEndpoints = {
   images: endpoint('POST /inference/images', {
     summary: 'Make pictures from a prompt, or change given ones',
-    description: asOperation,
+    description: `${asOperation} As JSON, or as a form whose parts \`images\` and \`mask\` are pictures and come last.`,
     ...kept,
+    takes: 'multipart',
+    parts: ['images', 'mask'],
     body: {
       model: model.describe('A model of pictures, as `GET /images/models` lists them.'),
       prompt,
@@ -211,6 +221,7 @@ export const mediaEndpoints = {
       mask: MediaSource.optional().describe('Where it is transparent the first picture is changed.'),
       background,
       ...saved,
+      provider_options: providerOptionsOfForm,
     },
     reply: operation(MediaAnswer),
   }),
@@ -282,10 +293,7 @@ export const mediaEndpoints = {
       subtitles: z.enum(['srt', 'vtt']).optional(),
       background,
       ...shared,
-      provider_options: z
-        .union([providerOptions, z.string().transform(jsonObject).pipe(providerOptions)])
-        .default({})
-        .describe('Further fields for the provider, which gets them as they are; in a form as JSON text.'),
+      provider_options: providerOptionsOfForm,
     },
     reply: operation(Transcription),
   }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ended, openaiFor, studioServer } from '#test/media/studio.ts'
-import type { Person, TestServer } from '#test/server.ts'
+import { type Person, type TestServer, testServer } from '#test/server.ts'
 import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
 import { picture } from '#test/vendors/media/made/picture.ts'
 
@@ -147,4 +147,60 @@ test('what the moderation of a provider refuses costs nothing and is not asked f
   vendor.script({ media: { moderated: true } })
   const answer = await alice.post('/inference/images', { model: 'studio/gpt-image-2', prompt: 'bad' })
   assert.deepEqual([answer.status, answer.body.error.code], [400, 'content_refused'], answer.text)
+})
+
+test('pictures are sent as the parts of a form, each by its own name, and the fields before them', async () => {
+  const first = await picture('512x512', { words: 'first' })
+  const second = await picture('512x512', { words: 'second' })
+  const mask = await picture('512x512', { transparent: true })
+  const form = async (parts: [string, Uint8Array | string][]) => {
+    const data = new FormData()
+    for (const [name, value] of parts)
+      if (typeof value === 'string') data.append(name, value)
+      else data.append(name, new Blob([Uint8Array.from(value)], { type: 'text/plain' }), `${name}.txt`)
+    const whole = new Response(data)
+    return alice.request('POST', '/inference/images', new Uint8Array(await whole.arrayBuffer()), {
+      'content-type': whole.headers.get('content-type')!,
+    })
+  }
+  const before = vendor.requests.length
+  const answer = await form([
+    ['model', 'studio/gpt-image-2'],
+    ['prompt', 'Both in one'],
+    ['n', '1'],
+    ['images', first.bytes],
+    ['images', second.bytes],
+    ['mask', mask.bytes],
+  ])
+  assert.equal(answer.status, 200, answer.text)
+  const [asked] = vendor.requests.slice(before)
+  assert.equal(asked!.path, '/v1/images/edits')
+  const sent = asked!.body
+  for (const { bytes } of [first, second, mask]) assert.ok(sent.includes(bytes), 'the pixels go as they came')
+  const late = await form([
+    ['model', 'studio/gpt-image-2'],
+    ['images', first.bytes],
+    ['prompt', 'Too late'],
+  ])
+  assert.deepEqual([late.status, late.body.error.param], [400, 'prompt'], late.text)
+  const two = await form([
+    ['model', 'studio/gpt-image-2'],
+    ['prompt', 'Two masks'],
+    ['images', first.bytes],
+    ['mask', mask.bytes],
+    ['mask', mask.bytes],
+  ])
+  assert.deepEqual([two.status, two.body.error.param], [400, 'mask'], two.text)
+})
+
+test('a picture is fetched from where a call says, at public addresses only', async () => {
+  const ask = (url: string, by = alice) =>
+    by.post('/inference/images', { model: 'sim/image', prompt: 'From there', images: [{ kind: 'url', url }] })
+  const nowhere = await ask(`${vendor.origin}/v1/nothing.png`)
+  assert.deepEqual([nowhere.status, nowhere.body.error.param], [400, 'images.0.url'], nowhere.text)
+  await using closed = await testServer()
+  const carol = await closed.person('Carol')
+  const refused = await ask(`https://127.0.0.1:${new URL(vendor.origin).port}/x.png`, carol)
+  assert.deepEqual([refused.status, refused.body.error.param], [400, 'images.0.url'], refused.text)
+  assert.match(refused.body.error.message, /private or reserved/)
 })

@@ -14,6 +14,9 @@ import type { Inputs, NamedSource, StoredInput } from './ask.ts'
 /** The most bytes of one picture or recording that a call brings (contract, part 16). */
 const MOST_BYTES = { image: 64 << 20, audio: 512 << 20 } as const
 
+/** Of one call, as its contract says. */
+const MOST_PICTURES = 16
+
 /** A source whose bytes are here and known for what they are. `staged` null: they are in the store already. */
 export interface ReadSource extends StoredInput {
   staged: Staged | null
@@ -24,12 +27,8 @@ export async function readSources(ctx: Context, sources: readonly NamedSource[])
   const read: ReadSource[] = []
   try {
     // The upload comes as its sender sends it, so it is looked at before anything that may take time.
-    if (ctx.upload !== null) {
-      const { bytes, name } = ctx.upload
-      if (sources.some(({ field }) => field === 'sound'))
-        refuse('invalid_parameter', { param: 'audio', message: 'Send `audio` or the part `file`, not both.' })
-      read.push(await judged(ctx, bytes, { field: 'sound', param: 'file', place: 0, kind: 'audio' }, name))
-    }
+    for (let upload = ctx.upload; upload !== null; upload = (await upload.next?.()) ?? null)
+      read.push(await judged(ctx, upload.bytes, partOf(upload.part, read, sources), upload.name))
     for (const source of sources) read.push(await readSource(ctx, source))
     return read
   } catch (error) {
@@ -39,6 +38,21 @@ export async function readSources(ctx: Context, sources: readonly NamedSource[])
 }
 
 type Named = Omit<NamedSource, 'source'>
+
+/** The part of a form as a source. Refuses one too many. */
+function partOf(part: string | null, read: readonly ReadSource[], sources: readonly NamedSource[]): Named {
+  const field = part === 'images' || part === 'mask' ? part : 'sound'
+  const place = read.filter((one) => one.field === field).length
+  if (field === 'sound' && sources.some((one) => one.field === 'sound'))
+    refuse('invalid_parameter', { param: 'audio', message: 'Send `audio` or the part `file`, not both.' })
+  if (field === 'sound') return { field, param: 'file', place, kind: 'audio' }
+  if (place >= (field === 'mask' ? 1 : MOST_PICTURES))
+    refuse('invalid_parameter', {
+      param: field,
+      message: field === 'mask' ? 'There is one `mask` at most.' : `There are ${MOST_PICTURES} pictures at most.`,
+    })
+  return { field, param: field === 'mask' ? field : `${field}.${place}`, place, kind: 'image' }
+}
 
 async function readSource(ctx: Context, { source, ...named }: NamedSource): Promise<ReadSource> {
   switch (source.kind) {

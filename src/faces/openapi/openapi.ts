@@ -117,7 +117,7 @@ function operationOf(
         required: (body.required ?? []).length > 0,
         content: {
           'application/json': { schema: body, example: leastExample(body, schemas) },
-          ...(endpoint.takes === 'multipart' && { 'multipart/form-data': { schema: formOf(body) } }),
+          ...(endpoint.takes === 'multipart' && { 'multipart/form-data': { schema: formOf(body, endpoint.parts) } }),
           ...(endpoint.takes === 'bytes_or_json' && { '*/*': { schema: { type: 'string', format: 'binary' } } }),
         },
       },
@@ -135,13 +135,21 @@ function operationOf(
 }
 
 /** The same fields as parts, and the bytes as the last one. */
-const formOf = (body: Schema): Schema => ({
+const formOf = (body: Schema, parts: readonly string[] | undefined): Schema => ({
   ...body,
   properties: {
     ...body.properties,
-    file: { type: 'string', format: 'binary', description: 'The bytes; the part that comes last.' },
+    ...(parts === undefined
+      ? { file: { type: 'string', format: 'binary', description: 'The bytes; the part that comes last.' } }
+      : Object.fromEntries(parts.map((part) => [part, BYTES_PARTS]))),
   },
 })
+
+const BYTES_PARTS: Schema = {
+  type: 'array',
+  items: { type: 'string', format: 'binary' },
+  description: 'Bytes: a part for each, behind the fields.',
+}
 
 const NEEDS_CONSENT =
   'An agent does this only once a person has agreed to the very call; where nobody is there to be asked it is 403 `consent_required`.'

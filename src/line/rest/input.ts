@@ -51,7 +51,7 @@ async function readBody(
     return {}
   }
   if (endpoint.takes === 'multipart' && isMultipart(request.headers)) {
-    const { fields, upload } = await readMultipart(request)
+    const { fields, upload } = await readMultipart(request, endpoint.parts)
     ctx.upload = upload
     return fields
   }

@@ -22,8 +22,9 @@ export const isMultipart = ({ 'content-type': type = '' }: IncomingHttpHeaders):
  * Reads a form (RFC 7578) up to its part `file`, whose bytes the caller then takes at its own pace. They end in an error
  * when the sender leaves early or anything comes after them, so that nobody takes half a file for a whole one.
  */
-export function readMultipart(request: IncomingMessage): Promise<Multipart> {
-  const form = formOf(request)
+export function readMultipart(request: IncomingMessage, parts?: readonly string[]): Promise<Multipart> {
+  if (parts !== undefined) return readParts(request, parts)
+  const form = formOf(request, ['file'])
   const fields: Record<string, string> = {}
   let upload: Upload | null = null
   const whole = Promise.withResolvers<void>()
@@ -46,7 +47,13 @@ export function readMultipart(request: IncomingMessage): Promise<Multipart> {
         stream.resume()
         return fail(invalid(part, 'Send the bytes once, as the part `file`.'))
       }
-      upload = { name: name || null, mimeType: mimeType || null, size: null, bytes: bytesOf(stream, whole.promise) }
+      upload = {
+        name: name || null,
+        mimeType: mimeType || null,
+        size: null,
+        part: 'file',
+        bytes: bytesOf(stream, whole.promise),
+      }
       resolve({ fields, upload })
     })
     form.on('fieldsLimit', () => fail(invalid('file', `A form may have ${MOST_FIELDS} fields at most.`)))
@@ -60,15 +67,75 @@ export function readMultipart(request: IncomingMessage): Promise<Multipart> {
   })
 }
 
-function formOf(request: IncomingMessage): BusboyInstance {
+/** Pictures of one call, and some more: how many it takes is for the call to say. */
+const MOST_PARTS = 64
+
+/** The same for a form with several parts of bytes, one after the other: the next one comes once the last was read. */
+function readParts(request: IncomingMessage, parts: readonly string[]): Promise<Multipart> {
+  const form = formOf(request, parts, MOST_PARTS)
+  const fields: Record<string, string> = {}
+  const waiting: Upload[] = []
+  let begun = false
+  let over = false
+  let failure: unknown = null
+  let wake = (): void => {}
+  const broken = Promise.withResolvers<void>()
+  broken.promise.catch(() => {})
+  const fail = (error: unknown): void => {
+    failure ??= error
+    broken.reject(error)
+    wake()
+  }
+  watchSender(request, fail)
+  const next = async (): Promise<Upload | null> => {
+    for (;;) {
+      const upload = waiting.shift()
+      if (upload !== undefined) return upload
+      if (failure !== null) throw failure
+      if (over) return null
+      await new Promise<void>((resolve) => (wake = resolve))
+    }
+  }
+  form.on('field', (name, value, nameCut, valueCut) => {
+    if (begun) return fail(invalid(name, `\`${name}\` must come before the parts that are files.`))
+    if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` may hold ${MOST_FIELD_BYTES} bytes at most.`))
+    if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` comes twice.`))
+    fields[name] = value
+  })
+  form.on('file', (part, stream, name, _, mimeType) => {
+    begun = true
+    stream.on('error', fail)
+    // Whole with its own end; that the form has none is heard by whoever asks for the next.
+    const bytes = bytesOf(stream, Promise.race([broken.promise, Promise.resolve()]), { alone: false })
+    waiting.push({ name: name || null, mimeType: mimeType || null, size: null, part, bytes, next })
+    wake()
+  })
+  form.on('fieldsLimit', () => fail(invalid(parts[0]!, `A form may have ${MOST_FIELDS} fields at most.`)))
+  form.on('filesLimit', () => fail(invalid(parts[0]!, `A form may have ${MOST_PARTS} files at most.`)))
+  form.on('error', () => fail(invalid(parts[0]!, 'The body is not a well-formed form.')))
+  form.on('finish', () => {
+    over = true
+    wake()
+  })
+  request.pipe(form)
+  return next().then((upload) => ({ fields, upload }))
+}
+
+function formOf(request: IncomingMessage, files: readonly string[], most = 2): BusboyInstance {
   try {
     return new Busboy({
       headers: request.headers as IncomingHttpHeaders & { 'content-type': string },
-      isPartAFile: (name) => name === 'file',
+      isPartAFile: (name) => name !== undefined && files.includes(name),
       // Large enough that a sender is seldom told to wait.
       fileHwm: 1 << 20,
       highWaterMark: 1 << 18,
-      limits: { fields: MOST_FIELDS, fieldSize: MOST_FIELD_BYTES, files: 2, parts: MOST_FIELDS + 2, headerPairs: 100 },
+      limits: {
+        fields: MOST_FIELDS,
+        fieldSize: MOST_FIELD_BYTES,
+        files: most,
+        parts: MOST_FIELDS + most,
+        headerPairs: 100,
+      },
     })
   } catch {
     return refuse('invalid_parameter', { message: '`Content-Type: multipart/form-data` needs its `boundary`.' })
@@ -81,9 +148,13 @@ const WAITING_BYTES = 1 << 20
 /**
  * The parts of a stream as they came, each until the next is asked for. (A stream that is iterated over joins what waits
  * into one part: a copy of every byte.) The slices of one piece of memory follow each other, so it is free once another
- * one begins. Ends in the error of `whole`, if there is one.
+ * one begins; unless it is not `alone`, and holds what comes behind it too. Ends in the error of `whole`, if there is one.
  */
-async function* bytesOf(stream: Readable, whole: Promise<void>): AsyncGenerator<Uint8Array> {
+async function* bytesOf(
+  stream: Readable,
+  whole: Promise<void>,
+  { alone = true }: { alone?: boolean } = {},
+): AsyncGenerator<Uint8Array> {
   let waiting: Buffer[] = []
   let size = 0
   let ended = false
@@ -116,7 +187,7 @@ async function* bytesOf(stream: Readable, whole: Promise<void>): AsyncGenerator<
         stream.resume()
       }
       for (const part of parts) {
-        if (part.buffer !== read) free(read)
+        if (alone && part.buffer !== read) free(read)
         read = part.buffer
         yield part
       }
@@ -126,7 +197,7 @@ async function* bytesOf(stream: Readable, whole: Promise<void>): AsyncGenerator<
       await new Promise<void>((resolve) => (wake = resolve))
     }
   } finally {
-    free(read)
+    if (alone) free(read)
     // Not destroyed: the answer goes back on the same connection.
     stream.off('data', take).pause()
   }
@@ -151,7 +222,7 @@ export function readRaw(request: IncomingMessage): Upload {
   request.once('end', () => whole.resolve())
   const { 'content-type': mimeType = null, 'content-length': length } = request.headers
   const size = length === undefined ? null : Number(length)
-  return { name: null, mimeType, size, bytes: bytesOf(request, whole.promise) }
+  return { name: null, mimeType, size, part: null, bytes: bytesOf(request, whole.promise) }
 }
 
 function watchSender(request: IncomingMessage, left: (error: Error) => void): void {

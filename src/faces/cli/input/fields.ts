@@ -69,7 +69,7 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
           : exampleOf(property, defs, name, 'required'),
     }
   })
-  return endpoint.takes === 'multipart' ? [...fields, localFile] : fields
+  return endpoint.takes === 'multipart' && endpoint.parts === undefined ? [...fields, localFile] : fields
 }
 
 const isThing = (schema: Schema, defs: Record<string, Schema>): boolean => {
