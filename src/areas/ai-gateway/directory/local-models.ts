@@ -96,34 +96,37 @@ export function byName(offers: readonly LocalOffer[]): Map<string, LocalOffer[]>
   return named
 }
 
+/** Whose models a name is looked for among: the caller's own, or all that they reach. */
+export type Among = 'own' | 'all'
+
 /**
  * Several computers have the very same model: any of them serves it. That it is the same is what each of them says, so
  * they must be the caller's own, or those of one lender: whoever lends another one gets none of the questions to it.
  */
-const isOne = (offers: readonly LocalOffer[]): boolean =>
+const isOne = (offers: readonly LocalOffer[], among: Among): boolean =>
   offers.length === 1 ||
   (offers[0]!.model.digest !== null &&
     offers.every(({ model: { digest } }) => digest === offers[0]!.model.digest) &&
-    areOnes(offers))
+    areOnes(offers, among))
 
 /** All of them are the caller's own, or one lender's. */
-const areOnes = (offers: readonly LocalOffer[]): boolean =>
+const areOnes = (offers: readonly LocalOffer[], among: Among): boolean =>
   offers.length < 2 ||
-  offers.every(({ machine }) => machine.owned) ||
+  among === 'own' ||
   (offers[0]!.machine.lender !== null && offers.every(({ machine }) => machine.lender === offers[0]!.machine.lender))
 
 /** `local/<name>`, or `local/<computer>/<name>` with the computer's name or id. */
-export function resolveLocal(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string): Row[] {
+export function resolveLocal(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string, among: Among): Row[] {
   if (!slug.startsWith(PREFIX)) return []
   const rest = slug.slice(PREFIX.length)
   const plain = named.get(rest)
-  if (plain !== undefined) return isOne(plain) ? plain.map((offer) => rowOf(offer, slug)) : []
+  if (plain !== undefined) return isOne(plain, among) ? plain.map((offer) => rowOf(offer, slug)) : []
   const cut = rest.indexOf('/')
   const where = rest.slice(0, cut).toLowerCase()
   const there = (named.get(rest.slice(cut + 1)) ?? []).filter(
     ({ machine }) => machine.id.toLowerCase() === where || wordOf(machine.name) === where,
   )
-  return there.length > 0 && isOne(there) ? there.map((offer) => rowOf(offer, slug)) : []
+  return there.length > 0 && isOne(there, among) ? there.map((offer) => rowOf(offer, slug)) : []
 }
 
 /**
@@ -133,27 +136,25 @@ export function resolveLocal(named: ReadonlyMap<string, readonly LocalOffer[]>, 
 export function namesLike(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string): string[] {
   const plain = [slug, `${PREFIX}${slug}`].find((one) => one.startsWith(PREFIX))!.slice(PREFIX.length)
   const offers = named.get(plain) ?? []
-  if (offers.length > 0 && !isOne(offers)) return offers.map((offer) => longName(offer, offers))
+  if (offers.length > 0 && !isOne(offers, 'all')) return offers.map((offer) => longName(offer, offers))
   const mapped = [...named.values()].flat().filter(({ model }) => model.mapping === slug)
-  return areOnes(mapped) ? [] : mapped.map((offer) => longName(offer, mapped))
+  return areOnes(mapped, 'all') ? [] : mapped.map((offer) => longName(offer, mapped))
 }
 
 /** The local models that answer for a model of the platform. Those of several lenders do not: whoever maps one gets no questions to another's. */
-export function mappedTo(offers: readonly LocalOffer[], slug: string): Row[] {
+export function mappedTo(offers: readonly LocalOffer[], slug: string, among: Among): Row[] {
   const mapped = [...byName(offers.filter(({ model }) => model.mapping === slug)).values()].flat()
-  return areOnes(mapped) ? mapped.map((offer) => rowOf(offer, slug)) : []
+  return areOnes(mapped, among) ? mapped.map((offer) => rowOf(offer, slug)) : []
 }
 
 /** Every name by which they can be called, each once. The caller's own have a name before those that were lent. */
-export function localRows(offers: readonly LocalOffer[]): Row[] {
+export function localRows(offers: readonly LocalOffer[], own: ReadonlySet<LocalOffer>): Row[] {
   const rows = [...byName(offers)].flatMap(([name, same]) => {
-    const own = same.filter(({ machine }) => machine.owned)
-    const called = own.length > 0 ? own : same
-    const apart = isOne(called) ? same.filter((offer) => !called.includes(offer)) : same
-    return [
-      ...(isOne(called) ? [rowOf(called[0]!, PREFIX + name)] : []),
-      ...apart.map((offer) => rowOf(offer, longName(offer, same))),
-    ]
+    const theirs = same.filter((offer) => own.has(offer))
+    const [called, among] = theirs.length > 0 ? ([theirs, 'own'] as const) : ([same, 'all'] as const)
+    if (!isOne(called, among)) return same.map((offer) => rowOf(offer, longName(offer, same)))
+    const apart = same.filter((offer) => !called.includes(offer))
+    return [rowOf(called[0]!, PREFIX + name), ...apart.map((offer) => rowOf(offer, longName(offer, same)))]
   })
   return [
     ...rows,

@@ -96,7 +96,7 @@ export function resolve(reach: Reach, model: string): readonly Row[] {
   if (local.length > 0) return local
   const named = [
     ...first(own, (owned) => owned.exact.get(model) ?? owned.alias.get(model)),
-    ...mappedTo(ownLocal(reach), model),
+    ...mappedTo(ownLocal(reach), model, 'own'),
     ...(instance.exact.get(model) ?? instance.alias.get(model) ?? none),
   ]
   if (named.length > 0) return named
@@ -105,15 +105,15 @@ export function resolve(reach: Reach, model: string): readonly Row[] {
   if (called.length > 0) return called
   const apart = first(further, (owned) => owned.exact.get(model))
   if (apart.length > 0) return apart
-  const lent = mappedTo(localIn(reach), model)
+  const lent = mappedTo(localIn(reach), model, 'all')
   if (lent.length > 0) return lent
   const others = first(further, (owned) => owned.bare.get(name))
   return others.length > 0 ? others : localNamed(reach, `local/${model}`)
 }
 
 function localNamed(reach: Reach, model: string): readonly Row[] {
-  const own = resolveLocal(ownByName(reach), model)
-  return own.length > 0 ? own : resolveLocal(localByName(reach), model)
+  const own = resolveLocal(ownByName(reach), model, 'own')
+  return own.length > 0 ? own : resolveLocal(localByName(reach), model, 'all')
 }
 
 function first(
@@ -130,7 +130,7 @@ function first(
 /** One row per slug: what a call by that name would use first. */
 export function reachableRows(reach: Reach): Row[] {
   const bySlug = new Map<string, Row>()
-  const all = [...partsOf(reach).flatMap(({ rows }) => rows), ...localRows(localIn(reach))]
+  const all = [...partsOf(reach).flatMap(({ rows }) => rows), ...localRows(localIn(reach), new Set(ownLocal(reach)))]
   for (const row of all) if (!bySlug.has(row.slug)) bySlug.set(row.slug, row)
   return [...bySlug.values()].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
 }

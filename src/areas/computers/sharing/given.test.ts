@@ -171,3 +171,16 @@ test('of several lenders none answers for the others: their models of one name a
   // To whoever has it, it is the one that is meant.
   for (let i = 0; i < 8; i++) assert.notEqual(await answers(erin, 'local/tiny'), 'Decoy')
 })
+
+test('machines of two workspaces are no one model either, though each is its own workspace’s', async () => {
+  const [fay, gwen] = [await server.person('Fay'), await server.person('Gwen')]
+  const loom = await box(gwen, 'Loom', DIGEST, await teamOf(gwen, [[fay, 'member']]))
+  assert.equal(await answers(fay, 'local/tiny'), 'Loom')
+  await box(mallory, 'Snare', DIGEST, await teamOf(mallory, [[fay, 'member']]))
+  assert.equal(await answers(fay, 'local/tiny'), 404)
+  assert.equal(await answers(fay, 'local/loom/tiny'), 'Loom')
+  // In a workspace its own machines have the name.
+  const { owner } = (await gwen.get(`/computers/${loom.id}`)).body.data
+  const held = await fay.key({ workspace_id: owner.id })
+  for (let i = 0; i < 8; i++) assert.equal(await answers(held, 'local/tiny'), 'Loom')
+})
