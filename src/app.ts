@@ -19,7 +19,7 @@ import { loadContracts } from '#areas/contracts.ts'
 import { LINK_PREFIX, openLink } from '#areas/drive/bytes/link.ts'
 import { attachSocket, createMachines } from '#areas/computers/service.ts'
 import { createThumbnails } from '#areas/drive/service.ts'
-import { MediaWork } from '#areas/media/service.ts'
+import { MediaWork, createVideoShelf } from '#areas/media/service.ts'
 import { createPushKeys } from '#areas/notifications/service.ts'
 import { type OperationKind, OperationWatch } from '#areas/operations/service.ts'
 import { events } from '#areas/event-types.ts'
@@ -169,6 +169,8 @@ export async function startApp({
     directory: endpoints,
     usageLookup: createUsageLookup({ postgres, ledger }),
     outbound,
+    // Begun below: what keeps them are endpoints, which call models.
+    videos: () => videos,
     preflightHead,
     exposedHeaders: EXPOSED,
   })
@@ -255,6 +257,7 @@ export async function startApp({
     },
   }
   const line = createLine(engine, entries)
+  const videos = createVideoShelf(engine)
   const links: RunningLinks = parts.use('links of computers', await startLinks(engine))
   await process.listensAt(links.peer)
   const releases = createReleases({

@@ -34,7 +34,7 @@ import {
 } from './computers/service.ts'
 import { driveSchedules } from './drive/service.ts'
 import { textOperation } from './inference/service.ts'
-import { mediaOperations, mediaSchedules } from './media/service.ts'
+import { mediaOperations, mediaSchedules, videoShelfSchedules } from './media/service.ts'
 import {
   notificationConsumer,
   notificationJobs,
@@ -112,6 +112,7 @@ export function background(
       ...automationSchedules(engine),
       ...goalSchedules(engine),
       ...mediaSchedules(engine),
+      ...videoShelfSchedules(engine),
       ...requestSchedules(engine),
       ...deletedRunSchedules(engine),
     ],

@@ -18,6 +18,7 @@ import type { ErrorAnswer } from './wire/problem.ts'
 import { SurfaceCall } from './call/surface-call.ts'
 import type { Offer } from './model/offer.ts'
 import { serveMedia } from './surfaces/compat-a/media/serve.ts'
+import { serveVideos } from './surfaces/compat-a/media/videos.ts'
 import { passesThrough } from './translation/translate.ts'
 import { compatAPassed } from './surfaces/compat-a/passed.ts'
 import { compatACompact, compatAResponses } from './surfaces/compat-a/responses.ts'
@@ -167,6 +168,7 @@ function preflight({ head, response, gateway }: GatewayRequest, methods: string[
 }
 
 const ENDPOINTS = '/endpoints'
+const VIDEOS = '/videos'
 
 function run(request: GatewayRequest, media: MediaGateway, operation: Operation, id: string): void {
   switch (operation) {
@@ -185,6 +187,10 @@ function run(request: GatewayRequest, media: MediaGateway, operation: Operation,
           new SurfaceCall(new ModelRequest(request, body, request.surface.count!.format, false)).start(),
         ),
       )
+    case 'begin_video':
+      return request.readBody((bytes) => serveVideos(request, request.gateway.videos(), '', bytes))
+    case 'videos':
+      return serveVideos(request, request.gateway.videos(), id === VIDEOS ? '' : id, null)
     case 'models':
       return listModels(request)
     case 'model':

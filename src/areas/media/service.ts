@@ -23,6 +23,7 @@ import { checkVoice } from './voiced.ts'
 
 export { mediaOperations, mediaSchedules } from './jobs/operations.ts'
 export { MediaWork } from './jobs/work.ts'
+export { createVideoShelf, videoShelfSchedules } from './video-shelf.ts'
 
 /** Handles that calls of media use. */
 export interface MediaHandles extends HasMediaGateway, HasOperationWatch {

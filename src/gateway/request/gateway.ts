@@ -6,6 +6,7 @@ import type { Refusal } from '#kernel/errors.ts'
 import type { AdmissionParts } from '#line/admit.ts'
 import type { UsageLookup } from './usage-lookup.ts'
 import type { Directory, EndpointUse } from '../model/offer.ts'
+import type { VideoShelf } from './video-shelf.ts'
 import type { Health } from '../routing/health.ts'
 import type { CacheAffinity } from '../routing/cache-affinity.ts'
 
@@ -24,6 +25,8 @@ export interface GatewayParts extends AdmissionParts {
   directory: Directory
   usageLookup: UsageLookup
   outbound: Outbound
+  /** Videos that outlive the requests of compat-a. */
+  videos(): VideoShelf
   /** Of `access-control-expose-headers`. */
   exposedHeaders: string
   /** The headers of the answer to a preflight request: name, value, … */

@@ -67,7 +67,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   /** Admits the caller, then `work`. */
   enter(operation: Operation, work: () => void): void {
     this.response.on('close', () => this.#close())
-    const runs = operation === 'generate' || operation === 'count_tokens'
+    const runs = operation === 'generate' || operation === 'count_tokens' || operation === 'begin_video'
     this.after(admit(this.gateway, presentedKey(this.incoming.headers), runs ? RUN : READ, this), () => {
       checkMayRun(this.caller)
       work()

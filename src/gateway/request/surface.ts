@@ -10,7 +10,16 @@ import type { Collected } from '../model/answer.ts'
 import type { CanonicalRequest, Loss } from '../model/canonical-request.ts'
 
 /** The work that a path and its method stand for. `model_or_endpoints`: a model, or behind `…/endpoints` those who serve it. */
-export type Operation = 'generate' | 'count_tokens' | 'models' | 'model' | 'model_or_endpoints' | 'account' | 'stored'
+export type Operation =
+  | 'generate'
+  | 'videos'
+  | 'begin_video'
+  | 'count_tokens'
+  | 'models'
+  | 'model'
+  | 'model_or_endpoints'
+  | 'account'
+  | 'stored'
 
 /** The route that a request demands, in the surface's own words. */
 export interface Demands extends Preferences {

@@ -19,7 +19,13 @@ const isResponses = (json: Record<string, unknown>): boolean => json.messages ==
 export const compatA: Surface = {
   name: 'compat-a',
   roots: ['/compat-a/v1', '/openai/v1'],
-  routes: { '/chat/completions': { POST: 'generate' }, '/models': { GET: 'models' }, '/models/*': { GET: 'model' } },
+  routes: {
+    '/chat/completions': { POST: 'generate' },
+    '/models': { GET: 'models' },
+    '/models/*': { GET: 'model' },
+    '/videos': { POST: 'begin_video', GET: 'videos' },
+    '/videos/*': { GET: 'videos', DELETE: 'videos' },
+  },
   format: openaiChat,
   shapes: ['openai-chat', 'ollama'],
   translates: true,

@@ -1,0 +1,123 @@
+import { refuse } from '#kernel/errors.ts'
+import type { Principal } from '#kernel/principal.ts'
+import type { GatewayRequest } from '../../../request/request.ts'
+import type { ShelvedVideo, VideoAsk, VideoShelf } from '../../../request/video-shelf.ts'
+import { type UploadedFile, fieldsOf } from './read-body.ts'
+
+const PREFIX = 'video_'
+const MOST_LISTED = 100
+/** OpenAI's own where nothing is said: its API description 2.3.0. */
+const MODEL = 'sora-2'
+
+const idIn = (path: string): string => (path.startsWith(PREFIX) ? path.slice(PREFIX.length) : '')
+const seconds = (date: Date | null): number | null => (date === null ? null : Math.floor(date.getTime() / 1000))
+
+/** As OpenAI shows one. What nobody asked for is left to the model, and not known before it has ended. */
+const shown = ({ id, model, prompt, size, status, progress, error, ...video }: ShelvedVideo): object => ({
+  id: PREFIX + id,
+  object: 'video',
+  model,
+  status,
+  progress: status === 'completed' ? 100 : Math.round(progress * 100),
+  prompt,
+  seconds: video.seconds === null ? '' : String(video.seconds),
+  size: size ?? '',
+  created_at: seconds(video.createdAt),
+  completed_at: seconds(video.completedAt),
+  expires_at: seconds(video.expiresAt),
+  error,
+  remixed_from_video_id: null,
+})
+
+/** `/videos` and what lies below it; `path` is what stands behind. */
+export function serveVideos(request: GatewayRequest, shelf: VideoShelf, path: string, bytes: Buffer | null): void {
+  request.after(answered(request, shelf, path, bytes), () => {})
+}
+
+async function answered(request: GatewayRequest, shelf: VideoShelf, path: string, bytes: Buffer | null): Promise<void> {
+  const { principal } = request.caller
+  const { method, url, headers } = request.incoming
+  const query = new URL(url!, 'http://here').searchParams
+  const [name = '', part] = path.split('/')
+  if (bytes !== null) {
+    const ask = askIn(bytes, headers['content-type'])
+    request.leaveBody()
+    const left = new AbortController()
+    request.onLeave(() => left.abort())
+    return request.json(200, shown(await shelf.begin(principal, ask, left.signal)))
+  }
+  if (name === '') return request.json(200, await listed(shelf, principal, query))
+  const id = idIn(name)
+  if (method === 'DELETE') {
+    if (id === '' || part !== undefined || !(await shelf.remove(principal, id))) noVideo(name)
+    return request.json(200, { id: name, object: 'video.deleted', deleted: true })
+  }
+  if (part === 'content') return await sendContent(request, shelf, name, query.get('variant') ?? 'video')
+  const video = id === '' || part !== undefined ? null : await shelf.get(principal, id)
+  request.json(200, shown(video ?? noVideo(name)))
+}
+
+const noVideo = (name: string): never =>
+  refuse('not_found', {
+    param: 'video_id',
+    message: `The video \`${name.slice(0, 100)}\` does not exist, or is not yours.`,
+  })
+
+function askIn(bytes: Buffer, contentType: string | undefined): VideoAsk {
+  const { fields, files } = fieldsOf(bytes, contentType)
+  const size = fields.size('size')
+  const given = fields.number('seconds')
+  const reference = files.find(({ name }) => name === 'input_reference')
+  const ask = {
+    model: fields.text('model') ?? MODEL,
+    prompt: fields.needed('prompt'),
+    seconds: given,
+    size: size === null ? null : `${size.width}x${size.height}`,
+    reference: reference === undefined ? null : pictureOf(reference),
+  }
+  const [unread] = fields.unread()
+  if (unread !== undefined)
+    refuse('invalid_parameter', {
+      param: unread,
+      message: `\`${unread}\` is not a field of a video here: model, prompt, seconds, size, and the file input_reference are.`,
+    })
+  return ask
+}
+
+/** What it is, is told by its content later. */
+const pictureOf = ({ bytes }: UploadedFile) => ({ type: 'image/png', bytes })
+
+async function listed(shelf: VideoShelf, principal: Principal, query: URLSearchParams): Promise<object> {
+  const limit = Number(query.get('limit') ?? 20)
+  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LISTED)
+    refuse('invalid_parameter', { param: 'limit', message: `\`limit\` must be from 1 to ${MOST_LISTED}.` })
+  const after = query.get('after')
+  const order = query.get('order') === 'asc' ? 'asc' : 'desc'
+  const rows = await shelf.list(principal, { after: after === null ? null : idIn(after), limit: limit + 1, order })
+  const data = rows.slice(0, limit).map(shown)
+  const ids = rows.slice(0, limit).map(({ id }) => PREFIX + id)
+  return { object: 'list', data, first_id: ids[0] ?? null, last_id: ids.at(-1) ?? null, has_more: rows.length > limit }
+}
+
+async function sendContent(request: GatewayRequest, shelf: VideoShelf, name: string, variant: string): Promise<void> {
+  if (variant !== 'video')
+    refuse('invalid_parameter', { param: 'variant', message: 'Only the variant `video` is kept here.' })
+  const { principal } = request.caller
+  const video = (await shelf.get(principal, idIn(name))) ?? noVideo(name)
+  if (video.status !== 'completed')
+    refuse('not_ready', { message: `The video is ${video.status}: its content is there once it is completed.` })
+  const content = (await shelf.content(principal, video.id)) ?? noVideo(name)
+  const { head, response } = request
+  head.push('content-type', content.type, 'content-length', String(content.size), 'x-content-type-options', 'nosniff')
+  response.writeHead(200, head)
+  for await (const part of content.bytes) {
+    if (response.destroyed) return
+    // A part holds only until the next is asked for.
+    if (!response.write(Buffer.from(part)))
+      await new Promise<void>((resolve) => {
+        response.once('drain', resolve)
+        response.once('close', resolve)
+      })
+  }
+  response.end()
+}
