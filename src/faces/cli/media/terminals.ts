@@ -8,7 +8,7 @@ import type { Terminal } from '../terminal.ts'
 export type Way = 'kitty' | 'iterm2' | 'sixel'
 
 /** Every terminal answers what it is; one that does not is not waited for longer. */
-const WAIT_MS = 1_000
+const WAIT_MS = 2_000
 
 /** Whether kitty's protocol is understood, then what the terminal is (primary device attributes), which ends the answer. */
 const QUESTION = '\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[c'
