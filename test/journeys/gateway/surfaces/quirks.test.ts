@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { presets } from '#areas/ai-gateway/endpoints/presets.ts'
 import type { Shape } from '#gateway/model/offer.ts'
+import { mediaProviders } from '#gateway/providers/every-provider.ts'
 import type { Caller } from '../../../server.ts'
 import { startBedrock } from '../../../vendors/bedrock/bedrock.ts'
 import { startOllama } from '../../../vendors/ollama/ollama.ts'
@@ -21,9 +22,19 @@ const listener = (): Promise<Vendor> =>
   })
 
 const shapes: readonly Shape[] = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'ollama']
-/** Every shape as every vendor known by name might speak it, and as a server that nobody named does. */
+/** Vendors and servers of media, which write no text or have no habits of their own in it. */
+const silent = new Set([
+  ...mediaProviders.map(({ id }) => id),
+  'local-ai',
+  'speaches',
+  'kokoro-fastapi',
+  'stable-diffusion-cpp',
+  'whisper-cpp',
+])
+const named = presets.map(({ id }) => id).filter((id) => !silent.has(id))
+/** Every shape as every vendor of text known by name might speak it, and as a server that nobody named does. */
 const places = shapes.flatMap((shape) =>
-  [null, ...presets.map(({ id }) => id)].map((preset) => ({ shape, preset, slug: `${shape}-${preset ?? 'unnamed'}` })),
+  [null, ...named].map((preset) => ({ shape, preset, slug: `${shape}-${preset ?? 'unnamed'}` })),
 )
 /** Their requests are signed, so their own doubles are asked. */
 const signed = new Set(['bedrock', 'vertex'])
