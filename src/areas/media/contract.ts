@@ -43,7 +43,13 @@ const seed = z.coerce
 const negative = words(32_000).optional().describe('What is not to be seen.')
 const background = flag.default(false).describe('Answer 202 and an operation at once, whose `result` is the answer.')
 
-const model = z.string().min(1).max(300)
+/** `example`: of this kind; elsewhere a model writes text. */
+const model = (example: string) =>
+  z
+    .string()
+    .min(1)
+    .max(300)
+    .meta({ examples: [example] })
 /** A word of the provider's own. */
 const word = (most: number) => words(most).refine((text) => text !== '', 'must not be empty')
 /** What JSON can say and PostgreSQL cannot hold, as JSON writes it. */
@@ -81,7 +87,7 @@ const saved = {
 
 /** What is to be said, and how. */
 const spoken = {
-  model: model
+  model: model('sim/speech')
     .optional()
     .describe('A model that speaks, as `GET /audio/models` lists them. Default: the server’s own engine.'),
   input: words(1_000_000)
@@ -108,7 +114,10 @@ const made = {
   id: idOut,
   created_at: time,
   kind: z.enum(['image', 'video', 'speech', 'transcription']),
-  model: z.string().describe('The platform id of the model that served.'),
+  model: z
+    .string()
+    .meta({ examples: ['sim/image'] })
+    .describe('The platform id of the model that served.'),
   provider: z.string(),
   files: z.array(MediaFile),
   simulated: z.boolean().describe('It was drawn or spoken by a stand-in, not by a model.'),
@@ -203,7 +212,7 @@ export const mediaEndpoints = {
     takes: 'multipart',
     parts: ['images', 'mask'],
     body: {
-      model: model.describe('A model of pictures, as `GET /images/models` lists them.'),
+      model: model('sim/image').describe('A model of pictures, as `GET /images/models` lists them.'),
       prompt,
       n: z.coerce.number().int().min(1).max(10).default(1).describe('How many.'),
       size,
@@ -230,7 +239,7 @@ export const mediaEndpoints = {
     description: 'Always 202 and an operation, whose `result` is the answer. ' + asOperation.split('. ').at(-1)!,
     ...kept,
     body: {
-      model: model.describe('A model of videos, as `GET /videos/models` lists them.'),
+      model: model('sim/video').describe('A model of videos, as `GET /videos/models` lists them.'),
       prompt,
       seconds: z.number().min(1).max(600).optional().describe('How long. Default: the model’s own.'),
       size,
@@ -284,7 +293,7 @@ export const mediaEndpoints = {
     ...kept,
     takes: 'multipart',
     body: {
-      model: model.describe('A model that listens, as `GET /audio/models` lists them.'),
+      model: model('sim/transcription').describe('A model that listens, as `GET /audio/models` lists them.'),
       audio: MediaSource.optional().describe('The recording; or send it as the part `file` of a form.'),
       language: words(35).optional().describe('What is spoken, BCP 47. Default: the model finds out.'),
       prompt: words(32_000).optional().describe('Names and words that occur, to spell them right.'),
