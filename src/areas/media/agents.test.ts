@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { call, say, script } from '#test/chats/chats.ts'
+import { openaiFor, studioServer } from '#test/media/studio.ts'
+import type { Person, TestServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
+
+let server: TestServer
+let alice: Person
+let vendor: MediaVendor
+before(async () => {
+  server = await studioServer()
+  alice = await server.person('Alice')
+  vendor = await openaiFor(alice)
+})
+after(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+const named = ['inference.images', 'inference.speech', 'inference.transcriptions']
+async function chatWith(policy: string, more: object = {}): Promise<string> {
+  const tools = [{ name: 'do', policy: 'allow' }, ...named.map((name) => ({ name, policy }))]
+  const agent = (await alice.post('/agents', { name: 'Painter', model: 'sim/script', tools, ...more })).body.data.id
+  return (await alice.post('/chats', { agent_id: agent })).body.data.id as string
+}
+const draw = (input: object) =>
+  script(
+    [call('do', { name: 'inference.images', input: { model: 'sim/image', size: '64x64', ...input } })],
+    [say('Done.')],
+  )
+
+interface Result {
+  type: string
+  is_error: boolean
+  output: { data?: { files: { name: string; path: string }[] }; error?: { code: string } }
+}
+async function resultIn(chat: string): Promise<Result> {
+  const { data } = (await alice.get(`/chats/${chat}/messages`)).body
+  const parts = data.flatMap(({ content }: { content: Result[] }) => content)
+  return parts.find(({ type }: Result) => type === 'tool_result')
+}
+
+test('an agent that may makes a picture: it is in the drive, and its call counts for the agent', async () => {
+  const chat = await chatWith('allow')
+  const input = { model: 'studio/gpt-image-2', prompt: 'By an agent', size: '1024x1024' }
+  const sent = await alice.post(`/chats/${chat}/messages`, { content: draw(input) })
+  assert.equal(sent.status, 200, sent.text)
+  const { is_error, output } = await resultIn(chat)
+  assert.equal(is_error, false, JSON.stringify(output))
+  assert.equal(output.data!.files[0]!.path, 'Generated/By an agent.png')
+  const { pool } = server.app.engine.postgres
+  const [spent] = await until(
+    async () =>
+      (await pool.query<{ cost_nano: bigint }>(`select cost_nano from calls where model = 'studio/gpt-image-2'`)).rows,
+    (rows) => rows.length === 1,
+  )
+  assert.equal(String(spent!.cost_nano), '40000000')
+  // Whatever bounds the agent counts it, though nothing is said of a bound yet.
+  const agent = (await alice.get(`/chats/${chat}`)).body.data.agent_id as string
+  const { rows } = await pool.query<{ nano: bigint }>('select max(nano) as nano from spends where subject = $1', [
+    agent,
+  ])
+  assert.ok(rows[0]!.nano >= 40_000_000n, String(rows[0]!.nano))
+})
+
+test('an agent that must ask waits for a person; one that may not is told so, and nothing is made', async () => {
+  const asking = await chatWith('ask')
+  const waits = await alice.post(`/chats/${asking}/messages`, { content: draw({ prompt: 'Asked for' }) })
+  assert.equal(waits.status, 200, waits.text)
+  const [run] = (await alice.get(`/chats/${asking}/runs`)).body.data
+  assert.equal(run.status, 'requires_action')
+  const found = async (name: string) =>
+    (await alice.get(`/drive/glob?pattern=${encodeURIComponent(`**/${name}*`)}`)).body.data.length as number
+  assert.equal(await found('Asked for'), 0)
+  const [action] = run.pending_actions
+  const answer = await alice.post(`/chats/${asking}/runs/${run.id}/actions`, {
+    actions: [{ id: action.id, decision: 'allow' }],
+  })
+  assert.ok(answer.status < 300, answer.text)
+  await until(
+    () => found('Asked for'),
+    (count) => count === 1,
+  )
+  const denied = await chatWith('deny')
+  await alice.post(`/chats/${denied}/messages`, { content: draw({ prompt: 'Denied' }) })
+  assert.equal((await resultIn(denied)).is_error, true)
+  assert.equal(await found('Denied'), 0)
+})
+
+test('within a run nothing is begun that would outlive its budget', async () => {
+  const chat = await chatWith('allow')
+  await alice.post(`/chats/${chat}/messages`, { content: draw({ prompt: 'Later', background: true }) })
+  const { is_error, output } = await resultIn(chat)
+  assert.equal(is_error, true)
+  assert.equal(output.error!.code, 'invalid_parameter')
+})
