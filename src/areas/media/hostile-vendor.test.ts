@@ -4,6 +4,7 @@ import { addEndpoint, ended, studioServer } from '#test/media/studio.ts'
 import type { Answer, Person, TestServer } from '#test/server.ts'
 import { wav as waveFile } from '#test/vendors/media/made/sound.ts'
 import { picture } from '#test/vendors/media/made/picture.ts'
+import { until } from '#test/until.ts'
 import { type Raw, type RawAsked, startRaw, writeAnswer } from '#test/vendors/raw.ts'
 
 const KEY = 'sk-the-key-of-the-endpoint'
@@ -122,4 +123,19 @@ test('a NUL or half of a character is refused by the name of its field', async (
     }
   assert.deepEqual(refusal(await draw({ quality: 'a\0b' })), [400, 'invalid_parameter', 'quality'])
   assert.equal((await draw({ provider_options: { regex: '\\u0000' } })).status, 200)
+})
+
+test('a picture that was made and lies where nobody may fetch it is paid, for its provider has done its work', async () => {
+  const key = await alice.key({ spend_cap_usd: 1, spend_cap_period: 'total' })
+  const spent = async () =>
+    (await alice.get('/api-keys')).body.data.find(({ id }: { id: string }) => id === key.keyId).spent_usd
+  const draw = () => key.post('/inference/images', { model: 'liar/draws', prompt: 'x', quality: 'high' })
+  for (const [url, paid] of [
+    ['http://10.255.255.1/picture.png', 0.2],
+    ['file:///etc/passwd', 0.4],
+  ] as const) {
+    answers = () => JSON.stringify({ data: [{ url }] })
+    assert.equal((await draw()).status, 502)
+    await until(spent, (usd) => usd === paid)
+  }
 })

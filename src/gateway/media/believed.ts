@@ -59,7 +59,10 @@ export function believed<R extends MediaRequest>(maker: Maker<R>, endpoint: Prov
     try {
       yield* bytes
     } catch (fault) {
-      throw told(fault)
+      // The vendor has done its work, also where nothing of it can be fetched.
+      throw fault instanceof MediaFault
+        ? new MediaFault(fault.kind, words(fault.message), { ...fault, sent: true })
+        : fault
     }
   }
 

@@ -61,19 +61,24 @@ async function runAtOnce<R extends MediaRequest>(
   const { gateway, offer, driving } = runner
   const signal = AbortSignal.any([driving.cancelled, AbortSignal.timeout(IMMEDIATE_MS)])
   const startedAt = performance.now()
+  let made: Delivered
   try {
-    const delivered = await asAsked(
-      runner,
-      request,
-      await maker.run(gateway.wireTo(offer, runner.party, signal), request),
-      signal,
-    )
+    made = await maker.run(gateway.wireTo(offer, runner.party, signal), request)
+  } catch (error) {
+    if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
+    return failed(runner, error, 'immediate')
+  }
+  try {
+    const delivered = await asAsked(runner, request, made, signal)
     const collected = await collect(runner.engine, request.kind, delivered, { account: runner.account, signal })
     gateway.succeeded(offer, performance.now() - startedAt)
     return { end: 'delivered', collected }
   } catch (error) {
     if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
-    return failed(runner, error, 'immediate')
+    // It was made, whatever keeps it from being fetched or kept here: nobody else is asked, and it is paid.
+    if (!(error instanceof MediaFault || error instanceof Refusal)) return unclear(error)
+    if (error instanceof MediaFault) gateway.failed(offer, error)
+    return { end: 'failed', error: mediaRefusal(error), cost: 'asked' }
   }
 }
 
