@@ -4,6 +4,7 @@ import { addEndpoint, studioServer } from '#test/media/studio.ts'
 import type { Caller, Person, TestServer } from '#test/server.ts'
 import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
 import { kokoroMedia } from '#test/vendors/media/local/kokoro.ts'
+import { deepgramMedia } from '#test/vendors/media/sound/deepgram.ts'
 import { elevenLabsMedia } from '#test/vendors/media/sound/elevenlabs.ts'
 
 let server: TestServer
@@ -92,6 +93,32 @@ test('a server of one’s own tells its voices, whose names say language and gen
     ],
   )
   assert.deepEqual(await found(alice, 'provider=kokoro&language=en-GB'), ['kokoro/bf_emma'])
+})
+
+test('at Deepgram a voice is a model, and a family speaks with all of its own', async () => {
+  await using deepgram = await deepgramMedia()
+  await addEndpoint(alice, 'deep', deepgram, { shape: 'deepgram', models: [{ id: 'aura-2', kind: 'speech' }] })
+  const voices = await listed(alice, 'provider=deep')
+  assert.deepEqual(
+    voices.map(({ slug, name, gender, languages, styles, models }) => [slug, name, gender, languages, styles, models]),
+    ['apollo-en', 'celeste-es', 'thalia-en'].map((voice) => [
+      `deep/aura-2-${voice}`,
+      voice.slice(0, -3),
+      'female',
+      [voice.slice(-2), `${voice.slice(-2)}-US`],
+      ['American'],
+      ['deep/aura-2'],
+    ]),
+  )
+  const spoken = await alice.post('/inference/speech', {
+    model: 'deep/aura-2',
+    input: 'Good morning.',
+    voice: 'celeste',
+  })
+  assert.equal(spoken.status, 200, spoken.text)
+  assert.equal(deepgram.requests.at(-1)!.query.get('model'), 'aura-2-celeste-es')
+  const other = await alice.post('/inference/speech', { model: 'deep/aura-2', input: 'x', voice: 'aura-asteria-en' })
+  assert.deepEqual([other.status, other.body.error.param], [400, 'voice'])
 })
 
 test('voices that vendors only write of, and those of this server, are everybody’s', async () => {

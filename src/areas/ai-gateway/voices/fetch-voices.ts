@@ -77,7 +77,7 @@ function elevenLabsVoice(row: Json): FoundVoice {
   }
 }
 
-/** `GET /v1/models`: there a voice is a model (developers.deepgram.com/reference/manage/models/list). */
+/** `GET /v1/models`: there a voice is a model (developers.deepgram.com/docs/model-metadata, whose sample has no `tags`). */
 function deepgramVoice(row: Json): FoundVoice {
   const { tags, accent, sample } = objectOf(row.metadata)
   const words = listOf(tags)

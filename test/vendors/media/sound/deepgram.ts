@@ -57,12 +57,38 @@ const listening = `${both} ${understanding} ${writing} ${rest}`.split(' ')
 
 function answer(call: Call, keys: string[]): Answer {
   const { method, path, request } = call
+  // It takes no key, and looks at none.
+  if (method === 'GET' && path === '/v1/models') return { status: 200, body: models() }
   const given = /^(?:Token|Bearer) (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
   if (given === undefined || !keys.includes(given)) return refusals.key()
   call.key = given
   if (method === 'POST' && path === '/v1/speak') return refusedQuery(request.query, saying) ?? speak(call)
   if (method === 'POST' && path === '/v1/listen') return refusedQuery(request.query, listening) ?? listen(call)
   return problem(404, 'NOT_FOUND', 'The requested resource was not found.')
+}
+
+/** As its page on model metadata shows them; what stands in `tags` is a guess. */
+function models(): Json {
+  const versioned = { version: '2025-04-07.0', uuid: randomUUID() }
+  return {
+    stt: ears.map((name) => ({ name, canonical_name: name, architecture: name, languages: ['en'], ...versioned })),
+    tts: voices.map((canonical_name) => {
+      const [, voice = '', language = ''] = /^aura(?:-2)?-(.+)-(..)$/.exec(canonical_name) ?? []
+      return {
+        name: voice,
+        canonical_name,
+        architecture: canonical_name.startsWith('aura-2') ? 'aura-2' : 'aura',
+        languages: [language, `${language}-US`],
+        ...versioned,
+        metadata: {
+          accent: 'American',
+          color: '#BA80F5',
+          sample: `https://samples.example/${voice}.wav`,
+          tags: ['feminine'],
+        },
+      }
+    }),
+  }
 }
 
 function refusedQuery(query: URLSearchParams, known: string[]): Whole | undefined {
