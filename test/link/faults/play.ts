@@ -161,7 +161,7 @@ async function closeTerminals(scene: Scene): Promise<void> {
   }
 }
 
-/** Those that are open are the newest: behind all that were lost. Null: the list could not be had. */
+/** Of all that there are: those that were lost are more than a page has. Null: the list could not be had. */
 async function openTerminals(scene: Scene): Promise<string[] | null> {
   const all: { terminal_id: string; status: string }[] = []
   for (let cursor: string | null = null; ;) {

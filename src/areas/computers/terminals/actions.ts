@@ -3,7 +3,7 @@ import type { Context } from '#engine/context.ts'
 import type { Page } from '#kernel/answers.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
-import { cursorOf, positionOf, wholeAt } from '#kernel/paging.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Output } from '#wire/operations.ts'
 import { CHANNEL } from '#wire/operations.ts'
@@ -105,16 +105,28 @@ function open(
   return links.ask(id, 'terminal.open', input, { signal })
 }
 
+/** Newest first: what somebody looks for is hardly ever behind what has ended since yesterday. */
 async function list(links: Links, { id, cursor, ...given }: Given, signal: AbortSignal): Promise<Page<Terminal>> {
   // Of a call that comes without a query, such as an agent's, it may be absent whatever its type says.
   const limit = (given.limit as number | undefined) ?? 25
-  const from = wholeAt(positionOf('terminals', id, cursor), 0) ?? 0
+  const before = positionOf('terminals', id, cursor)?.map(String)
   const parts = await wholeList(links, id, 'terminal.list', signal)
-  const terminals = parts.flatMap((part) => part.terminals)
-  const sorted = terminals.toSorted((a, b) => (a.created_at < b.created_at ? -1 : a.created_at > b.created_at ? 1 : 0))
-  const end = from + limit
-  return { rows: sorted.slice(from, end), next: sorted.length > end ? cursorOf('terminals', id, [end]) : null }
+  const terminals = parts
+    .flatMap((part) => part.terminals)
+    .toSorted((a, b) => later(placeOf(b), placeOf(a)))
+    .filter((one) => before === undefined || later(placeOf(one), before) < 0)
+  return pageOf(
+    terminals,
+    limit,
+    (last) => cursorOf('terminals', id, placeOf(last)),
+    (row) => row,
+  )
 }
+
+const placeOf = ({ created_at, terminal_id }: Terminal): string[] => [created_at, terminal_id]
+/** Above 0 where the first is the later one. */
+const later = ([a = '', x = '']: readonly string[], [b = '', y = '']: readonly string[]): number =>
+  a === b ? (x < y ? -1 : Number(x > y)) : a < b ? -1 : 1
 
 async function read(links: Links, { id, terminal_id, from, max_bytes, wait_ms, screen }: Given, signal: AbortSignal) {
   const input = {
