@@ -16,8 +16,8 @@ import { listModels, showModel } from './surfaces/list-models.ts'
 import type { Gateway, GatewayParts } from './request/gateway.ts'
 import type { ErrorAnswer } from './wire/problem.ts'
 import { SurfaceCall } from './call/surface-call.ts'
-import type { Offer } from './model/offer.ts'
-import { serveMedia } from './surfaces/compat-a/media/serve.ts'
+import { type Offer, isMediaOffer } from './model/offer.ts'
+import { canServe, serveMedia } from './surfaces/compat-a/media/serve.ts'
 import { serveVideos } from './surfaces/compat-a/media/videos.ts'
 import { passesThrough } from './translation/translate.ts'
 import { compatAPassed } from './surfaces/compat-a/passed.ts'
@@ -204,12 +204,24 @@ function run(request: GatewayRequest, media: MediaGateway, operation: Operation,
   }
 }
 
-/** Whether a client's bytes travel as they are. Not so those for media whose model nobody of the client's own shape has. */
+/**
+ * Whether a client's bytes travel as they are. Not so those for media whose model nobody of the client's own shape has, or
+ * whose price a cap or a balance wants to know before they are sent: it is that of the units asked for, which no bytes tell.
+ */
 function isPassed({ surface, gateway, caller }: GatewayRequest, body: Body): boolean | Promise<boolean> {
-  const model = surface.format.media === undefined ? undefined : body.json['model']
+  const { media, path } = surface.format
+  const model = media === undefined ? undefined : body.json['model']
   if (typeof model !== 'string') return true
-  const fits = (offers: readonly Offer[]): boolean =>
-    offers.length === 0 || offers.some((offer) => passesThrough(surface, offer) && !isOwn(offer))
+  const { ledger } = gateway.engine
+  const isHeld = (offer: Offer): boolean =>
+    canServe(path) &&
+    isMediaOffer(offer) &&
+    offer.media.pricing !== null &&
+    ledger.isGuarded(caller.payer, offer.endpoint.billing)
+  const fits = (offers: readonly Offer[]): boolean => {
+    const own = offers.filter((offer) => passesThrough(surface, offer) && !isOwn(offer))
+    return offers.length === 0 || (own.length > 0 && !own.some(isHeld))
+  }
   const offers = gateway.directory.offers(caller.principal, model)
   return offers instanceof Promise ? offers.then(fits) : fits(offers)
 }

@@ -41,6 +41,26 @@ test('a cap that does not cover the worst case refuses before the provider is as
   assert.equal(shown.spent_usd, 0.08)
 })
 
+test('under a cap OpenAI’s API is served at the price of what is made: what fits is paid, what does not is refused unasked', async () => {
+  const key = await alice.key({ spend_cap_usd: 0.05, spend_cap_period: 'total' })
+  const ask = (path: string, body: object) => key.post(`/compat-a/v1${path}`, body)
+  const spent = async () =>
+    (await alice.get('/api-keys')).body.data.find(({ id }: { id: string }) => id === key.keyId).spent_usd
+  const drawn = await ask('/images/generations', { model, prompt: 'x', size: '1024x1024' })
+  assert.equal(drawn.status, 200, drawn.text)
+  assert.ok(Buffer.from(drawn.body.data[0].b64_json, 'base64').length > 0)
+  await until(spent, (usd) => usd === 0.04)
+  const before = vendor.requests.length
+  const more = await ask('/images/generations', { model, prompt: 'x', n: 1 })
+  assert.deepEqual([more.status, more.body.error.code], [402, 'spend_cap_reached'], more.text)
+  const book = await ask('/audio/speech', { model: 'studio/tts-1', voice: 'alloy', input: 'x'.repeat(4_000) })
+  assert.deepEqual([book.status, book.body.error.code], [402, 'spend_cap_reached'], book.text)
+  assert.equal(vendor.requests.length, before)
+  const said = await ask('/audio/speech', { model: 'studio/tts-1', voice: 'alloy', input: 'x'.repeat(100) })
+  assert.equal(said.status, 200, said.text)
+  await until(spent, (usd) => usd === 0.0415)
+})
+
 test('a request whose answer never comes is not repeated and paid as it was held', async () => {
   vendor.script({ on: 'POST /v1/images/generations', garbage: 'no answer' })
   const before = pictures(vendor.requests)

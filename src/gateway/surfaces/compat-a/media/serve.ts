@@ -25,6 +25,15 @@ const openaiNames: Readonly<Record<string, string>> = {
   speakers: 'response_format',
 }
 
+const served: ReadonlySet<string> = new Set([
+  '/images/generations',
+  '/images/edits',
+  '/audio/speech',
+  '/audio/transcriptions',
+])
+/** Whether requests of this path can be written anew for a provider. */
+export const canServe = (path: string): boolean => served.has(path)
+
 /** Sends a request for media to a provider of another shape than OpenAI's, and its answer back in OpenAI's. */
 export function serveMedia(request: GatewayRequest, media: MediaGateway, path: string, bytes: Buffer): void {
   request.after(new MediaAnswer(request, media).serve(path, bytes), () => {})
