@@ -1,26 +1,12 @@
 // What becomes of calls of media when the process that works on them is killed.
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { type TestDatabase, testDatabase } from '#test/database.ts'
+import { testDatabase } from '#test/database.ts'
 import { type Caller, caller } from '#test/server.ts'
 import { until } from '#test/until.ts'
+import { serverElsewhere } from './elsewhere.ts'
 import { ended, openaiFor, studioServer } from './studio.ts'
-
-async function serverElsewhere({
-  connection,
-  dataDir,
-}: TestDatabase): Promise<{ child: ChildProcess; origin: string }> {
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, 'server-child.ts'), JSON.stringify(connection), dataDir],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  return { child, origin: line.toString().trim() }
-}
 
 interface Call {
   model: string

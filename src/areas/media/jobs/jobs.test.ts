@@ -89,3 +89,16 @@ test('a link that has expired before it was fetched is told without its address,
     ['40000000'],
   )
 })
+
+test('a call that could not be begun leaves nothing behind', { timeout: 60_000 }, async () => {
+  const key = await alice.key({ spend_cap_usd: 0.01, spend_cap_period: 'total' })
+  const refused = await key.post('/inference/images', { model, prompt: 'Too dear' })
+  assert.deepEqual([refused.status, refused.body.error.code], [402, 'spend_cap_reached'], refused.text)
+  const { pool } = server.app.engine.postgres
+  await until(
+    async () => (await pool.query(`select id from media_jobs where status <> 'over'`)).rows,
+    (rows) => rows.length === 0,
+  )
+  assert.deepEqual((await pool.query('select job_id from media_job_inputs')).rows, [])
+  assert.deepEqual((await pool.query('select call_id from reservations')).rows, [])
+})

@@ -3,7 +3,7 @@ import type { Log } from '#engine/log.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { HasMediaGateway } from '../handles.ts'
 import { driveJob } from './drive-job.ts'
-import type { MediaJob } from './store.ts'
+import { type MediaJob, mediaJobs } from './store.ts'
 
 /** A job that this process works on for a request that waits. */
 export interface InlineJob {
@@ -30,7 +30,14 @@ export class MediaWork implements AsyncDisposable {
       cancelled: cancelled.signal,
       leaving: leaving.signal,
       progress() {},
-    }).finally(() => this.#jobs.delete(job.id))
+    })
+      .catch(async (error: unknown) => {
+        // Not this process's any more: it is dropped, or goes on, wherever it is found.
+        const { postgres, processId } = ctx.engine
+        await mediaJobs.leave(postgres.db, job.id, processId, null).catch(() => {})
+        throw error
+      })
+      .finally(() => this.#jobs.delete(job.id))
     // Who waited for it may have left.
     ended.catch((error: unknown) => this.#log.debug({ error, media_job: job.id }, 'a call of media came to nothing'))
     const inline: InlineJob = { ended, cancel: () => cancelled.abort(), leave: () => leaving.abort() }
