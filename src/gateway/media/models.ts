@@ -49,7 +49,9 @@ export async function mediaOffers(
       message: `\`${model}\` does not ${makes}. GET ${list} lists the models that do.`,
     })
   if (model.startsWith('local/')) refuse('no_route', { param: 'model', message: whatToInstall(model) })
-  const listed = hasScope(principal, 'model:read') ? await directory.mediaModels(principal) : []
+  // As `visibleModels`: what the server is told on somebody's behalf, others read too.
+  const mayKnow = principal.credential.kind !== 'server' && hasScope(principal, 'model:read')
+  const listed = mayKnow ? await directory.mediaModels(principal) : []
   return refuse('not_found', {
     param: 'model',
     message: `${noSuchModel(
