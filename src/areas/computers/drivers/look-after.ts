@@ -3,6 +3,7 @@
  * sandbox or host meanwhile. One process of the server does it at a time, under a lease; which row it finds in which
  * state is all that it goes by, so that one that is killed is followed by the next.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '#engine/context.ts'
 import { createTurns } from '#engine/confined/turns.ts'
 import { startRounds } from '#engine/bus/rounds.ts'
@@ -21,6 +22,7 @@ import { type CloudRow, type RemainsRow, boxOf, cloudStore, leaseOf, move } from
 /** On the bus: something is to be done. */
 export const POKE = 'cloud_computers'
 const POLL_MS = 2_000
+const LOOK_MS = 50
 /** How long the daemon inside has to come. */
 const COMES_MS = 30_000
 /** Started or removed at the same time, and those of one workspace: the others wait for their turn. */
@@ -177,10 +179,18 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
       const adopted = !known.has(id) && (await driver.lives(box)) && (await engine.links.online(id, 3_000))
       // It took long, and is another's by now.
       if (lease === null || lease.signal.aborted) return false
-      if (!adopted) await driver.start(box, await stateOf(row))
+      let before: bigint | null = null
+      if (!adopted) {
+        const state = await stateOf(row)
+        // From here on none of what ran before links again: its credential has ended. A link that it still has is not this one's.
+        before = await cloudStore.linkEpoch(db, id)
+        await driver.start(box, state)
+      }
       known.add(id)
       for (const until = performance.now() + COMES_MS; ;) {
-        if (await engine.links.online(id, 500)) break
+        const isOnline = await engine.links.online(id, 500)
+        if (isOnline && (before === null || (await cloudStore.linkEpoch(db, id)) > before)) break
+        if (isOnline) await sleep(LOOK_MS)
         const now = await cloudStore.get(db, id)
         if (now?.lifecycle !== row.lifecycle || stopping.signal.aborted) return true
         if (!(await driver.lives(box)))

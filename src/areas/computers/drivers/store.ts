@@ -77,6 +77,12 @@ export const cloudStore = {
     return row === undefined ? null : { limit: row.disk_mb * 1_048_576, used: Number(row.used ?? 0) }
   },
 
+  /** Counts the links that the computer has had. */
+  async linkEpoch(db: Db, id: Id): Promise<bigint> {
+    const { rows } = await sql<{ link_epoch: bigint }>`select link_epoch from computers where id = ${id}`.execute(db)
+    return BigInt(rows[0]?.link_epoch ?? 0)
+  },
+
   async atWork(db: Db, host: string): Promise<CloudRow[]> {
     const found = await sql<CloudRow>`${rows} where k.host = ${host} and c.lifecycle = any(${AT_WORK}::text[])
       order by k.computer_id`.execute(db)
