@@ -15,12 +15,14 @@ const users: Record<string, [credential: string, party: string]> = {
   'src/gateway/call/surface-call.ts': ['upstream.credential', 'this.payer.accountId'],
   'src/gateway/translation/upstream-stream.ts': ['upstream.credential', 'party'],
   'src/gateway/call/embed.ts': ['credential', 'this.payer.accountId'],
+  'src/gateway/media/wire.ts': ['upstream.credential', 'options.party'],
   'src/gateway/surfaces/stored-responses.ts': ['credential', 'caller.payer.accountId'],
   // By the endpoint itself: its list of models, its test, its token.
   'src/areas/ai-gateway/lists/ask-provider.ts': ['upstream.credential', 'endpoint.id'],
   'src/gateway/providers/transport/vertex.ts': ['credential', "'access token'"],
   // By an account, to an address that it names, without a credential.
   'src/areas/web/fetch.ts': ["''", 'ctx.principal.accountId'],
+  'src/areas/media/fetched.ts': ["''", 'ctx.principal.accountId'],
   'src/gateway/translation/fetched-media.ts': ["''", 'party'],
   // By an account, with a credential of the instance's or of an agent's.
   'src/areas/web/search.ts': ['name', 'ctx.principal.accountId'],
