@@ -71,6 +71,10 @@ test(
 
     await alice.post(`/operations/${endless}/cancel`)
     assert.equal((await ended(alice, endless)).status, 'cancelled')
+    await until(
+      async () => (await alice.get(`/operations/${endless}`)).body.data.cost_usd as number | null,
+      (cost) => cost === 0.8,
+    )
     for (const [id, code] of [
       [failing, 'provider_error'],
       [refused, 'content_refused'],

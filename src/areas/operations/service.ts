@@ -7,6 +7,7 @@ import type { Bytes } from '#kernel/answers.ts'
 import { type ErrorBody, refuse } from '#kernel/errors.ts'
 import { implementWith } from '#kernel/implement.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { actorOf, isHeldToOne, membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
 import { operations as contract } from './contract.ts'
@@ -98,6 +99,9 @@ export const operationService = implementWith<Context<HasOperationWatch>>()(
   },
   [operationFinder],
 )
+
+/** What an operation cost that may come to nothing: one that succeeds says it by itself. */
+export const operationCosts = (db: Db, id: Id, nano: Nano): Promise<void> => operations.costs(db, id, nano)
 
 /** Asks an operation to stop, for the server itself. */
 export async function cancelOperation(engine: Engine, id: Id): Promise<void> {

@@ -195,6 +195,11 @@ export const operations = {
       .returningAll()
       .executeTakeFirst()) ?? null,
 
+  /** What it cost, whatever comes of it. */
+  costs: async (db: Db, id: Id, nano: Nano): Promise<void> => {
+    await db.updateTable('operations').set({ cost_nano: nano }).where('id', '=', id).execute()
+  },
+
   /** Adds to what can be read of it while it runs under this process; `anew` forgets what another attempt put out. */
   append: async (db: Db, id: Id, processId: Id, text: string, anew: boolean): Promise<void> => {
     await db

@@ -1,4 +1,5 @@
 import { checkGeneratedTarget, keepGenerated } from '#areas/drive/service.ts'
+import { operationCosts } from '#areas/operations/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import type { MediaRequest, MediaUnits } from '#gateway/media/adapter.ts'
 import { costOf, mediaUsage, worstCase } from '#gateway/media/price.ts'
@@ -177,6 +178,8 @@ export async function settle(
   const { call, outcome } = job
   if (call !== null && outcome !== null) {
     ledger.settle(call, { ...outcome, finishReason: null, firstTokenMs: null, streamed: false })
+    if (job.operation_id !== null && outcome.cost !== null)
+      await operationCosts(postgres.db, job.operation_id, outcome.cost)
     await ledger.flush()
     mediaGateway.counted(call.surface, outcome.status)
   }
