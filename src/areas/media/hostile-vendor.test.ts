@@ -123,6 +123,11 @@ test('a NUL or half of a character is refused by the name of its field', async (
     }
   assert.deepEqual(refusal(await draw({ quality: 'a\0b' })), [400, 'invalid_parameter', 'quality'])
   assert.equal((await draw({ provider_options: { regex: '\\u0000' } })).status, 200)
+  const part = (head: string) => `--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n`
+  const named = `${part('name="model"')}sim/transcription\r\n${part('name="file"; filename="a\0b.wav"')}`
+  const form = Buffer.concat([Buffer.from(named), Buffer.from(wav, 'base64'), Buffer.from('\r\n--b--\r\n')])
+  const type = { 'content-type': 'multipart/form-data; boundary=b' }
+  assert.equal((await alice.request('POST', '/inference/transcriptions', form, type)).status, 200)
 })
 
 test('a picture that was made and lies where nobody may fetch it is paid, for its provider has done its work', async () => {

@@ -8,6 +8,7 @@ import type { MediaFacts } from '#engine/media/facts.ts'
 import type { MediaInput } from '#gateway/media/adapter.ts'
 import { fetchedBytes } from './fetched.ts'
 import { refuse } from '#kernel/errors.ts'
+import { storable } from '#kernel/text/storable.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Inputs, NamedSource, StoredInput } from './ask.ts'
 
@@ -95,7 +96,9 @@ async function judged(
   } catch (error) {
     throw error instanceof UnreadableMedia ? unreadable(error, param) : error
   }
-  const stem = (name ?? field).replace(/\.[^.]{1,8}$/, '').slice(0, 100)
+  const stem = storable(name ?? field)
+    .replace(/\.[^.]{1,8}$/, '')
+    .slice(0, 100)
   return { field, place, sha256: staged.sha256, name: `${stem || field}.${facts.extension}`, facts, staged }
 }
 

@@ -18,6 +18,7 @@ import {
 import type { MediaFacts } from '../facts.ts'
 import type { Beginning } from './kind.ts'
 import { MOST_PIXELS } from './picture.ts'
+import { soundLength } from './sound-length.ts'
 import { UnreadableMedia } from './unreadable.ts'
 
 /** Of playlists none: they name further files. */
@@ -41,7 +42,9 @@ export async function readRecording(path: string, start: Beginning): Promise<Med
     const track = video ?? sound
     if (track === null) throw new UnreadableMedia('damaged', `It is ${start.type} without any picture or sound in it.`)
     await checkEnd(track, path, start)
-    const durationSeconds = durationOf(await input.computeDuration().catch(() => null))
+    const said = durationOf(await input.computeDuration().catch(() => null))
+    const durationSeconds =
+      said === null || sound === null ? said : durationOf(await soundLength(sound, said, start.sizeBytes))
     const { type, extension } = named(start, video !== null)
     const facts = { type, extension, sizeBytes: start.sizeBytes, durationSeconds }
     if (video === null) return { kind: 'audio', ...facts, width: null, height: null }
@@ -85,6 +88,9 @@ function durationOf(seconds: number | null): number | null {
   return Math.round(seconds * 1_000) / 1_000
 }
 
+/** Of notes, pictures and marks behind the sound of a WAV file. */
+const NOTES_BYTES = 64 << 10
+
 /** The length of a WAV file stands in its head, and 0 or the most that fits in it where it was streamed. */
 async function checkWave(path: string, size: number): Promise<void> {
   await using file = await open(path)
@@ -96,6 +102,10 @@ async function checkWave(path: string, size: number): Promise<void> {
       // Streamed ones: 0, or some 2 GiB and more.
       if (length < 0x7fff_0000 && at + 8 + length > size)
         throw new UnreadableMedia('damaged', `It is cut off: ${at + 8 + length - size} bytes of its sound are missing.`)
+      // Who hears it may read on: its length is not what its head says.
+      const behind = size - at - 8 - length
+      if (length > 0 && length < 0x7fff_0000 && behind > length + NOTES_BYTES)
+        throw new UnreadableMedia('damaged', `Its head tells of ${length} bytes of sound, and ${behind} more follow.`)
       return
     }
     at += 8 + length + (length % 2)

@@ -1,0 +1,48 @@
+import { EncodedPacketSink, type InputAudioTrack } from 'mediabunny'
+
+/** Bytes of a second of what is only as long as it says: a low rate for speech. More makes it worth counting. */
+const PLAIN_BYTES = 8_000
+/** What is counted may be so much longer than what is said, for the ends of a recording are trimmed by its container. */
+const [TIMES, SECONDS] = [1.25, 1]
+
+/**
+ * The length of a recording in seconds: what its container says, or where that is far too short what its packets of sound
+ * hold. Times in a container are whatever its writer put there; who decodes it hears every packet.
+ */
+export async function soundLength(track: InputAudioTrack, said: number, sizeBytes: number): Promise<number> {
+  if (sizeBytes <= said * PLAIN_BYTES) return said
+  const codec = await track.getCodec()
+  const secondsOf = packetLength(codec, await track.getSampleRate())
+  if (secondsOf === null) return said
+  let seconds = 0
+  // Only Opus says in its packets how long they are.
+  const packets = new EncodedPacketSink(track).packets(undefined, undefined, { metadataOnly: codec !== 'opus' })
+  for await (const { data } of packets) seconds += secondsOf(data)
+  return seconds > said * TIMES + SECONDS ? Math.round(seconds * 1_000) / 1_000 : said
+}
+
+/** The least that a packet lasts. Null: it is not known of this codec. */
+function packetLength(codec: string | null, sampleRate: number): ((packet: Uint8Array) => number) | null {
+  switch (codec) {
+    // 1,024 samples, or 960 (ISO/IEC 14496-3, 4.5.2).
+    case 'aac':
+      return () => 960 / sampleRate
+    // MPEG 1 has twice as many (ISO/IEC 11172-3, 13818-3).
+    case 'mp3':
+      return () => (sampleRate >= 32_000 ? 1_152 : 576) / sampleRate
+    case 'opus':
+      return opusSeconds
+    default:
+      return null
+  }
+}
+
+/** Frames of a packet and their length: RFC 6716, 3.1 and 3.2. */
+function opusSeconds(packet: Uint8Array): number {
+  const [toc = 0, frames = 0] = packet
+  const config = toc >> 3
+  const ms =
+    config < 12 ? [10, 20, 40, 60][config & 3]! : config < 16 ? [10, 20][config & 1]! : [2.5, 5, 10, 20][config & 3]!
+  const code = toc & 3
+  return (ms * (code === 0 ? 1 : code < 3 ? 2 : frames & 63)) / 1_000
+}
