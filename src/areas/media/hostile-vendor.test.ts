@@ -79,6 +79,26 @@ test('a provider that answers with hundreds of pictures is asked for none of the
   assert.deepEqual(refusal(await draw()), [502, 'bad_provider_answer', undefined])
 })
 
+test('an answer beyond what is held in memory is read no further', async () => {
+  let sent = 0
+  const piece = Buffer.alloc(1 << 20, 'A')
+  await using flood = await startRaw((_, socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{"data":[{"b64_json":"')
+    const more = () => {
+      while (!socket.destroyed && sent < 1_000) {
+        sent += 1
+        if (!socket.write(piece)) return
+      }
+    }
+    socket.on('drain', more)
+    more()
+  })
+  await addEndpoint(alice, 'flood', { origin: flood.origin, key: KEY }, { models })
+  const answer = await alice.post('/inference/images', { model: 'flood/draws', prompt: 'x', n: 10 })
+  assert.deepEqual(refusal(answer), [502, 'bad_provider_answer', undefined])
+  assert.ok(sent < 200, `${sent} MiB were taken`)
+})
+
 test('the words with which a job failed are told without the key, in bounds, and can be kept', async () => {
   const words = `\0 the key ${KEY} \ud800 ${'is wrong '.repeat(1_000)}`
   answers = ({ method }) =>

@@ -9,8 +9,11 @@ export const MAKING_MS = 15 * MINUTE
 /** Of an answer that is only a word about a job. */
 export const SHORT_BYTES = 4 << 20
 const PICTURE_BYTES = 64 << 20
+/** Of what has to be in memory as a whole: anybody can name a provider, and many may answer at once. */
+export const WHOLE_BYTES = 128 << 20
 /** Of pictures that stand as base64 in JSON. */
-export const pictureAnswerBytes = (n: number): number => SHORT_BYTES + n * Math.ceil((PICTURE_BYTES * 4) / 3)
+export const pictureAnswerBytes = (n: number): number =>
+  Math.min(WHOLE_BYTES, SHORT_BYTES + n * Math.ceil((PICTURE_BYTES * 4) / 3))
 export const pictureBytes = PICTURE_BYTES
 export const VIDEO_BYTES = 4 * 2 ** 30
 export const SOUND_BYTES = 512 << 20

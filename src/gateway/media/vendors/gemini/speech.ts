@@ -1,4 +1,4 @@
-import { SOUND_BYTES, inOne } from '../../answers.ts'
+import { WHOLE_BYTES, inOne } from '../../answers.ts'
 import type { Immediate, SoundFormat, SpeechRequest } from '../../adapter.ts'
 import { jsonBody } from '../../request-body.ts'
 import { charactersOf, lossesIn, withOptions } from '../../request-fields.ts'
@@ -39,7 +39,7 @@ export const geminiSpeech: Immediate<SpeechRequest> = {
           },
         }),
       ),
-      SOUND_BYTES,
+      WHOLE_BYTES,
     )
     const { type, base64 } = held[0]!
     const made = formatOf(type)

@@ -5,7 +5,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { type Usage, sumUsage } from '#kernel/usage.ts'
-import { wholeOf } from '../../../media/answers.ts'
+import { WHOLE_BYTES, badAnswer, wholeOf } from '../../../media/answers.ts'
 import {
   type Deferred,
   type Delivered,
@@ -197,9 +197,17 @@ async function awaited<R extends MediaRequest>(
 /** Files with their bytes; sound is left to come. */
 async function inMemory(delivered: Delivered): Promise<Delivered> {
   if (delivered.kind !== 'files') return delivered
+  let total = 0
+  async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const part of bytes) {
+      total += part.length
+      if (total > WHOLE_BYTES) throw badAnswer(`The provider’s files have more than ${WHOLE_BYTES >> 20} MiB together.`)
+      yield part
+    }
+  }
   const files = await Promise.all(
     delivered.files.map(async ({ bytes, revisedPrompt }) => {
-      const whole = await wholeOf({ body: bytes })
+      const whole = await wholeOf({ body: bounded(bytes) })
       if (whole.length === 0) throw new MediaFault('bad_answer', 'The provider answered with a file without bytes.')
       return { bytes: once(whole), revisedPrompt }
     }),
