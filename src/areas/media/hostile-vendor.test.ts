@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { sql } from 'kysely'
 import { addEndpoint, ended, studioServer } from '#test/media/studio.ts'
 import type { Answer, Person, TestServer } from '#test/server.ts'
 import { wav as waveFile } from '#test/vendors/media/made/sound.ts'
@@ -127,6 +128,29 @@ test('what is paid cannot be said by provider_options: not how much, nor for a c
   assert.deepEqual([drawn.status, drawn.body.data.cost_usd], [200, 0.2])
   assert.equal((await draw({ quality: 'high' })).body.data.cost_usd, 0.2)
   assert.equal((await draw({ provider_options: { moderation: 'low' } })).body.data.cost_usd, 0.04)
+})
+
+test('a job whose name cannot be kept as it is, is followed as far as it can be', async () => {
+  answers = ({ method }) =>
+    JSON.stringify(method === 'POST' ? { id: 'a\0', urls: { get: '/v1/a\0' } } : { status: 'failed', error: 'no' })
+  const endpoint = { shape: 'replicate', models: [{ id: 'o/draws', kind: 'image', pricing: { image: 40_000 } }] }
+  await addEndpoint(alice, 'jobs', { origin: vendor.origin, key: KEY }, endpoint)
+  const answer = await alice.post('/inference/images', { model: 'jobs/o/draws', prompt: 'x' })
+  assert.deepEqual(refusal(answer), [502, 'provider_error', undefined])
+})
+
+test('a call that breaks within this server is settled all the same, while it runs on', async () => {
+  const { db } = server.app.engine.postgres
+  await sql`create function broken() returns trigger language plpgsql as $$ begin raise 'the disk is gone'; end $$`.execute(
+    db,
+  )
+  await sql`create trigger broken before update on media_jobs for each row when (new.status = 'made') execute function broken()`.execute(
+    db,
+  )
+  assert.equal((await draw({ name: 'breaks' })).status, 500)
+  await sql`drop trigger broken on media_jobs`.execute(db)
+  const open = () => sql<{ id: string }>`select id from media_jobs where status <> 'over'`.execute(db)
+  await until(open, ({ rows }) => rows.length === 0)
 })
 
 test('a NUL or half of a character is refused by the name of its field', async () => {

@@ -1,4 +1,4 @@
-import { storable } from '#kernel/text/storable.ts'
+import { storable, storableJson } from '#kernel/text/storable.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { scrub } from '../wire/scrub.ts'
 import {
@@ -9,6 +9,7 @@ import {
   type MediaUnits,
   type Polled,
   type Spoken,
+  type VendorJob,
 } from './adapter.ts'
 import { badAnswer } from './answers.ts'
 
@@ -125,7 +126,10 @@ export function believed<R extends MediaRequest>(maker: Maker<R>, endpoint: Prov
   const { cancel } = maker
   return {
     how: 'deferred',
-    submit: (wire, request) => explained(maker.submit(wire, request)),
+    async submit(wire, request) {
+      const { job, losses } = await explained(maker.submit(wire, request))
+      return { job: storableJson(JSON.stringify(job)) as VendorJob, losses }
+    },
     poll: (wire, job) => polled(maker.poll(wire, job)),
     ...(cancel && { cancel: (wire, job) => explained(cancel(wire, job)) }),
   }
