@@ -1,4 +1,4 @@
-import type { Endpoint, uk } from '../api.ts'
+import type { uk } from '../api.ts'
 import { typedNumber } from '../ui/text/typed-number.ts'
 
 type Call = Parameters<(typeof uk)['ai_gateway']['routing_preview']>[0]
@@ -9,7 +9,7 @@ export interface Wish {
   model: string
   /** Further models, in words between commas. */
   models: string
-  shape: Endpoint['shape']
+  shape: NonNullable<Call['shape']>
   input_tokens: string
   max_tokens: string
   tools: boolean

@@ -18,11 +18,21 @@ export const billings: Record<Provider['billing'], { words: string; tone: Tone; 
   free: { words: 'free', tone: 'good', about: 'Costs nothing.' },
 }
 
-export const shapes: readonly (readonly [Endpoint['shape'], string])[] = [
+export const shapes = [
   ['openai-chat', 'OpenAI chat completions'],
   ['openai-responses', 'OpenAI responses'],
   ['anthropic-messages', 'Anthropic messages'],
   ['gemini', 'Google Gemini'],
   ['ollama', 'Ollama'],
-]
-export const sayShape = (shape: Endpoint['shape']): string => shapes.find(([id]) => id === shape)?.[1] ?? shape
+] as const satisfies readonly (readonly [Endpoint['shape'], string])[]
+/** Of vendors that make or read media alone. */
+export const mediaShapes = [
+  ['elevenlabs', 'ElevenLabs'],
+  ['deepgram', 'Deepgram'],
+  ['replicate', 'Replicate'],
+  ['fal', 'fal'],
+  ['black-forest-labs', 'Black Forest Labs'],
+  ['stability', 'Stability AI'],
+] as const satisfies readonly (readonly [Endpoint['shape'], string])[]
+export const sayShape = (shape: Endpoint['shape']): string =>
+  [...shapes, ...mediaShapes].find(([id]) => id === shape)?.[1] ?? shape

@@ -74,6 +74,8 @@ export const interruptedCalls = (engine: Engine): Consumer => ({
  * settled first. Within a transaction of whoever goes on with the run, or judges it anew.
  */
 export async function logSettledStep(db: Db, run: RunRow): Promise<void> {
+  // Whoever tells of the same call at this moment has ended when the run is locked, and its step is seen.
+  if (!(await runStore.lock(db, run.chat_id, run.id))) return
   const { rows } = await sql<Untold>`select c.id, c.message_id, c.model, c.provider, c.cost_nano as cost,
       c.cost_source as source, c.created_at as at
     from calls c where c.run_id = ${run.id} and c.surface in ('chat', 'judge') and c.cost_nano > 0

@@ -1,4 +1,3 @@
-import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output } from 'mediabunny'
 import { createEncoder } from './h264.ts'
 import { samplesOf } from './picture.ts'
 
@@ -18,6 +17,8 @@ export const LONGEST_VIDEO_SECONDS = 60
 
 /** An MP4 of the length asked: a picture with the word on it, and a bar that grows until the end. */
 export async function drawVideo({ width, height, seconds, fps, words }: SimulatedVideo): Promise<Uint8Array> {
+  // Loaded with the first video: few servers ever make one.
+  const { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output } = await import('mediabunny')
   const encoder = createEncoder(width, height)
   const target = new BufferTarget()
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: 'in-memory' }), target })

@@ -27,16 +27,18 @@ test('what took too long is tried once: all processes know its bytes, for a week
     })
   }
   await Promise.all([ask(server), ask(server), ask(server), ask(twin)])
-  assert.equal(loaded, 2, 'as many as there were turns; who waited for one learnt of it')
+  // Two processes read it at once, or the later one learnt of it already.
+  const turns = loaded
+  assert.ok(turns === 1 || turns === 2, `${turns} turns: who waits for one learns of it`)
   await ask(twin)
-  assert.equal(loaded, 2)
+  assert.equal(loaded, turns)
   const { pool } = server.app.engine.postgres
   await pool.query(`update slow_documents set at = now() - interval '8 days'`)
   await ask(twin)
-  assert.equal(loaded, 3)
+  assert.equal(loaded, turns + 1)
   await pool.query('update slow_documents set reader = 0')
   await ask(server)
-  assert.equal(loaded, 4)
+  assert.equal(loaded, turns + 2)
 })
 
 test('mallory has forty slow documents read; bob’s small one is answered before her third', async () => {
@@ -44,12 +46,13 @@ test('mallory has forty slow documents read; bob’s small one is answered befor
   const [mallory, bob] = [await server.person('Mallory'), await server.person('Bob')]
   const his = (await upload(bob, { workspace_id: bob.workspaceId }, pdfOf(['Hello Bob']), 'a.pdf')).body.data.id
   const pages = Array.from({ length: 8_000 }, (_, i) => `${i}`)
-  const hers = await Promise.all(
-    Array.from({ length: 40 }, async (_, i) => {
-      const bytes = pdfOf([`this is ${i}`, ...pages])
-      return (await upload(mallory, { workspace_id: mallory.workspaceId }, bytes, `${i}.pdf`)).body.data.id as string
-    }),
-  )
+  const hers: string[] = []
+  for (let i = 0; i < 40; i++) {
+    const bytes = pdfOf([`this is ${i}`, ...pages])
+    const sent = await upload(mallory, { workspace_id: mallory.workspaceId }, bytes, `${i}.pdf`)
+    assert.equal(sent.status, 201, sent.text)
+    hers.push(sent.body.data.id)
+  }
   let over = 0
   const asked = hers.map(async (id) => {
     const { status } = await mallory.get(`/drive/files/${id}/content`).catch(() => ({ status: 0 }))

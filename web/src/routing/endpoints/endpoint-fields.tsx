@@ -4,7 +4,7 @@ import { useAccount, workspacesQuery } from '../../session.ts'
 import { CheckField, Field, SelectField, TextField } from '../../ui/field.tsx'
 import type { Draft, Known } from './endpoint-draft.ts'
 import { ModelsField } from './models-field.tsx'
-import { shapes } from '../words.ts'
+import { mediaShapes, shapes } from '../words.ts'
 
 const known = [
   ['', 'Not known'],
@@ -68,7 +68,7 @@ export function EndpointFields({ draft, onDraft, at, before, needsKey }: Props) 
             label="Speaks"
             value={draft.shape}
             onValue={(shape) => set({ shape })}
-            options={shapes}
+            options={[...shapes, ...mediaShapes]}
             error={at('shape')}
           />
         )}
