@@ -1,3 +1,4 @@
+// Thorough: run by the merge check, or by name.
 // What becomes of calls of media when the process that works on them is killed.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// Takes long: what goes on is watched until it is taken away, for every way and every loss.
+// Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
