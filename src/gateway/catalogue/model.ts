@@ -35,7 +35,7 @@ export interface Tier extends Prices {
   above_input_tokens: number
 }
 
-/** What of a request for media chooses a price. All that is named must be so. */
+/** The fields of a request for media that choose a price: all that are named must match. */
 export interface When {
   /** `1024x1024`. */
   size?: string

@@ -112,7 +112,7 @@ function fromAsked(source: Source, asked: ListedModel, catalogue: Catalogue): Ro
   }
 }
 
-/** Of models that a provider only names: what is known to make or read media by the names of its makers. */
+/** The kind of a model that a provider only names, told from the names that makers of media models give them. */
 function kindByName(id: string): Kind {
   const name = id.slice(id.lastIndexOf('/') + 1).toLowerCase()
   if (/whisper|transcribe|parakeet|scribe_v\d/.test(name)) return 'transcription'
@@ -169,7 +169,7 @@ function priceOf(
   return { pricing: null, priceSource: null, priceDate: null }
 }
 
-/** What runs on hardware of one's own costs, whatever it is counted in. */
+/** The prices of a model on hardware of one's own: 0, whatever it is counted in. */
 export const NOTHING: Pricing = {
   input: '0',
   output: '0',

@@ -96,7 +96,7 @@ export function byName(offers: readonly LocalOffer[]): Map<string, LocalOffer[]>
   return named
 }
 
-/** Whose models a name is looked for among: the caller's own, or all that they reach. */
+/** The models that a name is looked for among: the caller's own, or all that they reach. */
 export type Among = 'own' | 'all'
 
 /**

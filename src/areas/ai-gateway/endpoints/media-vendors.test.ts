@@ -4,7 +4,7 @@ import { at } from '#test/endpoints/house.ts'
 import { SECRET, json, vendorAt } from '#test/media/wire.ts'
 import { testServer } from '#test/server.ts'
 
-/** What each vendor answers to who has its key, by method and path; and in which header the key comes. */
+/** Vendors, with what each answers by method and path to a caller who has its key, and the header that the key comes in. */
 const vendors = [
   {
     preset: 'elevenlabs',

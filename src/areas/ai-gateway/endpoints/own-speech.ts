@@ -15,7 +15,7 @@ export interface OwnVoice {
 export interface OwnSpeech {
   readonly engines: readonly OwnEngine[]
   voices(engine: OwnEngine): Promise<readonly OwnVoice[]>
-  /** What its sound can be made into. */
+  /** Formats that its sound can be converted to. */
   readonly formats: readonly string[]
 }
 export type OwnEngine = 'flite' | 'espeak-ng'

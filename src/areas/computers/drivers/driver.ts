@@ -31,7 +31,7 @@ export interface Probe {
 /** A way to make computers that are isolated from the host. All of it may be asked for again after a crash. */
 export interface Driver {
   name: string
-  /** Tries what it needs, once. Where isolation can't be had it is not available; there is no lesser kind of it. */
+  /** Tries what it needs, once. Where isolation can't be had it is not available: it never runs with less. */
   probe(): Promise<Probe>
   /** Makes the home of one; empty. What an attempt before left of it goes. */
   create(box: Box): Promise<void>

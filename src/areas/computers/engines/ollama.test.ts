@@ -186,7 +186,7 @@ test('its models answer on all surfaces, whole and streamed, in chats, by /infer
   if (own.status !== 404) assert.equal(own.body.data?.cost_usd ?? 0, 0, own.text)
 })
 
-test('a stream that breaks in the middle is no end, and an Ollama that fails says so in its own words', async () => {
+test('a stream that breaks in the middle has not ended well, and an Ollama that fails says so in its own words', async () => {
   box.ollama.script({ midStreamError: true, on: 'POST /v1/chat/completions' })
   await assert.rejects(async () => {
     for await (const _ of await openai().chat.completions.create({ ...ask('one two three four'), stream: true }));
