@@ -16,3 +16,14 @@ export function boundRemainder(request: IncomingMessage): void {
   const timer = setTimeout(dropSender, REST_MS, request).unref()
   request.once('close', () => clearTimeout(timer))
 }
+
+/**
+ * Drops what still comes of an answered request's body, for so long: the next request of its connection stands behind
+ * it, and nobody else reads it, for whoever took the body has paused it or gone.
+ */
+export function dropRemainder(request: IncomingMessage): void {
+  if (request.complete) return
+  request.unpipe()
+  request.resume()
+  boundRemainder(request)
+}

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
-import { boundRemainder } from '#engine/slow-body.ts'
+import { dropRemainder } from '#engine/slow-body.ts'
 import { type Bytes, type Event, isFeed } from '#kernel/answers.ts'
 import type { Method } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -71,7 +71,7 @@ export function createRest(
       const interrupted = late.aborted && error instanceof Error && error.name === 'AbortError'
       sendRefusal(request, response, interrupted ? late.reason : error, requestId, engine.log)
     } finally {
-      boundRemainder(request)
+      dropRemainder(request)
       metrics.request(entry?.name ?? 'unmatched', response.statusCode, (performance.now() - startedAt) / 1000)
     }
   }

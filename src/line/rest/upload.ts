@@ -198,8 +198,8 @@ async function* bytesOf(
     }
   } finally {
     if (alone) free(read)
-    // Not destroyed: the answer goes back on the same connection.
-    stream.off('data', take).pause()
+    // Neither destroyed nor paused: the answer goes back on the same connection, whose next request stands behind it.
+    stream.off('data', take).resume()
   }
 }
 

@@ -251,6 +251,20 @@ test('an upload that the computer says to have before it was sent costs at most 
   assert.equal((await upload(id, alice, 900_000)).error?.type, 'storage_full')
 })
 
+test('the standard input of a command goes out once, from an offset that can be', async () => {
+  const { id, credential } = await pairedBy(alice)
+  for (const stdin of ['3', -1, 1.5, 1e300, 2 ** 53 - 1, { valueOf: 3 }]) {
+    using _liar = await liarAt(server.origin, credential, ({ op }, says) => {
+      if (op !== 'exec') return says.end({ error: { code: 'not_found' } })
+      for (let i = 0; i < 3; i++) says.event({ type: 'started', pid: 1, stdin })
+      for (let i = 0; i < 30; i++) says.credit(50_000)
+      setTimeout(() => says.end({ error: { code: 'storage_full' } }), 20)
+    })
+    const ran = await alice.post(`/computers/${id}/exec`, { command: 'cat', stdin: 'x'.repeat(1_000_000) })
+    assert.equal(ran.body.error.type, 'storage_full', ran.text)
+  }
+})
+
 test('a terminal that sends without end is told to stop, whether it is read or drawn', async () => {
   const { id, credential } = await pairedBy(alice)
   let sent = 0
