@@ -36,6 +36,9 @@ export interface LinkParts {
   signal: AbortSignal
 }
 
+/** The reason of a signal: another version takes the place of this one, and links at once. */
+export const COMES_BACK = Symbol('another version takes its place')
+
 /** How an attempt ended. */
 type End =
   /** It stood for `ms`. */
@@ -110,7 +113,10 @@ function linkBy(
   return new Promise((resolve) => {
     const socket = dialServer(url, credential, socketPath)
     let since = 0
-    const leave = (): void => (mux === null ? socket.terminate() : mux.close(1000, 'the daemon stops'))
+    const leave = (): void =>
+      mux === null
+        ? socket.terminate()
+        : mux.close(signal.reason === COMES_BACK ? CLOSE.restart : 1000, 'the daemon stops')
     signal.addEventListener('abort', leave, { once: true })
     const settle = (end: End): void => {
       signal.removeEventListener('abort', leave)

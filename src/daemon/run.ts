@@ -9,7 +9,7 @@ import { type KeptEngines, keptSettings } from './engines/settings.ts'
 import { createFiles } from './files/files.ts'
 import { Calls } from './calls.ts'
 import { KEEPER_OPERATIONS } from './keeper/keeper.ts'
-import { keepLinked } from './link.ts'
+import { COMES_BACK, keepLinked } from './link.ts'
 import { holderOf, takeLock } from './lock.ts'
 import { bootId, machine, probe } from './machine.ts'
 import { dial, listPorts } from './ports.ts'
@@ -134,7 +134,7 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
   void updates?.ready.then(async (found) => {
     await calls.idle(LONGEST_CALL_MS, signal)
     next = found
-    leaving.abort()
+    leaving.abort(COMES_BACK)
   })
   await using _left = { [Symbol.asyncDispose]: () => keeper.close() }
   await keepLinked({

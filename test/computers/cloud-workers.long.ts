@@ -40,8 +40,7 @@ const processes = async (): Promise<number[]> =>
 const UNHEARD_MS = 20_000
 
 /**
- * The same person, who asks again where the process that was to answer has died, or knows that another one has, or the
- * computer is about to link itself to one that lives.
+ * The same person, who asks again where the process that was to answer has died, or knows that another one has.
  */
 function patient({ get, post, delete: remove, ...rest }: Caller): Caller {
   const again =
@@ -54,7 +53,7 @@ function patient({ get, post, delete: remove, ...rest }: Caller): Caller {
           sleep(UNHEARD_MS, null, { signal: unheard.signal }).catch(() => null),
         ])
         unheard.abort()
-        if (answer !== null && answer.status !== 503 && answer.body?.error?.code !== 'computer_offline') return answer
+        if (answer !== null && answer.status !== 503) return answer
         await sleep(200)
       }
     }

@@ -43,6 +43,7 @@ interface ComputerTable {
   link_process_id: Generated<Id | null>
   link_epoch: Generated<bigint>
   last_seen_at: Generated<Date | null>
+  lost_at: Generated<Date | null>
 }
 
 interface ExposureTable {
@@ -78,8 +79,11 @@ export type NewComputer = Pick<
 /** Without a sign of life for so long, a computer is offline, whatever its link seems to be. */
 export const OFFLINE_SECONDS = 45
 
-const columns = sql`r.*, c.*, cloud.reason, case when w.kind = 'personal' then w.created_by end as account_id,
-  c.link_process_id is not null and coalesce(c.last_seen_at > now() - make_interval(secs => ${sql.lit(OFFLINE_SECONDS)}), false) as online,
+/** Of `computers c`: a process that lives holds its link, and has heard of it lately. What a process leaves when it is killed is no link. */
+export const isLinked = sql<boolean>`(c.last_seen_at > now() - make_interval(secs => ${sql.lit(OFFLINE_SECONDS)})
+  and exists (select from processes p where p.id = c.link_process_id and p.expires_at > now())) is true`
+
+const columns = sql`r.*, c.*, cloud.reason, case when w.kind = 'personal' then w.created_by end as account_id, ${isLinked} as online,
   coalesce((select json_agg(json_build_object('workspace_id', e.workspace_id, 'capabilities', e.capabilities,
     'created_at', e.created_at) order by e.created_at, e.workspace_id)
     from computer_exposures e where e.computer_id = c.id), '[]') as exposures`

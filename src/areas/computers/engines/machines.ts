@@ -3,17 +3,14 @@ import type { LocalModel, Machine, Machines } from '#areas/ai-gateway/service.ts
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Links } from '../link/links.ts'
-import { OFFLINE_SECONDS } from '../store.ts'
+import { isLinked } from '../store.ts'
 import { callOverLink } from './call-over-link.ts'
-
-const isOnline = sql<boolean>`(c.last_seen_at > now() - make_interval(secs => ${sql.lit(OFFLINE_SECONDS)})
-  and exists (select from processes p where p.id = c.link_process_id and p.expires_at > now())) is true`
 
 /** Computers by the workspaces whose members they serve: those that own them, and those that may use them for `inference`. */
 export const createMachines = (db: Db, links: () => Links): Machines => ({
   async servingIn(workspaceId) {
     const { rows } =
-      await sql<Found>`select c.id, c.name, r.workspace_id = ${workspaceId} and c.vouched as owned, case when c.vouched then r.workspace_id end as lender, ${isOnline} as online,
+      await sql<Found>`select c.id, c.name, r.workspace_id = ${workspaceId} and c.vouched as owned, case when c.vouched then r.workspace_id end as lender, ${isLinked} as online,
         json_agg(json_build_object('name', m.name, 'engine', m.engine, 'digest', m.digest, 'context_length', m.context_length,
           'quantization', m.quantization, 'embeds', m.embeds, 'mapping', m.mapping, 'created_at', m.created_at) order by m.name) as models
       from computers c join resources r on r.id = c.id join local_models m on m.computer_id = c.id and m.status = 'ready'

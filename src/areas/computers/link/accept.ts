@@ -101,7 +101,7 @@ function accept(engine: Engine, links: LiveLinks, offers: Offers, machine: Machi
     onClose(code, reason) {
       clearTimeout(late)
       engine.log.debug({ computer_id: machine.computerId, code, reason }, 'a link of a computer is over')
-      links.gone(mux, machine.computerId)
+      links.gone(mux, machine.computerId, code)
     },
   })
 

@@ -7,15 +7,16 @@ import { relay } from '#wire/relay.ts'
 import { type AskedStream, LinkLost, type Stream, StreamReset } from '#wire/stream.ts'
 import { LiveLinks } from './live-links.ts'
 import { lossesOf } from './losses.ts'
-import { offline } from './offline.ts'
+import { COMES_BACK_MS, comesWithin, offline } from './offline.ts'
 import { type Peers, startPeers } from './peers.ts'
-import { findPlace } from './state.ts'
+import { type Place, findPlace } from './state.ts'
 
 /** The way to computers, whichever process of the instance holds their links. */
 export interface Links {
   /**
-   * Asks for one thing and waits; bytes that come are dropped. Refuses with 409 `computer_offline`. Where the link is lost,
-   * what is safe to repeat is asked again once the computer is back; all else is 503 `interrupted`.
+   * Asks for one thing and waits; bytes that come are dropped. Refuses with 409 `computer_offline`; a computer that is just
+   * starting, or whose link broke just now, is waited for before. Where the link is lost, what is safe to repeat is asked
+   * again once the computer is back; all else is 503 `interrupted`.
    */
   ask<O extends OperationName>(
     computerId: Id,
@@ -54,6 +55,8 @@ const ONCE: ReadonlySet<OperationName> = new Set([
   'engine.call',
   'engine.remove',
 ])
+/** What asks whether it is there, and what another may answer as well, waits for no computer that is away. */
+const NEVER_WAITS: ReadonlySet<OperationName> = new Set(['daemon.probe', 'engine.call', 'engine.models'])
 /** How long a computer that was there a moment ago is waited for. */
 const BACK_MS = 30_000
 /** These change nothing: where the computer does not come back, nothing was done. */
@@ -70,6 +73,9 @@ const LOOKS: ReadonlySet<OperationName> = new Set([
 ])
 /** What no poke told of is looked for again after so long. */
 const LOOK_MS = 1_000
+
+/** The place of a link that another process holds. */
+type Elsewhere = Place & { processId: Id; peer: string }
 
 export interface RunningLinks extends Links, AsyncDisposable {
   live: LiveLinks
@@ -93,14 +99,33 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
     },
   })
 
-  async function reach<O extends OperationName>(computerId: Id, asked: Asked & { op: O }): Promise<AskedStream<O>> {
-    const here = openHere(live, { ...asked, computer_id: computerId })
-    if (here !== null) return here
-    const place = await findPlace(engine, computerId)
-    if (place === null || place.processId === null || place.peer === null || place.processId === engine.processId)
-      return offline(place)
+  const begun = performance.now()
+  async function reach<O extends OperationName>(
+    computerId: Id,
+    asked: Asked & { op: O },
+    signal: AbortSignal,
+  ): Promise<AskedStream<O>> {
+    const since = performance.now()
+    for (;;) {
+      const here = openHere(live, { ...asked, computer_id: computerId })
+      if (here !== null) return here
+      const place = await findPlace(engine, computerId)
+      if (isElsewhere(place)) return beyond(place, { ...asked, computer_id: computerId })
+      const now = performance.now()
+      // Its end is not noted yet.
+      const lost_ms = place?.processId === engine.processId ? 0 : (place?.lost_ms ?? null)
+      const within = place === null || NEVER_WAITS.has(asked.op) ? 0 : comesWithin({ ...place, lost_ms }, now - begun)
+      const left = Math.min(within, since + COMES_BACK_MS - now)
+      if (left <= 0) return offline(place)
+      await links.online(computerId, Math.min(left, LOOK_MS), signal)
+    }
+  }
+  const isElsewhere = (place: Place | null): place is Elsewhere =>
+    place !== null && place.peer !== null && place.processId !== null && place.processId !== engine.processId
+
+  async function beyond<O extends OperationName>(place: Elsewhere, asked: Asked & { op: O }): Promise<AskedStream<O>> {
     try {
-      return await peers.open(place.processId, place.peer, { ...asked, computer_id: computerId })
+      return await peers.open(place.processId, place.peer, asked)
     } catch (error) {
       if (!(error instanceof LinkLost)) throw error
       engine.log.warn({ process_id: place.processId, peer: place.peer }, 'the process that holds a link is not reached')
@@ -116,7 +141,7 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
 
     async open(computerId, op, input, { signal, movable = false }) {
       signal.throwIfAborted()
-      const stream = await reach(computerId, { op, input, ...(movable && { movable }) })
+      const stream = await reach(computerId, { op, input, ...(movable && { movable }) }, signal)
       const leave = (): void => stream.reset('the caller left')
       if (signal.aborted) leave()
       signal.addEventListener('abort', leave, { once: true })
@@ -159,7 +184,7 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
         if (live.over) return refuse('shutting_down', { headers: { 'retry-after': '1' } })
         const woken = live.linked(computerId, Math.max(0, Math.min(LOOK_MS, until - performance.now())))
         const place = await findPlace(engine, computerId)
-        if (place !== null && place.processId !== null && place.processId !== engine.processId) return true
+        if (isElsewhere(place)) return true
         if (performance.now() >= until) return false
         await woken
       }

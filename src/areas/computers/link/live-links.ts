@@ -21,6 +21,9 @@ export interface LiveLink extends LinkName, Machine {
   movable: number
 }
 
+/** So a link ends whose daemon wants it again at once. All other ends are a daemon's that leaves, or one that was shown out. */
+const COMES_BACK: ReadonlySet<number> = new Set([CLOSE.lost, CLOSE.restart])
+
 /** The links that this process holds, at most one per computer. */
 export class LiveLinks implements AsyncDisposable {
   readonly #engine: Engine
@@ -43,6 +46,8 @@ export class LiveLinks implements AsyncDisposable {
       setInterval(() => this.#note(this.#noteAll()), NOTE_MS),
     ]
     for (const timer of this.#timers) timer.unref()
+    // Links of the process before this one, where it was killed.
+    this.#note(noteDead(engine))
     this.#heard = [
       // A credential was rotated, or a computer deleted.
       bus.on('computers', () => void this.#check()),
@@ -72,7 +77,7 @@ export class LiveLinks implements AsyncDisposable {
     const { computerId } = machine
     const epoch = await noteLinked(this.#engine, this.#engine.processId, computerId, hello)
     if (epoch === null || mux.closed || this.#draining) {
-      if (epoch !== null) await noteUnlinked(this.#engine, { computerId, epoch })
+      if (epoch !== null) await noteUnlinked(this.#engine, { computerId, epoch }, { lost: true })
       return null
     }
     if ((this.#links.get(computerId)?.epoch ?? -1) > epoch) return null
@@ -84,13 +89,13 @@ export class LiveLinks implements AsyncDisposable {
     return epoch
   }
 
-  /** A link that was added is over. */
-  gone(mux: Mux, computerId: Id): void {
+  /** A link that was added is over. `code`: one of `CLOSE`, or of WebSocket's own. */
+  gone(mux: Mux, computerId: Id, code: number): void {
     const link = this.#links.get(computerId)
     if (link?.mux !== mux) return
     this.#links.delete(computerId)
     // Behind what may be noted of it now: else it would be taken for live again.
-    this.#note(this.#hearing.then(() => noteUnlinked(this.#engine, link)))
+    this.#note(this.#hearing.then(() => noteUnlinked(this.#engine, link, { lost: COMES_BACK.has(code) })))
   }
 
   /** Wakes when the computer may have been linked to any process, after `ms` at the latest. */

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { allEvents } from '#test/events.ts'
 import { peopleAround, serverWithAlice } from '#test/computers/world.ts'
+import { linkUp } from '#test/link/daemon.ts'
 import { pairedComputer } from '#test/makers.ts'
 import { type Person } from '#test/server.ts'
 import { until } from '#test/until.ts'
+import { newId } from '#kernel/ids.ts'
+import { CLOSE } from '#wire/mux.ts'
+import { comesWithin } from './offline.ts'
 
 const { server, alice } = await serverWithAlice()
 const { bob, carol, vera, team } = await peopleAround(server, alice)
@@ -118,4 +123,66 @@ test('an automation may run commands only where whoever sets it up may', async (
   )
   const [last] = ended.body.data
   assert.deepEqual([last.id, last.status, last.error.code], [run.id, 'failed', 'computer_offline'])
+})
+
+const { db } = server.app.engine.postgres
+const connection = async (id: string) => (await alice.get(`/computers/${id}`)).body.data.connection
+const remove = (id: string) => alice.post(`/computers/${id}/fs`, { op: 'remove', path: '/x' })
+const removes = () => Promise.resolve({ removed: 1 })
+const lostAt = async (id: string) =>
+  (await sql<{ lost_at: Date | null }>`select lost_at from computers where id = ${id}`.execute(db)).rows[0]!.lost_at
+
+test('a call waits for a computer whose link broke just now, and asks it once', async () => {
+  const { id, credential } = await pairedComputer(alice)
+  const first = await linkUp(server.origin, credential)
+  first.mux.close(CLOSE.restart, 'the server restarts')
+  await until(
+    () => lostAt(id),
+    (at) => at !== null,
+  )
+  const call = remove(id)
+  assert.deepEqual(code(await alice.post(`/computers/${id}/test-connection`)), [409, 'computer_offline'])
+  let asked = 0
+  using _second = await linkUp(server.origin, credential, ({ op }) => {
+    if (op === 'fs.remove') asked++
+    return removes()
+  })
+  const answer = await call
+  assert.deepEqual([answer.status, asked], [200, 1], answer.text)
+  assert.equal(await lostAt(id), null)
+})
+
+test('one whose daemon left is not waited for, nor is one that was lost a while ago', async () => {
+  const { id, credential } = await pairedComputer(alice)
+  const linked = await linkUp(server.origin, credential)
+  linked.mux.close(1000, 'the daemon stops')
+  await until(
+    () => connection(id),
+    (state) => state === 'offline',
+  )
+  assert.equal(await lostAt(id), null)
+  assert.deepEqual(code(await remove(id)), [409, 'computer_offline'])
+  const running = { lifecycle: 'running', lost_ms: 5_000 } as const
+  assert.equal(comesWithin(running, 600_000), 15_000)
+  assert.equal(comesWithin({ ...running, lost_ms: 30_000 }, 600_000), 0)
+  // Lost while there was no server: expected with it.
+  assert.equal(comesWithin({ ...running, lost_ms: 600_000 }, 2_000), 18_000)
+  assert.equal(comesWithin({ ...running, lost_ms: 86_400_000 }, 2_000), 0)
+  assert.equal(comesWithin({ ...running, lost_ms: null }, 2_000), 0)
+  assert.equal(comesWithin({ ...running, lifecycle: 'stopping' }, 2_000), 0)
+  assert.equal(comesWithin({ lifecycle: 'starting', lost_ms: null }, 600_000), 20_000)
+})
+
+test('what a killed server leaves behind is not shown as a link, and calls wait for the computer', async () => {
+  const { id, credential } = await pairedComputer(alice)
+  const dead = newId()
+  await sql`insert into processes (id, expires_at, pid, peer) values (${dead}, now() - interval '1 second', 1, '127.0.0.1:9')`.execute(
+    db,
+  )
+  await sql`update computers set link_process_id = ${dead}, last_seen_at = now() where id = ${id}`.execute(db)
+  assert.equal(await connection(id), 'offline')
+  const call = remove(id)
+  using _linked = await linkUp(server.origin, credential, removes)
+  assert.equal((await call).status, 200)
+  assert.equal(await connection(id), 'online')
 })

@@ -2,11 +2,24 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { iso } from '#kernel/time.ts'
 import type { Lifecycle } from '../store.ts'
+import type { Place } from './state.ts'
 
 interface Away {
   id: Id
   lifecycle: Lifecycle
   last_seen_at: Date | null
+}
+
+/** How long one is expected back whose link broke. A daemon tries again every 15 s at least. */
+export const COMES_BACK_MS = 20_000
+/** One that was lost before this server began is expected with it, unless that is so long ago. */
+const LOST_LATELY_MS = 3_600_000
+
+/** How long a call waits for a computer that is away: 0 where nobody knows that it comes. `serverMs`: since this server began. */
+export function comesWithin({ lifecycle, lost_ms }: Pick<Place, 'lifecycle' | 'lost_ms'>, serverMs: number): number {
+  if (lifecycle === 'starting') return COMES_BACK_MS
+  if (lifecycle !== 'running' || lost_ms === null || lost_ms > LOST_LATELY_MS) return 0
+  return Math.max(0, COMES_BACK_MS - Math.min(lost_ms, serverMs))
 }
 
 /** Refuses what needs a computer that is there, and says what brings it back. Null: it is gone. */

@@ -7,7 +7,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Capability } from '#kernel/scopes.ts'
 import type { DaemonHello } from '#wire/hello.ts'
 import { channelsOf } from '../events.ts'
-import { type ComputerRow, type Lifecycle, OFFLINE_SECONDS, computerStore } from '../store.ts'
+import { type ComputerRow, type Lifecycle, OFFLINE_SECONDS, computerStore, isLinked } from '../store.ts'
 
 type Parts = Pick<Engine, 'bus' | 'postgres'>
 
@@ -26,6 +26,8 @@ export interface Place {
   id: Id
   lifecycle: Lifecycle
   last_seen_at: Date | null
+  /** Since its link broke, in ms. Null: it is linked, was never, or its daemon said that it leaves. */
+  lost_ms: number | null
 }
 
 /** Notes a new link in the computer's row: from now on it is the live one. Null: the computer is gone. */
@@ -40,7 +42,7 @@ export async function noteLinked(
     if (before === null) return null
     const allows: Capability[] = hello.allows
     const { rows } = await sql<{ link_epoch: bigint }>`update computers set link_process_id = ${processId},
-      link_epoch = link_epoch + 1, last_seen_at = now(), os = ${hello.os}, arch = ${hello.arch},
+      link_epoch = link_epoch + 1, last_seen_at = now(), lost_at = null, os = ${hello.os}, arch = ${hello.arch},
       hostname = ${hello.hostname}, daemon_version = ${hello.daemon_version}, protocol = ${hello.protocol}, allows = ${allows}
       where id = ${computerId} returning link_epoch`.execute(db)
     const allowed = before.allows.includes('inference') !== allows.includes('inference')
@@ -52,10 +54,15 @@ export async function noteLinked(
   return epoch
 }
 
-/** Notes that a link is over, unless a newer one took its place. */
-export async function noteUnlinked({ postgres, bus }: Parts, { computerId, epoch }: LinkName): Promise<void> {
+/** Notes that a link is over, unless a newer one took its place. `lost`: its daemon is expected back. */
+export async function noteUnlinked(
+  { postgres, bus }: Parts,
+  { computerId, epoch }: LinkName,
+  { lost }: { lost: boolean },
+): Promise<void> {
   await postgres.db.transaction().execute(async (db) => {
-    const { numAffectedRows } = await sql`update computers set link_process_id = null
+    const { numAffectedRows } =
+      await sql`update computers set link_process_id = null, lost_at = ${lost ? sql`now()` : null}
       where id = ${computerId} and link_epoch = ${epoch} and link_process_id is not null`.execute(db)
     if (numAffectedRows === 1n) await noteGone(db, computerId)
   })
@@ -73,7 +80,7 @@ export async function noteHeard({ postgres, bus }: Parts, processId: Id, links: 
     const named = sql`from unnest(${ids}::ulid[], ${epochs}::bigint[]) as l(id, epoch) where c.id = l.id and c.link_epoch = l.epoch`
     const { rows } = await sql<{
       id: Id
-    }>`update computers c set link_process_id = ${processId}, last_seen_at = now() ${named}
+    }>`update computers c set link_process_id = ${processId}, last_seen_at = now(), lost_at = null ${named}
       and c.link_process_id is null returning c.id`.execute(db)
     await sql`update computers c set last_seen_at = now() ${named}`.execute(db)
     for (const { id } of rows) await tellOf(db, id, 'connected')
@@ -92,7 +99,7 @@ export async function noteUsed({ postgres: { db } }: Parts, links: readonly Link
 /** Notes the end of links whose process died without a word. */
 export async function noteDead({ postgres, bus }: Parts): Promise<void> {
   const over = await postgres.db.transaction().execute(async (db) => {
-    const { rows } = await sql<{ id: Id }>`update computers c set link_process_id = null
+    const { rows } = await sql<{ id: Id }>`update computers c set link_process_id = null, lost_at = now()
       where link_process_id is not null and (last_seen_at < now() - make_interval(secs => ${OFFLINE_SECONDS})
         or not exists (select from processes p where p.id = c.link_process_id and p.expires_at > now())) returning id`.execute(
       db,
@@ -105,8 +112,10 @@ export async function noteDead({ postgres, bus }: Parts): Promise<void> {
 
 export async function findPlace({ postgres: { db } }: Parts, computerId: Id): Promise<Place | null> {
   const { rows } = await sql<Place>`
-    select c.id, p.id as "processId", p.peer, c.lifecycle, c.last_seen_at from computers c left join processes p on p.id = c.link_process_id
-      and p.expires_at > now() and c.last_seen_at > now() - make_interval(secs => ${OFFLINE_SECONDS})
+    select c.id, p.id as "processId", p.peer, c.lifecycle, c.last_seen_at,
+      case when p.id is null and c.link_process_id is not null then 0
+        else (extract(epoch from now() - c.lost_at) * 1000)::float8 end as lost_ms
+    from computers c left join processes p on p.id = c.link_process_id and ${isLinked}
     where c.id = ${computerId}`.execute(db)
   return rows[0] ?? null
 }

@@ -50,8 +50,9 @@ const status = async (id: string): Promise<Output<'terminal.open'> | undefined> 
 test('a shell has job control, Ctrl-C, its size, and an end with its code', async () => {
   await openTerminal(keeper.client, 'shell')
   const viewer = await Viewer.attach(keeper.client, 'shell')
-  viewer.type('sleep 100\r')
-  await viewer.shows('sleep 100')
+  // What is typed is shown before the shell has read it, and Ctrl-C goes to whoever is in front by then.
+  viewer.type(`sh -c 'echo be""gun; exec sleep 100'\r`)
+  await viewer.shows('begun')
   viewer.type('\x03')
   await viewer.shows('^C')
   viewer.type('sleep 200 &\rjobs\r')
