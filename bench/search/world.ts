@@ -169,11 +169,20 @@ export async function fillRows(
 
 /** A vector that a question may have: near one of the clusters. */
 export function questionVector(dimensions: number, seed: number): Float32Array {
-  const next = random(3)
-  const centres = Array.from({ length: 200 }, () => gaussian(dimensions, next))
+  const centres = centresOf(dimensions)
   const own = random(seed + 100)
   const centre = centres[Math.floor(own() * centres.length)]!
   return unit(gaussian(dimensions, own).map((value, i) => value * 0.7 + centre[i]!))
+}
+
+const known = new Map<number, number[][]>()
+function centresOf(dimensions: number): number[][] {
+  let centres = known.get(dimensions)
+  if (centres === undefined) {
+    const next = random(3)
+    known.set(dimensions, (centres = Array.from({ length: 200 }, () => gaussian(dimensions, next))))
+  }
+  return centres
 }
 
 const gaussian = (size: number, next: () => number): number[] =>
