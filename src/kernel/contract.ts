@@ -104,6 +104,8 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   takes?: 'json' | 'multipart' | 'bytes' | 'bytes_or_json'
   /** Of `multipart`: the parts that are bytes, in place of `file`; any number of them, behind the fields. */
   parts?: readonly string[]
+  /** Of `bytes`: their content type, where it is not any. */
+  bytesAre?: string
   reply: R
   /** Default 200. 201 for what a POST makes, 202 for accepted background work. */
   status?: 200 | 201 | 202

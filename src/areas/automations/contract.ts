@@ -246,6 +246,7 @@ export const automations = area(
       auth: 'open',
       limit: 'inference',
       takes: 'bytes',
+      bytesAre: 'application/json',
       bodyLimit: 1 << 20,
       headers: {
         authorization: z.string().max(200).optional().describe('`Bearer ukw_…`'),

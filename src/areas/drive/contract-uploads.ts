@@ -69,6 +69,7 @@ export const uploadEndpoints = {
     scope: 'drive:write',
     on: 'upload',
     takes: 'bytes',
+    bytesAre: 'application/offset+octet-stream',
     headers: {
       tus_resumable: tusResumable,
       upload_offset: size.optional(),

@@ -93,6 +93,24 @@ test('each kind of reply has its own answer', () => {
   assert.deepEqual(components.schemas.OptionInput!.required, ['mark'])
 })
 
+test('a file can be sent: the form is what is described, its bytes are bytes, and what they are called comes last', async () => {
+  const { paths, ...rest } = openapi(await loadContracts(), options)
+  const upload = paths['/drive/files']!.post!.requestBody!
+  assert.deepEqual(Object.keys(upload.content), ['multipart/form-data'])
+  const { schema, encoding } = upload.content['multipart/form-data']!
+  const { description: _, ...file } = schema.properties!.file!
+  assert.deepEqual(file, { format: 'binary', contentMediaType: 'application/octet-stream' })
+  assert.deepEqual(encoding, { file: { contentType: 'application/octet-stream' } })
+  assert.equal(Object.keys(schema.properties!).at(-1), 'file')
+  const contentOf = (path: string, method: string) => Object.keys(paths[path]![method]!.requestBody!.content)
+  assert.deepEqual(contentOf('/inference/images', 'post'), ['multipart/form-data', 'application/json'])
+  assert.deepEqual(contentOf('/drive/uploads/{id}', 'patch'), ['application/offset+octet-stream'])
+  for (const { url, docs, reference } of rest['x-uk-gateways']) {
+    assert.ok(url.startsWith(options.origin) && docs.startsWith(`${options.origin}/docs/gateways#`))
+    assert.match(reference, /^https:/)
+  }
+})
+
 test('who may call shows in scope, credentials and refusals', () => {
   const { paths, components } = openapi([things], options)
   const get = paths['/things/{id}']!.get as Operation

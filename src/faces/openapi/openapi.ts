@@ -1,16 +1,19 @@
 import { z } from 'zod'
-import type { Area, Reply } from '#kernel/contract.ts'
+import type { AnyEndpoint, Area, Reply } from '#kernel/contract.ts'
 import { pathNames } from '#kernel/contract.ts'
 import { type Listed, inputSchemas, list } from '#kernel/registry.ts'
 import { exampleOf, leastExample } from '../example.ts'
 import {
+  BYTES,
   type Document,
+  type MediaType,
   type Operation,
   type Parameter,
   type Response,
   about,
   answerHeaders,
   envelopeParts,
+  gatewaysAt,
   headers,
   parameters,
   ref,
@@ -52,6 +55,8 @@ export function openapi(areas: readonly Area[], { origin, version }: OpenapiOpti
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: `${origin}/v1`, description: 'This instance' }],
+    externalDocs: { description: 'Guides, and a page per endpoint.', url: `${origin}/docs` },
+    'x-uk-gateways': gatewaysAt(origin),
     tags: areas.map(({ name, title, summary }) => ({ name, description: summary, 'x-displayName': title })),
     security: [{ bearer: [] }, { apiKey: [] }, { session: [] }],
     paths,
@@ -96,8 +101,6 @@ function operationOf(
 ): Operation {
   const { name, area, endpoint } = listed
   const { auth = 'any', scope, consent, summary, description } = endpoint
-  const body = described.inputs[`${name} body`]
-  const takesBody = body !== undefined && Object.keys(body.properties ?? {}).length > 0
   return {
     operationId: name.replace('.', '_'),
     tags: [area.name],
@@ -112,19 +115,7 @@ function operationOf(
     ...(auth === 'session' && { security: [{ session: [] }] }),
     ...((auth === 'open' || auth === 'sign_in') && { security: [] }),
     parameters: parametersOf(listed, described),
-    ...(takesBody && {
-      requestBody: {
-        required: (body.required ?? []).length > 0,
-        content: {
-          'application/json': { schema: body, example: leastExample(body, schemas) },
-          ...(endpoint.takes === 'multipart' && { 'multipart/form-data': { schema: formOf(body, endpoint.parts) } }),
-          ...(endpoint.takes === 'bytes_or_json' && { '*/*': { schema: { type: 'string', format: 'binary' } } }),
-        },
-      },
-    }),
-    ...(endpoint.takes === 'bytes' && {
-      requestBody: { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } },
-    }),
+    ...bodyOf(endpoint, described.inputs[`${name} body`], schemas),
     responses: {
       ...(endpoint.refused === undefined && successOf(listed, described, schemas)),
       ...Object.fromEntries(
@@ -134,21 +125,43 @@ function operationOf(
   }
 }
 
-/** The same fields as parts, and the bytes as the last one. */
-const formOf = (body: Schema, parts: readonly string[] | undefined): Schema => ({
-  ...body,
-  properties: {
-    ...body.properties,
-    ...(parts === undefined
-      ? { file: { type: 'string', format: 'binary', description: 'The bytes; the part that comes last.' } }
-      : Object.fromEntries(parts.map((part) => [part, BYTES_PARTS]))),
-  },
-})
+/**
+ * The forms of a body. Generators of clients take the first, or JSON wherever it stands: so a form whose parts can say all
+ * that JSON can is described alone, else nobody could send a file.
+ */
+function bodyOf(
+  { takes, parts, bytesAre = BYTES.contentMediaType }: AnyEndpoint,
+  body: Schema | undefined,
+  schemas: Record<string, Schema>,
+): Pick<Operation, 'requestBody'> {
+  const bytes = { [bytesAre]: { schema: bytesAre === 'application/json' ? {} : BYTES } }
+  if (takes === 'bytes') return { requestBody: { required: true, content: bytes } }
+  if (body === undefined || Object.keys(body.properties ?? {}).length === 0) return {}
+  const json = { 'application/json': { schema: body, example: leastExample(body, schemas) } }
+  const required = (body.required ?? []).length > 0
+  if (takes === 'bytes_or_json') return { requestBody: { required, content: { ...bytes, ...json } } }
+  if (takes !== 'multipart') return { requestBody: { required, content: json } }
+  const form = { 'multipart/form-data': formOf(body, parts) }
+  if (parts !== undefined) return { requestBody: { required, content: { ...form, ...json } } }
+  const description = 'The same fields, without the part `file`, are taken as `application/json` too.'
+  return { requestBody: { description, required, content: form } }
+}
 
-const BYTES_PARTS: Schema = {
-  type: 'array',
-  items: { type: 'string', format: 'binary' },
-  description: 'Bytes: a part for each, behind the fields.',
+/** The same fields as parts, and the bytes as the last ones. */
+function formOf(body: Schema, parts: readonly string[] | undefined): MediaType {
+  const bytes: Record<string, Schema> =
+    parts === undefined
+      ? { file: { ...BYTES, description: 'The bytes; the part that comes last.' } }
+      : Object.fromEntries(
+          parts.map((part) => [
+            part,
+            { type: 'array', items: BYTES, description: 'Bytes: a part for each, behind the fields.' },
+          ]),
+        )
+  return {
+    schema: { ...body, properties: { ...body.properties, ...bytes } },
+    encoding: Object.fromEntries(Object.keys(bytes).map((part) => [part, { contentType: BYTES.contentMediaType }])),
+  }
 }
 
 const NEEDS_CONSENT =
@@ -270,8 +283,8 @@ function successOf(
       return { [status]: raw(streaming, 'text/event-stream', of) }
     case 'bytes':
       return {
-        [status]: raw('The bytes, with their own content type.', '*/*', { type: 'string', format: 'binary' }),
-        206: raw('The part that `Range` asked for.', '*/*', { type: 'string', format: 'binary' }),
+        [status]: raw('The bytes, with their own content type.', '*/*', BYTES),
+        206: raw('The part that `Range` asked for.', '*/*', BYTES),
         302: {
           description: 'The bytes are at `Location`.',
           headers: { ...carried, Location: ref('headers', 'Location') },

@@ -10,10 +10,16 @@ export interface Parameter {
   description?: string
   schema: Schema
 }
+export interface MediaType {
+  schema: Schema
+  example?: unknown
+  /** Of a form: the content type of a part. */
+  encoding?: Record<string, { contentType: string }>
+}
 export interface Response {
   description: string
   headers?: Record<string, unknown>
-  content?: Record<string, { schema: Schema; example?: unknown }>
+  content?: Record<string, MediaType>
 }
 export interface Operation {
   operationId: string
@@ -26,13 +32,15 @@ export interface Operation {
   'x-uk-capability'?: string
   security?: Record<string, string[]>[]
   parameters: (Parameter | { $ref: string })[]
-  requestBody?: { required: boolean; content: Record<string, { schema: Schema; example?: unknown }> }
+  requestBody?: { description?: string; required: boolean; content: Record<string, MediaType> }
   responses: Record<string, Response | { $ref: string }>
 }
 export interface Document {
   openapi: '3.1.1'
   info: Record<string, unknown>
   servers: { url: string; description: string }[]
+  externalDocs: { description: string; url: string }
+  'x-uk-gateways': Gateway[]
   tags: { name: string; description: string; 'x-displayName': string }[]
   security: Record<string, string[]>[]
   paths: Record<string, Record<string, Operation>>
@@ -42,6 +50,37 @@ export interface Document {
     [kind: string]: Record<string, unknown>
   }
 }
+
+/** A surface beside this API, in the shape of another vendor's, and where that one is described. */
+export interface Gateway {
+  name: string
+  /** The base address that a client of that vendor is given. */
+  url: string
+  speaks: string
+  /** Our page of it: paths, what passes, what is translated. */
+  docs: string
+  /** The vendor's own reference. */
+  reference: string
+}
+
+export const gatewaysAt = (origin: string): Gateway[] =>
+  [
+    ['compat-a', '/compat-a/v1', 'OpenAI', 'https://platform.openai.com/docs/api-reference'],
+    ['compat-b', '/compat-b', 'Anthropic', 'https://platform.claude.com/docs/en/api/overview'],
+    ['compat-c', '/compat-c/v1', 'OpenRouter', 'https://openrouter.ai/docs/api-reference/overview'],
+  ].map(([name, path, vendor, reference]) => ({
+    name: name!,
+    url: origin + path!,
+    speaks: `the API of ${vendor!}`,
+    docs: `${origin}/docs/gateways#${name!}`,
+    reference: reference!,
+  }))
+
+/**
+ * Bytes as they are: no JSON type is theirs (OpenAPI 3.1.1, "Migrating binary descriptions from OAS 3.0"); generators
+ * that have not learned that yet know them by `format`.
+ */
+export const BYTES = { format: 'binary', contentMediaType: 'application/octet-stream' }
 
 export const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
 
@@ -105,7 +144,7 @@ function refused(status: number, may: readonly Code[]): Response {
       ...(status === 429 && { 'Retry-After': ref('headers', 'RetryAfter') }),
     },
     content: {
-      'application/json': { schema: ref('schemas', 'Error'), example: { error: { type, message, ...code } } },
+      'application/json': { schema: ref('schemas', 'ApiError'), example: { error: { type, message, ...code } } },
     },
   }
 }
@@ -135,7 +174,8 @@ export const envelopeParts: Record<string, Schema> = {
     required: ['deleted', 'id'],
     properties: { deleted: { type: 'boolean', const: true }, id: { type: 'string' } },
   },
-  Error: {
+  // Not `Error`: in generated clients it would stand in the way of the language's own.
+  ApiError: {
     type: 'object',
     required: ['error'],
     properties: {
@@ -228,6 +268,6 @@ export const about = `One REST API over chats, agents, files, computers, automat
 
 **Scopes** that a key may hold (\`write\` implies \`read\`, and every key has \`${[...grants([])].join()}\`): ${scopes.map((scope) => `\`${scope}\``).join(' ')}.
 
-**Model gateways** stand beside this API and take the same key, in the wire shapes of three other vendors: \`POST /compat-a/v1/chat/completions\`, \`POST /compat-b/v1/messages\` and \`POST /compat-c/v1/chat/completions\`, under the origin, not under \`/v1\`. They answer errors in the shape of the vendor they mimic.
+**Model gateways** stand beside this API and take the same key, in the wire shapes of three other vendors: \`POST /compat-a/v1/chat/completions\`, \`POST /compat-b/v1/messages\` and \`POST /compat-c/v1/chat/completions\`, under the origin, not under \`/v1\`. They answer errors in the shape of the vendor they mimic. \`x-uk-gateways\` of this document says where each is described.
 
 \`X-Client-Request-Id\` (at most 128 visible ASCII characters) is logged and echoed.`

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from '#engine/context.ts'
 import type { Entry } from '#kernel/registry.ts'
-import { readHeaders, readJson, readPath, readQuery } from './read.ts'
+import { readHeaders, readJson, readJsonParts, readPath, readQuery } from './read.ts'
 import { isMultipart, readMultipart, readRaw } from './upload.ts'
 import { parse } from '../parse.ts'
 import type { Versions } from '../version.ts'
@@ -53,7 +53,7 @@ async function readBody(
   if (endpoint.takes === 'multipart' && isMultipart(request.headers)) {
     const { fields, upload } = await readMultipart(request, endpoint.parts)
     ctx.upload = upload
-    return fields
+    return body === null ? fields : readJsonParts(fields, body)
   }
   return body === null ? {} : readJson(request, endpoint)
 }

@@ -102,11 +102,42 @@ export const readHeaders = (headers: IncomingHttpHeaders, schema: z.ZodObject): 
       .filter(([, value]) => value !== undefined),
   )
 
-function isList(schema: unknown): boolean {
-  let type = schema as { def?: { type?: string; innerType?: unknown } } | undefined
-  while (type?.def && (type.def.type === 'optional' || type.def.type === 'default' || type.def.type === 'nullable'))
-    type = type.def.innerType as typeof type
-  return type?.def?.type === 'array'
+/**
+ * The fields of a form, in which a part is text: what the schema says is an object or a list is the JSON in it (OpenAPI
+ * 3.1.1, "Encoding object"). What is not JSON stays text, and is refused as such.
+ */
+export const readJsonParts = (fields: Record<string, string>, { shape }: z.ZodObject): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, text]) => [
+      name,
+      Object.hasOwn(shape, name) && isStructured(shape[name]) ? jsonOr(text) : text,
+    ]),
+  )
+
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+interface Kind {
+  def?: { type?: string; innerType?: Kind; options?: Kind[] }
+}
+
+/** The kind of a schema, without what says that it may be left out. */
+function kindOf(schema: unknown): Kind | undefined {
+  let kind = schema as Kind | undefined
+  while (kind?.def && ['optional', 'default', 'nullable'].includes(kind.def.type ?? '')) kind = kind.def.innerType
+  return kind
+}
+
+const isList = (schema: unknown): boolean => kindOf(schema)?.def?.type === 'array'
+
+function isStructured(schema: unknown): boolean {
+  const { type, options } = kindOf(schema)?.def ?? {}
+  return type === 'union' ? options!.every(isStructured) : ['object', 'record', 'array'].includes(type ?? '')
 }
 
 /** Path parameters: ids in their stored form; what has no id's shape is 404. */
