@@ -20,7 +20,8 @@ export const openInvitation = sql<SqlBool>`i.status = 'pending' and i.expires_at
 
 /** Whether this token is of a pending invitation to this address: one invitation lets one account in. */
 export async function isInvited(db: Db, token: string, email: string): Promise<boolean> {
-  const { rows } = await sql`select from invitations i where i.token_hash = ${hash('sha256', token, 'buffer')}
+  const { rows } =
+    await sql`select from invitations i where ${hash('sha256', token, 'buffer')} in (i.token_hash, i.mail_token_hash)
     and lower(i.email) = ${email.toLowerCase()} and ${openInvitation}`.execute(db)
   return rows.length > 0
 }

@@ -26,6 +26,8 @@ interface ShareTable {
   email: string | null
   access: Access
   token_hash: Buffer | null
+  /** Of the token that went to the address by mail. */
+  mail_token_hash: Buffer | null
   claimed_by: Id | null
   claimed_at: Date | null
   created_by: Id | null

@@ -74,6 +74,7 @@ export const pagesOf = ({
       await page.getByRole('list', { name: 'Runs' }).getByText('succeeded').waitFor()
     },
   },
+  { name: 'workspaces', path: '/app/workspaces' },
   { name: 'shared-with-me', path: '/app/shared-with-me' },
   { name: 'notifications', path: '/app/settings/notifications' },
 ]

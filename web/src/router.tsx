@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from './api.ts'
+import { keptToken } from './invitations/token.ts'
 import { sessionQuery } from './session.ts'
 import { Broken, Missing } from './shell/broken.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -37,10 +38,26 @@ const signUp = createRoute({
   component: lazyRouteComponent(() => import('./entry/sign-up.tsx'), 'SignUp'),
 })
 
+/** Open to everybody, signed in or not. */
+const door = createRoute({
+  getParentRoute: () => root,
+  id: 'door',
+  component: lazyRouteComponent(() => import('./entry/entry.tsx'), 'Entry'),
+})
+const invitation = createRoute({
+  getParentRoute: () => door,
+  path: '/invitation',
+  validateSearch: ({ join }: Record<string, unknown>): { join?: true } => (join === true ? { join } : {}),
+  component: lazyRouteComponent(() => import('./invitations/invitation.tsx'), 'InvitationPage'),
+})
+
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
   beforeLoad: async ({ location }) => {
+    // A link that was handed over says first of all what it is about.
+    if (location.pathname === '/invitations' && keptToken() !== null)
+      throw redirect({ to: '/invitation', replace: true })
     const session = await queryClient.ensureQueryData(sessionQuery)
     if (session) return
     throw redirect({ to: '/sign-in', search: location.pathname === '/' ? {} : { next: location.href }, replace: true })
@@ -63,6 +80,16 @@ const invitations = createRoute({
   getParentRoute: () => shell,
   path: '/invitations',
   component: lazyRouteComponent(() => import('./invitations/invitations.tsx'), 'Invitations'),
+})
+const workspaces = createRoute({
+  getParentRoute: () => shell,
+  path: '/workspaces',
+  component: lazyRouteComponent(() => import('./team/team.tsx'), 'FirstTeam'),
+})
+const workspace = createRoute({
+  getParentRoute: () => shell,
+  path: '/workspaces/$id',
+  component: lazyRouteComponent(() => import('./team/team.tsx'), 'Team'),
 })
 const chat = createRoute({
   getParentRoute: () => shell,
@@ -115,11 +142,14 @@ export const router = createRouter({
   basepath: '/app',
   routeTree: root.addChildren([
     entry.addChildren([signIn, signUp]),
+    door.addChildren([invitation]),
     shell.addChildren([
       home,
       developer,
       notifications,
       invitations,
+      workspaces,
+      workspace,
       chat,
       automation,
       shared,

@@ -27,7 +27,12 @@ export const NewShare = Share.extend({
   token: z
     .string()
     .nullable()
-    .describe('What claims the share of an address; shown this once, and null when it went by mail or is not needed.'),
+    .describe('What claims the share of an address; shown this once, and null when one went by mail or is not needed.'),
+  url: z
+    .string()
+    .describe(
+      'The app’s page for who gets it. For an address it says who shares what and takes it, by the token behind `#`: shown this once, for you to hand over.',
+    ),
 }).meta({ id: 'NewShare' })
 
 export const SharedWithMe = Share.extend({

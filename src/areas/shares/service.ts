@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { callersAccount } from '#areas/accounts/service.ts'
 import { writeAudit } from '#access/audit.ts'
 import { checkMet } from '#access/members.ts'
@@ -8,6 +7,7 @@ import { rightsChanged } from '#access/rights.ts'
 import { placeIn } from '#access/resources.ts'
 import { type Access, type SharedType, scopesOf } from '#access/shares.ts'
 import { hashSecret } from '#access/api-key.ts'
+import { claimLink, newClaimToken } from '#access/claim-token.ts'
 import { type RefusalMore, absent, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
@@ -43,8 +43,8 @@ export const shareService = implement(shares, {
     checkWritable(place)
     await checkGrantee(ctx, grantee)
     const id = newId()
-    const token = 'email' in grantee ? randomBytes(32).toString('base64url') : null
-    const mailed = token !== null && canMail(ctx.engine)
+    const handed = 'email' in grantee ? newClaimToken() : null
+    const mailed = handed !== null && canMail(ctx.engine) ? newClaimToken() : null
     const row = await changeRights(ctx, async (ctx) => {
       if ((await shareStore.count(ctx.db, resource_id)) >= MOST)
         refuse('limit_reached', { message: `A resource is shared ${MOST} times at most.`, details: { limit: MOST } })
@@ -54,7 +54,8 @@ export const shareService = implement(shares, {
         resource_type,
         access,
         grantee,
-        token_hash: token === null ? null : hashSecret(token),
+        token_hash: handed?.hash ?? null,
+        mail_token_hash: mailed?.hash ?? null,
         created_by: ctx.principal.accountId,
       })
       if (!inserted) {
@@ -66,7 +67,7 @@ export const shareService = implement(shares, {
         })
       }
       const row = (await shareStore.get(ctx.db, id))!
-      if (mailed)
+      if (mailed !== null)
         await sendMail(
           ctx,
           shareMail({
@@ -74,14 +75,18 @@ export const shareService = implement(shares, {
             what: title ?? resource_type,
             by: row.shared_by ?? 'Somebody',
             access,
-            link: `${ctx.engine.origin()}/app/invitations#token=${token}`,
-            token,
+            link: claimLink(ctx.engine, mailed.token),
+            token: mailed.token,
           }),
         )
       await tell(ctx, 'share.created', row)
       return row
     })
-    return { ...showShare(row), token: mailed ? null : token }
+    return {
+      ...showShare(row),
+      token: mailed === null && handed !== null ? handed.token : null,
+      url: handed === null ? placeInApp(ctx, row) : claimLink(ctx.engine, handed.token),
+    }
   },
 
   update: (ctx, { access, ...which }) =>
@@ -153,6 +158,27 @@ export async function claimShare(ctx: Context, token: string): Promise<ReturnTyp
     return showShare(after)
   })
 }
+
+/** A share by the token of its link, as whoever holds that may read it. Null: no share has this token. */
+export async function previewShare({ db }: Context, token: string) {
+  const row = await shareStore.byToken(db, hashSecret(token))
+  if (row === undefined) return null
+  const titles = await shareStore.titles(db, [row.resource_id])
+  return {
+    id: row.id,
+    created_at: iso(row.created_at),
+    status: row.claimed_by === null ? ('pending' as const) : ('accepted' as const),
+    email: row.email!,
+    invited_by: row.shared_by,
+    resource_type: row.resource_type,
+    title: titles.get(row.resource_id) ?? null,
+    access: row.access,
+  }
+}
+
+/** Where somebody with an account finds what was shared with them. */
+const placeInApp = ({ engine }: Context, { resource_type, resource_id }: NamedShare): string =>
+  `${engine.origin()}/app/${resource_type === 'chat' ? `chats/${resource_id}` : 'shared-with-me'}`
 
 /** The shared resource, for a member of its workspace who may do with it what the share gives; to others it is not there. */
 async function resourceFor(

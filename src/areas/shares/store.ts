@@ -50,7 +50,7 @@ export const shareStore = {
 
   async byToken(db: Db, tokenHash: Buffer): Promise<NamedShare | undefined> {
     const { rows } =
-      await sql<NamedShare>`${named} from shares s ${joins} where s.token_hash = ${tokenHash} for update of s`.execute(
+      await sql<NamedShare>`${named} from shares s ${joins} where ${tokenHash} in (s.token_hash, s.mail_token_hash) for update of s`.execute(
         db,
       )
     return rows[0]
@@ -58,7 +58,10 @@ export const shareStore = {
 
   async insert(
     db: Db,
-    row: Pick<ShareRow, 'id' | 'resource_id' | 'resource_type' | 'access' | 'token_hash' | 'created_by'> & {
+    row: Pick<
+      ShareRow,
+      'id' | 'resource_id' | 'resource_type' | 'access' | 'token_hash' | 'mail_token_hash' | 'created_by'
+    > & {
       grantee: Grantee
     },
   ): Promise<boolean> {

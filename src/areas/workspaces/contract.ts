@@ -197,8 +197,35 @@ export const NewInvitation = Invitation.extend({
   token: z
     .string()
     .nullable()
-    .describe('To hand over to the invited person; shown this once. Null when it was sent by mail.'),
+    .describe('To hand over to the invited person; shown this once. Null when one went by mail.'),
+  url: z
+    .string()
+    .describe(
+      'The app’s page that says who invites into what, and lets them in: the token stands behind `#`. Shown this once, for you to hand over. A mail has such a link too, with a token of its own that also confirms the address.',
+    ),
 }).meta({ id: 'NewInvitation' })
+
+export const InvitationPreview = z
+  .object({
+    id: idOut,
+    created_at: time,
+    kind: z.enum(['workspace', 'share']).describe('Into a workspace, or to one thing that was shared.'),
+    status: z
+      .enum(['pending', 'accepted', 'revoked', 'expired'])
+      .describe('`revoked` also where whoever invited may not invite any more.'),
+    email: z.string().describe('The address that was invited.'),
+    invited_by: z.string().nullable().describe('The name of who invited, or shared.'),
+    workspace_name: z
+      .string()
+      .nullable()
+      .describe('Null for a share: whoever gets one learns nothing of its workspace.'),
+    role: z.enum(roles).nullable(),
+    resource_type: z.enum(['chat', 'agent', 'file', 'folder']).nullable(),
+    title: z.string().nullable().describe('The title or name of what is shared.'),
+    access: z.enum(['view', 'edit']).nullable(),
+    expires_at: time.nullable().describe('Null never.'),
+  })
+  .meta({ id: 'InvitationPreview' })
 
 export const ReceivedInvitation = Invitation.extend({
   workspace_name: z.string(),
@@ -225,7 +252,7 @@ export const invitations = area(
     create: endpoint('POST /workspaces/:id/invitations', {
       summary: 'Invite somebody by e-mail address',
       description:
-        'Good for 7 days. The token goes by mail where the server can send mail, else it is in this answer. Inviting an address again replaces its pending invitation.',
+        'Good for 7 days. `url` is the page to hand over; where the server can send mail, one goes to the address as well. Inviting an address again replaces its pending invitation.',
       scope: 'member:write',
       consent: 'person',
       on: 'workspace',
@@ -259,6 +286,17 @@ export const invitations = area(
       description: 'Those to its e-mail address, once that is verified.',
       scope: 'workspace:read',
       reply: page(ReceivedInvitation),
+      beyond: true,
+    }),
+    preview: endpoint('POST /invitations/preview', {
+      summary: 'Read who invites into what, by the token alone',
+      description:
+        'For the page that the link opens, before anybody is signed in. A token that nobody was given is 404 and counts as a failed login. Nothing tells whether the address has an account.',
+      scope: null,
+      auth: 'open',
+      body: { token: z.string().min(1).max(200) },
+      reply: one(InvitationPreview),
+      errors: ['rate_limited'],
       beyond: true,
     }),
     accept: endpoint('POST /invitations/accept', {

@@ -17,9 +17,10 @@ interface InvitationTable {
   role: Role
   permissions: string[] | null
   status: Generated<'pending' | 'accepted' | 'revoked'>
+  /** Of the token in the answer, for the inviter to hand over. */
   token_hash: Buffer
-  /** The token went to the address and to nobody else. */
-  mailed: boolean
+  /** Of the token that went to the address and to nobody else; null: no mail went. */
+  mail_token_hash: Buffer | null
   expires_at: Date
   accepted_by: Id | null
   accepted_at: Date | null
@@ -44,7 +45,15 @@ export const invitationStore = {
     db: Db,
     row: Pick<
       InvitationRow,
-      'id' | 'workspace_id' | 'email' | 'role' | 'permissions' | 'token_hash' | 'mailed' | 'expires_at' | 'created_by'
+      | 'id'
+      | 'workspace_id'
+      | 'email'
+      | 'role'
+      | 'permissions'
+      | 'token_hash'
+      | 'mail_token_hash'
+      | 'expires_at'
+      | 'created_by'
     >,
   ): Promise<InvitationRow> =>
     db
@@ -88,8 +97,19 @@ export const invitationStore = {
   get: (db: Db, id: Id): Promise<InvitationRow | undefined> =>
     db.selectFrom('invitations').selectAll().where('id', '=', id).executeTakeFirst(),
 
+  /** By the token of its answer, or that of its mail. */
   byToken: (db: Db, tokenHash: Buffer): Promise<InvitationRow | undefined> =>
-    db.selectFrom('invitations').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst(),
+    db
+      .selectFrom('invitations')
+      .selectAll()
+      .where((where) => where.or([where('token_hash', '=', tokenHash), where('mail_token_hash', '=', tokenHash)]))
+      .executeTakeFirst(),
+
+  /** The name of who invited; null when the account is gone. */
+  async nameOf(db: Db, accountId: Id): Promise<string | null> {
+    const row = await db.selectFrom('accounts').select('name').where('id', '=', accountId).executeTakeFirst()
+    return row?.name ?? null
+  },
 
   async countOpen(db: Db, workspaceId: Id): Promise<number> {
     const { count } = await db

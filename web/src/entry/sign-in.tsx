@@ -1,6 +1,9 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { uk } from '../api.ts'
+import { previewQuery } from '../invitations/queries.ts'
+import { keptToken } from '../invitations/token.ts'
 import { forgetEverything } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
@@ -16,6 +19,10 @@ export function SignIn() {
     await forgetEverything()
     await navigate({ to: search.next ?? '/' })
   })
+  const { data: invitation } = useQuery(previewQuery(keptToken()))
+  useEffect(() => {
+    if (invitation) setEmail((typed) => typed || invitation.email)
+  }, [invitation])
   useEffect(() => {
     document.title = 'Sign in · Ukiyo'
   }, [])

@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { uk } from '../api.ts'
+import { previewQuery } from '../invitations/queries.ts'
 import { keptToken } from '../invitations/token.ts'
 import { forgetEverything } from '../session.ts'
 import { Button } from '../ui/button.tsx'
@@ -16,7 +18,13 @@ export function SignUp() {
   const [name, setName] = useState('')
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const [token, setToken] = useState(keptToken() ?? '')
+  const kept = keptToken()
+  const [token, setToken] = useState(kept ?? '')
+  // The link that brought them here names the address, and its token is theirs already.
+  const { data: invitation } = useQuery(previewQuery(kept))
+  useEffect(() => {
+    if (invitation) setEmail((typed) => typed || invitation.email)
+  }, [invitation])
   const { send, pending, at, rest, code, form } = useSend(uk.auth.sign_up, async () => {
     await forgetEverything()
     await navigate({ to: search.next ?? '/' })
@@ -48,6 +56,9 @@ export function SignUp() {
     >
       <div className="mb-6">
         <h1 className="font-serif text-3xl leading-tight">Make an account</h1>
+        {invitation?.kind === 'workspace' && (
+          <p className="mt-1 text-quiet">To join {invitation.workspace_name}, with the address that was invited.</p>
+        )}
         <p className="mt-1 text-quiet">
           Have one?{' '}
           <Link to="/sign-in" search={search} className="link">
@@ -91,7 +102,7 @@ export function SignUp() {
           error={at('setup_token')}
         />
       )}
-      {asked === 'invitation' && (
+      {asked === 'invitation' && !invitation && (
         <TextField
           label="Invitation token"
           mono

@@ -5,3 +5,13 @@ export const receivedQuery = queryOptions({
   queryKey: ['invitations'],
   queryFn: () => everyRow(uk.invitations.received({ limit: 100 })),
 })
+
+export type Preview = Awaited<ReturnType<typeof uk.invitations.preview>>
+
+/** Who invites into what, by the token of the link that was followed; null without one. */
+export const previewQuery = (token: string | null) =>
+  queryOptions({
+    queryKey: ['invitation', token],
+    queryFn: () => (token === null ? null : uk.invitations.preview({ token })),
+    retry: false,
+  })

@@ -5,6 +5,7 @@ import { Icon, type IconName } from '../ui/icons.tsx'
 
 const pages = [
   { to: '/ai-routing', label: 'AI routing', icon: 'route' },
+  { to: '/workspaces', label: 'Workspaces', icon: 'people' },
   { to: '/shared-with-me', label: 'Shared with me', icon: 'person' },
   { to: '/settings/developer', label: 'Developer settings', icon: 'key' },
   { to: '/settings/notifications', label: 'Notifications', icon: 'bell' },

@@ -103,7 +103,7 @@ test('one token presented by two at once lets one in', async () => {
   assert.equal((await alice.get(at)).body.data.member_count, 2)
 })
 
-test('with a mail server the token goes to the address alone, and verifies it', async () => {
+test('with a mail server a token of its own goes to the address alone, and verifies it; the one that was handed over does not', async () => {
   await using post = await postOffice()
   await using server = await testServer({ environment: { SMTP_URL: post.url, UK_PUBLIC_URL: 'http://127.0.0.1:1' } })
   const alice = await server.person('Alice')
@@ -124,6 +124,13 @@ test('with a mail server the token goes to the address alone, and verifies it', 
   const before = await bob.get('/invitations')
   assert.deepEqual(before.body.data, [], 'an unverified address claims nothing')
   assert.equal((await bob.post('/invitations/accept', { invitation_id: invited.id })).status, 404)
+  const handed = /#token=([\w-]{43})$/.exec(invited.url)![1]!
+  assert.notEqual(handed, token, 'alice has never seen the token of the mail')
+  const dan = await server.person('Dan')
+  const mate = (await alice.post(`${at}/invitations`, { email: dan.email })).body.data
+  await post.next()
+  await dan.post('/invitations/accept', { token: /#token=([\w-]{43})$/.exec(mate.url)![1]! })
+  assert.equal((await dan.get('/me')).body.data.email_verified_at, null)
   assert.equal((await bob.post('/invitations/accept', { token })).status, 200)
   assert.notEqual((await bob.get('/me')).body.data.email_verified_at, null)
 

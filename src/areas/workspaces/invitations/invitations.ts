@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { callersAccount, verifyEmail } from '#areas/accounts/service.ts'
 import { claimShare } from '#areas/shares/service.ts'
+import { claimLink, newClaimToken } from '#access/claim-token.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { canMail, sendMail } from '#engine/mail/mail.ts'
 import { hashSecret } from '#access/api-key.ts'
@@ -13,6 +13,7 @@ import { changeRights, changeWithin, lockWorkspace, refusePersonal, recordRights
 import { invitations } from '../contract.ts'
 import { checkGrant, mayGrant, placeOf } from '../grant.ts'
 import { invitationMail } from './invitation-mail.ts'
+import { previewInvitation } from './preview.ts'
 import { type InvitationRow, invitationStore } from '../invitation-store.ts'
 import { memberStore } from '../member-store.ts'
 import { checkManager, tellOf } from '../members.ts'
@@ -49,20 +50,20 @@ export const invitationService = implement(invitations, {
           message: `A workspace has ${MOST_OPEN} open invitations at most. Revoke some first.`,
           details: { limit: MOST_OPEN },
         })
-      const token = randomBytes(32).toString('base64url')
-      const mailed = canMail(ctx.engine)
+      const handed = newClaimToken()
+      const mailed = canMail(ctx.engine) ? newClaimToken() : null
       const row = await invitationStore.insert(ctx.db, {
         id: newId(),
         workspace_id: id,
         email,
         role,
         permissions,
-        token_hash: hashSecret(token),
-        mailed,
+        token_hash: handed.hash,
+        mail_token_hash: mailed?.hash ?? null,
         expires_at: new Date(ctx.now().getTime() + DAYS * 86_400_000),
         created_by: ctx.principal.accountId,
       })
-      if (mailed)
+      if (mailed !== null)
         await sendMail(
           ctx,
           invitationMail({
@@ -70,13 +71,17 @@ export const invitationService = implement(invitations, {
             workspace: locked.workspace.name,
             inviter: locked.me.name,
             role,
-            link: `${originOf(ctx)}/app/invitations#token=${token}`,
-            token,
+            link: claimLink(ctx.engine, mailed.token),
+            token: mailed.token,
             expiresAt: row.expires_at,
           }),
         )
       await tellAbout(ctx, 'invitation.created', row)
-      return { ...showInvitation(row, ctx.now()), token: mailed ? null : token }
+      return {
+        ...showInvitation(row, ctx.now()),
+        token: mailed === null ? handed.token : null,
+        url: claimLink(ctx.engine, handed.token),
+      }
     }),
 
   async revoke(ctx, { invitation_id }) {
@@ -117,6 +122,8 @@ export const invitationService = implement(invitations, {
     )
   },
 
+  preview: (ctx, { token }) => previewInvitation(ctx, token),
+
   async accept(ctx, { token, invitation_id }) {
     if ((token === undefined) === (invitation_id === undefined))
       return refuse(token === undefined ? 'missing_parameter' : 'invalid_parameter', {
@@ -148,7 +155,7 @@ export const invitationService = implement(invitations, {
       checkWritable(placeOf(invitation, workspace.status))
 
       const isTheirs = invitation.email.toLowerCase() === account.email.toLowerCase()
-      if (token !== undefined && invitation.mailed && isTheirs) await verifyEmail(ctx, account.id)
+      if (cameByMail(invitation, token) && isTheirs) await verifyEmail(ctx, account.id)
       if (member === undefined) {
         await checkRoomFor(ctx, account.id)
         await joinAs(ctx, workspace.id, account.id, invitation, invitation.created_by)
@@ -183,7 +190,9 @@ async function addressedTo(
   return row?.email.toLowerCase() === email.toLowerCase() ? row : undefined
 }
 
-const originOf = ({ engine }: Context): string => engine.origin()
+/** Who presents the token of the mail reads the mail of that address. */
+const cameByMail = ({ mail_token_hash }: InvitationRow, token: string | undefined): boolean =>
+  token !== undefined && mail_token_hash !== null && hashSecret(token).equals(mail_token_hash)
 
 const tellAbout = (
   ctx: Context,

@@ -1,0 +1,195 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { queryClient, refusal, sayError, uk } from '../api.ts'
+import { forgetEverything, sessionQuery } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { Refused } from '../ui/notice.tsx'
+import { useSend } from '../ui/send.ts'
+import { Ago } from '../ui/text/time.tsx'
+import { type Preview, previewQuery } from './queries.ts'
+import { dropToken, keptToken } from './token.ts'
+
+/** The page of the link that somebody was given: who invites into what, and the way in. */
+export function InvitationPage() {
+  const token = keptToken()
+  const { data: preview, error } = useQuery(previewQuery(token))
+  useEffect(() => {
+    document.title = 'Invitation · Ukiyo'
+  }, [])
+  if (token === null || refusal(error)?.status === 404)
+    return (
+      <Closed title="This link opens nothing">
+        It was taken back, or is not whole. Ask whoever sent it for another one.
+      </Closed>
+    )
+  if (error) return <Closed title="The invitation can’t be shown">{sayError(error)}</Closed>
+  if (!preview)
+    return (
+      <p role="status" className="text-quiet">
+        Reading the invitation …
+      </p>
+    )
+  return <Invited token={token} preview={preview} />
+}
+
+function Invited({ token, preview }: { token: string; preview: Preview }) {
+  const { data: session } = useQuery(sessionQuery)
+  const by = preview.invited_by ?? 'Somebody who is gone'
+  if (preview.status === 'expired')
+    return (
+      <Closed title="This invitation has expired">
+        {by} invited you into {nameOf(preview)}. Invitations are good for seven days: ask for another one.
+      </Closed>
+    )
+  if (preview.status === 'revoked')
+    return (
+      <Closed title="This invitation was revoked">
+        {by} had invited you into {nameOf(preview)}. A newer link may be in your mail; else ask for another one.
+      </Closed>
+    )
+  return (
+    <>
+      <h1 className="font-serif text-3xl leading-tight">
+        {preview.status === 'accepted' ? 'This invitation was used' : nameOf(preview)}
+      </h1>
+      <p className="mt-2 mb-6 text-quiet">
+        <Offered preview={preview} by={by} />
+      </p>
+      {session === undefined ? null : session === null ? (
+        <Knock preview={preview} />
+      ) : (
+        <Join token={token} preview={preview} email={session.account.email} />
+      )}
+    </>
+  )
+}
+
+/** One sentence: who, into what, as what, and for whom it is. */
+function Offered({ preview, by }: { preview: Preview; by: string }) {
+  const { kind, role, access, resource_type, email, expires_at, status } = preview
+  const whom = <strong className="font-medium break-words text-ink">{email}</strong>
+  if (status === 'accepted')
+    return (
+      <>
+        {by} invited {whom} into {nameOf(preview)}, and somebody has accepted. If that was you, go on.
+      </>
+    )
+  if (kind === 'share')
+    return (
+      <>
+        {by} shares {resource_type === 'agent' ? 'an' : 'a'} {resource_type} with {whom}, to {access}.
+      </>
+    )
+  return (
+    <>
+      {by} invites {whom} to this workspace as {role}
+      {expires_at !== null && (
+        <>
+          ; the invitation ends <Ago time={expires_at} />
+        </>
+      )}
+      .
+    </>
+  )
+}
+
+const nameOf = ({ kind, workspace_name, title, resource_type }: Preview): string =>
+  (kind === 'workspace' ? workspace_name : title) ?? `a ${resource_type} without a name`
+
+/** Nobody is signed in. What they do next brings them back here, and in. */
+function Knock({ preview: { status } }: { preview: Preview }) {
+  const navigate = useNavigate()
+  const search = { next: '/invitation?join=true' }
+  return (
+    <div className="space-y-3">
+      {status === 'pending' && (
+        <Button look="primary" className="w-full" onClick={() => void navigate({ to: '/sign-up', search })}>
+          Make an account
+        </Button>
+      )}
+      <Button className="w-full" onClick={() => void navigate({ to: '/sign-in', search })}>
+        Sign in
+      </Button>
+    </div>
+  )
+}
+
+function Join({ token, preview, email }: { token: string; preview: Preview; email: string }) {
+  const { join } = useSearch({ from: '/door/invitation' })
+  const navigate = useNavigate()
+  const isTheirs = preview.email.toLowerCase() === email.toLowerCase()
+  const accept = useSend(uk.invitations.accept, async (taken) => {
+    dropToken()
+    // Another workspace, and perhaps an address that is confirmed now.
+    await forgetEverything()
+    if ('member' in taken) return navigate({ to: '/workspaces/$id', params: { id: taken.workspace_id }, replace: true })
+    return taken.resource_type === 'chat'
+      ? navigate({ to: '/chats/$id', params: { id: taken.resource_id }, replace: true })
+      : navigate({ to: '/shared-with-me', replace: true })
+  })
+  // Who came here to join, and made an account or signed in for it, is asked no second time.
+  const started = useRef(false)
+  const { send } = accept
+  const goesOn = join === true && isTheirs && preview.status === 'pending'
+  useEffect(() => {
+    if (!goesOn || started.current) return
+    started.current = true
+    void send({ token })
+  }, [goesOn, send, token])
+  const leave = useSend(uk.auth.sign_out, () => {
+    queryClient.clear()
+    return navigate({ to: '/sign-in', search: { next: '/invitation?join=true' } })
+  })
+  const verb =
+    preview.status === 'accepted' ? 'Go on' : preview.kind === 'share' ? 'Open it' : `Join ${nameOf(preview)}`
+  return (
+    <div className="space-y-3">
+      {!isTheirs && preview.status === 'pending' && (
+        <p className="rounded-xs border border-ochre/45 bg-sheet px-3 py-2 text-sm">
+          It was sent to <strong className="font-medium break-words">{preview.email}</strong>, and you are signed in as{' '}
+          <strong className="font-medium break-words">{email}</strong>.
+        </p>
+      )}
+      <Refused>{accept.rest() ?? leave.rest()}</Refused>
+      <Button
+        look={isTheirs ? 'primary' : 'plain'}
+        className="w-full whitespace-normal!"
+        pending={accept.pending}
+        onClick={() => void accept.send({ token })}
+      >
+        {isTheirs || preview.status === 'accepted' ? verb : `${verb} as ${email}`}
+      </Button>
+      {!isTheirs && (
+        <Button
+          look={preview.status === 'pending' ? 'primary' : 'plain'}
+          className="w-full"
+          pending={leave.pending}
+          onClick={() => void leave.send({})}
+        >
+          Use another account
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** Nothing to be had by this link any more, and why. */
+function Closed({ title, children }: { title: string; children: ReactNode }) {
+  const navigate = useNavigate()
+  return (
+    <>
+      <h1 className="font-serif text-3xl leading-tight">{title}</h1>
+      <p className="mt-2 mb-6 text-quiet">{children}</p>
+      <Button
+        className="w-full"
+        onClick={() => {
+          dropToken()
+          void navigate({ to: '/' })
+        }}
+      >
+        Go to the app
+      </Button>
+    </>
+  )
+}

@@ -1,0 +1,63 @@
+import { useQuery } from '@tanstack/react-query'
+import { Navigate, useNavigate, useParams } from '@tanstack/react-router'
+import { Budget } from '../routing/budget.tsx'
+import { isManaged, workspacesQuery } from '../session.ts'
+import { SelectField } from '../ui/field.tsx'
+import { Empty, Failure, Waiting } from '../ui/notice.tsx'
+import { Page } from '../ui/page.tsx'
+import { Invite } from './invite.tsx'
+import { Members } from './members.tsx'
+
+/** The team that somebody is most likely to mean; without one, what is their own. */
+export function FirstTeam() {
+  const { data: workspaces, error, refetch } = useQuery(workspacesQuery)
+  if (error && !workspaces) return <Failure what="Your workspaces" error={error} again={refetch} />
+  if (!workspaces) return <Waiting what="your workspaces" />
+  const first = workspaces.find(({ kind }) => kind === 'team') ?? workspaces[0]
+  return first ? <Navigate to="/workspaces/$id" params={{ id: first.id }} replace /> : null
+}
+
+/** Who works in a workspace, as what, and what each may spend. */
+export function Team() {
+  const { id } = useParams({ from: '/shell/workspaces/$id' })
+  const navigate = useNavigate()
+  const { data: workspaces, error, refetch } = useQuery(workspacesQuery)
+  if (error && !workspaces) return <Failure what="Your workspaces" error={error} again={refetch} />
+  if (!workspaces) return <Waiting what="your workspaces" />
+  const workspace = workspaces.find((one) => one.id === id)
+  if (!workspace)
+    return (
+      <Page title="Workspace" lead="It does not exist, or you are not in it any more.">
+        <Empty title="Nothing to show">Ask whoever invited you for another invitation.</Empty>
+      </Page>
+    )
+  const manages = workspace.kind === 'team' && isManaged(workspace)
+  return (
+    <Page
+      title={workspace.name}
+      lead={
+        workspace.kind === 'team' ? (
+          `You are ${workspace.role} here.`
+        ) : (
+          <>
+            Your own workspace: nobody else is in it. A team works in one that you make with{' '}
+            <code>uk workspaces create</code>.
+          </>
+        )
+      }
+      action={manages ? <Invite workspace={workspace} /> : undefined}
+    >
+      {workspaces.length > 1 && (
+        <SelectField
+          label="Workspace"
+          className="mb-8 max-w-sm"
+          value={id}
+          onValue={(picked) => void navigate({ to: '/workspaces/$id', params: { id: picked } })}
+          options={workspaces.map((one) => [one.id, one.name] as const)}
+        />
+      )}
+      <Members key={id} workspace={workspace} />
+      <Budget key={`budget ${id}`} workspace={workspace} />
+    </Page>
+  )
+}
