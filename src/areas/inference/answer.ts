@@ -73,6 +73,8 @@ export class InferenceAnswer {
         return []
       // Their message has no place for them.
       case 'citation':
+      case 'image':
+      case 'audio':
       case 'start':
       case 'usage':
       case 'error':

@@ -269,7 +269,7 @@ export class Attempt implements AttemptListener {
       status,
       usage,
       reportedUsd: reading.reportedUsd,
-      audio: reading.audio,
+      media: reading.media,
       unpriced: reading.unpriced === true,
       estimated,
       finishReason: reading.finishReason,

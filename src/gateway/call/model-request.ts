@@ -4,7 +4,7 @@ import { toUsd } from '#kernel/money.ts'
 import { type Body, type Edit, locate } from '../model/body.ts'
 import { isWrapped, lossesOnTheWay } from '../providers/losses.ts'
 import { choose } from '../routing/choose.ts'
-import { costOf } from '../model/cost.ts'
+import { costOf, pricesPictures } from '../model/cost.ts'
 import type { PassthroughFormat } from '../passthrough/formats/format.ts'
 import type { Listed, Offer } from '../model/offer.ts'
 import { namesAddress } from '../translation/fetched-media.ts'
@@ -18,6 +18,8 @@ import type { Demands } from '../request/surface.ts'
 import { formatOf, refusesHistory, reportedBy } from '../providers/supports.ts'
 import { unknownModel } from '../routing/model-names/unknown-model.ts'
 import { Translation, type TranslatedRequest, canServe, onlyLossless, passesThrough } from '../translation/translate.ts'
+import { openaiChat } from '../passthrough/formats/openai-chat.ts'
+import { listOf } from '../model/json.ts'
 import { askForUsage } from '../passthrough/forwarded-body.ts'
 import type { Loss } from '../model/canonical-request.ts'
 import { requestedModels } from '../routing/model-names/variants.ts'
@@ -159,11 +161,20 @@ export class ModelRequest {
       passesThrough(surface, offer) &&
       !counted &&
       !averse &&
+      !this.#countsPictures(offer) &&
       !namesAddress(this.body, offer.endpoint) &&
       !surface.foreign(this.body)
     if (!asIs) return this.translation.to(offer)
     this.#refuseStrangers(offer)
     return null
+  }
+
+  /** What costs by the picture is read on its way: of bytes that pass nobody counts the pictures. */
+  #countsPictures({ endpoint, media, pricing }: Offer): boolean {
+    if (endpoint.billing === 'free' || pricing === null || !pricesPictures(pricing)) return false
+    const { format, body } = this
+    if (format.path !== openaiChat.path || reportedBy(endpoint, 0) !== undefined) return false
+    return media?.kind === 'image' || listOf(body.value('modalities')).includes('image')
   }
 
   /** In an account that many share, what lies there may be somebody else's; behind a cloud's door it is out of reach. */
@@ -203,8 +214,8 @@ export class ModelRequest {
       get request() {
         return body.json
       },
-      costOf: (usage, reported) => {
-        const { nano } = costOf(usage, offer, reportedBy(offer.endpoint, reported ?? undefined), null)
+      costOf: (usage, reported, media) => {
+        const { nano } = costOf(usage, offer, reportedBy(offer.endpoint, reported ?? undefined), null, { media })
         return nano === null ? null : toUsd(nano)
       },
     }

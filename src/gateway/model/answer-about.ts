@@ -1,4 +1,5 @@
 import type { Billing, Usage } from '#kernel/usage.ts'
+import type { TokensOfMedia } from './cost.ts'
 import type { Json } from './json.ts'
 
 /** The facts that an answer states of itself beside the model's words. */
@@ -17,5 +18,5 @@ export interface AnswerAbout {
   /** The client's request: some answers tell of it what was asked. */
   request: Json
   /** US dollars for this usage, where `reported` is what the provider says, if it does; null: nobody knows. */
-  costOf: (usage: Usage, reported: number | null) => number | null
+  costOf: (usage: Usage, reported: number | null, media: TokensOfMedia | undefined) => number | null
 }

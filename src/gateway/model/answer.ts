@@ -1,6 +1,6 @@
-import type { AudioTokens } from './cost.ts'
+import type { TokensOfMedia } from './cost.ts'
 import type { Usage } from '#kernel/usage.ts'
-import type { Chunk, FinishReason, CanonicalPart, UpstreamFault } from './canonical-request.ts'
+import type { CanonicalPart, Chunk, FinishReason, MediaSource, SoundPiece, UpstreamFault } from './canonical-request.ts'
 
 /** Parts of an assistant message as the contract has them: `text`, `reasoning` and `tool_call`, in the order of their beginnings. */
 export type AnswerPart = Extract<CanonicalPart, { type: 'text' | 'reasoning' | 'tool_call' }>
@@ -11,12 +11,15 @@ export interface Collected {
   id: string
   model: string
   content: AnswerPart[]
+  /** Pictures, in the order in which they came. */
+  images: MediaSource[]
+  sound: SoundPiece[]
   /** Null: the provider reported none. Without `finish`, it may be what is known of the input only. */
   usage: Usage | null
   /** Only where the provider reports one. */
   cost_usd: number | null
   /** Of the tokens, where the provider says so. */
-  audio: AudioTokens | null
+  media: TokensOfMedia | null
   finish: { reason: FinishReason; native: string | null; stop_sequence: string | null } | null
   error: UpstreamFault | null
 }
@@ -27,9 +30,11 @@ export class Collector {
     id: '',
     model: '',
     content: [],
+    images: [],
+    sound: [],
     usage: null,
     cost_usd: null,
-    audio: null,
+    media: null,
     finish: null,
     error: null,
   }
@@ -47,6 +52,14 @@ export class Collector {
         const last = collected.content.at(-1)
         if (last?.type === 'text') last.text += chunk.text
         else if (chunk.text !== '') collected.content.push({ type: 'text', text: chunk.text })
+        return
+      }
+      case 'image':
+        collected.images.push(chunk.source)
+        return
+      case 'audio': {
+        const { type: _, ...piece } = chunk
+        collected.sound.push(piece)
         return
       }
       case 'citation': {
@@ -79,7 +92,7 @@ export class Collector {
       case 'usage':
         collected.usage = chunk.usage
         collected.cost_usd = chunk.cost_usd ?? null
-        collected.audio = chunk.audio ?? null
+        collected.media = chunk.media ?? null
         return
       case 'finish':
         collected.finish = { reason: chunk.reason, native: chunk.native, stop_sequence: chunk.stop_sequence ?? null }

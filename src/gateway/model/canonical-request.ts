@@ -1,4 +1,4 @@
-import type { AudioTokens } from './cost.ts'
+import type { TokensOfMedia } from './cost.ts'
 import type { Usage } from '#kernel/usage.ts'
 
 /**
@@ -33,11 +33,19 @@ export type CanonicalRequest = {
     exclude?: boolean
   }
   verbosity?: 'low' | 'medium' | 'high'
+  /** The answer may hold these besides its words, or instead of them; absent: what the model makes by itself. */
+  modalities?: Modality[]
+  /** How the sound of the answer is wanted: OpenAI's words for formats, a voice by the provider's name. */
+  audio?: { format: string; voice?: string }
+  /** How pictures of the answer are wanted, in OpenRouter's words: `16:9`, `1K`. */
+  image_config?: { aspect_ratio?: string; image_size?: string }
   /** Requests of one key are likely to share what a vendor keeps of their beginning: no loss where a vendor keeps nothing. */
   cache_key?: string
   /** An opaque name of the end user, for the vendor's abuse checks. */
   user?: string
 }
+
+export type Modality = 'text' | 'image' | 'audio'
 
 export interface CanonicalMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
@@ -91,6 +99,9 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' |
 export type Chunk =
   | { type: 'start'; id: string; model: string }
   | { type: 'text'; text: string }
+  /** A whole picture. */
+  | { type: 'image'; source: MediaSource }
+  | ({ type: 'audio' } & SoundPiece)
   /** Of text that has been said. */
   | { type: 'citation'; citation: Citation }
   | { type: 'reasoning'; text: string }
@@ -100,11 +111,24 @@ export type Chunk =
   | { type: 'tool_call_end'; id: string }
   /**
    * Cumulative: the last one holds, and is whole once `finish` has come. `cost_usd` only where the provider reports one,
-   * `audio` where it says how many of the tokens were sound.
+   * `media` where it says how many of the tokens were sound or pictures.
    */
-  | { type: 'usage'; usage: Usage; cost_usd?: number; audio?: AudioTokens }
+  | { type: 'usage'; usage: Usage; cost_usd?: number; media?: TokensOfMedia }
   | { type: 'finish'; reason: FinishReason; native: string | null; stop_sequence?: string }
   | { type: 'error'; error: UpstreamFault }
+
+/** A stretch of the sound of an answer, with the words that are said in it. */
+export interface SoundPiece {
+  /** Bytes in base64, each piece padded for itself. */
+  data: string
+  transcript: string
+  /** The vendor's name of the sound; empty: it has none. */
+  id: string
+  /** Seconds since 1970; null: the vendor keeps nothing of it. */
+  expires_at: number | null
+  /** Hertz of bare 16 bit mono samples, little endian; null: the bytes are in the format that was asked for. */
+  rate: number | null
+}
 
 /** Why an upstream call failed, as the router and the surfaces need to know it (`compat.md`, part 6). */
 export const faultKinds = [

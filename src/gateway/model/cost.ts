@@ -23,14 +23,14 @@ export function costOf(
   offer: Offer,
   reportedUsd: number | undefined,
   reserved: Nano | null,
-  { estimated = false, audio }: { estimated?: boolean; audio?: AudioTokens | undefined } = {},
+  { estimated = false, media }: { estimated?: boolean; media?: TokensOfMedia | undefined } = {},
 ): Cost {
   const { endpoint, pricing } = offer
   const stated = credibleReport(reportedUsd, reserved)
   if (stated !== null) return { nano: stated, source: 'reported' }
   if (endpoint.billing === 'free') return { nano: 0n, source: 'free' }
   if (pricing === null) return { nano: null, source: null }
-  const exact = exactCost(usage, pricing, audio)
+  const exact = exactCost(usage, pricing, media)
   if (exact === null) return { nano: null, source: null }
   return { nano: roundHalfUp(exact), source: estimated ? 'estimated' : 'computed' }
 }
@@ -42,22 +42,30 @@ export function credibleReport(usd: number | undefined, reserved: Nano | null): 
   return nano <= (reserved ?? REPORTED_LIMIT) ? nano : null
 }
 
-/** The part of `input_tokens` and of `output_tokens` that was sound, where a vendor says so: some price it apart. */
-export interface AudioTokens {
-  input: number
-  output: number
+/** The parts of `input_tokens` and of `output_tokens` that were sound and pictures, where a vendor says so: some price them apart. */
+export interface TokensOfMedia {
+  audioInput: number
+  audioOutput: number
+  imageInput: number
+  /** Null: the vendor does not say. Where pictures have a price of their own, all of the output may be theirs. */
+  imageOutput: number | null
 }
 
-const SILENT: AudioTokens = { input: 0, output: 0 }
+export const noMedia: TokensOfMedia = { audioInput: 0, audioOutput: 0, imageInput: 0, imageOutput: null }
+/** More pictures than any model puts into one answer. */
+const PICTURES_AN_ANSWER = 10
 /** Seconds come with decimals: they are counted in millionths. */
 const MICRO = 1_000_000
 
 /** Σ units × price as an exact fraction of a nano-dollar. Null: something was used whose price is in no source. */
-export function exactCost(usage: Usage, pricing: Pricing, audio: AudioTokens = SILENT): Fraction | null {
+export function exactCost(usage: Usage, pricing: Pricing, media: TokensOfMedia = noMedia): Fraction | null {
   const input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
   const rate = ratesOf(pricesFor(pricing, input), pricing.audio_unit)
-  const heard = Math.min(audio.input, usage.input_tokens)
-  const audioOutput = Math.min(audio.output, usage.output_tokens)
+  const heard = Math.min(media.audioInput, usage.input_tokens)
+  const seen = Math.min(media.imageInput, usage.input_tokens - heard)
+  const spoken = Math.min(media.audioOutput, usage.output_tokens)
+  const untold = rate.imageOutput > rate.output ? usage.output_tokens : 0
+  const drawn = Math.min(media.imageOutput ?? untold, usage.output_tokens - spoken)
   let sum = 0n
   const add = (units: number, price: bigint | null): boolean => {
     if (units <= 0) return true
@@ -66,15 +74,18 @@ export function exactCost(usage: Usage, pricing: Pricing, audio: AudioTokens = S
     return true
   }
   const priced =
-    add(usage.input_tokens - heard, rate.input) &&
+    add(usage.input_tokens - heard - seen, rate.input) &&
     add(heard, rate.audioInput) &&
+    add(seen, rate.imageInput) &&
     add(usage.cache_read_tokens, rate.cacheRead) &&
     add(usage.cache_write_5m_tokens, rate.cacheWrite5m) &&
     add(usage.cache_write_1h_tokens, rate.cacheWrite1h) &&
-    add(usage.output_tokens - audioOutput, rate.output) &&
-    add(audioOutput, rate.audioOutput) &&
+    add(usage.output_tokens - spoken - drawn, rate.output) &&
+    add(spoken, rate.audioOutput) &&
+    add(drawn, rate.imageOutput) &&
     add(usage.reasoning_tokens, rate.reasoning) &&
-    add(usage.images, rate.image)
+    // Tokens and pictures are two measures of the same: pictures cost where the source prices pictures.
+    (rate.image === null && usage.total_tokens > 0 ? true : add(usage.images, rate.image))
   if (!priced) return null
   sum += BigInt(usage.requests) * rate.request * MILLION
   // Tokens and seconds of one sound are two measures of it: seconds cost where the source prices seconds.
@@ -96,6 +107,9 @@ interface Rates {
   image: bigint | null
   audioInput: bigint
   audioOutput: bigint
+  imageInput: bigint
+  /** A picture that has a price of its own costs no tokens besides. */
+  imageOutput: bigint
   /** Of sound, either way. */
   second: bigint | null
   request: bigint
@@ -103,7 +117,7 @@ interface Rates {
 
 const known = new WeakMap<Prices, Rates>()
 
-/** Input that a source gives no cache price for is priced as input, reasoning as output, sound as text. */
+/** Input that a source gives no cache price for is priced as input, reasoning as output, sound and pictures as text. */
 function ratesOf(prices: Prices, audioUnit: Pricing['audio_unit']): Rates {
   const before = known.get(prices)
   if (before) return before
@@ -118,6 +132,8 @@ function ratesOf(prices: Prices, audioUnit: Pricing['audio_unit']): Rates {
     cacheWrite5m,
     cacheWrite1h: or(prices.cache_write_1h, cacheWrite5m),
     reasoning: or(prices.reasoning, output),
+    imageInput: or(prices.image_input, input),
+    imageOutput: pricesPictures(prices) ? 0n : or(prices.image_output, output),
     image: prices.image === undefined ? null : nanoPerMillion(prices.image),
     audioInput: audioUnit === 'token' ? or(prices.audio_input, input) : input,
     audioOutput: audioUnit === 'token' ? or(prices.audio_output, output) : output,
@@ -152,6 +168,14 @@ export function affordableOutput(pricing: Pricing, nano: Nano, inputTokens: numb
   return tokens > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(tokens)
 }
 
+/** Whether pictures of an answer cost by their number, and not by their tokens. */
+export const pricesPictures = (pricing: Prices): boolean =>
+  pricing.image !== undefined && pricing.image_output === undefined
+
+/** The pictures that so many answers may hold, where each has a price. */
+export const worstPictures = (pricing: Pricing, answers: number): Nano =>
+  pricesPictures(pricing) ? worstImages(pricing.image!, PICTURES_AN_ANSWER * answers) : 0n
+
 /** So many pictures, rounded up. */
 export const worstImages = (price: Usd, images: number): Nano =>
   roundUp({ numerator: nanoPerMillion(price) * BigInt(images), denominator: MILLION })
@@ -162,7 +186,8 @@ function worstInput(pricing: Pricing, tokens: number, requests: number): bigint 
   for (const prices of reachable(pricing, tokens)) {
     const rate = ratesOf(prices, pricing.audio_unit)
     // Cache reads count too: a source may price them above input.
-    for (const one of [rate.input, rate.cacheRead, rate.cacheWrite5m, rate.cacheWrite1h, rate.audioInput])
+    const { input, cacheRead, cacheWrite5m, cacheWrite1h, audioInput, imageInput } = rate
+    for (const one of [input, cacheRead, cacheWrite5m, cacheWrite1h, audioInput, imageInput])
       if (one > price) price = one
     if (rate.request > fee) fee = rate.request
   }
@@ -173,7 +198,7 @@ function worstOutputRate(pricing: Pricing, inputTokens: number): bigint {
   let price = 0n
   for (const prices of reachable(pricing, inputTokens)) {
     const rate = ratesOf(prices, pricing.audio_unit)
-    for (const one of [rate.output, rate.reasoning, rate.audioOutput]) if (one > price) price = one
+    for (const one of [rate.output, rate.reasoning, rate.audioOutput, rate.imageOutput]) if (one > price) price = one
   }
   return price
 }

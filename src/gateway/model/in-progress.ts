@@ -1,5 +1,5 @@
 import type { Usage } from '#kernel/usage.ts'
-import type { AudioTokens } from './cost.ts'
+import type { TokensOfMedia } from './cost.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamFault } from './canonical-request.ts'
 
@@ -8,7 +8,8 @@ export interface Reading {
   /** Null: the provider said nothing. */
   usage: Usage | null
   reportedUsd?: number | undefined
-  audio?: AudioTokens | undefined
+  /** How many of the tokens were sound or pictures, where the provider says so. */
+  media?: TokensOfMedia | undefined
   /** Something was used that nobody counted: its cost is not known. */
   unpriced?: boolean
   finishReason: string | null

@@ -1,9 +1,10 @@
 import type { Loss, CanonicalRequest, CanonicalPart } from '../model/canonical-request.ts'
+import { lostModalities } from '../wire/shared/sampling.ts'
 import { simModelOf } from './offers.ts'
 
 /** Fields of a request that a simulated model does not heed. A temperature and the like are none of it: it draws no words. */
 export function simLosses(canonical: CanonicalRequest): Loss[] {
-  const losses: Loss[] = []
+  const losses = lostModalities(canonical)
   if (canonical.n !== undefined && canonical.n > 1) losses.push('n')
   if (canonical.response_format !== undefined && canonical.response_format.type !== 'text')
     losses.push('response_format')

@@ -7,6 +7,10 @@ import { countInput, countWords } from '../sim/words.ts'
 const MOST_CHARACTERS = 32 << 20
 /** A call, a citation or the end of a thought takes as much as so many characters, besides those that it has. */
 const OF_A_PART = 256
+/** As many characters as one picture is worth in tokens, four of them each: 1,290 tokens (ai.google.dev, image generation). */
+const OF_A_PICTURE = 1_290 * 4
+/** Of pictures and sound, in base64: as much as one event of a stream may hold. */
+const MOST_MEDIA = 64 << 20
 
 /** Reads an answer's chunks as they pass: what was written and used, how it ended, and that it does end. */
 export class ChunkMeter {
@@ -17,6 +21,8 @@ export class ChunkMeter {
   #characters = 0
   /** Of what is gathered besides the model's words. */
   #besides = 0
+  #media = 0
+  #pictures = 0
   #usage: Extract<Chunk, { type: 'usage' }> | null = null
   #finish: Extract<Chunk, { type: 'finish' }> | null = null
 
@@ -35,6 +41,15 @@ export class ChunkMeter {
       case 'tool_call_delta':
         this.#count(chunk.delta)
         break
+      case 'image':
+        this.#pictures++
+        this.#characters += OF_A_PICTURE
+        this.#media += chunk.source.kind === 'base64' ? chunk.source.data.length : chunk.source.url.length
+        break
+      case 'audio':
+        this.#media += chunk.data.length + OF_A_PART
+        this.#count(chunk.transcript)
+        break
       case 'tool_call_start':
       case 'citation':
       case 'reasoning_end':
@@ -50,7 +65,7 @@ export class ChunkMeter {
       case 'error':
         return chunk.error
     }
-    return this.#characters + this.#besides > MOST_CHARACTERS
+    return this.#characters + this.#besides > MOST_CHARACTERS || this.#media > MOST_MEDIA
       ? { kind: 'garbage', message: 'The answer of the provider does not end.' }
       : null
   }
@@ -74,9 +89,9 @@ export class ChunkMeter {
     const told = this.#usage
     return {
       ...emptyReading(),
-      usage: told?.usage ?? (this.#simulated ? this.#counted() : null),
+      usage: this.#used(told?.usage ?? (this.#simulated ? this.#counted() : null)),
       ...(told?.cost_usd !== undefined && { reportedUsd: told.cost_usd }),
-      ...(told?.audio !== undefined && { audio: told.audio }),
+      ...(told?.media !== undefined && { media: told.media }),
       finishReason: finish?.native ?? finish?.reason ?? null,
       ended: finish !== null,
       closed: true,
@@ -86,6 +101,10 @@ export class ChunkMeter {
   #count(words: string): void {
     if (this.#simulated) this.#words += countWords(words)
     this.#characters += words.length
+  }
+
+  #used(usage: Usage | null): Usage | null {
+    return usage === null || this.#pictures === 0 ? usage : usageOf({ ...usage, images: this.#pictures })
   }
 
   #counted(): Usage {

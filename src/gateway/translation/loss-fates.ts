@@ -74,6 +74,10 @@ export const fates: Readonly<Record<string, Fate>> = {
   // Sound that is asked for.
   audio: 'refused',
   modalities: 'refused',
+  'audio.format': 'refused',
+  'audio.voice': 'named',
+  // A ratio or a size that OpenRouter does not name.
+  'image_config.*': 'named',
   // Of earlier answers: thoughts, what a vendor's own tools did and found, how an answer began.
   'messages.prefill': 'named',
   'messages.reasoning': 'named',

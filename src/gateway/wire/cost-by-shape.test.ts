@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import type { Pricing } from '../catalogue/model.ts'
-import { type AudioTokens, costOf } from '../model/cost.ts'
+import { type TokensOfMedia, costOf } from '../model/cost.ts'
 import { offerOf } from '../model/offer-of.test.ts'
 import { readUsage as readAnthropic } from './anthropic-messages/usage.ts'
 import { readUsage as readGemini } from './gemini/usage.ts'
@@ -28,7 +28,7 @@ const pricing: Pricing = {
   request: '0.005',
 }
 
-type Read = { usage: Usage; audio?: AudioTokens } | null
+type Read = { usage: Usage; media?: TokensOfMedia } | null
 const openai = (usage: object): Read => readOpenai(usage)
 const anthropic = (usage: object): Read => readAnthropic(usage)
 const gemini = (usage: object): Read => readGemini(usage)
@@ -146,8 +146,8 @@ const cases: [title: string, read: Read, nano: bigint, at?: Pricing][] = [
 
 for (const [title, read, nano, at = pricing] of cases)
   test(`costs to the nano-dollar: ${title}`, () => {
-    const { usage, audio } = read!
-    assert.deepEqual(costOf(usage, offerOf({ pricing: at }), undefined, null, { audio }), { nano, source: 'computed' })
+    const { usage, media } = read!
+    assert.deepEqual(costOf(usage, offerOf({ pricing: at }), undefined, null, { media }), { nano, source: 'computed' })
   })
 
 test('seconds of sound that no source prices have no cost', () => {

@@ -101,7 +101,7 @@ test('what a Turn has no place for is named, what changes nothing is not', () =>
     audio: { voice: 'a', format: 'wav' },
     logit_bias: { 1: 5 },
     top_logprobs: 2,
-    modalities: ['text', 'audio'],
+    modalities: ['text', 'video'],
     moderation: { model: 'x' },
     prediction: { type: 'content', content: 'x' },
     service_tier: 'flex',
@@ -113,6 +113,9 @@ test('what a Turn has no place for is named, what changes nothing is not', () =>
   }
   for (const [name, value] of Object.entries(further))
     assert.deepEqual(only({ [name]: value }), name === 'web_search_options' ? [] : [name])
+  const asked = { modalities: ['text', 'image'], image_config: { aspect_ratio: '16:9', font_inputs: [] } }
+  assert.deepEqual(only(asked), ['image_config.font_inputs'])
+  assert.deepEqual(only({ modalities: ['audio', 'text'], audio: { voice: 'a', format: 'wav' } }), [])
   assert.deepEqual(only({ response_format: { type: 'grammar', grammar: 'x' } }), ['response_format.grammar'])
   assert.deepEqual(only({ tool_choice: { type: 'custom', custom: { name: 'x' } } }), ['tool_choice'])
   const parts = [

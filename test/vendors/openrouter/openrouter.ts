@@ -17,6 +17,7 @@ import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
 import { named } from '../openai/rules.ts'
 import { errorOf, problem, refusals } from './errors.ts'
 import { endpointOf, endpointsOf, priceOf, routedRequest, type Endpoint, type OpenRouterModel } from './rules.ts'
+import { type Made, made, refusedModalities } from './made.ts'
 import { id, lastText, parse, planOf, weigh, type Plan } from '../delivery/plan.ts'
 import { check } from '../rules.ts'
 import { serve, type Call } from '../server.ts'
@@ -40,6 +41,8 @@ const models: OpenRouterModel[] = [
   },
   { id: 'openai/gpt-4o-mini', price: { prompt: '0.00000015', completion: '0.0000006' } },
   { id: 'google/gemini-3-flash', price: { prompt: '0.0000005', completion: '0.000003' } },
+  { id: 'google/gemini-3-pro-image', makes: 'image', price: { prompt: '0.000002', completion: '0.000012' } },
+  { id: 'openai/gpt-audio', makes: 'audio', price: { prompt: '0.0000025', completion: '0.00001' } },
   { id: 'openai/gpt-4o-mini:free', price: { prompt: '0', completion: '0', cacheRead: '0', cacheWrite: '0' } },
 ]
 
@@ -69,7 +72,7 @@ class OpenRouter {
     this.options = options
   }
 
-  answer(call: Call): Answer {
+  answer(call: Call): Answer | Promise<Answer> {
     const { method, request } = call
     const path = call.path.replace(/^\/api\/v1/, '')
     if (method === 'GET' && path === '/models') return { status: 200, body: { data: this.models.map(entryOf) } }
@@ -113,10 +116,12 @@ class OpenRouter {
     }
   }
 
-  #chat(call: Call): Answer {
+  async #chat(call: Call): Promise<Answer> {
     const route = this.#route(call)
     if ('status' in route) return route
     const { body, model } = route
+    const unmade = refusedModalities(body, model.makes)
+    if (unmade !== undefined) return problem(404, unmade, 'not_found')
     const wants = body['reasoning']
     const effort = wants?.effort ?? body['reasoning_effort']
     const thinks = wants?.enabled === true || Boolean(wants?.max_tokens) || (effort !== undefined && effort !== 'none')
@@ -136,7 +141,8 @@ class OpenRouter {
     const limit = body['max_completion_tokens'] ?? body['max_tokens'] ?? undefined
     call.request.seen = { messages: body['messages'], limit, read: [] }
     const finish = call.behaviour.finish ?? finishOf(plan)
-    return body['stream'] ? this.#stream(call, route, plan, finish) : whole(call, route, plan, finish)
+    const media = await made(body, model.makes, lastText(body['messages']))
+    return body['stream'] ? this.#stream(call, route, plan, finish, media) : whole(call, route, plan, finish, media)
   }
 
   #route({ request }: Call): Route | Whole {
@@ -160,7 +166,7 @@ class OpenRouter {
     return this.models.find((one) => one.id === plain)
   }
 
-  #stream(call: Call, route: Route, plan: Plan, finish: string): Answer {
+  #stream(call: Call, route: Route, plan: Plan, finish: string, media: Made | undefined): Answer {
     const head = headOf(call, route, 'chat.completion.chunk')
     const chunk = (delta: Json, reason: string | null): Frame => {
       const choice = {
@@ -182,16 +188,23 @@ class OpenRouter {
       { comment: 'OPENROUTER PROCESSING' },
       { comment: 'OPENROUTER PROCESSING' },
       ...deltasOf(plan, dialectOf(plan, route)).map((delta) => chunk(delta, null)),
+      ...(media?.pieces ?? []).map((delta) => chunk(delta, null)),
       chunk({ content: '' }, finish),
-      { data: { ...head, choices: this.options.usageChoices === 'one' ? [empty] : [], usage: billOf(plan, route) } },
+      {
+        data: {
+          ...head,
+          choices: this.options.usageChoices === 'one' ? [empty] : [],
+          usage: billOf(plan, route, media),
+        },
+      },
       { data: '[DONE]' },
     ]
     return { format: 'sse', frames, opening: 3, closing: 3, failure: (error) => broken(head, route, error) }
   }
 }
 
-function whole(call: Call, route: Route, plan: Plan, finish: string): Whole {
-  const message = messageOf(plan, dialectOf(plan, route))
+function whole(call: Call, route: Route, plan: Plan, finish: string, media: Made | undefined): Whole {
+  const message = { ...messageOf(plan, dialectOf(plan, route)), ...media?.fields }
   const choice = {
     index: 0,
     logprobs: null,
@@ -201,7 +214,7 @@ function whole(call: Call, route: Route, plan: Plan, finish: string): Whole {
   }
   return {
     status: 200,
-    body: { ...headOf(call, route, 'chat.completion'), choices: [choice], usage: billOf(plan, route) },
+    body: { ...headOf(call, route, 'chat.completion'), choices: [choice], usage: billOf(plan, route, media) },
   }
 }
 
@@ -249,16 +262,22 @@ function native({ model }: Route, finish: string): string {
   return natives[model.id.split('/')[0] ?? '']?.[finish] ?? finish
 }
 
-function billOf(plan: Plan, { model }: Route): Json {
+function billOf(plan: Plan, { model }: Route, media: Made | undefined): Json {
   const { usage } = plan
   const price = priceOf(model)
   const fresh = usage.input - usage.cached - usage.cacheWrite
   const prompt =
     fresh * Number(price.prompt) + usage.cached * Number(price.cacheRead) + usage.cacheWrite * Number(price.cacheWrite)
-  const completion = usage.output * Number(price.completion)
+  const completion = (usage.output + (media?.tokens ?? 0)) * Number(price.completion)
   const cost = usage.cost ?? prompt + completion
   const details = { upstream_inference_prompt_cost: prompt, upstream_inference_completions_cost: completion }
-  return { ...usageOf(plan), cost, is_byok: false, cost_details: { upstream_inference_cost: null, ...details } }
+  const told = usageOf(plan)
+  if (media !== undefined) {
+    told['completion_tokens'] += media.tokens
+    told['total_tokens'] += media.tokens
+    told['completion_tokens_details'] = { ...told['completion_tokens_details'], ...media.usage }
+  }
+  return { ...told, cost, is_byok: false, cost_details: { upstream_inference_cost: null, ...details } }
 }
 
 function unknownModel(asked: string[]): Whole {
@@ -292,9 +311,9 @@ function entryOf(model: OpenRouterModel): Json {
       .join(', ')}.`,
     context_length: context,
     architecture: {
-      modality: 'text+image->text',
+      modality: `text+image->text${model.makes === undefined ? '' : `+${model.makes}`}`,
       input_modalities: ['text', 'image'],
-      output_modalities: ['text'],
+      output_modalities: ['text', ...(model.makes === undefined ? [] : [model.makes])],
       tokenizer: 'Other',
       instruct_type: null,
     },

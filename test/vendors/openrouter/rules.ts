@@ -1,5 +1,6 @@
 // The fields that OpenRouter adds to a chat request (compat.md 4.1, 4.2), and which endpoint its preferences leave.
 import { chatRequest } from '../openai/rules.ts'
+import type { Makes } from './made.ts'
 import type { Rule } from '../rules.ts'
 import type { Json } from '../vendor.ts'
 
@@ -10,6 +11,8 @@ export type OpenRouterModel = {
   name?: string
   context?: number
   output?: number
+  /** Pictures or sound beside its words. */
+  makes?: Makes
   /** US dollars per token, as decimal strings. */
   price?: { prompt: string; completion: string; cacheRead?: string; cacheWrite?: string }
   endpoints?: Endpoint[]
@@ -54,6 +57,8 @@ export const routedRequest: Rule = {
       minItems: 1,
       items: { kind: 'object', fields: { role: { kind: 'string', required: true } } },
     },
+    modalities: { kind: 'array', nullable: true, items: { kind: 'string', values: ['text', 'image', 'audio'] } },
+    image_config: object,
     provider,
     plugins: {
       kind: 'array',

@@ -137,7 +137,7 @@ function pricedAs(
   }
 }
 
-const ofMediaAlone = ['pixel', 'image_input', 'image_output', 'video_second', 'character', 'variants'] as const
+const ofMediaAlone = ['pixel', 'video_second', 'character', 'variants'] as const
 
 const bare = (source: Source, upstreamModel: string) => {
   const slug = `${source.endpoint.slug}/${upstreamModel}`

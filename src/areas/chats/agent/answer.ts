@@ -65,6 +65,8 @@ export class AgentAnswer {
         return []
       // Their message has no place for them.
       case 'citation':
+      case 'image':
+      case 'audio':
       case 'start':
       case 'usage':
       case 'error':

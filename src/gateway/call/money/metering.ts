@@ -5,7 +5,15 @@ import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
-import { type AudioTokens, type Cost, affordableOutput, costOf, worstCost, worstImages } from '../../model/cost.ts'
+import {
+  type Cost,
+  type TokensOfMedia,
+  affordableOutput,
+  costOf,
+  worstCost,
+  worstImages,
+  worstPictures,
+} from '../../model/cost.ts'
 import type { Offer } from '../../model/offer.ts'
 import type { Pricing } from '../../catalogue/model.ts'
 import { reportedBy } from '../../providers/supports.ts'
@@ -50,13 +58,15 @@ export function amountsOf(
   offer: Offer,
   pricing: Pricing,
   { inputTokens, maxTokens, n }: RequestedUsage,
-): { worst: Nano; least: Nano; input: number; most: number } {
+): { worst: Nano; least: Nano; pictures: Nano; input: number; most: number } {
   const { contextLength } = offer
   const input = contextLength === null ? inputTokens : Math.min(inputTokens, contextLength)
   const most = mostOutput(offer, maxTokens)
-  const worst = worstCost(pricing, input, most * n, n)
-  const least = maxTokens === null && most > LEAST_OUTPUT ? worstCost(pricing, input, LEAST_OUTPUT * n, n) : worst
-  return { worst, least, input, most }
+  const pictures = worstPictures(pricing, n)
+  const worst = worstCost(pricing, input, most * n, n) + pictures
+  const isOpen = maxTokens === null && most > LEAST_OUTPUT
+  const least = isOpen ? worstCost(pricing, input, LEAST_OUTPUT * n, n) + pictures : worst
+  return { worst, least, pictures, input, most }
 }
 
 /** The end of an attempt, as it is settled. */
@@ -64,7 +74,7 @@ export interface AttemptEnd {
   status: Outcome['status']
   usage: Usage
   reportedUsd: number | undefined
-  audio?: AudioTokens | undefined
+  media?: TokensOfMedia | undefined
   /** Usage that nobody counted. */
   unpriced?: boolean
   /** The usage is a guess. */
@@ -126,8 +136,9 @@ export class Metering {
       return null
     }
     const { n, limitField = null } = ask
-    const { worst, least, input, most } = amountsOf(offer, pricing, ask)
-    const covered = (nano: Nano): number => Math.max(0, Math.floor(affordableOutput(pricing, nano, input, n) / n))
+    const { worst, least, pictures, input, most } = amountsOf(offer, pricing, ask)
+    const covered = (nano: Nano): number =>
+      Math.max(0, Math.floor(affordableOutput(pricing, nano - pictures, input, n) / n))
     try {
       this.#reserved = await this.#ledger.reserve(call, worst, least)
     } catch (error) {

@@ -64,9 +64,9 @@ export const openaiChat: PassthroughFormat = {
   },
 }
 
-function usageIn(json: { usage?: unknown }): Pick<Reading, 'usage' | 'reportedUsd' | 'audio'> {
+function usageIn(json: { usage?: unknown }): Pick<Reading, 'usage' | 'reportedUsd' | 'media'> {
   const read = readUsage(json.usage)
-  return read === null ? { usage: null } : { usage: read.usage, reportedUsd: read.cost_usd, audio: read.audio }
+  return read === null ? { usage: null } : { usage: read.usage, reportedUsd: read.cost_usd, media: read.media }
 }
 
 function finishIn({ choices }: Record<string, unknown>): string | null {

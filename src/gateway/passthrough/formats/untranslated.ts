@@ -1,3 +1,4 @@
+import { noMedia } from '../../model/cost.ts'
 import { usageOf } from '#kernel/usage.ts'
 import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
 import { readStreamFault } from '../../wire/faults.ts'
@@ -73,7 +74,12 @@ const sound: Media = {
     const input = countOf(objectOf(usage.input_token_details ?? usage.input_tokens_details).audio_tokens)
     // Speech is what came out of it, text what is written down.
     const output = contentType.startsWith('text/event-stream') && input === 0 ? countOf(usage.output_tokens) : 0
-    return { ...emptyReading(), usage: tokensOf(usage), audio: { input, output }, ended: true }
+    return {
+      ...emptyReading(),
+      usage: tokensOf(usage),
+      media: { ...noMedia, audioInput: input, audioOutput: output },
+      ended: true,
+    }
   },
 }
 

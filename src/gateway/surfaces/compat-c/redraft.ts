@@ -135,6 +135,6 @@ const withNative = (text: string): string =>
 function priced(given: Json, about: AnswerAbout): Json {
   const read = readUsage(given)
   if (read === null) return given
-  const { cost_details: details, ...fields } = costFields(read.usage, read.cost_usd ?? null, about)
+  const { cost_details: details, ...fields } = costFields(read.usage, read.cost_usd ?? null, about, read.media)
   return { ...given, ...fields, cost_details: { ...objectOf(details), ...objectOf(given['cost_details']) } }
 }

@@ -2,7 +2,7 @@ import type { CanonicalRequest } from '../../model/canonical-request.ts'
 import { compact, type Json } from '../../model/json.ts'
 import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
-import { losePenalties, loseVerbosity } from '../shared/sampling.ts'
+import { lostModalities, losePenalties, loseVerbosity } from '../shared/sampling.ts'
 import type { Encoded, Target } from '../shared/target.ts'
 import { fitName, ToolNames } from '../shared/tool-names.ts'
 import { encodeMessages } from './encode-messages.ts'
@@ -13,6 +13,7 @@ const LONGEST_ID = 64
 /** A CanonicalRequest as a request of Bedrock's Converse, which serves the models of all houses. The model stands in the path. */
 export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   const losses = new Losses()
+  for (const name of lostModalities(canonical)) losses.add(name)
   const names = new ToolNames(LONGEST_NAME)
   const ids = (id: string): string => fitName(id, LONGEST_ID)
   const { system, messages } = encodeMessages(pairToolResults(canonical.messages), { names, ids, losses })

@@ -100,6 +100,9 @@ function modelParts(content: CanonicalPart[], called: Map<string, string>, rules
   }
   let first = true
   return content.flatMap((part): Json[] => {
+    // A picture that the model drew came with a signature, which no other shape has a place for.
+    if (part.type === 'image' && quirks.signedCalls)
+      return plainPart(part, rules).map((drawn) => ({ ...drawn, thoughtSignature: NO_SIGNATURE }))
     if (part.type !== 'tool_call') return plainPart(part, rules)
     if (part.cache !== undefined) losses.add('cache_control')
     const name = names.sent(part.name)

@@ -4,6 +4,7 @@ import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
 import { type Encoded, mayReason, type Target } from '../shared/target.ts'
 import { ToolNames } from '../shared/tool-names.ts'
+import { askForMedia } from './made-media.ts'
 import { encodeContents } from './encode-contents.ts'
 import { type Quirks, quirksOf } from './quirks.ts'
 import { loseVerbosity } from '../shared/sampling.ts'
@@ -75,6 +76,7 @@ function generationConfig(
     stopSequences: stop === undefined || stop.length === 0 ? undefined : stop.slice(0, MOST_STOPS),
     thinkingConfig: mayReason(target) ? thinkingOf(canonical, quirks, losses) : undefined,
     ...formatOf(canonical, quirks, tools, losses),
+    ...askForMedia(canonical, losses),
   })
   return Object.keys(config).length > 0 ? config : undefined
 }

@@ -3,6 +3,7 @@ import type { Chunk } from '../../model/canonical-request.ts'
 import { isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
 import { WholeText } from '../streams/whole-text.ts'
 import { readFinish } from './finish.ts'
+import { readInlineData } from './made-media.ts'
 import { GEMINI_FORMAT } from './signature.ts'
 import { readUsage } from './usage.ts'
 
@@ -52,6 +53,8 @@ export class ContentReader {
   #part(part: Json, chunks: Chunk[]): void {
     if (isObject(part['functionCall']))
       return this.#call(part['functionCall'], textOf(part['thoughtSignature']), chunks)
+    // Thoughts may hold drafts.
+    if (isObject(part['inlineData']) && part['thought'] !== true) return this.#media(part['inlineData'], chunks)
     const words = textOf(part['text'])
     if (words === '') return
     this.#spoke = true
@@ -63,6 +66,13 @@ export class ContentReader {
       return
     }
     chunks.push(...this.#endThought(), ...text(this.#text.push(words)))
+  }
+
+  #media(held: Json, chunks: Chunk[]): void {
+    const made = readInlineData(held)
+    if (made.length === 0) return
+    this.#spoke = true
+    chunks.push(...this.#endThought(), ...text(this.#text.rest()), ...made)
   }
 
   /** Calls come whole. The signature of one travels as opaque reasoning in front of it, and comes back so. */

@@ -1,15 +1,22 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
-import type { AudioTokens } from '../../model/cost.ts'
+import type { TokensOfMedia } from '../../model/cost.ts'
 import { countOf, isObject, listOf, objectOf } from '../../model/json.ts'
 
 /** Disjoint buckets from `usageMetadata`, whose prompt includes what was read from a cache; null where there is none. */
-export function readUsage(given: unknown): { usage: Usage; audio?: AudioTokens } | null {
+export function readUsage(given: unknown): { usage: Usage; media?: TokensOfMedia } | null {
   if (!isObject(given)) return null
   const prompt = countOf(given['promptTokenCount'])
   const read = Math.min(prompt, countOf(given['cachedContentTokenCount']))
-  const audio = { input: sound(given['promptTokensDetails']), output: sound(given['candidatesTokensDetails']) }
+  const { promptTokensDetails: prompted, candidatesTokensDetails: made } = given
   return {
-    ...(audio.input + audio.output > 0 && { audio }),
+    ...((Array.isArray(prompted) || Array.isArray(made)) && {
+      media: {
+        audioInput: tokensOf('AUDIO', prompted),
+        audioOutput: tokensOf('AUDIO', made),
+        imageInput: tokensOf('IMAGE', prompted),
+        imageOutput: Array.isArray(made) ? tokensOf('IMAGE', made) : null,
+      },
+    }),
     usage: usageOf({
       // Tokens that the vendor's own tools put into the prompt are counted beside it.
       input_tokens: prompt - read + countOf(given['toolUsePromptTokenCount']),
@@ -20,8 +27,8 @@ export function readUsage(given: unknown): { usage: Usage; audio?: AudioTokens }
   }
 }
 
-/** Of `ModalityTokenCount[]`: how many of the tokens were sound (ai.google.dev, UsageMetadata). */
-const sound = (details: unknown): number =>
+/** Of `ModalityTokenCount[]`: how many of the tokens were of this modality (ai.google.dev, UsageMetadata). */
+const tokensOf = (wanted: string, details: unknown): number =>
   listOf(details)
     .map(objectOf)
-    .reduce((sum, { modality, tokenCount }) => sum + (modality === 'AUDIO' ? countOf(tokenCount) : 0), 0)
+    .reduce((sum, { modality, tokenCount }) => sum + (modality === wanted ? countOf(tokenCount) : 0), 0)

@@ -4,7 +4,7 @@ import { effortOfBudget } from '../shared/effort.ts'
 import { raisedLimit } from '../shared/least-output.ts'
 import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
-import { losePenalties } from '../shared/sampling.ts'
+import { lostModalities, losePenalties } from '../shared/sampling.ts'
 import { strictLegal } from '../shared/schema.ts'
 import { type Encoded, mayReason, type Target } from '../shared/target.ts'
 import { fitName, ToolNames } from '../shared/tool-names.ts'
@@ -17,6 +17,7 @@ const LONGEST_ID = 64
 /** A CanonicalRequest as a request of the Responses API. Nothing is stored there: what a model wants back comes sealed. */
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
+  for (const name of lostModalities(canonical)) losses.add(name)
   const names = new ToolNames(LONGEST_NAME)
   const ids = (id: string) => (id.length <= LONGEST_ID ? id : fitName(id, LONGEST_ID))
   const tools = toolsWithHistory(canonical)

@@ -4,7 +4,7 @@ import type { AnswerAbout } from '../../model/answer-about.ts'
 import type { Opaque } from '../shared/envelope.ts'
 import { EventWriter, type Finish, type Said } from '../streams/event-writer.ts'
 import type { Json } from '../../model/json.ts'
-import { OneAtATime } from '../streams/one-at-a-time.ts'
+import { type Itemised, OneAtATime } from '../streams/one-at-a-time.ts'
 import { annotationsOf, callItem, Items, messageItem, textPart } from './write-items.ts'
 import { beginResponse, codeOf, incompleteReason, endResponse, failResponse } from './write-response.ts'
 
@@ -77,11 +77,11 @@ export class StreamWriter extends EventWriter {
     )
   }
 
-  #tell(pieces: readonly Said[]): string {
+  #tell(pieces: readonly Itemised[]): string {
     return pieces.map((piece) => this.#piece(piece)).join('')
   }
 
-  #piece(piece: Said): string {
+  #piece(piece: Itemised): string {
     switch (piece.type) {
       case 'text':
         return this.begin() + this.#text(piece.text)

@@ -1,4 +1,4 @@
-import type { CanonicalRequest } from '../../model/canonical-request.ts'
+import type { CanonicalRequest, Loss } from '../../model/canonical-request.ts'
 import type { Losses } from './losses.ts'
 
 const names = ['frequency_penalty', 'presence_penalty'] as const
@@ -12,6 +12,10 @@ export function losePenalties(canonical: CanonicalRequest, losses: Losses): void
 export function loseVerbosity({ verbosity }: CanonicalRequest, losses: Losses): void {
   if (verbosity !== undefined && verbosity !== 'medium') losses.add('verbosity')
 }
+
+/** For shapes whose answers hold words alone: pictures and sound that are asked for refuse the request (loss-fates.ts). */
+export const lostModalities = ({ modalities }: CanonicalRequest): Loss[] =>
+  modalities === undefined ? [] : ['modalities']
 
 export const verbosityOf = (word: string | undefined): CanonicalRequest['verbosity'] =>
   word === 'low' || word === 'medium' || word === 'high' ? word : undefined

@@ -1,4 +1,5 @@
 import type { Usage } from '#kernel/usage.ts'
+import type { TokensOfMedia } from '../../model/cost.ts'
 import { type Problem, problemOf } from '../problem.ts'
 import type { Chunk, FinishReason } from '../../model/canonical-request.ts'
 
@@ -18,6 +19,7 @@ export abstract class EventWriter {
   protected usage: Usage | null = null
   /** The cost that the provider states, in US dollars. */
   protected reported: number | null = null
+  protected media: TokensOfMedia | undefined
   protected began = false
   #finish: Extract<Chunk, { type: 'finish' }> | null = null
   #over = false
@@ -39,6 +41,7 @@ export abstract class EventWriter {
       case 'usage':
         this.usage = chunk.usage
         this.reported = chunk.cost_usd ?? null
+        this.media = chunk.media
         return ''
       case 'finish':
         this.#finish = chunk

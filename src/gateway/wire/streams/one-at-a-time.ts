@@ -1,9 +1,12 @@
 import type { Said } from './event-writer.ts'
 
+/** Pieces that become items of their own, one after the other. */
+export type Itemised = Exclude<Said, { type: 'image' | 'audio' }>
+
 interface Item {
   /** Words go on until something else begins, a call until its end is told. */
   of: 'text' | 'reasoning' | { call: string }
-  waiting: Said[]
+  waiting: Itemised[]
   done: boolean
 }
 
@@ -17,7 +20,7 @@ export class OneAtATime {
   readonly #calls = new Map<string, Item>()
 
   /** The chunks that can be told now. */
-  push(piece: Said): Said[] {
+  push(piece: Said): Itemised[] {
     switch (piece.type) {
       case 'text':
       case 'reasoning':
@@ -35,6 +38,10 @@ export class OneAtATime {
         if (last?.of === 'text' && !last.done) last.waiting.push(piece)
         break
       }
+      // Shapes with one current item have no place for them in an answer.
+      case 'image':
+      case 'audio':
+        break
       case 'tool_call_start':
         this.#begin({ call: piece.id }).waiting.push(piece)
         break
@@ -48,7 +55,7 @@ export class OneAtATime {
   }
 
   /** Nothing more comes: all that waits, with an end to each call that had none. */
-  rest(): Said[] {
+  rest(): Itemised[] {
     for (const id of this.#calls.keys()) this.#endCall(id)
     for (const item of this.#queue) item.done = true
     return this.#ready()
@@ -76,8 +83,8 @@ export class OneAtATime {
     item.done = true
   }
 
-  #ready(): Said[] {
-    const ready: Said[] = []
+  #ready(): Itemised[] {
+    const ready: Itemised[] = []
     for (let item = this.#queue[0]; item; item = this.#queue[0]) {
       // One by one: as arguments of a call they would be too many.
       for (const piece of item.waiting.splice(0)) ready.push(piece)

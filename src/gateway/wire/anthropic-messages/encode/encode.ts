@@ -3,7 +3,7 @@ import type { CanonicalRequest } from '../../../model/canonical-request.ts'
 import { compact, type Json } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../../shared/pairing.ts'
-import { losePenalties, loseVerbosity } from '../../shared/sampling.ts'
+import { lostModalities, losePenalties, loseVerbosity } from '../../shared/sampling.ts'
 import { closedSchema } from '../../shared/schema.ts'
 import { type Encoded, mayReason, type Target } from '../../shared/target.ts'
 import { fitName, ToolNames } from '../../shared/tool-names.ts'
@@ -23,6 +23,7 @@ const USUAL_LIMIT = 8192
  */
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
+  for (const name of lostModalities(canonical)) losses.add(name)
   const names = new ToolNames(LONGEST_NAME)
   const quirks = quirksOf(target)
   const rules = { names, ids: (id: string) => fitName(id, LONGEST_ID), losses, midSystem: quirks.midSystem }

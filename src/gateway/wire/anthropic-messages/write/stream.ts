@@ -3,7 +3,7 @@ import type { Problem } from '../../problem.ts'
 import type { AnswerAbout } from '../../../model/answer-about.ts'
 import { EventWriter, type Finish, type Said } from '../../streams/event-writer.ts'
 import type { Json } from '../../../model/json.ts'
-import { OneAtATime } from '../../streams/one-at-a-time.ts'
+import { type Itemised, OneAtATime } from '../../streams/one-at-a-time.ts'
 import { errorEvent } from './errors.ts'
 import { writeFinish } from '../finish.ts'
 import { emptyMessage } from './answer.ts'
@@ -50,7 +50,7 @@ export class StreamWriter extends EventWriter {
     return this.#tell(this.#order.rest()) + this.#blocks.end() + delta + event('message_stop', {})
   }
 
-  #tell(pieces: readonly Said[]): string {
+  #tell(pieces: readonly Itemised[]): string {
     return pieces.map((piece) => this.#blocks.write(piece)).join('')
   }
 

@@ -7,6 +7,7 @@ import type { Decoded } from '../../shared/target.ts'
 import { Losses, matters } from '../../shared/losses.ts'
 import { verbosityOf } from '../../shared/sampling.ts'
 import { decodeSystem } from '../../anthropic-messages/decode/messages.ts'
+import { decodeModalities } from './modalities.ts'
 import { decodeMessages } from './messages.ts'
 import { isPartlyAnthropic } from './mixed.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
@@ -21,12 +22,11 @@ const carried = new Set(
   `model models messages max_completion_tokens max_tokens temperature top_p top_k frequency_penalty presence_penalty verbosity stop seed n tools functions tool_choice
   function_call parallel_tool_calls response_format reasoning reasoning_effort reasoningEffort include_reasoning user
   safety_identifier stream stream_options provider route usage session_id trace metadata store debug prompt_cache_key
-  prompt_cache_options prompt_cache_retention cache_control`.split(/\s+/),
+  prompt_cache_options prompt_cache_retention cache_control modalities`.split(/\s+/),
 )
 /** Values of further fields that ask for what happens anyway. */
 const usual = new Map<string, (value: unknown) => boolean>([
   ['service_tier', (tier) => tier === 'auto' || tier === 'default'],
-  ['modalities', (given) => Array.isArray(given) && given.every((one) => one === 'text')],
   ['repetition_penalty', (penalty) => penalty === 1],
 ])
 
@@ -39,9 +39,10 @@ export function decode(body: unknown): DecodedChat {
   if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
   const losses = new Losses()
   const system = systemIn(body)
+  const media = decodeModalities(body, losses)
   for (const [name, value] of Object.entries(body)) {
-    if (!carried.has(name) && matters(value) && !usual.get(name)?.(value) && !(name === 'system' && system !== null))
-      losses.add(name)
+    const isRead = carried.has(name) || (name === 'system' && system !== null) || Object.hasOwn(media, name)
+    if (!isRead && matters(value) && !usual.get(name)?.(value)) losses.add(name)
   }
   const messages = list(body['messages'], 'messages') ?? missing('messages')
   if (messages.length === 0)
@@ -66,6 +67,7 @@ export function decode(body: unknown): DecodedChat {
     parallel_tool_calls: boolean(body['parallel_tool_calls'], 'parallel_tool_calls'),
     response_format: responseFormat(body, losses),
     reasoning: reasoningOf(body, losses),
+    ...media,
     user: string(body['safety_identifier'], 'safety_identifier') ?? string(body['user'], 'user'),
     ...decodeToolChoice(body, tools, losses),
   })

@@ -4,6 +4,7 @@ import { compact, type Json } from '../../../model/json.ts'
 import { list, missing, object, string } from '../../shared/request-fields.ts'
 import { Losses } from '../../shared/losses.ts'
 import { wholeResult } from './anthropic-parts.ts'
+import { readPictures } from '../media.ts'
 import { contentOf } from './parts.ts'
 import { isSealed, readDetails } from '../reasoning.ts'
 import { Results } from './results.ts'
@@ -63,7 +64,8 @@ function assistantParts(message: Json, at: string, content: CanonicalPart[], los
     details.length > 0 ? newDetails(details, content) : isNew ? [{ type: 'reasoning', text: plain }] : []
   const refusal = string(message['refusal'], `${at}.refusal`)
   if (message['audio']) losses.add('messages.audio')
-  if (message['images']) losses.add('messages.images')
+  const images = readPictures(message).map((source) => ({ type: 'image' as const, source }))
+  if (images.length < (list(message['images'], `${at}.images`)?.length ?? 0)) losses.add('messages.images')
   const calls = (list(message['tool_calls'], `${at}.tool_calls`) ?? []).flatMap((given, i): Call[] => {
     const path = `${at}.tool_calls.${i}`
     const call = object(given, path) ?? {}
@@ -84,7 +86,7 @@ function assistantParts(message: Json, at: string, content: CanonicalPart[], los
     if (twin !== undefined && part.cache !== undefined) twin.cache = part.cache
     return twin === undefined
   })
-  return [...reasoning, ...own, ...(refusal ? [{ type: 'text' as const, text: refusal }] : []), ...calls]
+  return [...reasoning, ...own, ...images, ...(refusal ? [{ type: 'text' as const, text: refusal }] : []), ...calls]
 }
 
 /** Without the unsigned ones that stand among the words with their seal, each for itself or all as one. */

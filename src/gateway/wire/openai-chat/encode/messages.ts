@@ -4,6 +4,7 @@ import { Losses } from '../../shared/losses.ts'
 import { urlOf } from '../../shared/media.ts'
 import type { ToolNames } from '../../shared/tool-names.ts'
 import type { ChatQuirks } from '../../shared/quirks.ts'
+import { writePictures } from '../media.ts'
 import { writeDetails } from '../reasoning.ts'
 import { askToGoOn } from '../../shared/prefill.ts'
 
@@ -52,9 +53,12 @@ function assistantMessage(content: CanonicalPart[], { quirks, names, ids, losses
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
   const reasoning = content.filter((part) => part.type === 'reasoning')
   const calls = content.filter((part) => part.type === 'tool_call')
-  if (content.some(({ type }) => type === 'image' || type === 'file')) losses.add('messages.assistant.media')
+  const drawn = content.flatMap((part) => (part.type === 'image' ? [part.source] : []))
+  if (content.some(({ type }) => type === 'file') || (drawn.length > 0 && !quirks.openrouter))
+    losses.add('messages.assistant.media')
   if (content.some((part) => 'cache' in part && part.cache !== undefined)) losses.add('cache_control')
   const message: Json = { role: 'assistant', content: text === '' && calls.length > 0 ? null : text }
+  if (drawn.length > 0 && quirks.openrouter) message['images'] = writePictures(drawn)
   if (calls.length > 0) {
     message['tool_calls'] = calls.map(({ id, name, arguments: words }) => ({
       id: ids(id),

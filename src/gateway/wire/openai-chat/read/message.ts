@@ -2,6 +2,7 @@ import type { Chunk } from '../../../model/canonical-request.ts'
 import { readUrlCitation } from '../../shared/citations.ts'
 import { isObject, listOf, objectOf, textOf } from '../../../model/json.ts'
 import { WholeText } from '../../streams/whole-text.ts'
+import { readPictures, readSound } from '../media.ts'
 import { readFinish } from './finish.ts'
 import { ReasoningReader } from './reasoning.ts'
 import { ToolCallReader } from './tool-calls.ts'
@@ -80,11 +81,17 @@ export class MessageReader {
       this.#cited.add(key)
       chunks.push({ type: 'citation', citation })
     }
+    const sound = readSound(message)
+    const media: Chunk[] = [
+      ...readPictures(message).map((source) => ({ type: 'image' as const, source })),
+      ...(sound === null ? [] : [sound]),
+    ]
+    if (media.length > 0) chunks.push(...this.#reasoning.end(), ...this.#rest(), ...media)
     if (deltas.length > 0) {
       chunks.push(...this.#reasoning.end(), ...this.#rest())
       for (const delta of deltas) chunks.push(...this.#calls.delta(delta))
     }
-    this.#spoke ||= text !== '' || reasoning.length > 0 || deltas.length > 0
+    this.#spoke ||= media.length > 0 || text !== '' || reasoning.length > 0 || deltas.length > 0
   }
 
   #rest(): Chunk[] {

@@ -2,7 +2,8 @@ import { usageOf } from '#kernel/usage.ts'
 import type { Collected } from '../../../model/answer.ts'
 import type { AnswerAbout } from '../../../model/answer-about.ts'
 import { writeUrlCitation } from '../../shared/citations.ts'
-import { compact, type Json } from '../../../model/json.ts'
+import { writePictures, writeSound } from '../media.ts'
+import { compact, type Json, objectOf, textOf } from '../../../model/json.ts'
 import type { ChatSurface } from './errors.ts'
 import { isSealed, writeDetails } from '../reasoning.ts'
 import { hidesReasoning } from './said-reasoning.ts'
@@ -19,12 +20,15 @@ export function writeAnswer(answer: Collected, about: AnswerAbout, surface: Chat
     .flatMap((part) => (part.type === 'text' ? (part.citations ?? []) : []))
     .flatMap((one) => writeUrlCitation(one) ?? [])
     .map((one) => ({ type: 'url_citation', url_citation: one }))
+  const sound = writeSound(answer.sound, textOf(objectOf(about.request['audio'])['format']), `audio_${about.id}`)
   const calls = content.filter((part) => part.type === 'tool_call')
   const message = compact({
     role: 'assistant',
-    content: text === '' && calls.length > 0 ? null : text,
+    content: text === '' && (calls.length > 0 || sound !== null) ? null : text,
     refusal: null,
     ...(!hidesReasoning(about.request) && writeReasoning(answer, surface)),
+    ...(answer.images.length > 0 && { images: writePictures(answer.images) }),
+    ...(sound !== null && { audio: sound }),
     ...(cited.length > 0 && { annotations: cited }),
     tool_calls:
       calls.length === 0
@@ -42,7 +46,8 @@ export function writeAnswer(answer: Collected, about: AnswerAbout, surface: Chat
     finish_reason: finish?.reason ?? 'stop',
     ...(surface === 'compat-c' && { native_finish_reason: finish?.native ?? null }),
   }
-  const usage = answer.usage ?? usageOf({})
+  const usage = usageOf({ ...answer.usage, images: answer.images.length })
+  const media = answer.media ?? undefined
   return {
     id: answerId(about.id, surface),
     object: 'chat.completion',
@@ -50,7 +55,7 @@ export function writeAnswer(answer: Collected, about: AnswerAbout, surface: Chat
     model: about.model,
     ...(surface === 'compat-c' && { provider: about.provider }),
     choices: [choice],
-    usage: surface === 'compat-a' ? writeUsage(usage) : writeUsageWithCost(usage, answer.cost_usd, about),
+    usage: surface === 'compat-a' ? writeUsage(usage, media) : writeUsageWithCost(usage, answer.cost_usd, about, media),
     system_fingerprint: null,
   }
 }

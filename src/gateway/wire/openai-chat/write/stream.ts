@@ -1,11 +1,12 @@
 import { usageOf } from '#kernel/usage.ts'
 import type { Problem } from '../../problem.ts'
-import type { Chunk } from '../../../model/canonical-request.ts'
+import type { Chunk, SoundPiece } from '../../../model/canonical-request.ts'
 import type { AnswerAbout } from '../../../model/answer-about.ts'
 import { writeUrlCitation } from '../../shared/citations.ts'
 import { EventWriter, type Finish, type Said } from '../../streams/event-writer.ts'
-import { type Json } from '../../../model/json.ts'
+import { compact, type Json } from '../../../model/json.ts'
 import { type ChatSurface, errorOfA, errorOfC } from './errors.ts'
+import { writePictures } from '../media.ts'
 import { isSealed, writeDetails, writeTextDetail } from '../reasoning.ts'
 import { hidesReasoning } from './said-reasoning.ts'
 import { answerId } from './answer.ts'
@@ -26,6 +27,8 @@ export class StreamWriter extends EventWriter {
   readonly #calls = new Map<string, number>()
   readonly #hidden: boolean
   #block = 0
+  #pictures = 0
+  #soundSaid = false
   /** The text of the block, which compat-a says again with its signature. */
   #thought = ''
 
@@ -48,6 +51,10 @@ export class StreamWriter extends EventWriter {
     switch (chunk.type) {
       case 'text':
         return chunk.text === '' ? '' : this.#delta({ content: chunk.text })
+      case 'image':
+        return this.#delta({ images: writePictures([chunk.source], this.#pictures++) })
+      case 'audio':
+        return this.#delta({ audio: this.#sound(chunk) })
       case 'citation': {
         const cited = writeUrlCitation(chunk.citation)
         return cited === null ? '' : this.#delta({ annotations: [{ type: 'url_citation', url_citation: cited }] })
@@ -88,6 +95,18 @@ export class StreamWriter extends EventWriter {
     return this.begin() + this.#frame({ choices: [this.#choice(delta)] })
   }
 
+  /** Its name comes once, with the first piece. */
+  #sound({ data, transcript, id, expires_at }: SoundPiece): Json {
+    const name = this.#soundSaid ? id : id || `audio_${this.#about.id}`
+    this.#soundSaid = true
+    return compact({
+      id: name || undefined,
+      data: data || undefined,
+      transcript: transcript || undefined,
+      expires_at: expires_at ?? undefined,
+    })
+  }
+
   #reasoning(text: string): Json {
     if (this.#surface === 'compat-a') {
       this.#thought += text
@@ -110,8 +129,10 @@ export class StreamWriter extends EventWriter {
   }
 
   #usageBody(): Json {
-    const usage = this.usage ?? usageOf({})
-    return this.#surface === 'compat-a' ? writeUsage(usage) : writeUsageWithCost(usage, this.reported, this.#about)
+    const usage = usageOf({ ...this.usage, images: this.#pictures })
+    return this.#surface === 'compat-a'
+      ? writeUsage(usage, this.media)
+      : writeUsageWithCost(usage, this.reported, this.#about, this.media)
   }
 
   #frame(more: Json): string {

@@ -1,0 +1,61 @@
+import { readWaveHead } from '#engine/media/convert/wave.ts'
+import type { CanonicalRequest, Chunk } from '../../model/canonical-request.ts'
+import { compact, type Json, textOf } from '../../model/json.ts'
+import type { Losses } from '../shared/losses.ts'
+import { imageType } from '../shared/media.ts'
+import { openaiVoices } from '../openai-chat/voices.ts'
+
+/** Of sound that does not say it (ai.google.dev, speech generation). */
+const RATE = 24_000
+/** The formats that its bare samples can be told in. */
+const FORMATS = ['wav', 'pcm16']
+
+/**
+ * Pictures and sound of the answer as `generationConfig` asks for them (@google/genai 3.1.0, types). A model speaks or
+ * draws, not both, and one that speaks writes nothing beside it.
+ */
+export function askForMedia(canonical: CanonicalRequest, losses: Losses): Json {
+  const { modalities, audio, image_config: picture } = canonical
+  if (modalities === undefined) return {}
+  if (modalities.includes('image')) {
+    if (modalities.includes('audio')) losses.add('modalities')
+    const imageConfig = compact({ aspectRatio: picture?.aspect_ratio, imageSize: picture?.image_size })
+    return compact({
+      responseModalities: modalities.includes('text') ? ['TEXT', 'IMAGE'] : ['IMAGE'],
+      imageConfig: Object.keys(imageConfig).length > 0 ? imageConfig : undefined,
+    })
+  }
+  if (audio !== undefined && !FORMATS.includes(audio.format)) losses.add('audio.format')
+  return compact({ responseModalities: ['AUDIO'], speechConfig: voiceOf(audio?.voice, losses) })
+}
+
+/** A voice of OpenAI's, which its SDK wants, is left to the vendor. */
+function voiceOf(voice: string | undefined, losses: Losses): Json | undefined {
+  if (voice === undefined) return undefined
+  if (!openaiVoices.has(voice)) return { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice } } }
+  losses.add('audio.voice')
+  return undefined
+}
+
+/** Bytes of an answer as a picture or a piece of sound; empty: of another kind. */
+export function readInlineData({ mimeType, data }: Json): Chunk[] {
+  const type = textOf(mimeType).toLowerCase()
+  const bytes = textOf(data)
+  if (bytes === '') return []
+  if (type.startsWith('image/')) {
+    const source = { kind: 'base64' as const, media_type: type, data: bytes }
+    return [{ type: 'image', source: { ...source, media_type: imageType(source) } }]
+  }
+  if (!type.startsWith('audio/')) return []
+  const { samples, rate } = samplesOf(type, bytes)
+  return [{ type: 'audio', data: samples, rate, transcript: '', id: '', expires_at: null }]
+}
+
+/** Older models answer bare samples, newer ones a WAV file. */
+function samplesOf(type: string, data: string): { samples: string; rate: number } {
+  if (!type.includes('wav')) return { samples: data, rate: Number(/rate=(\d+)/.exec(type)?.[1] ?? RATE) }
+  const file = Buffer.from(data, 'base64')
+  const head = readWaveHead(file)
+  if (head === null) return { samples: data, rate: RATE }
+  return { samples: file.subarray(head.start).toString('base64'), rate: head.sampleRate }
+}

@@ -1,0 +1,49 @@
+import { refuse } from '#kernel/errors.ts'
+import type { CanonicalRequest, Modality } from '../../../model/canonical-request.ts'
+import { compact, type Json } from '../../../model/json.ts'
+import { list, missing, object, string } from '../../shared/request-fields.ts'
+import type { Losses } from '../../shared/losses.ts'
+
+const known: readonly Modality[] = ['text', 'image', 'audio']
+
+/**
+ * What the answer shall hold besides words: `modalities` and `audio` as OpenAI has them (openai 7.55, chat completions),
+ * `image_config` as OpenRouter has it (openrouter.ai/docs, image generation). `audio` counts where sound is asked for.
+ */
+export function decodeModalities(
+  body: Json,
+  losses: Losses,
+): Pick<CanonicalRequest, 'modalities' | 'audio' | 'image_config'> {
+  const words = list(body['modalities'], 'modalities')?.map((word, i) => string(word, `modalities.${i}`) ?? '') ?? []
+  const wanted = known.filter((word) => words.includes(word))
+  if (words.some((word) => !known.some((one) => one === word))) losses.add('modalities')
+  const audio = wanted.includes('audio') ? soundOf(body) : undefined
+  return compact({
+    modalities: wanted.some((word) => word !== 'text') ? wanted : undefined,
+    audio,
+    image_config: wanted.includes('image') ? pictureOf(body, losses) : undefined,
+  })
+}
+
+function soundOf(body: Json): NonNullable<CanonicalRequest['audio']> {
+  const given = object(body['audio'], 'audio') ?? missing('audio')
+  const format = string(given['format'], 'audio.format') ?? missing('audio.format')
+  if (body['stream'] === true && format !== 'pcm16')
+    refuse('invalid_parameter', {
+      param: 'audio.format',
+      message: '`audio.format` must be `pcm16` where `stream` is true: other formats cannot be told piece by piece.',
+    })
+  const { voice } = given
+  const name = typeof voice === 'string' ? voice : string(object(voice, 'audio.voice')?.['id'], 'audio.voice.id')
+  return compact({ format, voice: name })
+}
+
+function pictureOf(body: Json, losses: Losses): CanonicalRequest['image_config'] {
+  const { aspect_ratio, image_size, ...rest } = object(body['image_config'], 'image_config') ?? {}
+  for (const name of Object.keys(rest)) losses.add(`image_config.${name}`)
+  const config = compact({
+    aspect_ratio: string(aspect_ratio, 'image_config.aspect_ratio'),
+    image_size: string(image_size, 'image_config.image_size'),
+  })
+  return Object.keys(config).length > 0 ? config : undefined
+}
