@@ -7,6 +7,7 @@ import { type Log, createLog } from '#engine/log.ts'
 import { connectPostgres } from '#engine/postgres/client.ts'
 import { lockDataDir } from '#engine/postgres/embedded/datadir.ts'
 import { openDatabase } from '#engine/postgres/open.ts'
+import { closeHandedOver } from '#engine/processes/handed-over.ts'
 import { rootKeys } from '#engine/secrets.ts'
 import { StartRefused, explainStart } from '#engine/start-refused.ts'
 import { tryPort } from '#line/listen.ts'
@@ -137,6 +138,7 @@ async function startWorkers(
   const start = () =>
     new Promise<string>((resolve, reject) => {
       const worker = cluster.fork()
+      closeHandedOver(worker)
       worker.on('online', () => worker.send(inherited))
       worker.on('message', (message: { origin?: string; refused?: string }) => {
         if (message.origin) resolve(message.origin)

@@ -34,12 +34,6 @@ const processes = async (): Promise<number[]> =>
   )
 
 /**
- * The primary hands a connection to a worker and waits to hear that it was taken: one whose worker is killed in between
- * stays open and is never answered (node:cluster, lib/internal/cluster/round_robin_handle.js).
- */
-const UNHEARD_MS = 20_000
-
-/**
  * The same person, who asks again where the process that was to answer has died, or knows that another one has.
  */
 function patient({ get, post, delete: remove, ...rest }: Caller): Caller {
@@ -47,12 +41,7 @@ function patient({ get, post, delete: remove, ...rest }: Caller): Caller {
     <W extends unknown[]>(ask: (...words: W) => Promise<Answer>) =>
     async (...words: W): Promise<Answer> => {
       for (;;) {
-        const unheard = new AbortController()
-        const answer = await Promise.race([
-          ask(...words).catch(() => null),
-          sleep(UNHEARD_MS, null, { signal: unheard.signal }).catch(() => null),
-        ])
-        unheard.abort()
+        const answer = await ask(...words).catch(() => null)
         if (answer !== null && answer.status !== 503) return answer
         await sleep(200)
       }
