@@ -32,9 +32,9 @@ test('a worker that is killed takes its connections with it, and leaves no clien
   })
   const origin = await program.ready
   const outcomes = new Map<string, number>()
-  let killing = true
+  const over = new AbortController()
   const clients = Array.from({ length: CLIENTS }, async () => {
-    while (killing) {
+    while (!over.signal.aborted) {
       const outcome = await ask(`${origin}/healthz`)
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
     }
@@ -45,7 +45,7 @@ test('a worker that is killed takes its connections with it, and leaves no clien
     await until(workers, (pids) => !pids.includes(first!))
   }
   await until(workers, (pids) => pids.length === 2)
-  killing = false
+  over.abort()
   await Promise.all(clients)
   assert.equal(outcomes.get('unheard'), undefined, JSON.stringify([...outcomes]))
   assert.ok(outcomes.get('200')! > CLIENTS * KILLS, JSON.stringify([...outcomes]))
