@@ -95,10 +95,16 @@ export const ROOMS: readonly Room[] = [
     may: ['kernel/**', 'areas/contracts.ts', 'areas/*/contract.ts', 'gateway/surfaces/**'],
   },
   {
+    files: 'faces/client-package/**',
+    is: 'the types and routes of the client that is published, and its build',
+    may: ['kernel/**', 'areas/contracts.ts', '../packages/client/src/route.ts'],
+  },
+  {
     files: 'faces/**',
     is: 'readings of the registry: OpenAPI, client, CLI, MCP, docs; and the built app on its way out',
     may: ['kernel/**', 'config.ts', 'areas/contracts.ts', 'areas/*/contract.ts'],
   },
+  { files: '../packages/**', is: 'what is published beside the server: the typed client', may: [] },
   {
     files: '../web/**',
     is: 'the app: React, built by Vite, served at `/app`',
@@ -109,8 +115,8 @@ export const ROOMS: readonly Room[] = [
 const below = (path: string): string => (path.startsWith('src/') ? path.slice(4) : `../${path}`)
 const rowOf = (path: string): Room | undefined => ROOMS.find(({ files }) => matchesGlob(below(path), files))
 
-/** The first folder under `src/`, or the file itself; and the app. */
-export const roomOf = (path: string): string => (path.startsWith('web/') ? 'web' : path.split('/')[1]!)
+/** The first folder under `src/`, or the file itself; the app, and what is published beside the server. */
+export const roomOf = (path: string): string => (/^(web|packages)\//.exec(path) ?? ['', path.split('/')[1]!])[1]!
 /** The folder in which a file may import freely: its area, or its room. */
 const homeOf = (path: string): string => /^src\/areas\/[^/]+\//.exec(path)?.[0] ?? roomOf(path)
 const isContract = (path: string): boolean => /^src\/areas\/[^/]+\/contract[^/]*\.ts$/.test(path)

@@ -15,8 +15,8 @@ const types = (project: string): string[] => [
 const checks: [string, string[]][] = [
   ['types', types('.')],
   ['types of the app', types('web')],
-  ['lint', ['node_modules/oxlint/bin/oxlint', '--type-aware', 'src', 'test', 'bench', 'tools', 'web']],
-  ['format', ['node_modules/oxfmt/bin/oxfmt', '--check', 'src', 'test', 'bench', 'tools', 'web']],
+  ['lint', ['node_modules/oxlint/bin/oxlint', '--type-aware', 'src', 'test', 'bench', 'tools', 'web', 'packages']],
+  ['format', ['node_modules/oxfmt/bin/oxfmt', '--check', 'src', 'test', 'bench', 'tools', 'web', 'packages']],
   ['unused', ['node_modules/knip/bin/knip.js', '--no-progress']],
 ]
 

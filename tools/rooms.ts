@@ -23,7 +23,7 @@ const NOT_SOURCE = /\.(test|long)\.tsx?$|(^|\/)fixtures\//
 
 /** Files of ours that are not tests, relative to `root`. */
 function sources(root: string): string[] {
-  return globSync(['src/**/*.ts', 'web/src/**/*.{ts,tsx}'], { cwd: root })
+  return globSync(['src/**/*.ts', 'web/src/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'], { cwd: root })
     .filter((file) => !NOT_SOURCE.test(file) && !file.endsWith('.d.ts'))
     .toSorted()
 }
