@@ -116,7 +116,7 @@ const below = (path: string): string => (path.startsWith('src/') ? path.slice(4)
 const rowOf = (path: string): Room | undefined => ROOMS.find(({ files }) => matchesGlob(below(path), files))
 
 /** The first folder under `src/`, or the file itself; the app, and what is published beside the server. */
-export const roomOf = (path: string): string => (/^(web|packages)\//.exec(path) ?? ['', path.split('/')[1]!])[1]!
+export const roomOf = (path: string): string => /^(web|packages)\//.exec(path)?.[1] ?? path.split('/')[1]!
 /** The folder in which a file may import freely: its area, or its room. */
 const homeOf = (path: string): string => /^src\/areas\/[^/]+\//.exec(path)?.[0] ?? roomOf(path)
 const isContract = (path: string): boolean => /^src\/areas\/[^/]+\/contract[^/]*\.ts$/.test(path)

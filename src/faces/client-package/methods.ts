@@ -109,7 +109,8 @@ function inputOf(listed: Listed, document: Document): Schema {
   }
 }
 
-const withoutWords = ({ description, default: fallback, ...schema }: Schema): Schema => schema
+const withoutWords = (schema: Schema): Schema =>
+  Object.fromEntries(Object.entries(schema).filter(([key]) => key !== 'description' && key !== 'default'))
 
 function methodOf(listed: Listed, document: Document): string {
   const { verb, endpoint } = listed
