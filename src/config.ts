@@ -46,6 +46,8 @@ export interface Config {
   readonly stopSeconds: number
   readonly logLevel: string
   readonly embeddingModel: string
+  /** Empty where the instance has none. */
+  readonly defaultModel: string
   readonly smtpUrl: string | null
   readonly mailFrom: string
   /** The raw environment, for the instance's providers (`OPENAI_API_KEY`, `…_BASE_URL`, `OLLAMA_HOST`). */
@@ -149,6 +151,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     stopSeconds: whole('UK_STOP_SECONDS', 1, 3600),
     logLevel: choice('UK_LOG', ['debug', 'info', 'warn', 'error'], 'info'),
     embeddingModel: text('UK_EMBEDDING_MODEL'),
+    defaultModel: text('UK_DEFAULT_MODEL'),
     smtpUrl: url('SMTP_URL', ['smtp:', 'smtps:']),
     mailFrom: text('UK_MAIL_FROM'),
     environment: Object.freeze({ ...environment }),

@@ -97,6 +97,12 @@ export const settings: readonly Setting[] = [
     meaning: '`on` or `off`: the simulated models. Empty: on when listening on loopback.',
   },
   {
+    name: 'UK_DEFAULT_MODEL',
+    fallback: '',
+    meaning:
+      'The model that answers where nobody named one, neither message, chat, agent nor the settings of the account. Empty, or where the caller may not use it: a sensible one of those that are there.',
+  },
+  {
     name: 'UK_UPSTREAM_ALLOW',
     fallback: '',
     meaning: 'Private `host:port` or `CIDR[:port]` that provider endpoints given by users may reach.',

@@ -8,6 +8,7 @@ export const exits = {
   conflict: [5, 'Its present state does not allow this (409, 412).'],
   limit: [6, 'A limit, budget or balance is reached (402, 429, 507).'],
   unreachable: [7, 'The server cannot be reached or cannot answer now (no connection, 502, 503, 504).'],
+  undecided: [8, 'A run waits for the decision of a person, and nobody can be asked here.'],
   interrupted: [130, 'Interrupted with Ctrl-C.'],
 } as const satisfies Record<string, readonly [number, string]>
 

@@ -6,10 +6,11 @@ import { Stop } from './exit.ts'
 import { type Field, fieldsOf, positionals } from './input/fields.ts'
 import { fileOf } from './media/made.ts'
 import { type Pair, columns, examples, sections } from './output/layout.ts'
-import { commandGroups, findCommand, nearWords } from './resolve.ts'
+import { nearWords } from './near.ts'
+import { commandGroups, findCommand } from './resolve.ts'
 import { type Special, specialFor, specials, specialsUnder } from './commands/specials.ts'
 import { isOnItsWay } from './server/arrive.ts'
-import { takesComputer } from './server/computers.ts'
+import { kindOf } from './server/names.ts'
 import type { Terminal } from './terminal.ts'
 import { topicSummaries, topics } from './help/topics.ts'
 
@@ -133,7 +134,9 @@ function flagWords({ flag, kind, fallback, ofThings, source }: Field): string {
 }
 
 const aboutValue = ({ endpoint }: Listed, field: Field): string =>
-  takesComputer(endpoint) && field.name === 'id' ? 'The computer, by its name or its id.' : aboutField(field)
+  field.inPath && kindOf(endpoint, field.name) !== undefined
+    ? `The ${kindOf(endpoint, field.name)!.replace('_', ' ')}, by its ${kindOf(endpoint, field.name) === 'file' ? 'path' : 'name'} or its id.`
+    : aboutField(field)
 
 function aboutField(field: Field): string {
   const { description, choices, fallback, kind, required, inPath, secret, ofThings, example } = field

@@ -1,6 +1,7 @@
 import type { Listed } from '#kernel/registry.ts'
 import { globals } from './globals.ts'
 import { Stop, codeOf } from './exit.ts'
+import { nearWords } from './near.ts'
 import type { Found } from './resolve.ts'
 import { specialFor, specials, specialsUnder } from './commands/specials.ts'
 import type { Terminal } from './terminal.ts'
@@ -11,18 +12,19 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   const json = argv.includes('--json')
   try {
     if (argv[0] === '--version') return await printVersion(terminal)
-    if (words.length === 0 || words[0] === 'help') return await help(words.slice(1), terminal, argv.length > 0)
+    if (argv.length === 0) return await welcome(terminal)
+    if (words.length === 0 || words[0] === 'help') return await help(words.slice(1), terminal, true)
     const special = specialFor(words)
     if (special) {
       if (asksHelp) return await help([...special.words], terminal, true)
       return await special.run(words.slice(special.words.length), terminal)
     }
     // Loaded when a command is certain: it brings the contracts, and they most of the time to start.
-    const { findCommand, nearWords } = await import('./resolve.ts')
+    const { findCommand } = await import('./resolve.ts')
     const found = orGroup(await findCommand(words), words)
     if (found.kind === 'command') return await runEndpoint(found.listed, found.rest, terminal)
     if (found.kind === 'group' && found.wrong === null) return await help(found.words, terminal, asksHelp)
-    return refuseWords(found, nearWords)
+    return refuseWords(found)
   } catch (error) {
     const { explain } = await import('./failure.ts')
     return explain(error, { terminal, json, words, special: specialFor(words) })
@@ -35,7 +37,8 @@ function startOf(argv: readonly string[]): { words: string[]; asksHelp: boolean 
   let i = 0
   for (; i < argv.length && argv[i]!.startsWith('-'); i++) {
     before.push(argv[i]!)
-    const option = argv[i] === '-o' ? globals.output : globals[argv[i]!.slice(2) as keyof typeof globals]
+    const option =
+      { '-o': globals.output, '-q': globals.query }[argv[i]!] ?? globals[argv[i]!.slice(2) as keyof typeof globals]
     if (option?.[0] === 'value' && i + 1 < argv.length) before.push(argv[++i]!)
   }
   const rest = argv.slice(i)
@@ -52,10 +55,7 @@ function orGroup(found: Found, [, wrong]: readonly string[]): Found {
   return { kind: 'group', listed: [], words: [found.word], wrong: wrong?.startsWith('-') ? null : (wrong ?? null) }
 }
 
-function refuseWords(
-  found: Exclude<Found, { kind: 'command' }>,
-  nearWords: (word: string, known: readonly string[]) => string[],
-): never {
+function refuseWords(found: Exclude<Found, { kind: 'command' }>): never {
   if (found.kind === 'nothing') {
     const near = nearWords(found.word, [...found.known, ...specials.map(({ words }) => words[0]!)])
     throw new Stop(
@@ -94,6 +94,17 @@ async function help(topic: readonly (string | Listed)[], terminal: Terminal, ask
   if (asked) await terminal.out(text)
   else terminal.err(text)
   return codeOf(asked ? 'ok' : 'usage')
+}
+
+/** `uk` alone: what most people come for, on a page. */
+async function welcome(terminal: Terminal): Promise<number> {
+  const [{ welcomePage }, { readLogin }] = await Promise.all([
+    import('./help/welcome.ts'),
+    import('./server/credentials.ts'),
+  ])
+  const signedIn = terminal.env.UK_KEY ? true : (await readLogin(terminal).catch(() => null)) !== null
+  await terminal.out(welcomePage(signedIn, terminal))
+  return codeOf('ok')
 }
 
 async function printVersion(terminal: Terminal): Promise<number> {

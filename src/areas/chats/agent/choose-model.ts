@@ -32,8 +32,8 @@ async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow): Promi
 }
 
 /**
- * The model of an answer: the message's, else the chat's, its agent's, the one of the account's settings, else a
- * sensible one of those that the caller may use. Refuses a model that the caller may not use, or where there is none.
+ * The model of an answer: the message's, else the chat's, its agent's, the one of the account's settings, of the instance
+ * (`UK_DEFAULT_MODEL`), else a sensible one of those that the caller may use. Refuses a model that the caller may not use, or where there is none.
  */
 export async function chooseModel(
   ctx: Context<HasEndpoints>,
@@ -42,6 +42,9 @@ export async function chooseModel(
   const { endpoints } = ctx.engine
   const first = named.find((name) => name !== null && name !== undefined) ?? (await defaultOf(ctx))
   if (first === null) {
+    const { defaultModel } = ctx.engine.config
+    // Named by the instance and not by the caller: where it cannot be had, another answers.
+    if (defaultModel !== '' && (await endpoints.offers(ctx.principal, defaultModel)).length > 0) return defaultModel
     const found = sensibleModel(await endpoints.models(ctx.principal))
     return (
       found ??

@@ -14,6 +14,36 @@ export interface Special {
 
 export const specials: readonly Special[] = [
   {
+    words: ['ask'],
+    usage:
+      '[<prompt>] [--model <model>] [--agent <agent>] [--continue] [--chat <chat>] [--file <file>] [--workspace <workspace>] [--json] [--query <field>] [--jq <filter>] [--wait]',
+    summary: 'Ask a model or an agent, and read the answer as it is written',
+    more: 'Words need no quotes. What is piped in stands before the question. Short: -m, -a, -c, -f. It is a chat like any other: -c goes on with the last one, --chat with the one of that title or id. --file (again for more) takes a file of this machine, an address, or the id of a file of the drive. Without -m the chat, its agent, your settings (`uk settings update --default-model`) or the instance (UK_DEFAULT_MODEL) name the model, else a sensible one answers. Tools that need your word are asked about in a terminal; elsewhere it ends with 8. With --json, -q or --jq the whole answer is waited for.',
+    examples: [
+      "uk ask 'What is a monad?'",
+      'git diff | uk ask -m sim/echo Write a commit message',
+      'uk ask -c And shorter',
+      'uk ask -f report.pdf -a Clerk Which numbers do not add up',
+    ],
+    run: async (...given) => (await import('./talk/ask.ts')).ask(...given),
+  },
+  {
+    words: ['chat'],
+    usage: '[<chat>] [--model <model>] [--agent <agent>] [--continue] [--workspace <workspace>]',
+    summary: 'Talk with a model or an agent, in the terminal',
+    more: 'A new chat, the one of that title or id, or with -c the last one. /file sends a file along, /model changes who answers, /help shows the rest. Ctrl-J, Alt-Enter or \\ at the end begin another line; what is pasted stays one message. Tools that need your word are asked about: y once, always for as long as the program runs, all else denies. Ctrl-C stops the answer and not the program.',
+    examples: ['uk chat', 'uk chat -a Clerk', 'uk chat -c'],
+    run: async (...given) => (await import('./talk/chat.ts')).chat(...given),
+  },
+  {
+    words: ['open'],
+    usage: '[<what>] [<name>] [--print]',
+    summary: 'Open the app, or a thing in it',
+    more: 'A chat or an automation by its name or id, or one of the pages home, usage, providers, keys, notifications, shared, invitations. Without a display, over SSH, in a pipe or with --print the link is printed.',
+    examples: ['uk open', 'uk open chat Groceries', 'uk open usage --print'],
+    run: async (...given) => (await import('./open.ts')).open(...given),
+  },
+  {
     words: ['login'],
     usage: '[--origin <url>] [--email <address>] [--password-stdin] [--no-input]',
     summary: 'Sign in, make a key for this machine and keep it',
@@ -146,6 +176,14 @@ export const specials: readonly Special[] = [
     summary: 'Set the password of an account, on the host of the instance',
     more: 'Opens the database that this environment names (UK_DATA_DIR or DATABASE_URL), so it needs the rights of whoever runs the server, and no server need run. All sessions of the account end.',
     run: async (...given) => (await import('./admin.ts')).resetPassword(...given),
+  },
+  {
+    words: ['workspaces', 'use'],
+    usage: '[<name>] [--clear] [--json]',
+    summary: 'Choose the workspace that commands mean where none is named',
+    more: 'By its name or id; without one it shows which is chosen, --clear ends it. It holds for what is made or looked for in a workspace: chats, agents, automations, the drive, computers, webhooks, inference and search. --workspace and UK_WORKSPACE win over it for one command; `--workspace none` is none.',
+    examples: ['uk workspaces use Team', 'uk workspaces use', 'uk workspaces use --clear'],
+    run: async (...given) => (await import('./workspaces.ts')).use(...given),
   },
   {
     words: ['completion'],

@@ -67,6 +67,10 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
           '--image <file>',
           'A picture or a recording: ./cat.png of this machine, https://… to be fetched, the id of a file of the drive, or JSON.',
         ],
+        [
+          'names',
+          'Agents, automations, chats, computers, workspaces, keys, providers and webhooks may be named where an id stands; members by their address, files by their path.',
+        ],
         ['null', 'Empties a field that may be empty.'],
         ['--input file', 'All fields as one JSON object; flags win over it.'],
         [
@@ -89,6 +93,8 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
           '--json',
           'Exactly what the API answers. With --all one row per line, streams one event per line; errors go to stderr as JSON too.',
         ],
+        ['-q id', 'One field: of a list, of every row. A path goes deeper: -q run.status.'],
+        ['--jq filter', 'What jq makes of the JSON: --jq \'.data[] | select(.status == "active") | .name\'.'],
         ['streams', 'The text of a model is written as it comes; other events one per line.'],
         ['-o file, --output file', 'Bytes, and what a model made, go to the file; `-o x.wav` asks for WAV.'],
         ['pictures', 'Shown in terminals that can: kitty, Ghostty, iTerm2, WezTerm, and those that know sixels.'],
@@ -104,7 +110,12 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
           'UK_ORIGIN',
           'The instance to talk to; --origin wins. Default: that of the login, else http://127.0.0.1:4242.',
         ],
+        ['UK_WORKSPACE', 'The workspace that commands mean, by name or id; --workspace wins.'],
         ['XDG_CONFIG_HOME', 'ukiyo/credentials.json under it holds the login (mode 0600). Default: ~/.config.'],
+        [
+          'XDG_STATE_HOME',
+          'ukiyo/state.json under it holds the chosen workspace and the last chat. Default: ~/.local/state.',
+        ],
         ['XDG_CACHE_HOME', 'ukiyo/compile under it holds compiled code. Default: ~/.cache.'],
         ['NO_COLOR, FORCE_COLOR', 'Colours off, or on in a pipe.'],
       ],

@@ -17,11 +17,12 @@ export async function parseArguments(
   fields: readonly Field[],
   readText: ReadText,
 ): Promise<Parsed> {
-  const { placed, flags, globals } = sort(words, fields)
+  const { placed: given, flags, globals } = sort(words, fields)
   const input: Record<string, unknown> =
     globals.input === undefined ? {} : fromJson(globals.input, await readText(globals.input))
   for (const [field, given] of flags) input[field.name] = await valueOf(field, given, `--${field.flag}`, readText)
   const open = positionals(fields).filter((field) => !(field.name in input))
+  const placed = open.at(-1)?.rest ? restJoined(given, open.length) : given
   if (placed.length > open.length)
     throw new Stop(
       'usage',
@@ -40,11 +41,17 @@ export async function parseArguments(
   return { input, globals }
 }
 
+const restJoined = (words: readonly string[], count: number): string[] =>
+  words.length <= count ? [...words] : [...words.slice(0, count - 1), words.slice(count - 1).join(' ')]
+
 interface Sorted {
   placed: string[]
   flags: Map<Field, (string | boolean)[]>
   globals: Globals
 }
+
+/** As other programs have them. */
+const shortOptions: Readonly<Record<string, string>> = { '-o': '--output', '-q': '--query' }
 
 function sort(words: readonly string[], fields: readonly Field[]): Sorted {
   const placed: string[] = []
@@ -52,8 +59,7 @@ function sort(words: readonly string[], fields: readonly Field[]): Sorted {
   const found: Record<string, string | true> = {}
   const give = (field: Field, value: string | boolean) => flags.set(field, [...(flags.get(field) ?? []), value])
   for (let i = 0; i < words.length; i++) {
-    // `-o`, as other programs have it.
-    const word = words[i] === '-o' ? '--output' : words[i]!
+    const word = shortOptions[words[i]!] ?? words[i]!
     if (word === '--') {
       placed.push(...words.slice(i + 1))
       break

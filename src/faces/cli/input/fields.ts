@@ -20,6 +20,8 @@ export interface Field {
   secret: boolean
   /** Taken as it stands: what `-` and `@` mean is the command's own to say. */
   verbatim?: true
+  /** Takes every word that is left, as one text: `uk ask how are you`. */
+  rest?: true
   description: string
   /** The words it may be, where they are few. */
   choices: readonly string[]

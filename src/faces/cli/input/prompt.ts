@@ -8,10 +8,17 @@ import type { Terminal } from '../terminal.ts'
 export async function ask(question: string, flag: string, globals: Globals, terminal: Terminal): Promise<string> {
   mayAsk(flag, globals, terminal)
   const lines = createInterface({ input: process.stdin, output: process.stderr })
+  // Ctrl-C and Ctrl-D leave: without these the question would stand for ever.
+  const left = new Promise<never>((_, reject) => {
+    lines.on('SIGINT', () => lines.close())
+    lines.on('close', () => reject(new Stop('interrupted', 'Left without an answer.')))
+  })
   try {
-    return (await lines.question(`${question}: `)).trim()
+    return (
+      await Promise.race([lines.question(/[?\]]$/.test(question) ? `${question} ` : `${question}: `), left])
+    ).trim()
   } finally {
-    lines.close()
+    lines.removeAllListeners('close').close()
   }
 }
 

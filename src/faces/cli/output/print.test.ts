@@ -7,6 +7,7 @@ import { things } from '#test/every-kind.ts'
 import type { Incoming } from '../../client.ts'
 import { Stop, exits } from '../exit.ts'
 import type { Globals } from '../globals.ts'
+import { decider } from './decide.ts'
 import { print } from './print.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -41,24 +42,26 @@ async function printed(
   const parts: Buffer[] = []
   let err = ''
   const asked = [...next]
+  const seen: Terminal = {
+    out: async (part) => void parts.push(Buffer.from(part)),
+    err: (text) => void (err += `${text}\n`),
+    interactive: false,
+    canAsk: false,
+    columns: 80,
+    env: {},
+    style: (_, text) => text,
+    query: async () => '',
+    onInterrupt: () => () => {},
+    ...terminal,
+  }
   const code = await print({
     listed: { name: `things.${verb}`, verb, area: things, endpoint: things.endpoints[verb] },
     response,
     next: async () => asked.shift()!,
     open: async () => asked.shift()!,
     globals,
-    terminal: {
-      out: async (part) => void parts.push(Buffer.from(part)),
-      err: (text) => void (err += `${text}\n`),
-      interactive: false,
-      canAsk: false,
-      columns: 80,
-      env: {},
-      style: (_, text) => text,
-      query: async () => '',
-      onInterrupt: () => () => {},
-      ...terminal,
-    },
+    terminal: seen,
+    decide: decider(async () => assert.fail('nothing is decided'), globals, seen),
   })
   return { code, out: Buffer.concat(parts).toString(), err }
 }
@@ -140,8 +143,8 @@ test('a tool call stands on a line of its own, with its arguments as the model w
 test('a run that waits for a decision says how to take it', async () => {
   const run = { id: 'R', chat_id: 'C', pending_actions: [{ id: "a'; x", tool: 'drive.trash', arguments: { id: 'F' } }] }
   const events = `event: run.requires_action\ndata: ${JSON.stringify({ run })}\n\n`
-  const { out, err } = await printed('watch', answer(events))
-  assert.equal(out, '')
+  const { code, out, err } = await printed('watch', answer(events))
+  assert.deepEqual([code, out], [exits.undecided[0], ''])
   assert.match(err, /drive\.trash \{"id":"F"\}/)
   assert.match(err, /uk chats actions C R --actions '\[\{"id":"a'\\''; x","decision":"allow"\}\]'\n/)
 })

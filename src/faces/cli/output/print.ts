@@ -1,12 +1,14 @@
 import type { Listed } from '#kernel/registry.ts'
 import { type Incoming, isPage, pageIn } from '../../client.ts'
-import { type Received, readEvents } from '../../sse.ts'
 import { columnsOf } from './columns.ts'
 import type { Globals } from '../globals.ts'
 import { Stop, codeOf } from '../exit.ts'
+import type { Decide, Waiting } from './decide.ts'
 import type { Followed } from './follow.ts'
 import { madeIn } from '../media/made.ts'
 import { fileSink } from '../sink.ts'
+import { selected } from './select.ts'
+import { printStream, toolLine } from './stream.ts'
 import { card, table } from './table.ts'
 import { type Terminal, clean, shown } from '../terminal.ts'
 
@@ -23,12 +25,17 @@ interface Printing {
   terminal: Terminal
   /** The run that is followed; the stream tells its id. */
   run?: Followed | null
+  /** Takes the decisions that a run waits with. */
+  decide?: Decide
+  /** The events of a run that goes on after a decision. */
+  follow?(run: Waiting): Promise<Incoming>
 }
 
 /** Prints an answer: one branch per kind of reply. With --json exactly what the API gave. Answers the exit code. */
 export async function print(printing: Printing): Promise<number> {
   const { listed, response, globals, terminal } = printing
   const { kind } = listed.endpoint.reply
+  if (kind === 'stream' || kind === 'bytes') refuseChoice(globals)
   if (kind === 'stream') return printStream(printing)
   if (kind === 'bytes') return printBytes(printing)
   if (kind === 'none' || response.status === 204) return codeOf('ok')
@@ -37,12 +44,12 @@ export async function print(printing: Printing): Promise<number> {
   const json = JSON.parse(text) as Row
   const made = kind === 'operation' ? madeIn(json.data) : null
   if (made) await (await import('../media/keep.ts')).keep(made, globals, terminal, printing.open)
-  if (globals.json) await terminal.out(`${text}\n`)
+  if (wantsJson(globals)) await terminal.out(await selected(text, globals))
   else if (made) return codeOf('ok')
   else if (kind === 'page' && isPage(json)) await printPage(json, listed, terminal)
   else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], listed, terminal))
   else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'done: ' : ''}${clean(String(json.id))}\n`)
-  else
+  else if (!isSilent(json.data))
     await terminal.out(
       oneThing(told(json.data as Row, listed, terminal), kind === 'operation' && response.status === 202, terminal),
     )
@@ -52,8 +59,13 @@ export async function print(printing: Printing): Promise<number> {
     run?: { status?: unknown }
     lifecycle?: unknown
   }
+  if (run?.status === 'requires_action') {
+    const waiting = run as unknown as Waiting
+    if (!(await printing.decide?.(waiting)) || printing.follow === undefined) return codeOf('undecided')
+    return printStream({ ...printing, response: await printing.follow(waiting) })
+  }
   const cancelled = run?.status === 'cancelled'
-  if (cancelled && !globals.json) terminal.err(`${terminal.style('red', 'uk:')} The run was cancelled.`)
+  if (cancelled && !wantsJson(globals)) terminal.err(`${terminal.style('red', 'uk:')} The run was cancelled.`)
   // A check that was made and found something wrong, such as `uk ai-gateway test`.
   if (ok === false || cancelled) return codeOf('failure')
   return globals.wait && (['failed', 'cancelled', 'expired'].includes(String(status)) || lifecycle === 'error')
@@ -69,13 +81,6 @@ function told(data: Row, { endpoint: { method, reply, status } }: Listed, { inte
   return rest
 }
 
-interface ToolCall {
-  name?: unknown
-  /** JSON text, as the model wrote it. */
-  arguments?: unknown
-}
-const toolLine = (call: ToolCall): string => `→ ${String(call.name)} ${String(call.arguments)}`
-
 function oneThing(data: Row, background: boolean, terminal: Terminal): string {
   // The words of a model or a file are wanted as text; their cost is said beside it.
   if (typeof data.text === 'string' && 'finish_reason' in data) {
@@ -86,7 +91,7 @@ function oneThing(data: Row, background: boolean, terminal: Terminal): string {
           `${clean(data.model)} · ${data.cost_usd === null ? 'cost unknown' : `$${String(data.cost_usd)}`}`,
         ),
       )
-    const calls = ((data.tool_calls ?? []) as ToolCall[]).map((call) => `${toolLine(call)}\n`).join('')
+    const calls = ((data.tool_calls ?? []) as Row[]).map((call) => `${toolLine(call)}\n`).join('')
     return `${data.text === '' && calls !== '' ? '' : `${shown(data.text, terminal)}\n`}${shown(calls, terminal)}`
   }
   if (Array.isArray(data.lines))
@@ -94,6 +99,12 @@ function oneThing(data: Row, background: boolean, terminal: Terminal): string {
   if (background && typeof data.id === 'string')
     terminal.err(`Goes on in the background. Follow it: uk operations get ${data.id}, or add --wait.`)
   return card(data, terminal)
+}
+
+/** An answer that has no words yet: its run waits for a decision. */
+const isSilent = (data: unknown): boolean => {
+  const { text, run } = (data ?? {}) as { text?: unknown; run?: { status?: unknown } }
+  return text === '' && run?.status === 'requires_action'
 }
 
 function rowsOrNothing(rows: readonly Row[], listed: Listed, terminal: Terminal): string {
@@ -108,83 +119,40 @@ async function printPage(json: unknown, listed: Listed, terminal: Terminal): Pro
   if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}`)
 }
 
+function refuseChoice({ query, jq }: Globals): void {
+  if (query !== undefined || jq !== undefined)
+    throw new Stop(
+      'usage',
+      '-q and --jq choose from JSON; this answers a stream, or bytes.',
+      'A stream with --json has an event per line.',
+    )
+}
+
 const pageOf = async (response: Incoming) => pageIn(JSON.parse(await response.text()))
+
+/** What `--json`, `-q` and `--jq` choose from is the JSON of the API. */
+const wantsJson = ({ json, query, jq }: Globals): boolean => json === true || query !== undefined || jq !== undefined
 
 async function printAll({ listed, response, next, globals, terminal }: Printing): Promise<number> {
   const rows: Row[] = []
   const text = await response.text()
   const first: unknown = JSON.parse(text)
   if (!isPage(first)) {
-    await terminal.out(globals.json ? `${text}\n` : card((first as { data: Row }).data, terminal))
+    const data = () => card((first as { data: Row }).data, terminal)
+    await terminal.out(wantsJson(globals) ? await selected(text, globals) : data())
     return codeOf('ok')
   }
+  const chosen = globals.query !== undefined || globals.jq !== undefined
   for (let page = pageIn(first); ; page = await pageOf(await next(page.next))) {
-    if (globals.json) for (const row of page.rows) await terminal.out(`${JSON.stringify(row)}\n`)
+    // Page by page, as it comes.
+    if (chosen) await terminal.out(await selected(JSON.stringify({ data: page.rows }), globals))
+    else if (globals.json) for (const row of page.rows) await terminal.out(`${JSON.stringify(row)}\n`)
     else rows.push(...(page.rows as Row[]))
     if (page.next === null) break
   }
-  if (!globals.json) await terminal.out(rowsOrNothing(rows, listed, terminal))
+  if (!wantsJson(globals)) await terminal.out(rowsOrNothing(rows, listed, terminal))
   return codeOf('ok')
 }
-
-/** Model text as it comes; what else belongs to a run is kept quiet; any other event is a line. */
-async function printStream({ response, globals, terminal, run }: Printing): Promise<number> {
-  const { output } = globals
-  await using sink = output === undefined || output === '-' ? null : await fileSink(output)
-  let failed: string | null = null
-  let midLine = false
-  for await (const received of readEvents(response.bytes())) {
-    const { event } = received
-    const data = (received.data ?? {}) as Row
-    if (run && typeof data.run_id === 'string') run.id = data.run_id
-    if (event === 'run.requires_action' && !globals.json) {
-      if (midLine) await terminal.out('\n')
-      midLine = false
-      terminal.err(waits(data.run as Waiting))
-    }
-    if (event === 'run.cancelled') failed = 'The run was cancelled.'
-    if (event.endsWith('.failed')) failed = clean(String((data.error as Row | undefined)?.message ?? 'The run failed.'))
-    if (globals.json) await terminal.out(`${JSON.stringify(received)}\n`)
-    else if (event === 'text.delta') {
-      const text = shown(String(data.delta), terminal)
-      midLine = !text.endsWith('\n')
-      await terminal.out(text)
-    } else if (typeof data.audio === 'string') {
-      const bytes = Buffer.from(data.audio, 'base64')
-      await (output === '-' ? terminal.out(bytes) : sink?.write(bytes))
-    } else if (event === 'tool_call.completed') {
-      if (midLine) await terminal.out('\n')
-      midLine = false
-      terminal.err(terminal.style('dim', clean(toolLine(data))))
-    } else if (!isOfARun(received)) await terminal.out(`${event}\t${clean(JSON.stringify(data))}\n`)
-  }
-  if (midLine) await terminal.out('\n')
-  if (sink && sink.written() > 0) terminal.err(`${sink.written()} bytes in ${output}`)
-  if (failed !== null && !globals.json) terminal.err(`${terminal.style('red', 'uk:')} ${failed}`)
-  return codeOf(failed === null ? 'ok' : 'failure')
-}
-
-interface Waiting {
-  id: string
-  chat_id: string
-  pending_actions: { id: string; tool: string; arguments: unknown }[]
-}
-
-/** The actions that a run waits with, and the words that let it go on. */
-function waits({ id, chat_id, pending_actions }: Waiting): string {
-  const calls = pending_actions.map(({ tool, arguments: given }) => `${tool} ${JSON.stringify(given)}`)
-  // Ids come from vendors, and this line is for a shell.
-  const actions = JSON.stringify(pending_actions.map((action) => ({ id: action.id, decision: 'allow' }))).replaceAll(
-    "'",
-    `'\\''`,
-  )
-  return clean(
-    `Waits for your decision on ${calls.join(', ')}. In another terminal, with allow or deny:\nuk chats actions ${chat_id} ${id} --actions '${actions}'`,
-  )
-}
-
-const isOfARun = ({ event }: Received): boolean =>
-  /^(run|message|reasoning|tool_call|tool_result|usage|audio)(\.|$)/.test(event)
 
 async function printBytes({ response, globals, terminal }: Printing): Promise<number> {
   const type = response.header('content-type') ?? ''

@@ -1,15 +1,19 @@
 import { contracts } from '#areas/contracts.ts'
+import type { AnyEndpoint } from '#kernel/contract.ts'
 import type { Listed } from '#kernel/registry.ts'
 import { type Incoming, type Loaders, type More, type SendCall, createCall } from '../../client.ts'
 import type { Globals } from '../globals.ts'
 import { arrive, isOnItsWay } from './arrive.ts'
-import { takesComputer, withComputerId } from './computers.ts'
+import { type Caller, signedIn } from './caller.ts'
 import { targetOf } from './credentials.ts'
 import { Stop } from '../exit.ts'
+import { type Waiting, decider } from '../output/decide.ts'
 import { followRun } from '../output/follow.ts'
 import { withFormat } from '../media/made.ts'
 import { print } from '../output/print.ts'
 import { send } from './send.ts'
+import { withIds } from './names.ts'
+import { workspaceOf } from './workspace.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** Sends one call and prints its answer; what only a signed-in person may do asks for the password first. */
@@ -20,15 +24,56 @@ export async function callEndpoint(
   terminal: Terminal,
 ): Promise<number> {
   const { auth = 'any' } = listed.endpoint
-  const { origin, key } = await targetOf(terminal, globals)
-  const go = (call: SendCall) => answer(listed, input, globals, terminal, call)
+  const target = await targetOf(terminal, globals)
+  const { origin } = target
+  const go = async (call: SendCall) =>
+    answer(listed, await meant(listed, input, globals, { target, call }, terminal), globals, terminal, call)
   if (auth === 'session') {
     if (!globals['password-stdin'] && terminal.canAsk) terminal.err(whyPassword(listed.area.name))
     return (await import('./session.ts')).withSession(origin, globals, terminal, go)
   }
-  if (auth === 'any' && key === undefined)
-    throw new Stop('auth', `Not signed in to ${origin}.`, 'Run `uk login`, or set UK_KEY.')
-  return go(createCall({ origin, key: auth === 'any' ? key : undefined, send }))
+  return go(auth === 'any' ? signedIn(target).call : createCall({ origin, send }))
+}
+
+/** The input with the workspace that is meant, and ids where names were given. */
+async function meant(
+  { area, endpoint }: Listed,
+  input: Record<string, unknown>,
+  globals: Globals,
+  caller: Caller,
+  terminal: Terminal,
+): Promise<Record<string, unknown>> {
+  const chosen = takesWorkspace(endpoint, area.name, input, globals)
+    ? await workspaceOf(globals, caller, terminal)
+    : undefined
+  return withIds(endpoint, chosen === undefined ? input : { workspace_id: chosen.id, ...input }, caller.call)
+}
+
+/** Areas whose things lie in a workspace; of others `workspace_id` says something else, such as what a key may reach. */
+const inWorkspaces = new Set([
+  'agents',
+  'chats',
+  'automations',
+  'drive',
+  'inference',
+  'search',
+  'webhooks',
+  'computers',
+  'computer_pairings',
+  'cloud_computers',
+])
+
+/** Whether the workspace that was chosen is meant: where a thing is made in one, or looked for, and the call names none. */
+function takesWorkspace(
+  endpoint: AnyEndpoint,
+  area: string,
+  input: Record<string, unknown>,
+  { workspace }: Globals,
+): boolean {
+  const field = [endpoint.body, endpoint.query].some((fields) => fields !== undefined && 'workspace_id' in fields)
+  const target = endpoint.path.includes('/:') || input.parent_id !== undefined || input.workspace_id !== undefined
+  // Said in so many words it is meant everywhere.
+  return field && !target && (workspace !== undefined || inWorkspaces.has(area))
 }
 
 const whyPassword = (area: string): string =>
@@ -36,12 +81,11 @@ const whyPassword = (area: string): string =>
 
 async function answer(
   listed: Listed,
-  given: Record<string, unknown>,
+  input: Record<string, unknown>,
   globals: Globals,
   terminal: Terminal,
   call: SendCall,
 ): Promise<number> {
-  const input = takesComputer(listed.endpoint) ? await withComputerId(call, given) : given
   const { fields, more: carried } = await fileIn(listed, withFormat(listed.name, input, globals.output))
   const ask = (further: Record<string, unknown> = {}, more?: More) =>
     call(listed.endpoint, { ...fields, ...further }, { ...carried, ...more })
@@ -58,7 +102,10 @@ async function answer(
   const waited = { ...globals, ...(settled === response ? {} : { wait: true as const }) }
   const next = (cursor: string) => ask({ cursor })
   const open = (url: string) => send({ method: 'GET', url, headers: {}, body: null, signal: undefined })
-  return print({ listed, response: settled, next, open, globals: waited, terminal, run })
+  const follow = async ({ id, chat_id }: Waiting) =>
+    call((await contracts.chats()).endpoints.events, { id: chat_id, run_id: id })
+  const decide = decider(call, globals, terminal)
+  return print({ listed, response: settled, next, open, globals: waited, terminal, run, decide, follow })
 }
 
 /** The path in `--file` as the bytes that it names, read while they are sent. */

@@ -1,17 +1,6 @@
 import { contracts } from '#areas/contracts.ts'
-import type { AnyEndpoint } from '#kernel/contract.ts'
-import { parseId } from '#kernel/ids.ts'
 import type { SendCall } from '../../client.ts'
 import { Stop } from '../exit.ts'
-
-/** Whether a command has a computer in its path, where its name will do as well. */
-export const takesComputer = ({ on }: AnyEndpoint): boolean => on === 'computer'
-
-/** The input of such a command, with the computer's id where its name was given. */
-export async function withComputerId(call: SendCall, input: Record<string, unknown>): Promise<Record<string, unknown>> {
-  const { id } = input
-  return typeof id !== 'string' || parseId(id) !== null ? input : { ...input, id: (await findComputer(call, id)).id }
-}
 
 /** A computer by its id or its name. Two with one name are told apart by their ids. */
 export async function findComputer(call: SendCall, word: string): Promise<{ id: string; name: string }> {

@@ -58,6 +58,8 @@ export interface Target {
   origin: string
   /** Undefined: nobody is signed in to this origin. */
   key: string | undefined
+  /** Whose it is, as far as this machine knows: an address, or the visible beginning of a key. */
+  account: string
 }
 
 /** The target of a call and its key. A stored key goes only to the origin it was made by. */
@@ -65,7 +67,9 @@ export async function targetOf(terminal: Terminal, { origin: asked }: Globals): 
   const { UK_KEY, UK_ORIGIN } = terminal.env
   const login = await readLogin(terminal)
   const origin = originOf(asked ?? UK_ORIGIN ?? login?.origin ?? 'http://127.0.0.1:4242')
-  return { origin, key: UK_KEY || (login && originOf(login.origin) === origin ? login.key : undefined) }
+  const own = login && originOf(login.origin) === origin ? login : undefined
+  const account = UK_KEY ? UK_KEY.slice(0, 11) : (own?.email ?? '')
+  return { origin, key: UK_KEY || own?.key, account }
 }
 
 function originOf(words: string): string {

@@ -1,0 +1,111 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Interface, createInterface } from 'node:readline'
+import { stateFolder } from '../../server/state.ts'
+import type { Terminal } from '../../terminal.ts'
+import { Keys, MARK_NO_PASTES, MARK_PASTES, NEW_LINE } from './keys.ts'
+
+const MOST_LINES = 1_000
+
+/** Where a person types messages: a line editor with a history that stays. */
+export interface Editor extends AsyncDisposable {
+  /** A message; null: the person leaves (Ctrl-D, or Ctrl-C on an empty line). */
+  message(): Promise<string | null>
+  /** The answer to a question about the message before. */
+  answer(question: string): Promise<string>
+  /** While it is set, Ctrl-C goes there. */
+  interrupts: (() => void) | null
+}
+
+export async function openEditor(terminal: Terminal): Promise<Editor> {
+  const { stdin, stdout } = process
+  const file = join(stateFolder(terminal), 'history')
+  const history = await readHistory(file)
+  const keys = new Keys(() => {
+    editor.interrupts?.()
+    return editor.interrupts !== null
+  })
+  const lines: Interface = createInterface({
+    input: stdin.pipe(keys),
+    output: stdout,
+    terminal: true,
+    historySize: MOST_LINES,
+    history: history.toReversed(),
+    removeHistoryDuplicates: true,
+  })
+  stdin.setRawMode(true)
+  stdout.write(MARK_PASTES)
+  const interrupted = (): void => editor.interrupts?.()
+  // Raw input takes Ctrl-C for a letter; a signal comes from elsewhere.
+  process.on('SIGINT', interrupted)
+  let closed = false
+  lines.on('close', () => (closed = true))
+
+  const line = (prompt: string, before: 'keep' | 'forget'): Promise<string | null> =>
+    new Promise((resolve) => {
+      if (closed) return resolve(null)
+      const done = (typed: string | null): void => {
+        keys.hold()
+        lines.off('line', done).off('close', left).off('SIGINT', given)
+        resolve(typed)
+      }
+      const left = (): void => done(null)
+      // What was begun is thrown away; with nothing begun the person leaves.
+      const given = (): void => {
+        if (lines.line === '') return done(null)
+        stdout.write('^C\n')
+        lines.write(null, { ctrl: true, name: 'e' })
+        lines.write(null, { ctrl: true, name: 'u' })
+        lines.prompt()
+      }
+      lines.on('line', done).on('close', left).on('SIGINT', given)
+      lines.setPrompt(prompt)
+      lines.prompt()
+      keys.release(before)
+    })
+
+  const editor: Editor = {
+    interrupts: null,
+    async message() {
+      let text = ''
+      for (let prompt = '› '; ; prompt = '… ') {
+        const typed = await line(prompt, 'keep')
+        if (typed === null) return text === '' ? null : ''
+        text += typed
+        // As in a shell: a line that ends with \ goes on.
+        if (!text.endsWith('\\')) break
+        text = `${text.slice(0, -1)}${NEW_LINE}`
+      }
+      if (text.trim() !== '' && history.at(-1) !== text) history.push(text)
+      return text.replaceAll(NEW_LINE, '\n')
+    },
+    async answer(question) {
+      const typed = (await line(`${question} `, 'forget')) ?? ''
+      // An answer is no message, and does not come back with the arrow.
+      const kept = (lines as Interface & { history?: string[] }).history
+      if (kept?.[0] === typed) kept.shift()
+      return typed
+    },
+    async [Symbol.asyncDispose]() {
+      process.off('SIGINT', interrupted)
+      lines.close()
+      stdin.unpipe(keys)
+      stdin.setRawMode(false).pause()
+      stdout.write(MARK_NO_PASTES)
+      await writeHistory(file, history)
+    },
+  }
+  return editor
+}
+
+const readHistory = async (file: string): Promise<string[]> =>
+  (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean).slice(-MOST_LINES)
+
+async function writeHistory(file: string, history: readonly string[]): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    await writeFile(file, `${history.slice(-MOST_LINES).join('\n')}\n`, { mode: 0o600 })
+  } catch {
+    // A history that cannot be kept is no reason to end badly.
+  }
+}

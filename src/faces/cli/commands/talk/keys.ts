@@ -1,0 +1,66 @@
+import { Transform } from 'node:stream'
+
+/** A new line within a message, as it stands in the line that is edited. */
+export const NEW_LINE = '␊'
+
+const PASTE_BEGINS = '\x1b[200~'
+const PASTE_ENDS = '\x1b[201~'
+/** Asks the terminal to mark what is pasted (bracketed paste, https://invisible-island.net/xterm/ctlseqs). */
+export const MARK_PASTES = '\x1b[?2004h'
+export const MARK_NO_PASTES = '\x1b[?2004l'
+
+/**
+ * What is typed, on its way to the line editor: pasted lines, Alt-Enter and Ctrl-J become a new line within the message instead
+ * of its end, and Ctrl-C goes to `interrupt` where that takes it.
+ */
+export class Keys extends Transform {
+  #pasting = false
+  #kept = ''
+  #held: string | null = null
+  #interrupt: () => boolean
+  constructor(interrupt: () => boolean) {
+    super({ decodeStrings: false, encoding: 'utf8' })
+    this.#interrupt = interrupt
+  }
+  override _transform(part: Buffer | string, _: BufferEncoding, done: () => void): void {
+    let text = this.#kept + part.toString()
+    this.#kept = ''
+    let out = ''
+    while (text !== '') {
+      const mark = this.#pasting ? PASTE_ENDS : PASTE_BEGINS
+      const at = text.indexOf(mark)
+      let piece = at < 0 ? text : text.slice(0, at)
+      // A mark may come in two parts; a lone Escape at the end is one that was pressed.
+      const cut = at < 0 ? beginningOf(mark, piece) : 0
+      this.#kept = piece.slice(piece.length - cut)
+      piece = piece.slice(0, piece.length - cut)
+      out += this.#pasting ? pasted(piece) : typed(piece)
+      text = at < 0 ? '' : text.slice(at + mark.length)
+      if (at >= 0) this.#pasting = !this.#pasting
+    }
+    if (out.includes('\x03') && this.#interrupt()) out = out.replaceAll('\x03', '')
+    if (this.#held !== null) this.#held += out
+    else if (out !== '') this.push(out)
+    done()
+  }
+  /** Holds what is typed while nobody reads it. */
+  hold(): void {
+    this.#held ??= ''
+  }
+  /** Lets through what was held; or forgets it, where a question came up that it cannot have answered. */
+  release(how: 'keep' | 'forget'): void {
+    const held = this.#held
+    this.#held = null
+    if (how === 'keep' && held) this.push(held)
+  }
+}
+
+const pasted = (text: string): string => text.replaceAll(/\r\n?|\n/g, NEW_LINE).replaceAll(/(?!\t)\p{Cc}/gu, '')
+const typed = (text: string): string => text.replaceAll('\x1b\r', NEW_LINE).replaceAll('\n', NEW_LINE)
+
+/** How many characters at the end of a text may be the beginning of a mark: two at least. */
+function beginningOf(mark: string, text: string): number {
+  for (let length = Math.min(mark.length - 1, text.length); length >= 2; length--)
+    if (text.endsWith(mark.slice(0, length))) return length
+  return 0
+}

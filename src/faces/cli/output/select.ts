@@ -1,0 +1,52 @@
+import { Stop } from '../exit.ts'
+import type { Globals } from '../globals.ts'
+
+/** JSON of an answer as `--jq`, `-q` or `--json` want it. Texts come out bare, as with `jq -r`; all else as JSON, one value a line. */
+export async function selected(text: string, { jq, query }: Globals): Promise<string> {
+  if (jq !== undefined) return byJq(text, jq)
+  if (query !== undefined) return lines(fieldAt(JSON.parse(text), query))
+  return `${text}\n`
+}
+
+const bare = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+const lines = (values: readonly unknown[]): string => values.map((value) => `${bare(value)}\n`).join('')
+
+/** jq itself, compiled to WebAssembly: loaded only here, for it is 1 MB. */
+async function byJq(text: string, filter: string): Promise<string> {
+  const { raw } = await import('jq-wasm')
+  // Behind a space, so that a filter such as -1 is not taken for an option.
+  const made = await raw(text, ` ${filter}`, ['-r', '-c']).catch((error: Error) => {
+    const why = error.message.split('\n')[0]!.replace(/^jq: error(: | \(at [^)]*\): )?/, '')
+    throw new Stop('usage', `--jq: ${why}.`, 'The language is that of jq: https://jqlang.org/manual')
+  })
+  return made === '' || made.endsWith('\n') ? made : `${made}\n`
+}
+
+/**
+ * The values at a path of names and numbers, such as `name`, `data.0.id`: looked for in what the answer holds (`data`), else in
+ * the answer itself. A name that meets a list is taken from each of its items.
+ */
+export function fieldAt(answer: unknown, path: string): unknown[] {
+  const names = path.replace(/^\./, '').split('.').filter(Boolean)
+  const { data } = (answer ?? {}) as { data?: unknown; items?: unknown }
+  const found = [data, answer].map((from) => (from === undefined ? [] : names.reduce(step, [from])))
+  const values = found.find((some) => some.length > 0)
+  if (values !== undefined) return values.length === 1 && Array.isArray(values[0]) ? values[0] : values
+  const at = Array.isArray(data) ? data[0] : (data ?? answer)
+  if (Array.isArray(data) && data.length === 0) return []
+  const known = at !== null && typeof at === 'object' ? Object.keys(at) : []
+  throw new Stop(
+    'usage',
+    `-q: the answer has no field "${path}".`,
+    known.length > 0 ? `It has ${known.join(', ')}.` : undefined,
+  )
+}
+
+function step(from: readonly unknown[], name: string): unknown[] {
+  return from.flatMap((value): unknown[] => {
+    if (Array.isArray(value))
+      return /^\d+$/.test(name) ? value.slice(Number(name), Number(name) + 1) : step(value, name)
+    if (value === null || typeof value !== 'object' || !(name in value)) return []
+    return [(value as Record<string, unknown>)[name]]
+  })
+}
