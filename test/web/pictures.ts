@@ -25,7 +25,12 @@ for (const { name: look, ...options } of looks) {
   await using visitor = await visit(browser, server.origin, options)
   const { page } = visitor
   const draw = async (name: string) => {
-    await page.waitForLoadState('networkidle')
+    // A page that follows what happens never comes to rest.
+    await page
+      .getByRole('status', { name: /^Loading/ })
+      .first()
+      .waitFor({ state: 'detached' })
+    await page.waitForTimeout(500)
     const whole = look !== 'phone' && !(await page.getByRole('dialog').isVisible())
     await page.evaluate('document.activeElement?.blur(); scrollTo(0, 0)')
     // As tall as the page: what sticks to the window's height is drawn as it looks there.

@@ -48,7 +48,7 @@ test(
     await page.goto(await told('share.received'))
     await page.getByRole('link', { name: 'Views' }).click()
     await page.getByRole('heading', { level: 1, name: 'Views' }).waitFor()
-    const messages = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
+    const messages = page.getByRole('log', { name: 'Messages' }).getByRole('article')
     await messages.nth(1).waitFor()
     // Both are there, and what somebody wrote is never markup.
     assert.equal(await messages.getByText('Seven <b>views</b>').count(), 2)

@@ -68,7 +68,7 @@ const home = createRoute({
   getParentRoute: () => shell,
   path: '/',
   beforeLoad: () => {
-    throw redirect({ to: '/settings/developer', replace: true })
+    throw redirect({ to: '/chats', replace: true })
   },
 })
 const developer = createRoute({
@@ -91,9 +91,15 @@ const workspace = createRoute({
   path: '/workspaces/$id',
   component: lazyRouteComponent(() => import('./team/team.tsx'), 'Team'),
 })
+const chats = createRoute({
+  getParentRoute: () => shell,
+  path: '/chats',
+  component: lazyRouteComponent(() => import('./chats/chats.tsx'), 'ChatsPage'),
+})
 const chat = createRoute({
   getParentRoute: () => shell,
   path: '/chats/$id',
+  staticData: { whole: true },
   component: lazyRouteComponent(() => import('./chats/chat.tsx'), 'ChatPage'),
 })
 const automation = createRoute({
@@ -150,6 +156,7 @@ export const router = createRouter({
       invitations,
       workspaces,
       workspace,
+      chats,
       chat,
       automation,
       shared,
@@ -165,5 +172,9 @@ export const router = createRouter({
 declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router
+  }
+  interface StaticDataRouteOption {
+    /** The page fills the place beside the navigation, and scrolls by itself. */
+    whole?: boolean
   }
 }

@@ -1,30 +1,33 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { uk } from '../api.ts'
 
+export type Chat = Awaited<ReturnType<typeof uk.chats.get>>
 export type Message = Awaited<ReturnType<typeof uk.chats.messages>>['rows'][number]
 export type Run = Awaited<ReturnType<typeof uk.chats.runs>>['rows'][number]
-
-const goesOn = (run: Run | null | undefined): boolean => !!run && /^(queued|running|requires_action)$/.test(run.status)
-const EVERY_MS = 3_000
+type Streamed<T> = T extends AsyncIterable<infer E> ? E : never
+export type RunEvent = Streamed<Awaited<ReturnType<typeof uk.chats.events>>>
 
 export const chatQuery = (id: string) => queryOptions({ queryKey: ['chat', id], queryFn: () => uk.chats.get({ id }) })
 
-/** The newest run, asked again while it goes on. */
-export const runQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['chat', id, 'run'],
-    queryFn: async () => (await uk.chats.runs({ id, limit: 1 })).rows[0] ?? null,
-    refetchInterval: ({ state }) => (goesOn(state.data) ? EVERY_MS : false),
-  })
-
-/** The active branch, newest first. `step` is how far the newest run is: another one, other messages. */
-export const messagesQuery = (id: string, step: string | undefined) =>
+/** All that the person reads, newest first. */
+export const chatsQuery = (status: 'active' | 'archived') =>
   infiniteQueryOptions({
-    queryKey: ['chat', id, 'messages', step],
-    queryFn: ({ pageParam }) =>
-      uk.chats.messages({ id, order: 'desc', limit: 30, ...(pageParam !== null && { cursor: pageParam }) }),
+    queryKey: ['chats', status],
+    queryFn: ({ pageParam }) => uk.chats.list({ status, limit: 50, ...(pageParam !== null && { cursor: pageParam }) }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
-    placeholderData: (before) => before,
-    enabled: step !== undefined,
   })
+
+/** Chats with these words in their title or messages. */
+export const foundChatsQuery = (words: string) =>
+  queryOptions({
+    queryKey: ['chats', 'found', words],
+    queryFn: async () => (await uk.search.query({ q: words, types: ['chat', 'message'], limit: 30 })).rows,
+    enabled: words !== '',
+  })
+
+export const settingsQuery = queryOptions({
+  queryKey: ['settings'],
+  queryFn: () => uk.settings.get(),
+  staleTime: 60_000,
+})

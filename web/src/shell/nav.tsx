@@ -4,6 +4,7 @@ import { receivedQuery } from '../invitations/queries.ts'
 import { Icon, type IconName } from '../ui/icons.tsx'
 
 const pages = [
+  { to: '/chats', label: 'Chats', icon: 'chat' },
   { to: '/ai-routing', label: 'AI routing', icon: 'route' },
   { to: '/workspaces', label: 'Workspaces', icon: 'people' },
   { to: '/shared-with-me', label: 'Shared with me', icon: 'person' },

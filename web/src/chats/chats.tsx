@@ -1,0 +1,141 @@
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useDeferredValue, useState } from 'react'
+import { queryClient, uk } from '../api.ts'
+import { workspacesQuery } from '../session.ts'
+import { Field } from '../ui/field.tsx'
+import { Paged } from '../ui/more.tsx'
+import { Empty } from '../ui/notice.tsx'
+import { Page, Rows, Section } from '../ui/page.tsx'
+import { useSend } from '../ui/send.ts'
+import { Ago } from '../ui/text/time.tsx'
+import { Composer, type Written } from './composer/composer.tsx'
+import { ModelPicker } from './composer/model-picker.tsx'
+import { keepFirst } from './first-message.ts'
+import { chatsQuery, foundChatsQuery, settingsQuery } from './queries.ts'
+
+/** All conversations, and the place to begin one. */
+export function ChatsPage() {
+  const [words, setWords] = useState('')
+  const [archived, setArchived] = useState(false)
+  const asked = useDeferredValue(words.trim())
+  return (
+    <Page title="Chats" lead="Conversations with models and agents. They go on at the server when you leave.">
+      <Begin />
+      <Section title={archived ? 'Archived' : 'Yours'}>
+        <div className="mb-4 flex flex-wrap items-end gap-4">
+          <div className="min-w-0 flex-1 basis-64">
+            <Field label="Find in chats">
+              {(control) => (
+                <input
+                  {...control}
+                  type="search"
+                  className="field"
+                  value={words}
+                  onChange={({ target }) => setWords(target.value)}
+                />
+              )}
+            </Field>
+          </div>
+          <label className="flex h-9 items-center gap-2 text-sm">
+            <input type="checkbox" checked={archived} onChange={({ target }) => setArchived(target.checked)} />
+            Archived ones
+          </label>
+        </div>
+        {asked === '' ? <List status={archived ? 'archived' : 'active'} /> : <Found words={asked} />}
+      </Section>
+    </Page>
+  )
+}
+
+function Begin() {
+  const navigate = useNavigate()
+  const { data: workspaces } = useQuery(workspacesQuery)
+  const { data: settings } = useQuery(settingsQuery)
+  const [draft, setDraft] = useState('')
+  const [chosen, setChosen] = useState<string | null>(null)
+  const model = chosen ?? settings?.default_model ?? null
+  const workspace = workspaces?.find(({ kind }) => kind === 'personal') ?? workspaces?.[0]
+  const { send, pending, rest } = useSend(async (written: Written) => {
+    const chat = await uk.chats.create({
+      ...(workspace && { workspace_id: workspace.id }),
+      ...(chosen !== null && { model: chosen }),
+    })
+    keepFirst(chat.id, { ...written, model: null })
+    void queryClient.invalidateQueries({ queryKey: ['chats'] })
+    await navigate({ to: '/chats/$id', params: { id: chat.id } })
+  })
+  return (
+    <Composer
+      workspaceId={workspace?.id ?? null}
+      draft={draft}
+      onDraft={setDraft}
+      onSend={async (written) => {
+        await send(written)
+        return true
+      }}
+      onStop={null}
+      sending={pending}
+      error={rest()}
+      focusOn=""
+      tools={<ModelPicker model={model} onModel={setChosen} />}
+      note={
+        settings && model === null ? (
+          <p className="text-sm text-quiet">
+            Choose a model below. If there is none,{' '}
+            <Link to="/ai-routing" className="link">
+              add a provider
+            </Link>
+            .
+          </p>
+        ) : null
+      }
+    />
+  )
+}
+
+function List({ status }: { status: 'active' | 'archived' }) {
+  const query = useInfiniteQuery(chatsQuery(status))
+  return (
+    <Paged
+      query={query}
+      what="your chats"
+      label="Chats"
+      none={
+        <Empty title={status === 'archived' ? 'Nothing archived' : 'No chat yet'}>Write the first message above.</Empty>
+      }
+    >
+      {({ id, title, model, last_message_at, created_at, active_run_id }) => (
+        <div className="flex items-baseline gap-3">
+          <Link to="/chats/$id" params={{ id }} className="link min-w-0 flex-1 truncate">
+            {title}
+          </Link>
+          {active_run_id !== null && <span className="text-sm text-ai">writing</span>}
+          <span className="hidden max-w-48 truncate text-sm text-quiet sm:inline">{model}</span>
+          <span className="text-sm whitespace-nowrap text-quiet">
+            <Ago time={last_message_at ?? created_at} />
+          </span>
+        </div>
+      )}
+    </Paged>
+  )
+}
+
+function Found({ words }: { words: string }) {
+  const { data, error } = useQuery({ ...foundChatsQuery(words), placeholderData: keepPreviousData })
+  if (error) return <Empty title="Nothing could be searched">Try again in a moment.</Empty>
+  if (!data) return null
+  if (data.length === 0) return <Empty title="Nothing found">No chat or message has these words.</Empty>
+  return (
+    <Rows label="Found">
+      {data.map(({ type, id, parent_id, title, snippet }) => (
+        <li key={`${type} ${id}`} className="px-4 py-3">
+          <Link to="/chats/$id" params={{ id: type === 'message' ? parent_id! : id }} className="link">
+            {title}
+          </Link>
+          {snippet && <p className="mt-0.5 line-clamp-2 text-sm text-quiet">{snippet}</p>}
+        </li>
+      ))}
+    </Rows>
+  )
+}

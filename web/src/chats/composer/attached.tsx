@@ -1,0 +1,85 @@
+import { useRef, useState } from 'react'
+import { sayError, uk } from '../../api.ts'
+import { Icon } from '../../ui/icons.tsx'
+
+/** A file that will go with the message: it lies in the drive by then. */
+export interface Attached {
+  /** Of this list, from the moment on that it is chosen. */
+  key: number
+  name: string
+  isPicture: boolean
+  state: { is: 'coming' } | { is: 'there'; fileId: string } | { is: 'failed'; why: string }
+}
+
+export interface Attaching {
+  files: readonly Attached[]
+  /** One is on its way still. */
+  busy: boolean
+  add(files: readonly File[]): void
+  remove(key: number): void
+  clear(): void
+}
+
+const FOLDER = 'Chat uploads'
+
+/** Files that were dropped, pasted or chosen; each is uploaded to the drive of the workspace at once. */
+export function useAttached(workspaceId: string | null): Attaching {
+  const [files, set] = useState<readonly Attached[]>([])
+  const next = useRef(0)
+  const settle = (key: number, state: Attached['state']): void =>
+    set((now) => now.map((one) => (one.key === key ? { ...one, state } : one)))
+  const add = (chosen: readonly File[]): void => {
+    if (workspaceId === null) return
+    for (const file of chosen) {
+      const key = next.current++
+      const name = file.name || 'pasted'
+      set((now) => [...now, { key, name, isPicture: file.type.startsWith('image/'), state: { is: 'coming' } }])
+      upload(workspaceId, file, name).then(
+        (fileId) => settle(key, { is: 'there', fileId }),
+        (error: unknown) => settle(key, { is: 'failed', why: sayError(error) }),
+      )
+    }
+  }
+  return {
+    files,
+    busy: files.some(({ state }) => state.is === 'coming'),
+    add,
+    remove: (key) => set((now) => now.filter((one) => one.key !== key)),
+    clear: () => set([]),
+  }
+}
+
+async function upload(workspaceId: string, bytes: File, name: string): Promise<string> {
+  const folder = await folderFor(workspaceId)
+  const made = await uk.drive.upload({ parent_id: folder, name, on_conflict: 'rename' }, { file: { bytes, name } })
+  return made.id
+}
+
+async function folderFor(workspaceId: string): Promise<string> {
+  const { id } = await uk.drive.create_folder({ workspace_id: workspaceId, name: FOLDER })
+  return id
+}
+
+export function AttachedList({ attached: { files, remove } }: { attached: Attaching }) {
+  if (files.length === 0) return null
+  return (
+    <ul aria-label="Attached files" className="flex flex-wrap gap-2 px-2.5 pt-2.5">
+      {files.map(({ key, name, state }) => (
+        <li key={key} className="flex max-w-full items-center gap-1.5 border border-line bg-paper py-0.5 pl-2 text-sm">
+          <span className="truncate">{name}</span>
+          <span role="status" className={state.is === 'failed' ? 'text-seal' : 'text-quiet'}>
+            {state.is === 'coming' ? 'uploading …' : state.is === 'failed' ? state.why : ''}
+          </span>
+          <button
+            type="button"
+            aria-label={`Remove ${name}`}
+            className="p-1.5 hover:bg-sunk"
+            onClick={() => remove(key)}
+          >
+            <Icon name="close" className="size-3.5" />
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,129 @@
+import { type ClipboardEvent, type DragEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { IconButton } from '../../ui/button.tsx'
+import { Refused } from '../../ui/notice.tsx'
+import { type Attached, AttachedList, useAttached } from './attached.tsx'
+
+export interface Written {
+  text: string
+  files: readonly Attached[]
+}
+
+/** What is about to be said: grows with its text, takes files by drop and paste, becomes “stop” while an answer comes. */
+export function Composer({
+  workspaceId,
+  draft,
+  onDraft,
+  onSend,
+  onStop,
+  sending,
+  error,
+  focusOn,
+  tools,
+  note,
+}: {
+  workspaceId: string | null
+  draft: string
+  onDraft: (text: string) => void
+  onSend: (written: Written) => Promise<boolean>
+  /** Null: nothing goes on that could be stopped. */
+  onStop: (() => void) | null
+  sending: boolean
+  error: string | null
+  /** Takes the focus whenever this changes. */
+  focusOn: string
+  tools: ReactNode
+  note?: ReactNode
+}) {
+  const field = useRef<HTMLTextAreaElement>(null)
+  const picker = useRef<HTMLInputElement>(null)
+  const id = useId()
+  const attached = useAttached(workspaceId)
+  const [over, setOver] = useState(false)
+  useEffect(() => field.current?.focus({ preventScroll: true }), [focusOn])
+  const ready = (draft.trim() !== '' || attached.files.length > 0) && !attached.busy && !sending
+  const send = async (): Promise<void> => {
+    if (!ready) return
+    if (await onSend({ text: draft, files: attached.files })) attached.clear()
+    field.current?.focus()
+  }
+  const drop = (event: DragEvent): void => {
+    event.preventDefault()
+    setOver(false)
+    attached.add([...event.dataTransfer.files])
+  }
+  const paste = (event: ClipboardEvent): void => {
+    if (event.clipboardData.files.length === 0) return
+    event.preventDefault()
+    attached.add([...event.clipboardData.files])
+  }
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        void send()
+      }}
+      onDragOver={(event) => {
+        event.preventDefault()
+        setOver(true)
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+      className="mx-auto w-full max-w-[46rem] px-4 pt-2 pb-4 sm:px-0"
+    >
+      <Refused>{error}</Refused>
+      {note}
+      <div
+        className={`mt-2 rounded-md border bg-sheet focus-within:outline-2 focus-within:outline-ai ${over ? 'border-ai bg-ai-wash' : 'border-keyline'}`}
+      >
+        <AttachedList attached={attached} />
+        <label htmlFor={id} className="sr-only">
+          Message
+        </label>
+        <textarea
+          ref={field}
+          id={id}
+          value={draft}
+          rows={1}
+          placeholder="Write a message"
+          onChange={({ target }) => onDraft(target.value)}
+          onPaste={paste}
+          onKeyDown={(event) => {
+            // While letters are composed (Japanese, say), Enter chooses one of them.
+            if (event.nativeEvent.isComposing) return
+            if (event.key === 'Enter' && !event.shiftKey) {
+              event.preventDefault()
+              void send()
+            } else if (event.key === 'Escape' && onStop) {
+              event.preventDefault()
+              onStop()
+            }
+          }}
+          className="field-sizing-content block max-h-[40dvh] min-h-11 w-full resize-none bg-transparent px-3.5 py-2.5 text-base leading-normal outline-none"
+        />
+        <div className="flex flex-wrap items-center gap-1 px-1.5 pb-1.5">
+          <IconButton
+            label="Attach files"
+            icon="plus"
+            onClick={() => picker.current?.click()}
+            disabled={workspaceId === null}
+          />
+          <input
+            ref={picker}
+            type="file"
+            multiple
+            hidden
+            onChange={({ target }) => {
+              attached.add([...(target.files ?? [])])
+              target.value = ''
+            }}
+          />
+          <div className="flex min-w-0 flex-1 items-center gap-1">{tools}</div>
+          {onStop && <IconButton label="Stop (Esc)" icon="stop" look="plain" onClick={onStop} />}
+          {(!onStop || draft.trim() !== '') && (
+            <IconButton label="Send (Enter)" icon="up" look="primary" type="submit" disabled={!ready} />
+          )}
+        </div>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,34 @@
+import type { Written } from './composer/composer.tsx'
+import type { Message } from './queries.ts'
+import type { Draft } from './thread/thread.ts'
+import type { Messages } from './thread/tree.ts'
+
+type Content = Draft['content']
+type Given = Exclude<Content, string>[number]
+
+/** What was written, as the server takes it. */
+export function contentOf({ text, files }: Written): Content {
+  const parts = files.flatMap(({ state, isPicture, name }): Given[] => {
+    if (state.is !== 'there') return []
+    const source = { kind: 'file' as const, file_id: state.fileId }
+    return [isPicture ? { type: 'image', source } : { type: 'file', source, name }]
+  })
+  if (parts.length === 0) return text
+  return [...(text.trim() === '' ? [] : [{ type: 'text' as const, text }]), ...parts]
+}
+
+/** The same message as it is sent again. */
+export const givenOf = ({ content }: Message): Content =>
+  content.flatMap((part): Given[] => {
+    if (part.type === 'text') return [part]
+    if (part.type !== 'image' && part.type !== 'file') return []
+    const source = part.source.kind === 'file' ? { kind: 'file' as const, file_id: part.source.file_id } : part.source
+    return [part.type === 'image' ? { type: 'image', source } : { type: 'file', source, name: part.name }]
+  })
+
+/** The message of a person that an answer goes back to, over the steps between them. */
+export function questionOf(message: Message, messages: Messages): Message | null {
+  for (let one: Message | undefined = message; one !== undefined; one = messages.get(one.parent_id ?? ''))
+    if (one.role === 'user') return one
+  return null
+}

@@ -1,0 +1,23 @@
+const own = /^\/(?![/\\])/
+
+/** Where a link may lead: the web, a mail address, a page of this server. Null: nowhere, it is shown as text. */
+export function targetOf(href: string): { href: string; host: string | null } | null {
+  const trimmed = href.trim()
+  if (trimmed.startsWith('#')) return null
+  if (own.test(trimmed)) return { href: trimmed, host: null }
+  let url: URL
+  try {
+    url = new URL(trimmed)
+  } catch {
+    return null
+  }
+  if (url.protocol === 'mailto:') return { href: url.href, host: null }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return null
+  return { href: url.href, host: url.host }
+}
+
+/** Whether the text of a link names another host than it leads to. */
+export function isMisleading(text: string, host: string | null): boolean {
+  const named = /^(?:https?:\/\/)?([\w-]+(?:\.[\w-]+)+)(?:[/:?#]|$)/i.exec(text.trim())?.[1]?.toLowerCase()
+  return named !== undefined && host !== null && named !== host.replace(/:\d+$/, '') && `www.${named}` !== host
+}

@@ -1,0 +1,39 @@
+const named: Record<string, string> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+  copy: '©',
+  reg: '®',
+  hellip: '…',
+  mdash: '—',
+  ndash: '–',
+  times: '×',
+  middot: '·',
+  bull: '•',
+  rarr: '→',
+  larr: '←',
+  laquo: '«',
+  raquo: '»',
+}
+
+/** References to characters (CommonMark 6.2) as the characters; the rare named ones stay as they are. */
+export const decode = (text: string): string =>
+  text.includes('&')
+    ? text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-zA-Z]{2,8}));/g, (all, decimal, hex, name: string) => {
+        if (name !== undefined) return named[name] ?? all
+        const point = decimal !== undefined ? Number(decimal) : parseInt(hex as string, 16)
+        return point > 0 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff)
+          ? String.fromCodePoint(point)
+          : '\ufffd'
+      })
+    : text
+
+/** Marks of direction and invisible tags, by which a text may read otherwise than it is. */
+const HIDDEN = /[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu
+
+/** The same text with what cannot be seen made visible: in code and in what a tool is given. */
+export const visible = (text: string): string =>
+  text.replace(HIDDEN, (mark) => `⟨U+${mark.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟩`)

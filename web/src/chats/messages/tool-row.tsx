@@ -1,0 +1,142 @@
+import { useEffect, useRef } from 'react'
+import { Button } from '../../ui/button.tsx'
+import { Refused } from '../../ui/notice.tsx'
+import { useSend } from '../../ui/send.ts'
+import { visible } from '../markdown/plain.ts'
+import type { Message, Run } from '../queries.ts'
+import type { ToolResult } from '../thread/tree.ts'
+
+type Call = Extract<Message['content'][number], { type: 'tool_call' }>
+export type Decide = (runId: string, actions: { id: string; decision: 'allow' | 'deny' }[]) => Promise<void>
+
+const states = {
+  going: { sign: '◌', word: 'running' },
+  waits: { sign: '●', word: 'needs you' },
+  done: { sign: '✓', word: 'done' },
+  failed: { sign: '✕', word: 'failed' },
+  unknown: { sign: '–', word: 'not carried out' },
+} as const
+
+/** One call of a tool: a line that opens to what it was given and what it answered. Decided where it stands. */
+export function ToolRow({
+  call,
+  result,
+  run,
+  decide,
+}: {
+  call: Call
+  result: ToolResult | undefined
+  run: Run | null
+  decide: Decide | undefined
+}) {
+  const pending = run?.pending_actions.find(({ id }) => id === call.id)
+  const state = result
+    ? result.isError
+      ? 'failed'
+      : 'done'
+    : pending
+      ? 'waits'
+      : run?.status === 'running'
+        ? 'going'
+        : 'unknown'
+  const { sign, word } = states[state]
+  return (
+    <div className={`border bg-sheet text-sm leading-normal ${pending ? 'border-seal/55' : 'border-line'}`}>
+      <details>
+        <summary className="flex items-baseline gap-2 px-3 py-2 hover:bg-sunk">
+          <span aria-hidden="true" className={pending || state === 'failed' ? 'text-seal' : 'text-quiet'}>
+            {sign}
+          </span>
+          <span className="font-medium">{call.name}</span>
+          <span className="min-w-0 flex-1 truncate font-mono text-quiet">{visible(briefOf(call.arguments))}</span>
+          <span className="text-quiet">{word}</span>
+        </summary>
+        <div className="space-y-2 border-t border-line px-3 py-2">
+          <Text label="Input" text={pretty(call.arguments)} />
+          {result && <Text label={result.isError ? 'Error' : 'Output'} text={outputText(result.output)} />}
+        </div>
+      </details>
+      {pending && run && decide && <Decision run={run} id={call.id} kind={pending.kind} decide={decide} />}
+    </div>
+  )
+}
+
+const words: Record<string, string> = {
+  approval: 'The agent asks before it does this.',
+  interrupted: 'The server stopped during this call, which may have been done. To allow it is to do it again.',
+  subagent: 'An agent that was handed this task waits for a person in its own chat.',
+}
+
+function Decision({ run, id, kind, decide }: { run: Run; id: string; kind: string; decide: Decide }) {
+  const { send, pending, rest } = useSend((decision: 'allow' | 'deny') => decide(run.id, [{ id, decision }]))
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const { target } = event
+      if (event.ctrlKey || event.metaKey || event.altKey) return
+      if (target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]')) return
+      // The first that waits is the one that a key decides.
+      if (document.querySelector('[data-decision]') !== box.current) return
+      if (event.key === 'y') void send('allow')
+      else if (event.key === 'n') void send('deny')
+      else return
+      event.preventDefault()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [send])
+  if (kind === 'subagent') return <p className="border-t border-line px-3 py-2">{words['subagent']}</p>
+  return (
+    <div ref={box} data-decision className="flex flex-wrap items-center gap-2 border-t border-line px-3 py-2">
+      <p className="min-w-0 flex-1 basis-56">{words[kind] ?? words['approval']}</p>
+      <Button look="primary" pending={pending} onClick={() => void send('allow')}>
+        Allow <kbd className="text-xs opacity-75">Y</kbd>
+      </Button>
+      <Button look="danger-plain" pending={pending} onClick={() => void send('deny')}>
+        Deny <kbd className="text-xs opacity-75">N</kbd>
+      </Button>
+      <Refused>{rest()}</Refused>
+    </div>
+  )
+}
+
+function Text({ label, text }: { label: string; text: string }) {
+  return (
+    <div>
+      <p className="eyebrow">{label}</p>
+      <pre
+        tabIndex={0}
+        className="max-h-80 overflow-auto rounded-xs bg-sunk px-3 py-2 font-mono text-[0.8125rem] whitespace-pre-wrap [overflow-wrap:anywhere]"
+      >
+        {visible(text)}
+      </pre>
+    </div>
+  )
+}
+
+const MOST_SHOWN = 100_000
+
+const outputText = (output: unknown): string =>
+  (typeof output === 'string' ? output : JSON.stringify(output, null, 2)).slice(0, MOST_SHOWN)
+
+function pretty(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2).slice(0, MOST_SHOWN)
+  } catch {
+    return json.slice(0, MOST_SHOWN)
+  }
+}
+
+/** The values that were given, on one line. */
+function briefOf(json: string): string {
+  try {
+    const value: unknown = JSON.parse(json)
+    if (value === null || typeof value !== 'object') return json
+    return Object.values(value)
+      .map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
+      .join(' ')
+      .slice(0, 200)
+  } catch {
+    return json.slice(0, 200)
+  }
+}

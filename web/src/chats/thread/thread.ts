@@ -1,0 +1,292 @@
+import { ApiError } from '#faces/client.ts'
+import { uk } from '../../api.ts'
+import type { Chat, Message, Run, RunEvent } from '../queries.ts'
+import { type Live, isUnfinished, nothingYet, tell } from './live.ts'
+import type { Messages } from './tree.ts'
+
+export type Draft = Parameters<typeof uk.chats.stream>[0]
+
+export interface ThreadState {
+  chat: Chat | null
+  /** Null: not asked yet. */
+  messages: Messages | null
+  /** The runs that are not finished, in their order, and the newest that is. */
+  runs: readonly Run[]
+  live: Live
+  /** What this person has sent and the server has not yet shown. */
+  sending: Draft | null
+  earlier: 'none' | 'more' | 'coming'
+  /** `lost`: changes do not come for the moment. */
+  line: 'open' | 'lost'
+  /** Why the chat cannot be shown. */
+  error: unknown
+}
+
+const PAGE = 50
+/** Pages that are read at most to reach what was shown before; beyond that the thread is shown anew. */
+const MOST_PAGES = 20
+const AGAIN_MS = 1_000
+const HIDDEN_MS = 50
+
+/**
+ * One chat as it is now: its messages of all branches (the newest first, older ones when asked for), the run that goes
+ * on, word by word, and what others do in it meanwhile. It outlives lost connections: it reads on from the last event.
+ */
+export class Thread {
+  readonly id: string
+  #state: ThreadState = {
+    chat: null,
+    messages: null,
+    runs: [],
+    live: nothingYet,
+    sending: null,
+    earlier: 'none',
+    line: 'open',
+    error: null,
+  }
+  readonly #listeners = new Set<() => void>()
+  #life: AbortController | null = null
+  #cursor: string | null = null
+  #refreshing: Promise<void> | null = null
+  #again = false
+  #followed: string | null = null
+  #waiting: RunEvent[] = []
+  #drawing = false
+
+  constructor(id: string) {
+    this.id = id
+  }
+
+  readonly state = (): ThreadState => this.#state
+
+  /** Lives as long as somebody looks. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    if (this.#life === null) this.#start()
+    return () => {
+      this.#listeners.delete(listener)
+      // Not at once: a page that is drawn anew comes back within the same turn.
+      setTimeout(() => {
+        if (this.#listeners.size > 0) return
+        this.#life?.abort()
+        this.#life = null
+        this.#followed = null
+      })
+    }
+  }
+
+  #set(change: Partial<ThreadState>): void {
+    this.#state = { ...this.#state, ...change }
+    for (const listener of this.#listeners) listener()
+  }
+
+  #start(): void {
+    this.#life = new AbortController()
+    void this.refresh()
+    void this.#listen(this.#life.signal)
+  }
+
+  /** Reads the newest again; several wishes at once are one more reading. */
+  refresh(): Promise<void> {
+    if (this.#refreshing !== null) {
+      this.#again = true
+      return this.#refreshing
+    }
+    return (this.#refreshing = this.#read().finally(() => {
+      this.#refreshing = null
+      if (!this.#again) return
+      this.#again = false
+      void this.refresh()
+    }))
+  }
+
+  async #read(): Promise<void> {
+    const signal = this.#life?.signal
+    const more = signal ? { signal } : {}
+    try {
+      const [chat, runs] = await Promise.all([
+        uk.chats.get({ id: this.id }, more),
+        uk.chats.runs({ id: this.id, limit: 20 }, more),
+      ])
+      const known = this.#state.messages
+      const found = new Map<string, Message>()
+      let cursor: string | null = null
+      for (let page = 0; page < MOST_PAGES; page++) {
+        const { rows, next } = await uk.chats.messages(
+          { id: this.id, branch: 'all', order: 'desc', limit: PAGE, ...(cursor !== null && { cursor }) },
+          more,
+        )
+        for (const row of rows) found.set(row.id, row)
+        const met = known !== null && rows.some(({ id, status }) => known.has(id) && status !== 'in_progress')
+        cursor = next
+        if (next === null || known === null || known.size === 0 || met) break
+      }
+      const grown = known === null ? found : new Map([...known, ...found])
+      const unfinished = runs.rows.filter(isUnfinished).toReversed()
+      const newest = runs.rows.find((run) => !isUnfinished(run))
+      if (known === null) this.#cursor = cursor
+      this.#set({
+        chat,
+        messages: grown,
+        runs: [...unfinished, ...(newest ? [newest] : [])],
+        earlier: this.#cursor === null ? 'none' : 'more',
+        error: null,
+        // What was sent is shown by its row now.
+        ...(this.#state.sending !== null && this.#state.live.run !== null && { sending: null }),
+      })
+      const first = unfinished.find(({ status }) => status !== 'queued') ?? unfinished[0]
+      if (first && this.#followed === null) void this.#follow(first.id)
+    } catch (error) {
+      if (signal?.aborted) return
+      if (this.#state.messages === null || (error instanceof ApiError && error.status < 500)) this.#set({ error })
+      else this.#set({ line: 'lost' })
+    }
+  }
+
+  async showEarlier(): Promise<void> {
+    if (this.#state.earlier !== 'more' || this.#cursor === null) return
+    this.#set({ earlier: 'coming' })
+    try {
+      const { rows, next } = await uk.chats.messages({
+        id: this.id,
+        branch: 'all',
+        order: 'desc',
+        limit: 100,
+        cursor: this.#cursor,
+      })
+      this.#cursor = next
+      const messages = new Map([...rows.map((row) => [row.id, row] as const), ...this.#state.messages!])
+      this.#set({ messages, earlier: next === null ? 'none' : 'more' })
+    } catch {
+      this.#set({ earlier: 'more', line: 'lost' })
+    }
+  }
+
+  /** Changes that others make, and those of this person elsewhere. */
+  async #listen(signal: AbortSignal): Promise<void> {
+    let last: string | undefined
+    while (!signal.aborted) {
+      try {
+        const more = { signal, ...(last !== undefined && { lastEventId: last }) }
+        for await (const { id, event } of await uk.realtime.subscribe({ channels: `chat:${this.id}` }, more)) {
+          if (this.#state.line === 'lost') this.#set({ line: 'open' })
+          if (id !== undefined) last = id
+          if (event === 'revoked') return void this.refresh()
+          if (event === 'change' || event === 'reset') void this.refresh()
+          // What came between the first reading and now.
+          if (event === 'subscribed') void this.refresh()
+        }
+      } catch (error) {
+        if (signal.aborted || (error instanceof ApiError && error.status < 500 && error.status !== 429)) return
+        this.#set({ line: 'lost' })
+      }
+      await pause(AGAIN_MS, signal)
+    }
+  }
+
+  /** Reads a run from its first event to its last, over as many connections as it takes. */
+  async #follow(runId: string): Promise<void> {
+    const signal = this.#life?.signal
+    if (!signal) return
+    this.#followed = runId
+    this.#forget()
+    while (!signal.aborted) {
+      try {
+        const more = { signal }
+        const { seq } = this.#state.live
+        await this.#take(await uk.chats.events({ id: this.id, run_id: runId, last_event_id: seq }, more))
+        const { run } = this.#state.live
+        if (run !== null && !isUnfinished(run)) break
+        if (this.#state.line === 'lost') this.#set({ line: 'open' })
+      } catch (error) {
+        if (signal.aborted) return
+        if (error instanceof ApiError && error.status < 500 && error.status !== 429) break
+        this.#set({ line: 'lost' })
+      }
+      await pause(AGAIN_MS, signal)
+    }
+    this.#followed = null
+    await this.refresh()
+  }
+
+  #forget(): void {
+    this.#waiting = []
+    this.#set({ live: nothingYet })
+  }
+
+  async #take(events: AsyncIterable<RunEvent>): Promise<void> {
+    for await (const event of events) {
+      this.#waiting.push(event)
+      if (this.#drawing) continue
+      this.#drawing = true
+      // One drawing per frame, however many words came; a hidden page has no frames.
+      if (document.visibilityState === 'visible') requestAnimationFrame(this.#draw)
+      else setTimeout(this.#draw, HIDDEN_MS)
+    }
+    this.#draw()
+  }
+
+  readonly #draw = (): void => {
+    this.#drawing = false
+    if (this.#waiting.length === 0) return
+    const events = this.#waiting
+    this.#waiting = []
+    this.#set({ live: tell(this.#state.live, events) })
+    if (events.some(({ event }) => event === 'run.requires_action' || event === 'run.started')) void this.refresh()
+  }
+
+  /** Sends a message and follows its answer. Rejects where it was refused: nothing of it was kept then. */
+  async send(draft: Draft): Promise<void> {
+    const signal = this.#life?.signal
+    const behind = this.#followed !== null
+    this.#set({ sending: draft })
+    try {
+      // Behind a run that goes on it waits for its turn, and is followed by then.
+      if (behind) {
+        await uk.chats.send({ ...draft, background: true })
+        await this.refresh()
+        return this.#set({ sending: null })
+      }
+      const events = await uk.chats.stream(draft, signal ? { signal } : {})
+      this.#forget()
+      this.#followed = ''
+      try {
+        await this.#take(events)
+      } catch {
+        // The run goes on at the server; what is missing is read by its events.
+      }
+      const { run } = this.#state.live
+      this.#followed = null
+      if (run !== null && isUnfinished(run) && !signal?.aborted) void this.#follow(run.id)
+      else await this.refresh()
+    } finally {
+      if (this.#state.sending === draft) this.#set({ sending: null })
+    }
+  }
+
+  stop = async (runId?: string): Promise<void> => {
+    await uk.chats.stop({ id: this.id, ...(runId !== undefined && { run_id: runId }) })
+    await this.refresh()
+  }
+
+  async decide(runId: string, actions: { id: string; decision: 'allow' | 'deny' }[]): Promise<void> {
+    await uk.chats.actions({ id: this.id, run_id: runId, actions })
+    await this.refresh()
+  }
+
+  /** Makes another branch the active one: the newest below a message. */
+  async show(leaf: string): Promise<void> {
+    const { chat } = this.#state
+    if (chat) this.#set({ chat: { ...chat, head_message_id: leaf } })
+    this.#set({ chat: await uk.chats.update({ id: this.id, head_message_id: leaf }) })
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
