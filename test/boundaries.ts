@@ -23,6 +23,11 @@ export const ROOMS: readonly Room[] = [
     may: ['**'],
   },
   {
+    files: 'host/**',
+    is: 'what `uk` does on the host of an instance, with its database and files and without its server: backup, restore, doctor',
+    may: ['kernel/**', 'engine/**', 'areas/**', 'config.ts'],
+  },
+  {
     files: '{config,settings}.ts',
     is: 'the settings: their words for `uk config`, and how each is read',
     may: ['kernel/**', 'settings.ts'],

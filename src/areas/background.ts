@@ -3,7 +3,7 @@ import type { Engine } from '#engine/context.ts'
 import type { Consumer } from '#engine/outbox/deliveries.ts'
 import { type JobHandler, type Schedule, every } from '#engine/jobs/jobs.ts'
 import { sweepBlobs } from '#engine/blobs/sweep.ts'
-import { type SealedColumns, resealAll } from '#engine/reseal.ts'
+import { resealAll } from '#engine/reseal.ts'
 import { emptyTrash } from '#access/lifecycle.ts'
 import { mailJobs } from '#engine/mail/mail.ts'
 import { retainKeptItems } from '#engine/kept-items.ts'
@@ -11,8 +11,7 @@ import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/outbox/changes.ts'
 import { accountSchedules } from './accounts/service.ts'
 import { watchSetup } from './accounts/sign-in/setup.ts'
-import { agentSecrets } from './agents/service.ts'
-import { automationConsumer, automationSchedules, automationSecrets, startAutomations } from './automations/service.ts'
+import { automationConsumer, automationSchedules, startAutomations } from './automations/service.ts'
 import { interruptedCalls } from './chats/runs/interrupted.ts'
 import {
   deletedRunSchedules,
@@ -20,7 +19,6 @@ import {
   goalJobs,
   goalSchedules,
   requestSchedules,
-  requestSecrets,
   sendOperation,
 } from './chats/service.ts'
 import {
@@ -39,13 +37,13 @@ import {
   notificationConsumer,
   notificationJobs,
   notificationSchedules,
-  pushSecrets,
   resealPushKey,
 } from './notifications/service.ts'
 import { searchConsumer, searchWork } from './search/service.ts'
 import { type OperationKind, operationSchedules, runOperations } from './operations/service.ts'
 import type { Handles } from './services.ts'
-import { startSender, webhookConsumer, webhookSchedules, webhookSecrets } from './webhooks/service.ts'
+import { sealed } from './sealed.ts'
+import { startSender, webhookConsumer, webhookSchedules } from './webhooks/service.ts'
 
 export interface Background extends AsyncDisposable {
   handlers: Record<string, JobHandler>
@@ -62,16 +60,6 @@ const kinds: readonly OperationKind<object, Handles>[] = [
   createOperation,
   snapshotOperation,
   installOperation,
-]
-
-/** Columns that areas keep sealed for long. Provider endpoints see to their own, which are sealed under more than an id. */
-const sealed: readonly SealedColumns[] = [
-  { table: 'kept_items', columns: ['sealed'] },
-  ...agentSecrets,
-  ...requestSecrets,
-  ...automationSecrets,
-  ...webhookSecrets,
-  ...pushSecrets,
 ]
 
 export function background(

@@ -16,10 +16,13 @@ export interface Secrets {
   sign(purpose: string, words: string): Buffer
 }
 
+/** The name of a root key in what it seals; it tells nothing of the key. */
+export const rootKeyId = (root: string): string =>
+  createHash('sha256').update(`ukiyo key id\0${root}`).digest('base64url').slice(0, 8)
+
 export function createSecrets(rootKeys: readonly string[]): Secrets {
   const ring = rootKeys.map((root) => {
-    const id = createHash('sha256').update(`ukiyo key id\0${root}`).digest('base64url').slice(0, 8)
-    return { id, root, key: Buffer.from(hkdfSync('sha256', root, '', 'ukiyo secrets v1', 32)) }
+    return { id: rootKeyId(root), root, key: Buffer.from(hkdfSync('sha256', root, '', 'ukiyo secrets v1', 32)) }
   })
   const newest = ring[0]!
   return {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db, Postgres } from '../postgres/client.ts'
 import type { Blobs } from './blobs.ts'
+import { mayRemoveBlobs } from './hold.ts'
 
 /**
  * Every column that refers to a blob. A table that comes to refer to bytes is added here; its foreign key keeps a sweep
@@ -61,12 +62,16 @@ export async function sweepBlobs(
  * Then the bytes go, while the row is held: who brings the same ones waits.
  */
 async function dropBlob(db: Db, blobs: Blobs, sha256: string, graceMinutes: number): Promise<number> {
-  const { rows } = await sql<{ place: string }>`with held as (
-      select b.sha256, b.place from blobs b where b.sha256 = ${sha256}
-        and b.used_at < now() - make_interval(mins => ${graceMinutes}) and ${unreferenced} for update)
-    update blobs b set place = '' from held where b.sha256 = held.sha256 returning held.place`.execute(db)
-  const [given] = rows
+  const given = await db.transaction().execute(async (db) => {
+    if (!(await mayRemoveBlobs(db))) return undefined
+    const { rows } = await sql<{ place: string }>`with held as (
+        select b.sha256, b.place from blobs b where b.sha256 = ${sha256}
+          and b.used_at < now() - make_interval(mins => ${graceMinutes}) and ${unreferenced} for update)
+      update blobs b set place = '' from held where b.sha256 = held.sha256 returning held.place`.execute(db)
+    return rows[0]
+  })
   if (given === undefined) return 0
+  // A backup that begins in between finds a row without a place, and does not ask for its bytes.
   return await db.transaction().execute(async (db) => {
     const gone = await sql`delete from blobs b where b.sha256 = ${sha256} and b.place = '' and ${unreferenced}`.execute(
       db,

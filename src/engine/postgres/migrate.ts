@@ -7,6 +7,8 @@ import { beforeSquash, carryOver } from './carry-over.ts'
 const folder = join(import.meta.dirname, 'migrations')
 // Any number, the same in every process: only one migrates at a time.
 const LOCK = 7_520_201
+const MIGRATIONS =
+  'create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())'
 
 export const migrationNames = (): string[] =>
   readdirSync(folder)
@@ -24,9 +26,7 @@ export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
   try {
     await client.query('set statement_timeout = 0')
     await client.query('select pg_advisory_lock($1)', [LOCK])
-    await client.query(
-      'create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())',
-    )
+    await client.query(MIGRATIONS)
     const names = migrationNames()
     const done = new Set(
       (await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name),
@@ -50,6 +50,21 @@ export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
     await client.query('select pg_advisory_unlock($1)', [LOCK]).catch(() => {})
     await client.query('reset statement_timeout').catch(() => {})
     client.release()
+  }
+}
+
+/**
+ * These migrations alone, as far as they were not run, within a transaction of the caller: a restore makes the tables of its
+ * backup, fills them, and then brings what came since. The functions come with the next start.
+ */
+export async function migrateWithin(client: pg.ClientBase, names: readonly string[]): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1)', [LOCK])
+  await client.query(MIGRATIONS)
+  const done = (await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name)
+  for (const name of migrationNames()) {
+    if (!names.includes(name) || done.includes(name)) continue
+    await client.query(readFileSync(join(folder, name), 'utf8'))
+    await client.query('insert into migrations (name) values ($1)', [name])
   }
 }
 

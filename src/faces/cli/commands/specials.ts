@@ -186,6 +186,30 @@ export const specials: readonly Special[] = [
     run: async (...given) => (await import('./workspaces.ts')).use(...given),
   },
   {
+    words: ['backup'],
+    usage: '[--to <folder>|<file>.tar|-] [--keep <number>] [--with-key] [--passphrase-file -|<file>] [--json]',
+    summary: 'Back up database and files, on the host of the instance, whether its server runs or not',
+    more: 'Opens the database and the files that this environment names (UK_DATA_DIR or DATABASE_URL, UK_BLOBS), so it needs the rights of whoever runs the server. The database is as it is at one moment, and the bytes of every file that it names come with it. A folder (default: ./backups) keeps many backups, and the bytes of files once for all of them, so that the next one brings only what is new; --keep leaves the newest and removes the others. A name that ends in .tar is one file, - is stdout. The root key, which reads stored provider keys and other secrets, is in it only with --with-key, under a passphrase that is asked for, or comes from --passphrase-file or UK_BACKUP_PASSPHRASE. Ends with 1 where the store had lost bytes, which it names.',
+    examples: [
+      'uk backup --to /var/backups/ukiyo --keep 14',
+      'uk backup --to ukiyo.tar --with-key',
+      'uk backup --to - | age -r age1… > ukiyo.tar.age',
+    ],
+    run: async (...given) => (await import('./host/host.ts')).backup(...given),
+  },
+  {
+    words: ['restore'],
+    usage: '<backup> [--dry-run] [--passphrase-file -|<file>] [--without-key] [--resume] [--json]',
+    summary: 'Restore a backup into an empty instance, on its host',
+    more: 'Into the database and the files that this environment names, with the server stopped. The backup is a .tar, the folder of one, or a folder of many, of which the newest whole one counts. It is held against its hashes before anything is changed, and nothing is ever overwritten: what is not empty is named. A restore that was cut off leaves an empty instance, and is begun again by the same command. The root key must be here (UK_SECRET_KEY, or secret-key in the data dir), or in the backup with its passphrase; --without-key goes on without what it alone reads. Mails, pushes and webhooks that waited are not sent, runs and operations that were under way are ended, and ticks of automations that have passed are left out, for the instance of the backup may have done all that since: --resume goes on with it, where that one was stopped before its backup.',
+    examples: [
+      'uk restore /var/backups/ukiyo --dry-run',
+      'uk restore ukiyo.tar --passphrase-file passphrase.txt',
+      'UK_DATA_DIR=/srv/ukiyo uk restore /var/backups/ukiyo/20261123T020000Z',
+    ],
+    run: async (...given) => (await import('./host/host.ts')).restore(...given),
+  },
+  {
     words: ['completion'],
     usage: 'bash|zsh|fish',
     summary: 'Print the completion script of a shell',

@@ -1,0 +1,55 @@
+import type pg from 'pg'
+
+/** Rows of processes that are gone when a backup is restored, and uploads whose bytes are not whole: a backup has none of them. */
+export const LEFT_OUT: readonly string[] = ['processes', 'leases', 'presence', 'uploads', 'upload_parts']
+/** Tables that a server fills at its first start, before anybody has signed up. */
+export const FILLED_AT_START: readonly string[] = ['instance', 'leases', 'processes', 'migrations']
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+/** The tables of this database and their columns. Numbers of transactions mean nothing in another database, and what is generated generates itself. */
+export async function tablesOf(client: pg.ClientBase): Promise<{ name: string; columns: string[] }[]> {
+  const { rows } = await client.query<{ name: string; columns: string[] }>(`
+    select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
+    from pg_class c join pg_attribute a on a.attrelid = c.oid
+    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
+      and a.attgenerated = '' and a.atttypid <> 'xid8'::regtype
+    group by c.relname order by c.relname`)
+  return rows
+}
+
+/** The tables in such an order that each comes after those that it refers to. */
+export async function inOrder<T extends { name: string }>(client: pg.ClientBase, tables: readonly T[]): Promise<T[]> {
+  const { rows } = await client.query<{ from: string; to: string }>(`
+    select f.relname as from, t.relname as to from pg_constraint c
+    join pg_class f on f.oid = c.conrelid join pg_class t on t.oid = c.confrelid
+    where c.contype = 'f' and c.conrelid <> c.confrelid and f.relnamespace = current_schema()::regnamespace`)
+  const before = Map.groupBy(rows, ({ from }) => from)
+  const byName = new Map(tables.map((table) => [table.name, table]))
+  const ordered = new Set<T>()
+  const place = (table: T, under: ReadonlySet<string>): void => {
+    if (ordered.has(table)) return
+    if (under.has(table.name)) throw new Error(`the tables around ${table.name} refer to each other in a circle`)
+    for (const { to } of before.get(table.name) ?? []) {
+      const other = byName.get(to)
+      if (other) place(other, new Set([...under, table.name]))
+    }
+    ordered.add(table)
+  }
+  for (const table of tables) place(table, new Set())
+  return [...ordered]
+}
+
+export async function sequencesOf(client: pg.ClientBase): Promise<{ name: string; value: string; called: boolean }[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select relname as name from pg_class where relkind = 'S' and relnamespace = current_schema()::regnamespace order by relname`,
+  )
+  const found = []
+  for (const { name } of rows) {
+    const { rows: state } = await client.query<{ value: string; called: boolean }>(
+      `select last_value::text as value, is_called as called from ${quoted(name)}`,
+    )
+    found.push({ name, ...state[0]! })
+  }
+  return found
+}

@@ -1,0 +1,176 @@
+import { Readable } from 'node:stream'
+import pg from 'pg'
+import { to as copyTo } from 'pg-copy-streams'
+import { type Blobs, BlobMissing } from '../blobs/blobs.ts'
+import { holdBlobs } from '../blobs/hold.ts'
+import { eachAtOnce } from './at-once.ts'
+import { LEFT_OUT, quoted, sequencesOf, tablesOf } from './database.ts'
+import { BackupRefused, FORMAT, type Manifest, type Piece, writeManifest } from './manifest.ts'
+import { writePieces } from './pieces.ts'
+import type { Progress } from './progress.ts'
+import { type Target, WrongBytes } from './target.ts'
+
+/** What a backup needs of its instance. */
+export interface Backed {
+  connection: pg.ClientConfig
+  blobs: Blobs
+  version: string
+  key: Manifest['key']
+  /** Columns that hold sealed values, for saying what nobody can read without the key. */
+  sealed: readonly { table: string; columns: readonly string[] }[]
+}
+
+const HOLD_MS = 20_000
+
+/**
+ * Writes a backup of a running instance: the database as it is at one moment, then the bytes of every file that it names, then
+ * the manifest. Bytes that nobody has any more are not removed meanwhile. Answers the manifest, and where it all is.
+ */
+export async function makeBackup(
+  { connection, blobs, version, key, sealed }: Backed,
+  target: Target,
+  at: Date,
+  progress: Progress,
+): Promise<{ manifest: Manifest; where: string }> {
+  const client = new pg.Client({ ...connection, application_name: 'ukiyo backup', statement_timeout: 0 })
+  // A connection that breaks tells its statement; unheard it would end the process besides.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    if (!(await holdBlobs(client, HOLD_MS))) throw new BackupRefused('another backup of this instance is being made')
+    // Times and floats in the form that loses nothing, whatever the database's own settings are.
+    await client.query(
+      `set datestyle = 'ISO, YMD'; set intervalstyle = postgres; set timezone = 'UTC'; set extra_float_digits = 1`,
+    )
+    await client.query('begin isolation level repeatable read read only')
+    const database = await copyDatabase(client, target, sealed, progress)
+    const named = await blobsOf(client)
+    await client.query('commit')
+    const lists = await writePieces(target, 'files', Readable.from(listOf(named)), 'list')
+    const missing = await copyBlobs(blobs, named, target, progress)
+    const manifest: Manifest = {
+      format: FORMAT,
+      product: 'ukiyo',
+      version,
+      at: at.toISOString(),
+      ...database,
+      blobs: { count: named.length, bytes: named.reduce((sum, { size }) => sum + size, 0), lists, missing },
+      key,
+    }
+    return { manifest, where: await target.finish(writeManifest(manifest)) }
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+type Copied = Pick<Manifest, 'instance' | 'migrations' | 'tables' | 'sequences' | 'jobs' | 'sealed_values'>
+
+async function copyDatabase(
+  client: pg.Client,
+  target: Target,
+  sealed: Backed['sealed'],
+  progress: Progress,
+): Promise<Copied> {
+  const { rows: size } = await client.query<{ bytes: string }>(
+    'select pg_database_size(current_database())::text as bytes',
+  )
+  progress.begin('database', Number(size[0]!.bytes))
+  const migrations = (await client.query<{ name: string }>('select name from migrations order by name')).rows
+  const instance = (await client.query<{ id: string }>(`select value #>> '{}' as id from instance where name = 'id'`))
+    .rows
+  const tables: Manifest['tables'] = []
+  for (const { name, columns } of await tablesOf(client)) {
+    if (LEFT_OUT.includes(name) || name === 'migrations') continue
+    const stream = client.query(copyTo(`copy ${quoted(name)} (${columns.map(quoted).join(', ')}) to stdout`))
+    const pieces = await writePieces(target, `database/${name}`, counted(stream, progress))
+    tables.push({ name, columns, rows: (stream as { rowCount?: number }).rowCount ?? 0, pieces })
+  }
+  return {
+    instance: instance[0]?.id ?? null,
+    migrations: migrations.map(({ name }) => name),
+    tables,
+    sequences: await sequencesOf(client),
+    jobs: await copyJobs(client, target),
+    sealed_values: await countSealed(client, sealed),
+  }
+}
+
+/** What waits in the queue, but for housekeeping, which every start begins by itself. */
+async function copyJobs(client: pg.Client, target: Target): Promise<Piece[]> {
+  const { rows: queue } = await client.query(`select to_regclass('graphile_worker._private_jobs') is not null as there`)
+  if (!queue[0].there) return []
+  const stream = client.query(
+    copyTo(`copy (select replace(encode(convert_to(json_build_object('task', t.identifier, 'payload', j.payload,
+        'run_at', j.run_at, 'max_attempts', j.max_attempts, 'key', j.key)::text, 'UTF8'), 'base64'), E'\\n', '')
+      from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
+      where (j.key is null or j.key not like 'every:%') and j.attempts < j.max_attempts order by j.id) to stdout`),
+  )
+  return writePieces(target, 'jobs', stream, 'lines')
+}
+
+async function countSealed(client: pg.Client, sealed: Backed['sealed']): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { table, columns } of sealed)
+    for (const column of columns) {
+      const { rows } = await client.query<{ n: number }>(
+        `select count(*)::int as n from ${quoted(table)} where ${quoted(column)} is not null`,
+      )
+      if (rows[0]!.n > 0) counts[`${table}.${column}`] = rows[0]!.n
+    }
+  return counts
+}
+
+/** Bytes that the database names, as it was then. Those without a place were being removed, and nothing refers to them. */
+interface NamedBlob {
+  sha256: string
+  size: number
+  place: string
+}
+
+async function blobsOf(client: pg.Client): Promise<NamedBlob[]> {
+  const { rows } = await client.query<{ sha256: string; size: string; place: string }>(
+    `select sha256, size_bytes::text as size, place from blobs where place <> '' order by sha256`,
+  )
+  return rows.map((row) => ({ ...row, size: Number(row.size) }))
+}
+
+function* listOf(named: readonly NamedBlob[]): Generator<Buffer> {
+  for (let at = 0; at < named.length; at += 1_000)
+    yield Buffer.from(
+      named
+        .slice(at, at + 1_000)
+        .map(({ sha256, size }) => `${sha256} ${size}\n`)
+        .join(''),
+    )
+}
+
+/** Answers the hashes of those that the store had not, or not as they were: the rest is worth keeping all the same. */
+async function copyBlobs(
+  blobs: Blobs,
+  named: readonly NamedBlob[],
+  target: Target,
+  progress: Progress,
+): Promise<string[]> {
+  progress.begin(
+    'files',
+    named.reduce((sum, { size }) => sum + size, 0),
+  )
+  const missing: string[] = []
+  await eachAtOnce(named, target.atOnce, async ({ sha256, size, place }) => {
+    if (await target.hasBlob(sha256, size)) return progress.add(size)
+    try {
+      await target.putBlob(sha256, size, counted(blobs.read(place, { reuse: true }), progress))
+    } catch (error) {
+      if (!(error instanceof BlobMissing) && !(error instanceof WrongBytes)) throw error
+      missing.push(sha256)
+    }
+  })
+  return missing.toSorted()
+}
+
+async function* counted(source: AsyncIterable<Uint8Array>, progress: Progress): AsyncGenerator<Uint8Array> {
+  for await (const part of source) {
+    progress.add(part.length)
+    yield part
+  }
+}

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import type { SealedKeys } from './root-keys.ts'
+
+/** The form of a backup that this program writes; it reads this and every older one. */
+export const FORMAT = 1
+
+/** A part of the database as it lies in a backup: compressed with Zstandard, whole in memory. */
+export interface Piece {
+  name: string
+  bytes: number
+  /** Of the compressed bytes, in hex. */
+  sha256: string
+}
+
+export interface TableOfBackup {
+  name: string
+  columns: string[]
+  rows: number
+  /** The text form of COPY, in order. */
+  pieces: Piece[]
+}
+
+/** The words of `manifest.json`, which is written when all else is there: what has none is not a backup. */
+export interface Manifest {
+  format: number
+  product: 'ukiyo'
+  /** Of the program that wrote it. */
+  version: string
+  instance: string | null
+  /** The moment of its content, ISO 8601. */
+  at: string
+  migrations: string[]
+  tables: TableOfBackup[]
+  sequences: { name: string; value: string; called: boolean }[]
+  /** Work that waited in the queue, as lines of JSON. */
+  jobs: Piece[]
+  blobs: {
+    count: number
+    bytes: number
+    /** Lines `sha256 size`. */
+    lists: Piece[]
+    /** Hashes whose bytes the store had not, or not as they were. */
+    missing: string[]
+  }
+  key: {
+    /** Which root keys sealed what is in it, newest first. */
+    ids: string[]
+    /** The keys themselves, where they were asked for. */
+    sealed: SealedKeys | null
+  }
+  /** How many values cannot be read without those keys, by `table.column`. */
+  sealed_values: Record<string, number>
+}
+
+/** A backup or a restore cannot go on, for a reason that its owner can change: one line that says which. */
+export class BackupRefused extends Error {
+  override name = 'BackupRefused'
+}
+
+const sumOf = (words: string): string => createHash('sha256').update(words).digest('hex')
+
+/** The manifest, and the hash of its line below it. */
+export function writeManifest(manifest: Manifest): Buffer {
+  const words = JSON.stringify(manifest)
+  return Buffer.from(`${words}\n${sumOf(words)}\n`)
+}
+
+export function readManifest(bytes: Buffer, from: string): Manifest {
+  const [words = '', sum = ''] = bytes.toString('utf8').split('\n')
+  if (sumOf(words) !== sum) throw new BackupRefused(`the manifest of ${from} is damaged: take another backup`)
+  const manifest = JSON.parse(words) as Manifest
+  if (manifest.product !== 'ukiyo') throw new BackupRefused(`${from} is not a backup of Ukiyo`)
+  if (manifest.format > FORMAT)
+    throw new BackupRefused(
+      `${from} was written by Ukiyo ${manifest.version} in format ${manifest.format}, and this program reads up to ${FORMAT}: restore it with that version or a newer one`,
+    )
+  return manifest
+}

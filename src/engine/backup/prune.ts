@@ -1,0 +1,25 @@
+import { readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { backupsIn, openSource } from './source.ts'
+import { listedBlobs } from './verify.ts'
+
+/** Removes all but the newest backups of a folder, and bytes that none of those left has. Answers how many backups went. */
+export async function keepNewest(folder: string, keep: number): Promise<number> {
+  const whole = await backupsIn(folder)
+  const old = whole.slice(0, Math.max(0, whole.length - keep))
+  if (old.length === 0) return 0
+  for (const path of old) {
+    // Under another name first: one that is half removed is not a backup.
+    await rename(path, `${path}.partial`)
+    await rm(`${path}.partial`, { recursive: true, force: true })
+  }
+  const needed = new Set<string>()
+  for (const path of await backupsIn(folder)) {
+    await using source = await openSource(path)
+    for (const { sha256 } of await listedBlobs(source)) needed.add(sha256)
+  }
+  for (const part of await readdir(join(folder, 'blobs')))
+    for (const name of /^[0-9a-f]{2}$/.test(part) ? await readdir(join(folder, 'blobs', part)) : [])
+      if (!needed.has(name)) await rm(join(folder, 'blobs', part, name), { force: true })
+  return old.length
+}

@@ -1,0 +1,70 @@
+import pg from 'pg'
+import { runMigrations } from 'graphile-worker'
+import type { Blobs } from '../blobs/blobs.ts'
+import { eachAtOnce } from './at-once.ts'
+import { type Afterwards, checkEmpty, loadDatabase } from './load.ts'
+import type { Progress } from './progress.ts'
+import type { Source } from './source.ts'
+import type { ListedBlob } from './verify.ts'
+import { BackupRefused } from './manifest.ts'
+
+const AT_ONCE = 8
+
+/**
+ * Fills an empty instance from a backup that was verified: first the bytes, which nothing refers to yet, then the database in one
+ * transaction. Cut off anywhere it leaves an empty instance, and can be begun again.
+ */
+export async function restoreBackup(
+  { connection, blobs }: { connection: pg.ClientConfig; blobs: Blobs },
+  source: Source,
+  listed: readonly ListedBlob[],
+  afterwards: Afterwards,
+  progress: Progress,
+): Promise<void> {
+  const client = new pg.Client({ ...connection, application_name: 'ukiyo restore', statement_timeout: 0 })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await checkEmpty(client, source.manifest)
+    const places = await bringBlobs(blobs, source, listed, progress)
+    // The queue's own tables, which a backup holds no copy of.
+    await makeQueue(connection)
+    await loadDatabase(client, source, places, afterwards, progress)
+    await client.query('analyze')
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+async function makeQueue(connection: pg.ClientConfig): Promise<void> {
+  const pool = new pg.Pool({ ...connection, max: 1 })
+  pool.on('error', () => {})
+  try {
+    await runMigrations({ pgPool: pool })
+  } finally {
+    await pool.end()
+  }
+}
+
+async function bringBlobs(
+  blobs: Blobs,
+  source: Source,
+  listed: readonly ListedBlob[],
+  progress: Progress,
+): Promise<Map<string, string>> {
+  progress.begin(
+    'files',
+    listed.reduce((sum, { size }) => sum + size, 0),
+  )
+  const places = new Map<string, string>()
+  await eachAtOnce(listed, AT_ONCE, async ({ sha256, size }) => {
+    const staged = await blobs.stage(source.readBlob(sha256), { limit: size })
+    if (staged.sha256 !== sha256) {
+      await staged.discard()
+      throw new BackupRefused(`the bytes of file ${sha256} in this backup have changed since they were verified`)
+    }
+    places.set(sha256, await staged.keep())
+    progress.add(size)
+  })
+  return places
+}

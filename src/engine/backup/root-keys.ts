@@ -1,0 +1,51 @@
+import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto'
+import { BackupRefused } from './manifest.ts'
+
+/** The root keys of an instance under a passphrase: scrypt (RFC 7914) and AES-256-GCM. */
+export interface SealedKeys {
+  n: number
+  r: number
+  p: number
+  salt: string
+  iv: string
+  /** Ciphertext and tag. */
+  body: string
+}
+
+/** 64 MB and a tenth of a second for each guess. */
+const COST = { n: 65_536, r: 8, p: 1 }
+/** A manifest is somebody else's word until it is restored. */
+const MOST_N = 1 << 20
+const LEAST_PASSPHRASE = 12
+
+export function checkPassphrase(passphrase: string): string {
+  if (passphrase.length >= LEAST_PASSPHRASE) return passphrase
+  throw new BackupRefused(`the passphrase needs ${LEAST_PASSPHRASE} characters or more`)
+}
+
+const keyOf = (passphrase: string, salt: Buffer, { n, r, p }: Pick<SealedKeys, 'n' | 'r' | 'p'>): Buffer =>
+  scryptSync(passphrase.normalize('NFC'), salt, 32, { N: n, r, p, maxmem: 256 * n * r })
+
+export function sealKeys(keys: readonly string[], passphrase: string): SealedKeys {
+  const [salt, iv] = [randomBytes(16), randomBytes(12)]
+  const cipher = createCipheriv('aes-256-gcm', keyOf(checkPassphrase(passphrase), salt, COST), iv)
+  const body = Buffer.concat([cipher.update(JSON.stringify(keys)), cipher.final(), cipher.getAuthTag()])
+  return { ...COST, salt: salt.toString('base64'), iv: iv.toString('base64'), body: body.toString('base64') }
+}
+
+export function openKeys(sealed: SealedKeys, passphrase: string): string[] {
+  const { n, r, p } = sealed
+  if (n > MOST_N || r > 32 || p > 16) throw new BackupRefused('the root key in this backup asks for too much memory')
+  const body = Buffer.from(sealed.body, 'base64')
+  const key = keyOf(passphrase, Buffer.from(sealed.salt, 'base64'), sealed)
+  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(sealed.iv, 'base64'), { authTagLength: 16 })
+  try {
+    const plain = Buffer.concat([
+      decipher.setAuthTag(body.subarray(-16)).update(body.subarray(0, -16)),
+      decipher.final(),
+    ])
+    return JSON.parse(plain.toString('utf8')) as string[]
+  } catch {
+    throw new BackupRefused('this is not the passphrase that the root key was kept under in this backup')
+  }
+}

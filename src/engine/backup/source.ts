@@ -1,0 +1,91 @@
+import { createReadStream } from 'node:fs'
+import { readFile, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BackupRefused, type Manifest, readManifest } from './manifest.ts'
+import { MANIFEST, STAMP, blobName } from './target.ts'
+import { openTar } from './tar.ts'
+
+/** A whole backup, open for reading. */
+export interface Source extends AsyncDisposable {
+  /** Where it lies, for people. */
+  path: string
+  manifest: Manifest
+  read(name: string): AsyncIterable<Uint8Array>
+  /** Throws `BackupRefused` before the first part where it is not there. */
+  readBlob(sha256: string): AsyncIterable<Uint8Array>
+}
+
+/** The backup at a path: a `.tar`, the folder of one backup, or a folder of backups, of which the newest whole one counts. */
+export async function openSource(path: string): Promise<Source> {
+  const found = await stat(path).catch(() => null)
+  if (found === null) throw new BackupRefused(`${path} does not exist`)
+  if (!found.isDirectory()) return tarSource(path)
+  const folder = (await isWhole(path)) ? path : await newestIn(path)
+  if (folder !== null) return folderSource(folder)
+  throw new BackupRefused(
+    `${path} does not hold a whole backup: it has no ${MANIFEST}, which is written last; a backup that was cut off is not one`,
+  )
+}
+
+const isWhole = async (folder: string): Promise<boolean> =>
+  (await stat(join(folder, MANIFEST)).catch(() => null)) !== null
+
+/** Whole backups in a folder of them, oldest first. */
+export async function backupsIn(folder: string): Promise<string[]> {
+  const whole: string[] = []
+  for (const name of (await readdir(folder)).toSorted())
+    if (STAMP.test(name) && (await isWhole(join(folder, name)))) whole.push(join(folder, name))
+  return whole
+}
+
+const newestIn = async (folder: string): Promise<string | null> => (await backupsIn(folder)).at(-1) ?? null
+
+export const manifestIn = async (folder: string): Promise<Manifest> =>
+  readManifest(await readFile(join(folder, MANIFEST)), folder)
+
+async function folderSource(folder: string): Promise<Source> {
+  const manifest = await manifestIn(folder)
+  const read = (name: string, within = folder): AsyncIterable<Uint8Array> => partsOf(join(within, name), name)
+  return {
+    path: folder,
+    manifest,
+    read,
+    readBlob: (sha256) => read(blobName(sha256), join(folder, '..')),
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+async function* partsOf(path: string, name: string): AsyncGenerator<Uint8Array> {
+  const stream = createReadStream(path, { highWaterMark: 1 << 20 })
+  try {
+    yield* stream as AsyncIterable<Uint8Array>
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? missing(name) : error
+  }
+}
+
+const missing = (name: string): BackupRefused =>
+  new BackupRefused(`${name} is missing in this backup: take another backup`)
+
+async function tarSource(path: string): Promise<Source> {
+  await using stack = new AsyncDisposableStack()
+  const tar = stack.use(await openTar(path))
+  const read = (name: string): AsyncIterable<Uint8Array> => {
+    const entry = tar.entries.get(name)
+    if (entry === undefined) throw missing(name)
+    return tar.read(entry)
+  }
+  if (!tar.entries.has(MANIFEST))
+    throw new BackupRefused(
+      `${path} is not a whole backup: it has no ${MANIFEST}, which is written last; a backup that was cut off is not one`,
+    )
+  const manifest = readManifest(Buffer.concat(await Array.fromAsync(read(MANIFEST))), path)
+  const running = stack.move()
+  return {
+    path,
+    manifest,
+    read,
+    readBlob: (sha256) => read(blobName(sha256)),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}

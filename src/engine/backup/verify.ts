@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto'
+import { eachAtOnce } from './at-once.ts'
+import { BackupRefused } from './manifest.ts'
+import { linesOf, packedPiece } from './pieces.ts'
+import type { Progress } from './progress.ts'
+import type { Source } from './source.ts'
+
+/** The bytes of one file in a backup. */
+export interface ListedBlob {
+  sha256: string
+  size: number
+}
+
+/** The bytes that a backup has: what the store had lost already is not among them. */
+export async function listedBlobs(source: Source): Promise<ListedBlob[]> {
+  const { blobs } = source.manifest
+  const missing = new Set(blobs.missing)
+  const listed: ListedBlob[] = []
+  for await (const line of linesOf(source, blobs.lists)) {
+    const [sha256 = '', size = ''] = line.split(' ')
+    if (!/^[0-9a-f]{64}$/.test(sha256) || !/^\d+$/.test(size))
+      throw new BackupRefused('the list of files in this backup is damaged: take another backup')
+    if (!missing.has(sha256)) listed.push({ sha256, size: Number(size) })
+  }
+  return listed
+}
+
+/** Holds all of a backup against its hashes; throws `BackupRefused` with the first thing that is not as it was written. */
+export async function verify(source: Source, progress: Progress): Promise<ListedBlob[]> {
+  const { tables, jobs, blobs } = source.manifest
+  const pieces = [...tables.flatMap((table) => table.pieces), ...jobs, ...blobs.lists]
+  const total = blobs.bytes + pieces.reduce((sum, { bytes }) => sum + bytes, 0)
+  progress.begin('verifying', total)
+  await eachAtOnce(pieces, 4, async (piece) => {
+    await packedPiece(source, piece)
+    progress.add(piece.bytes)
+  })
+  const listed = await listedBlobs(source)
+  await eachAtOnce(listed, 4, async ({ sha256, size }) => {
+    const hash = createHash('sha256')
+    let length = 0
+    for await (const part of source.readBlob(sha256)) {
+      hash.update(part)
+      length += part.length
+      progress.add(part.length)
+    }
+    if (length !== size || hash.digest('hex') !== sha256)
+      throw new BackupRefused(`the bytes of file ${sha256} in this backup are damaged: take another backup`)
+  })
+  return listed
+}

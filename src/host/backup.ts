@@ -1,0 +1,91 @@
+import about from '../../package.json' with { type: 'json' }
+import pg from 'pg'
+import { allSealed } from '#areas/sealed.ts'
+import { BackupRefused } from '#engine/backup/manifest.ts'
+import { makeBackup } from '#engine/backup/make.ts'
+import { keepNewest } from '#engine/backup/prune.ts'
+import { sealKeys } from '#engine/backup/root-keys.ts'
+import { openTarget } from '#engine/backup/target.ts'
+import { openBlobs } from '#engine/blobs/open.ts'
+import { attachDatabase } from '#engine/postgres/embedded/attach.ts'
+import { rootKeyId } from '#engine/secrets.ts'
+import { configHere, presentKeys } from './instance.ts'
+import { followed, say, sizeWords } from './report.ts'
+
+export interface BackupAsked {
+  to: string
+  /** Takes the root key along, under this. */
+  passphrase: string | null
+  /** So many backups are left in the folder. */
+  keep: number | null
+  json: boolean
+}
+
+/** `uk backup`. Answers the exit code: 1 too where the store had lost bytes, which are named. */
+export async function backup({ to, passphrase, keep, json }: BackupAsked, signal: AbortSignal): Promise<number> {
+  const config = configHere()
+  const keys = presentKeys(config)
+  if (passphrase !== null && keys.length === 0)
+    throw new BackupRefused(
+      `there is no root key to take along: neither UK_SECRET_KEY nor ${config.dataDir}/secret-key`,
+    )
+  await using database = await attachDatabase(config)
+  await using blobs = await openBlobs(config)
+  const at = new Date()
+  await using target = await openTarget(to, at)
+  using progress = followed(signal)
+  const began = performance.now()
+  const { manifest, where } = await makeBackup(
+    {
+      connection: database.connection,
+      blobs,
+      version: about.version,
+      key: { ids: keys.map(rootKeyId), sealed: passphrase === null ? null : sealKeys(keys, passphrase) },
+      sealed: allSealed,
+    },
+    target,
+    at,
+    progress,
+  )
+  progress[Symbol.dispose]()
+  await remember(database.connection, { at: manifest.at, where, version: about.version })
+  const removed = keep === null ? 0 : await keepNewest(to, keep)
+  const { count, bytes, missing } = manifest.blobs
+  const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
+  const seconds = (performance.now() - began) / 1000
+  if (json)
+    process.stdout.write(
+      `${JSON.stringify({ backup: where, at: manifest.at, rows, files: count, bytes, missing, root_key: passphrase !== null, removed, seconds })}\n`,
+    )
+  else {
+    if (to !== '-') process.stdout.write(`${where}\n`)
+    say(`${rows} rows and ${count} files (${sizeWords(bytes)}) in ${seconds.toFixed(1)} s.`)
+    if (removed > 0) say(`${removed} older ${removed === 1 ? 'backup was' : 'backups were'} removed.`)
+    if (passphrase === null)
+      say(
+        config.secretKeys.length > 0
+          ? 'The root key is not in it: keep UK_SECRET_KEY somewhere else, or take it along with --with-key.'
+          : `The root key is not in it: keep ${config.dataDir}/secret-key somewhere else, or take it along with --with-key.`,
+      )
+    else say('The root key is in it, under the passphrase: without that nobody reads it.')
+  }
+  if (missing.length === 0) return 0
+  say(`uk: the bytes of ${missing.length} files are missing or damaged in the store, and so in this backup:`)
+  for (const sha256 of missing.slice(0, 20)) say(`  ${sha256}`)
+  return 1
+}
+
+/** For `uk doctor`, which says how old the newest backup is. */
+async function remember(connection: pg.ClientConfig, value: object): Promise<void> {
+  const client = new pg.Client(connection)
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query(
+      `insert into instance (name, value) values ('backup', $1::jsonb) on conflict (name) do update set value = excluded.value`,
+      [JSON.stringify(value)],
+    )
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * The program behind `uk backup` and `uk restore`: it opens the database and the files of the instance that this
+ * environment names, which no other command does. What is asked comes as JSON on standard input, for some of it is secret.
+ */
+import { text } from 'node:stream/consumers'
+import { ConfigRefused } from '#config'
+import { BackupRefused } from '#engine/backup/manifest.ts'
+import { StartRefused, explainStart } from '#engine/start-refused.ts'
+
+const stopping = new AbortController()
+const stop = (): void => {
+  // Asked twice, it leaves what it has half done as it is: under a name that no restore takes.
+  if (stopping.signal.aborted) process.exit(130)
+  stopping.abort(new Error('interrupted'))
+}
+process.on('SIGINT', stop).on('SIGTERM', stop)
+
+process.exitCode = await run(process.argv[2] ?? '').catch((thrown: unknown) => {
+  if (stopping.signal.aborted) return fail('interrupted: nothing was kept of it', 130)
+  const error = explainStart(thrown, 'it cannot go on')
+  if (error instanceof BackupRefused || error instanceof StartRefused || error instanceof ConfigRefused)
+    return fail(error.message, 1)
+  throw error
+})
+process.exit()
+
+async function run(command: string): Promise<number> {
+  const asked = JSON.parse(await text(process.stdin))
+  switch (command) {
+    case 'backup':
+      return (await import('./backup.ts')).backup(asked, stopping.signal)
+    case 'restore':
+      return (await import('./restore.ts')).restore(asked, stopping.signal)
+  }
+  return fail(`there is no program "${command}"`, 2)
+}
+
+function fail(message: string, code: number): number {
+  process.stderr.write(`uk: ${message}\n`)
+  return code
+}

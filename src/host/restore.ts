@@ -1,0 +1,148 @@
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type pg from 'pg'
+import { keepJob, settleRestored, type Settled } from '#areas/restored.ts'
+import type { Config } from '#config'
+import { checkMigrations } from '#engine/backup/load.ts'
+import { BackupRefused, type Manifest } from '#engine/backup/manifest.ts'
+import { restoreBackup } from '#engine/backup/restore.ts'
+import { openKeys } from '#engine/backup/root-keys.ts'
+import { openSource } from '#engine/backup/source.ts'
+import { verify } from '#engine/backup/verify.ts'
+import { openBlobs } from '#engine/blobs/open.ts'
+import { lockDataDir } from '#engine/postgres/embedded/datadir.ts'
+import { startPostgres } from '#engine/postgres/embedded/supervisor.ts'
+import { rootKeyId } from '#engine/secrets.ts'
+import { configHere, presentKeys } from './instance.ts'
+import { followed, say, sizeWords } from './report.ts'
+
+export interface RestoreAsked {
+  from: string
+  passphrase: string | null
+  /** Goes on although nobody can read what is sealed. */
+  withoutKey: boolean
+  /** Goes on with what was under way when the backup was made. */
+  resume: boolean
+  /** Verifies, and says what would be restored. */
+  dryRun: boolean
+  json: boolean
+}
+
+/** `uk restore`. Nothing is changed before all of the backup was held against its hashes. */
+export async function restore(
+  { from, passphrase, withoutKey, resume, dryRun, json }: RestoreAsked,
+  signal: AbortSignal,
+): Promise<number> {
+  const config = configHere()
+  await using source = await openSource(from)
+  const { manifest } = source
+  checkMigrations(manifest)
+  using progress = followed(signal)
+  const began = performance.now()
+  const keys = dryRun && passphrase === null ? null : keysFor(manifest, config, passphrase, withoutKey)
+  const listed = await verify(source, progress)
+  progress[Symbol.dispose]()
+  const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
+  const what = `${rows} rows and ${listed.length} files (${sizeWords(manifest.blobs.bytes)}) of ${manifest.at}, by Ukiyo ${manifest.version}`
+  if (dryRun) {
+    if (json)
+      process.stdout.write(
+        `${JSON.stringify({ backup: source.path, at: manifest.at, rows, files: listed.length, bytes: manifest.blobs.bytes, whole: true, root_key: manifest.key.sealed !== null })}\n`,
+      )
+    else say(`${source.path} is whole: ${what}. Nothing was changed.`)
+    return 0
+  }
+  await using stack = new AsyncDisposableStack()
+  stack.use(lockDataDir(config.dataDir))
+  await checkRoom(config, manifest)
+  const connection: pg.PoolConfig =
+    config.databaseUrl === null
+      ? stack.use(await startPostgres({ dataDir: config.dataDir, log: () => {} })).connection
+      : { connectionString: config.databaseUrl }
+  const blobs = stack.use(await openBlobs(config))
+  let settled: Settled[] = []
+  await restoreBackup(
+    { connection, blobs },
+    source,
+    listed,
+    {
+      keepJob: (job) => resume || keepJob(job),
+      async settle(db) {
+        if (!resume) settled = await settleRestored(db)
+        // Kept before the rows are: a restore that is cut off between them is begun again with the key in place.
+        if (keys !== null) keepKeys(config, keys)
+      },
+    },
+    progress,
+  )
+  progress[Symbol.dispose]()
+  const seconds = (performance.now() - began) / 1000
+  if (json)
+    process.stdout.write(
+      `${JSON.stringify({ backup: source.path, at: manifest.at, rows, files: listed.length, bytes: manifest.blobs.bytes, settled, seconds })}\n`,
+    )
+  else {
+    say(`Restored ${what} in ${seconds.toFixed(1)} s.`)
+    if (settled.length > 0) say('Not gone on with, since the instance of the backup may have done it:')
+    for (const { what, count } of settled) say(`  ${count} ${what}`)
+    if (manifest.blobs.missing.length > 0)
+      say(`${manifest.blobs.missing.length} files had lost their bytes before the backup was made.`)
+  }
+  return 0
+}
+
+/** Room for the bytes and for a database several times the size of its compressed copy. */
+async function checkRoom({ dataDir, databaseUrl, blobs }: Config, manifest: Manifest): Promise<void> {
+  const packed = manifest.tables.reduce((sum, { pieces }) => sum + pieces.reduce((all, { bytes }) => all + bytes, 0), 0)
+  const needed = (blobs === 'file:' ? manifest.blobs.bytes : 0) + (databaseUrl === null ? 5 * packed : 0)
+  let there = dataDir
+  while (!existsSync(there)) there = dirname(there)
+  const { bavail, bsize } = await statfs(there)
+  if (bavail * bsize < needed)
+    throw new BackupRefused(
+      `the disk that holds ${dataDir} has ${sizeWords(bavail * bsize)} left, and this backup needs about ${sizeWords(needed)}`,
+    )
+}
+
+/** The keys to be put in place: null where those of this backup are here already, or are done without. */
+function keysFor(
+  { key, sealed_values }: Manifest,
+  config: Config,
+  passphrase: string | null,
+  withoutKey: boolean,
+): string[] | null {
+  const present = new Set(presentKeys(config).map(rootKeyId))
+  if (key.ids.length === 0 || key.ids.every((id) => present.has(id))) return null
+  if (key.sealed !== null && passphrase !== null) return openKeys(key.sealed, passphrase)
+  const lost = Object.entries(sealed_values).map(([column, count]) => `${count} in ${column}`)
+  const words = lost.length > 0 ? lost.join(', ') : 'signed links, and nothing else'
+  if (withoutKey) {
+    say(
+      `Without its root key nobody reads what is sealed: ${words}. Signed links end too; sessions and API keys go on.`,
+    )
+    return null
+  }
+  throw new BackupRefused(
+    key.sealed === null
+      ? `the root key of this backup is not here (${key.ids[0]}): put it in ${config.dataDir}/secret-key or UK_SECRET_KEY, or give --without-key and lose ${words}`
+      : `the root key of this backup lies in it under a passphrase: give --passphrase-file or UK_BACKUP_PASSPHRASE, or --without-key and lose ${words}`,
+  )
+}
+
+/** In the data dir, where the server finds it; beside it, where the environment has another one or there are several. */
+function keepKeys({ dataDir, secretKeys }: Config, keys: readonly string[]): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const path = join(dataDir, 'secret-key')
+  const beside = secretKeys.length > 0 || keys.length > 1
+  const file = beside ? join(dataDir, 'secret-key.restored') : path
+  // That of an instance which had nothing to seal with it.
+  if (!beside && existsSync(path)) renameSync(path, `${path}.before-restore`)
+  writeFileSync(`${file}.new`, keys.join(','), { mode: 0o600, flush: true })
+  renameSync(`${file}.new`, file)
+  say(
+    beside
+      ? `The root key was put in ${file}: add it to UK_SECRET_KEY, and remove the file.`
+      : `The root key was put in ${file}.`,
+  )
+}
