@@ -1,7 +1,7 @@
 import about from '../../package.json' with { type: 'json' }
 import pg from 'pg'
 import { allSealed } from '#areas/sealed.ts'
-import { BackupRefused } from '#engine/backup/manifest.ts'
+import { BackupRefused } from '#engine/backup/refused.ts'
 import { makeBackup } from '#engine/backup/make.ts'
 import { keepNewest } from '#engine/backup/prune.ts'
 import { sealKeys } from '#engine/backup/root-keys.ts'

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { BackupRefused } from './refused.ts'
 import type { SealedKeys } from './root-keys.ts'
 
 /** The form of a backup that this program writes; it reads this and every older one. */
@@ -50,11 +51,6 @@ export interface Manifest {
   }
   /** How many values cannot be read without those keys, by `table.column`. */
   sealed_values: Record<string, number>
-}
-
-/** A backup or a restore cannot go on, for a reason that its owner can change: one line that says which. */
-export class BackupRefused extends Error {
-  override name = 'BackupRefused'
 }
 
 const sumOf = (words: string): string => createHash('sha256').update(words).digest('hex')

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
-import { BackupRefused, type Piece } from './manifest.ts'
+import { BackupRefused } from './refused.ts'
+import type { Piece } from './manifest.ts'
 import type { Source } from './source.ts'
 import type { Target } from './target.ts'
 

@@ -6,7 +6,7 @@ import { type Afterwards, checkEmpty, loadDatabase } from './load.ts'
 import type { Progress } from './progress.ts'
 import type { Source } from './source.ts'
 import type { ListedBlob } from './verify.ts'
-import { BackupRefused } from './manifest.ts'
+import { BackupRefused } from './refused.ts'
 
 const AT_ONCE = 8
 

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto'
-import { BackupRefused } from './manifest.ts'
+import { BackupRefused } from './refused.ts'
 
 /** The root keys of an instance under a passphrase: scrypt (RFC 7914) and AES-256-GCM. */
 export interface SealedKeys {

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { readFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BackupRefused, type Manifest, readManifest } from './manifest.ts'
+import { BackupRefused } from './refused.ts'
+import { type Manifest, readManifest } from './manifest.ts'
 import { MANIFEST, STAMP, blobName } from './target.ts'
 import { openTar } from './tar.ts'
 

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { BackupRefused } from './manifest.ts'
+import { BackupRefused } from './refused.ts'
 
 /**
  * Tar archives (POSIX.1-1988 `ustar`, sizes from 8 GiB on as GNU tar writes them, base 256) as far as backups need them: plain

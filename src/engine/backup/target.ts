@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { newId } from '#kernel/ids.ts'
 import { END, headerOf, paddingOf } from './tar.ts'
-import { BackupRefused } from './manifest.ts'
+import { BackupRefused } from './refused.ts'
 
 /** The place that a backup is written to. What is disposed of before `finish` leaves nothing that could be taken for a backup. */
 export interface Target extends AsyncDisposable {

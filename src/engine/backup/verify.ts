@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { eachAtOnce } from './at-once.ts'
-import { BackupRefused } from './manifest.ts'
+import { BackupRefused } from './refused.ts'
 import { linesOf, packedPiece } from './pieces.ts'
 import type { Progress } from './progress.ts'
 import type { Source } from './source.ts'
