@@ -153,6 +153,7 @@ function upward(circle: readonly string[], imports: readonly Import[]): Import[]
 
 export interface House {
   files: number
+  /** `over`: the files that are too long, tests among them. */
   lines: { median: number; p90: number; largest: [string, number]; over: string[] }
   folders: { folder: string; files: number }[]
   rooms: ({ room: string } & Omit<Drawing, 'circles'> & { flat: Omit<Drawing, 'circles'> })[]
@@ -165,7 +166,7 @@ export interface House {
 export function measure(root: string): House {
   const files = sources(root)
   const imports = readImports(root, files)
-  const lines = files.map((file) => [file, readFileSync(join(root, file), 'utf8').split('\n').length - 1] as const)
+  const lines = files.map((file) => [file, lengthOf(root, file)] as const)
   const sorted = lines.toSorted((a, b) => a[1] - b[1])
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]![1]
   const folders = new Set(files.flatMap((file) => parents(file)))
@@ -177,7 +178,7 @@ export function measure(root: string): House {
       median: at(0.5),
       p90: at(0.9),
       largest: [...sorted.at(-1)!],
-      over: sorted.filter(([, count]) => count > LONG).map(([file]) => file),
+      over: programs(root).filter((file) => lengthOf(root, file) > LONG),
     },
     folders: fullFolders(root),
     rooms: measured.map(({ folder, drawn, flat }) => ({
@@ -193,13 +194,18 @@ export function measure(root: string): House {
   }
 }
 
-/** Files that lie flat in a folder, fullest first: tests lie beside their subject and count, data do not. */
-function fullFolders(root: string): { folder: string; files: number }[] {
-  const programs = globSync(
+/** All that is written by hand to be run, tests too; data are not. */
+const programs = (root: string): string[] =>
+  globSync(
     ['src', 'web/src', 'test', 'bench', 'tools'].map((top) => `${top}/**/*.{ts,tsx}`),
     { cwd: root, exclude: (path) => path.endsWith('node_modules') },
   ).filter((file) => !/(^|\/)fixtures\//.test(file))
-  return Object.entries(Object.groupBy(programs, (file) => dirname(file)))
+
+const lengthOf = (root: string, file: string): number => readFileSync(join(root, file), 'utf8').split('\n').length - 1
+
+/** Files that lie flat in a folder, fullest first: tests lie beside their subject and count. */
+function fullFolders(root: string): { folder: string; files: number }[] {
+  return Object.entries(Object.groupBy(programs(root), (file) => dirname(file)))
     .map(([folder, files]) => ({ folder, files: files!.length }))
     .toSorted((a, b) => b.files - a.files)
 }

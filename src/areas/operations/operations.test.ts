@@ -1,14 +1,9 @@
-// Takes long: begun before others.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { Refusal } from '#kernel/errors.ts'
-import { type TestDatabase, testDatabase } from '#test/database.ts'
 import { readEvents } from '#test/events.ts'
-import { type Work, endless, worksService } from '#test/operations/works.ts'
+import { type Work, ended, worksService } from '#test/operations/works.ts'
 import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
 import { stopwatch, until } from '#test/until.ts'
 import { type Outcome, defineOperation } from './service.ts'
@@ -16,6 +11,7 @@ import { operations } from './store.ts'
 
 /** The outcome that the operation that runs now waits for. */
 let gate = Promise.withResolvers<Outcome>()
+
 let stopped = Promise.withResolvers<void>()
 let began = Promise.withResolvers<void>()
 const anew = () => {
@@ -68,6 +64,7 @@ before(async () => {
   ann = await server.person('Ann')
   bob = await server.person('Bob')
 })
+
 after(async () => {
   await twin?.[Symbol.asyncDispose]()
   await server?.[Symbol.asyncDispose]()
@@ -78,14 +75,6 @@ async function start(by: Caller, how: string, more: object = {}) {
   assert.equal(answer.status, 202, answer.text)
   assert.deepEqual([answer.body.data.status, answer.body.data.kind, answer.body.data.result], ['queued', how, null])
   return answer.body.data.id as string
-}
-/** Waits through as many transitions as it takes. */
-async function ended(by: Caller, id: string) {
-  for (let since = 'queued'; ;) {
-    const { body } = await by.get(`/operations/${id}/await?since_status=${since}&timeout_seconds=30`)
-    since = body.data.status
-    if (since !== 'queued' && since !== 'running') return body.data
-  }
 }
 
 test('work goes on in the background: it is awaited, tells its progress, and its content is fetched', async () => {
@@ -345,65 +334,3 @@ test('operations are listed newest first, by status and kind, page by page', asy
     'invalid_cursor',
   )
 })
-
-/** A server in a process of its own, in the middle of two operations. */
-async function serverElsewhere({ connection, dataDir }: TestDatabase) {
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, '../../../test/operations/child.ts'), JSON.stringify(connection), dataDir],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  return { child, ...(JSON.parse(line.toString()) as { ids: string[]; headers: Record<string, string> }) }
-}
-
-test(
-  'an operation whose process hangs has ended within ten seconds of its cancel, and stays so when the process comes to itself',
-  { timeout: 60_000 },
-  async (t) => {
-    const database = await testDatabase()
-    t.after(() => database[Symbol.asyncDispose]())
-    const { child, ids, headers } = await serverElsewhere(database)
-    const kinds = endless(() => {})
-    await using other = await testServer({ database, operations: kinds, services: [worksService(kinds)] })
-    const person = caller(other.origin, headers)
-    child.kill('SIGSTOP')
-    try {
-      const askedAt = performance.now()
-      assert.equal((await person.post(`/operations/${ids[0]}/cancel`)).status, 200)
-      assert.equal((await ended(person, ids[0]!)).status, 'cancelled')
-      assert.ok(performance.now() - askedAt < 10_000, `${performance.now() - askedAt} ms`)
-      child.kill('SIGCONT')
-      // It hears of it and of the other, and ends only what is its own.
-      await person.post(`/operations/${ids[1]}/cancel`)
-      assert.equal((await ended(person, ids[1]!)).status, 'cancelled')
-      assert.equal((await person.get(`/operations/${ids[0]}`)).body.data.status, 'cancelled')
-    } finally {
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-    }
-  },
-)
-
-test(
-  'when its process is killed, an operation is done again where that is safe, else it has failed as interrupted',
-  { timeout: 60_000 },
-  async (t) => {
-    const database = await testDatabase()
-    t.after(() => database[Symbol.asyncDispose]())
-    const { child, ids, headers } = await serverElsewhere(database)
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-
-    const begun = Promise.withResolvers<string>()
-    const again = endless(begun.resolve)
-    await using restarted = await testServer({ database, operations: again, services: [worksService(again)] })
-    const person = caller(restarted.origin, headers)
-    assert.equal(await begun.promise, 'works.again')
-    const once_ = await ended(person, ids[1]!)
-    assert.deepEqual([once_.status, once_.error.code], ['failed', 'interrupted'])
-    assert.equal((await person.get(`/operations/${ids[0]}`)).body.data.status, 'running')
-    await person.post(`/operations/${ids[0]}/cancel`)
-    assert.equal((await ended(person, ids[0]!)).status, 'cancelled')
-  },
-)

@@ -20,6 +20,7 @@ before(async () => {
   const invited = await alice.post(`/workspaces/${first}/invitations`, { email: bob.email, role: 'viewer' })
   assert.equal((await bob.post('/invitations/accept', { token: invited.body.data.token })).status, 200)
 })
+
 after(() => server[Symbol.asyncDispose]())
 
 /** A subscription that is there: events before `subscribed` cannot be missed. */
@@ -263,131 +264,6 @@ const callerAt = (who: Person, { stranger }: TestServer): Caller => {
     post: (path, body) => request('POST', path, body),
   }
 }
-
-test('who is removed hears `revoked` for that channel within 5 s, and the others go on', async () => {
-  const workspaceId = await team(bob)
-  await using twin = await server.twin()
-  await using bobs = await follow({ ...bob, origin: twin.origin }, `workspace:${workspaceId},user:${bob.id}`)
-  const startedAt = Date.now()
-  const members = await alice.get(`/workspaces/${workspaceId}/members`)
-  const member = members.body.data.find(({ user_id }: { user_id: string }) => user_id === bob.id)
-  await alice.delete(`/workspaces/${workspaceId}/members/${member.id}`)
-  for (;;) {
-    const { event, data } = await bobs.next()
-    if (event === 'change') continue
-    assert.deepEqual([event, data], ['revoked', { channel: `workspace:${workspaceId}` }])
-    break
-  }
-  assert.ok(Date.now() - startedAt < 5_000)
-  await alice.post('/chats', { workspace_id: workspaceId })
-  await bob.patch('/settings', { time_zone: 'Asia/Tokyo' })
-  for (;;) {
-    const { event, data } = await bobs.next()
-    assert.notEqual(data.channel, `workspace:${workspaceId}`)
-    if (event === 'change' && data.type === 'settings.updated') break
-  }
-})
-
-test('rights that change again and again are asked once at a time, and the last change has the last word', async () => {
-  const workspaceId = await team(bob)
-  const chat = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id as string
-  await using bobs = await follow(bob, `chat:${chat},workspace:${workspaceId}`)
-  const members = await alice.get(`/workspaces/${workspaceId}/members`)
-  const { id } = members.body.data.find(({ user_id }: { user_id: string }) => user_id === bob.id)
-  const allow = async (...more: string[]): Promise<void> => {
-    const permissions = ['workspace:read', 'realtime:read', 'chat:read', ...more]
-    assert.equal((await alice.patch(`/workspaces/${workspaceId}/members/${id}`, { permissions })).status, 200)
-    await new Promise((resolve) => setTimeout(resolve, 600))
-  }
-  const { pool } = server.app.engine.postgres
-  const looks = async (): Promise<number> =>
-    (
-      await pool.query(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'select r.*, c.*%'`,
-      )
-    ).rowCount!
-  const held = await pool.connect()
-  try {
-    // A look at the chat waits.
-    await held.query('begin')
-    await held.query('lock table chats in access exclusive mode')
-    await allow('agent:read')
-    await until(looks, (count) => count > 0)
-    for (const more of [['agent:write'], ['agent:read'], []]) await allow(...more)
-    assert.equal(await looks(), 1)
-  } finally {
-    await held.query('rollback')
-    held.release()
-  }
-  /** Whether bob, who hears of a chat that is made after it, hears of an agent. */
-  const hearsOfAgents = async (): Promise<boolean> => {
-    await alice.post('/agents', { name: 'Not for bob', workspace_id: workspaceId })
-    const made = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id
-    for (let heard = false; ;) {
-      const { event, data } = await bobs.next()
-      heard ||= data.type === 'agent.created'
-      if (event === 'change' && data.resource.id === made) return heard
-    }
-  }
-  await until(hearsOfAgents, (heard) => !heard)
-  assert.equal(await hearsOfAgents(), false)
-})
-
-test('a chat that is deleted is revoked for its readers within 5 s, and a stream without a channel ends', async () => {
-  const from = await team(bob)
-  const chat = (await alice.post('/chats', { workspace_id: from })).body.data.id as string
-  await using bobs = await follow(bob, `chat:${chat}`)
-  const startedAt = Date.now()
-  await alice.delete(`/chats/${chat}`)
-  assert.equal((await alice.delete(`/chats/${chat}/permanent-delete`)).status, 200)
-  for (;;) {
-    const { event, data } = await bobs.next()
-    if (event === 'revoked') {
-      assert.equal(data.channel, `chat:${chat}`)
-      break
-    }
-  }
-  assert.ok(Date.now() - startedAt < 5_000)
-  assert.ok(await bobs.ended())
-})
-
-test('a chat that is shared is followed by who has it: to view only heard, to edit spoken on; in the trash it is shared no more', async () => {
-  const chat = (await alice.post('/chats', { title: 'Shared' })).body.data.id as string
-  const share = (access: string) =>
-    alice.post('/shares', { resource_type: 'chat', resource_id: chat, grantee: { user_id: bob.id }, access })
-  assert.equal((await share('view')).status, 201)
-  await using bobs = await follow(bob, `chat:${chat}`)
-  await alice.post(`/realtime/chat:${chat}/broadcast`, { event: 'typing' })
-  while ((await bobs.next()).event !== 'broadcast');
-  const silent = await bob.post(`/realtime/chat:${chat}/broadcast`, { event: 'typing' })
-  assert.deepEqual([silent.status, silent.body.error.code], [403, 'insufficient_role'])
-  await alice.patch('/shares', {
-    resource_type: 'chat',
-    resource_id: chat,
-    grantee: { user_id: bob.id },
-    access: 'edit',
-  })
-  assert.equal((await bob.post(`/realtime/chat:${chat}/presence`, {})).status, 200)
-  await alice.delete(`/chats/${chat}`)
-  while ((await bobs.next()).event !== 'revoked');
-  assert.ok(await bobs.ended())
-})
-
-test('a key hears only what its scopes let it read, and one that is revoked is cut off', async () => {
-  const workspaceId = await team()
-  const key = await alice.key({ scopes: ['realtime:read', 'workspace:read', 'agent:read'] })
-  await using keys = await follow(key, `workspace:${workspaceId}`)
-  await alice.post('/chats', { workspace_id: workspaceId })
-  const agent = await alice.post('/agents', { name: 'Helper', workspace_id: workspaceId })
-  const [heard] = await keys.changes(1)
-  assert.deepEqual([heard!.data.type, heard!.data.resource.id], ['agent.created', agent.body.data.id])
-  const chat = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id as string
-  assert.equal((await key.get(`/realtime/subscribe?channels=chat:${chat}`)).status, 404)
-  const held = await alice.key({ workspace_id: workspaceId })
-  assert.equal((await held.get(`/realtime/subscribe?channels=user:${alice.id}`)).status, 404)
-  await alice.delete(`/api-keys/${key.keyId}`)
-  assert.ok(await keys.ended())
-})
 
 test('what is asked for must make sense', async () => {
   for (const channels of ['', ',', Array.from({ length: 101 }, () => `user:${newId()}`).join(',')]) {

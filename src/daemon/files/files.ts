@@ -2,10 +2,10 @@ import type { Input } from '#wire/operations.ts'
 import type { Stream } from '#wire/stream.ts'
 import { mkdir, remove, stat } from './change.ts'
 import { list } from './list.ts'
-import { createParts } from './parts.ts'
+import { createParts } from './uploads/parts.ts'
 import { read } from './read.ts'
 import { createRoots } from './within.ts'
-import { uploadOffset, write } from './write.ts'
+import { uploadOffset, write } from './uploads/write.ts'
 import type { Clock } from '../time/unused.ts'
 
 const SWEEP_MS = 3_600_000

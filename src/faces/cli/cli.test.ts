@@ -1,75 +1,31 @@
-// Takes long: begun before others.
 import assert from 'node:assert/strict'
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { loadContracts } from '#areas/contracts.ts'
-import { describeSettings } from '#config'
-import { inputSchema, list } from '#kernel/registry.ts'
-import { needs } from '#test/needs.ts'
+import { list } from '#kernel/registry.ts'
+import { type Ran, program, ranBy, recorder } from '#test/cli/uk.ts'
 import { testServer } from '#test/server.ts'
 import { things } from '#test/every-kind.ts'
-import { wordsOf } from '../words.ts'
 import { parseArguments } from './input/arguments.ts'
 import { columnsOf } from './output/columns.ts'
 import { Stop, exits } from './exit.ts'
 import { fieldsOf } from './input/fields.ts'
 import { followRun } from './output/follow.ts'
-import { helpOn } from './help.ts'
 import { run } from './run.ts'
-import { specials } from './commands/specials.ts'
 import { table } from './output/table.ts'
 import { type Terminal, clean, fit, widthOf } from './terminal.ts'
 
-const program = fileURLToPath(new URL('../../../bin/uk', import.meta.url))
 const home = await mkdtemp(join(tmpdir(), 'uk-cli-'))
 after(() => rm(home, { recursive: true }))
 
-interface Ran {
-  code: number | null
-  out: string
-  err: string
-}
-
 /** The program as a person runs it, in a home of its own. */
-function uk(
+const uk = (
   words: readonly string[],
   { stdin = '', env = {} }: { stdin?: string; env?: Record<string, string> } = {},
-): Promise<Ran> {
-  return ranBy(spawn(program, words, { env: { PATH: process.env.PATH!, HOME: home, ...env } }), stdin)
-}
-
-function ranBy(child: ChildProcessWithoutNullStreams, stdin = ''): Promise<Ran> {
-  const ran: Ran = { code: null, out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (ran.out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (ran.err += text))
-  child.stdin.on('error', () => {}).end(stdin)
-  return new Promise((resolve, reject) => child.on('error', reject).on('close', (code) => resolve({ ...ran, code })))
-}
-
-/** A terminal that keeps what it is told. */
-function recorder(more: Partial<Terminal> = {}): Terminal & { said: string[]; told: string[] } {
-  const said: string[] = []
-  const told: string[] = []
-  return {
-    said,
-    told,
-    out: async (text) => void said.push(String(text)),
-    err: (text) => void told.push(text),
-    interactive: false,
-    canAsk: false,
-    columns: 80,
-    env: {},
-    style: (_, text) => text,
-    query: async () => '',
-    onInterrupt: () => () => {},
-    ...more,
-  }
-}
+): Promise<Ran> => ranBy(spawn(program, words, { env: { PATH: process.env.PATH!, HOME: home, ...env } }), stdin)
 
 test('from sign-up to logout, with one home', async () => {
   await using server = await testServer()
@@ -176,89 +132,6 @@ test('a server that is not there ends with 7 and says what to do', async () => {
   assert.match(ran.err, /npm start/)
 })
 
-test('every endpoint is a command with help, and no two share their words', async () => {
-  const all = list(await loadContracts())
-  const words = all.map((one) => wordsOf(one).join(' '))
-  assert.deepEqual(words, [...new Set(words)])
-  const reserved = [...specials.map((special) => special.words.join(' ')), 'help']
-  assert.deepEqual(
-    words.filter((one) => reserved.includes(one)),
-    [],
-  )
-  for (const one of all) {
-    const text = await helpOn([one], recorder())
-    assert.match(text, new RegExp(`uk ${wordsOf(one).join(' ')}`))
-    assert.ok(!text.includes('undefined') && !text.includes('[object'), text)
-    const taken = fieldsOf(one.endpoint).find(({ flag }) => flag === 'json' || flag === 'help')
-    assert.equal(taken, undefined, `${one.name}: a field is called as an option that every command needs`)
-  }
-})
-
-test('help shows an item of a list as it is typed: JSON where it is a thing, and one that the contract takes', async () => {
-  const all = list(await loadContracts())
-  const helpFor = (name: string) => helpOn([all.find((one) => one.name === name)!], recorder({ columns: 200 }))
-  const create = await helpFor('ai_gateway.create')
-  assert.match(
-    create,
-    /--models <json> .* An item is JSON, such as '\{"id":"gpt-4o","pricing":\{.*\}\}'\. Repeat it for more/,
-  )
-  const preview = await helpFor('ai_gateway.routing_preview')
-  assert.match(preview, /--models <item> .* Repeat it for more/)
-  assert.match(preview, /\$ uk ai-gateway routing-preview sim\/echo --models sim\/echo\n/)
-  for (const { name, endpoint } of all)
-    for (const field of fieldsOf(endpoint).filter(({ ofThings }) => ofThings)) {
-      const taken = inputSchema(endpoint).shape[field.name].safeParse([field.example])
-      assert.ok(taken.success, `${name} --${field.flag} ${JSON.stringify(field.example)}`)
-    }
-})
-
-test('help goes to stdout when asked for, and names the topics', async () => {
-  for (const topic of [
-    '',
-    'commands',
-    'exit-codes',
-    'input',
-    'output',
-    'environment',
-    'api-keys',
-    'login',
-    'api-keys create',
-  ]) {
-    const terminal = recorder()
-    assert.equal(await run(['help', ...topic.split(' ').filter(Boolean)], terminal), 0)
-    assert.ok(terminal.said.join('').length > 40)
-  }
-  const terminal = recorder()
-  assert.equal(await run([], terminal), 0, 'alone it is a short page')
-  const page = terminal.said.join('')
-  assert.match(page, /uk ask 'Hello'/)
-  assert.ok(page.split('\n').length <= 20, page)
-})
-
-test('uk config explains every setting, shows no secret, and says what a start would', async () => {
-  const asked = async (env: Record<string, string>) => {
-    const terminal = recorder({ env })
-    const code = await run(['config'], terminal)
-    return { code, out: terminal.said.join(''), err: terminal.told.join('\n') }
-  }
-  const some = await asked({
-    UK_PORT: '4243',
-    UK_SECRET_KEY: 'x'.repeat(32),
-    OPENAI_API_KEY: 'sk-hunter2',
-    UK_PROT: '1',
-  })
-  assert.equal(some.code, 0)
-  assert.match(some.out, /^UK_PORT +4243\n +The port to listen on/m)
-  assert.match(some.out, /^OPENAI_API_KEY +\(set\)$/m)
-  assert.ok(!some.out.includes('hunter2') && !some.out.includes('xxxx'))
-  assert.match(some.err, /UK_PROT is not a setting; did you mean UK_PORT/)
-  for (const { name, meaning } of describeSettings({})) assert.match(meaning, /\w{4}.*\.$/, name)
-  const wrong = await asked({ UK_PORT: 'many' })
-  assert.equal(wrong.code, exits.usage[0])
-  assert.match(wrong.err, /UK_PORT must be a whole number/)
-  assert.match(wrong.out, /^UK_PORT +many$/m, 'the list is there all the same')
-})
-
 test('a mistyped word names the nearest', async () => {
   const terminal = recorder()
   assert.equal(await run(['api-key', 'list'], terminal), exits.usage[0])
@@ -339,64 +212,6 @@ test('a hint names the command and not what was typed after it', async () => {
   assert.equal(await run(['sign-up', 'me@example.com'], terminal), exits.usage[0])
   assert.ok(!terminal.told.join('\n').includes('uk sign-up me'), terminal.told.join('\n'))
 })
-
-const script = async (shell: string): Promise<string> => {
-  const terminal = recorder()
-  await run(['completion', shell], terminal)
-  return terminal.said.join('')
-}
-
-/** The command by which each shell is asked what it would offer for the last of these words. */
-const shells: Record<string, { args: string[]; ask: (words: readonly string[]) => string }> = {
-  bash: {
-    args: [],
-    ask: (words) =>
-      `COMP_WORDS=(${quoted(words)}); COMP_CWORD=${words.length - 1}; _uk; printf '%s\\n' "\${COMPREPLY[@]}"`,
-  },
-  // The function that shows the words to a person is stood in for: it needs a terminal.
-  zsh: {
-    args: ['-f'],
-    ask: (words) =>
-      `words=(${quoted(words)}); CURRENT=${words.length}; _uk; print -rl -- \${(M)offered:#${words.at(-1)}*}`,
-  },
-  fish: { args: ['--no-config'], ask: (words) => `complete -C ${quoted([words.join(' ')])}` },
-}
-const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(' ')
-const before: Record<string, string> = {
-  zsh: 'compdef() {}; _files() {}; _describe() { offered=(${(P)2%%:*}) }\n',
-}
-const installed = (program: string): boolean =>
-  process.env.PATH!.split(':').some((folder) => existsSync(join(folder, program)))
-
-for (const [shell, { args, ask }] of Object.entries(shells))
-  test(`${shell} completes commands, options and their values`, needs(installed(shell), shell), async () => {
-    const text = await script(shell)
-    const complete = async (...words: string[]): Promise<string[]> =>
-      (await shellRun(shell, args, `${before[shell] ?? ''}${text}\n${ask(words)}\n`))
-        .split('\n')
-        .map((line) => line.split('\t')[0]!)
-        .filter((word) => word.startsWith(words.at(-1)!))
-    assert.deepEqual(await complete('uk', 'api-k'), ['api-keys'])
-    assert.deepEqual(await complete('uk', 'logi'), ['login'])
-    assert.deepEqual(await complete('uk', 'api-keys', 'r'), ['revoke', 'rotate'])
-    assert.deepEqual(await complete('uk', 'api-keys', 'list', '--stat'), ['--status'])
-    assert.deepEqual(await complete('uk', 'api-keys', 'list', '--status', 're'), ['revoked'])
-    assert.deepEqual(await complete('uk', 'api-keys', 'list', '--all', '--js'), ['--json'])
-    assert.deepEqual(await complete('uk', 'chats', 'get', 'ID', '--js'), ['--json'])
-    assert.deepEqual(await complete('uk', 'login', '--passw'), ['--password-stdin'])
-    assert.deepEqual(await complete('uk', 'admin', 'reset-password', '--passw'), ['--password-stdin'])
-    assert.deepEqual(await complete('uk', 'completion', 'z'), ['zsh'])
-    assert.deepEqual(await complete('uk', 'help', 'exit'), ['exit-codes'])
-  })
-
-/** The output of a script; its shell has nothing to complain about. */
-async function shellRun(shell: string, args: readonly string[], text: string): Promise<string> {
-  const file = join(home, `completion.${shell}`)
-  await writeFile(file, text)
-  const ran = await ranBy(spawn(shell, [...args, file], { env: { PATH: process.env.PATH!, HOME: home } }))
-  assert.equal(ran.err, '')
-  return ran.out
-}
 
 test('words become input as the contract says', async () => {
   const files: Record<string, string> = { 'note.md': 'from a file\n', '-': 'from stdin\n' }

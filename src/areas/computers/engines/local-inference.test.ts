@@ -1,11 +1,8 @@
-// Thorough: run by the merge check, or by name; a daemon in a process of its own, and in another one llama.cpp with a model.
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import { type DaemonProcess, bringEngine, daemonProcess, slowNpm } from '#test/local-inference/daemon.ts'
+import { type DaemonProcess, bringEngine, daemonProcess } from '#test/local-inference/daemon.ts'
 import { type Shelf, shelf } from '#test/local-inference/shelf.ts'
 import { teamOf } from '#test/makers.ts'
 import type { Caller, Person } from '#test/server.ts'
@@ -38,6 +35,7 @@ before(async () => {
   team = await teamOf(alice, [[bob, 'member']])
   key = await alice.key()
 })
+
 after(() => stack.disposeAsync())
 
 const local = (path = '') => `/computers/${box.id}/local-inference${path}`
@@ -48,15 +46,19 @@ const ended = async (operation: { id: string }, person: Caller = alice) =>
       ({ body }) => !['queued', 'running'].includes(body.data.status),
     )
   ).body.data
+
 const installed = async (body: object) => {
   const answer = await alice.post(local('/models'), body)
   assert.equal(answer.status, 202, answer.text)
   return answer.body.data
 }
+
 const names = async (person: Caller = alice) =>
   (await person.get(local('/models'))).body.data.map(({ name }: { name: string }) => name)
+
 const openai = (key: string, origin = server.origin) =>
   new OpenAI({ apiKey: key, baseURL: `${origin}/compat-a/v1`, maxRetries: 0 })
+
 const hello = [{ role: 'user' as const, content: 'hello' }]
 
 test('an engine is looked at, started, and says so in its computer', async () => {
@@ -335,32 +337,4 @@ test('an installation lives through `kill -9` of the daemon; a computer that is 
   assert.equal(slow.ranges.length, 2)
   assert.match(slow.ranges[1]!, /^bytes=[1-9]\d{4,}-$/)
   await openai(key.key).chat.completions.create({ model: 'local/again', messages: hello, max_tokens: 2 })
-})
-
-test('an engine that is absent is installed by its start, which can be cancelled', async () => {
-  const bin = join(box.folder, 'bin')
-  mkdirSync(bin)
-  const environment = { PATH: slowNpm(bin, 3) }
-  const words = ['--engine-folder', join(box.folder, 'fresh')]
-  await using second = await daemonProcess(server.origin, alice, { name: 'Second', words, environment })
-  const at = `/computers/${second.id}/local-inference`
-  const begun = await alice.post(at, { action: 'start' })
-  assert.equal(begun.status, 202, begun.text)
-  const same = await alice.post(at, { action: 'start' })
-  assert.equal(same.body.data.id, begun.body.data.id)
-  await until(
-    () => alice.get(`${at}/operations`),
-    ({ body }) => body.data[0].phase === 'downloading',
-  )
-  await alice.post(`${at}/operations/${begun.body.data.id}/cancel`)
-  assert.equal((await ended(begun.body.data)).status, 'cancelled')
-  await until(
-    () => alice.get(`/computers/${second.id}`),
-    ({ body }) => body.data.engine === 'absent',
-  )
-  const again = await alice.post(at, { action: 'start' })
-  const done = await ended(again.body.data)
-  assert.deepEqual([done.status, done.result], ['succeeded', { engine: 'llama' }], JSON.stringify(done.error))
-  assert.equal((await alice.get(`/computers/${second.id}`)).body.data.engine, 'ready')
-  assert.equal((await alice.post(at, { action: 'stop' })).body.data.engines[0].status, 'stopped')
 })

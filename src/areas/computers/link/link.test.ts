@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
 import { WebSocket } from 'ws'
 import { type Linked, hello, linkUp, pairedBy } from '#test/link/daemon.ts'
 import type { Answerer } from '#test/link/pair.ts'
@@ -10,10 +8,6 @@ import { teamOf } from '#test/makers.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { until as untilSo } from '#test/until.ts'
 import { encodeFrame } from '#wire/frames.ts'
-import type { Mux } from '#wire/mux.ts'
-import { overSocket } from '#wire/over-socket.ts'
-import { LinkLost } from '#wire/stream.ts'
-import { noteDead } from './state.ts'
 
 const { server, twin, alice } = await twoServers()
 const links = server.app.engine.links
@@ -28,6 +22,7 @@ const probed = {
   memory_free_bytes: 1,
   home: null,
 }
+
 const answer: Answerer = async ({ op, input }, stream) => {
   if (op === 'fs.read') {
     for (let i = 0; i < 30; i++) await stream.write(Buffer.alloc(100_000, i))
@@ -35,6 +30,7 @@ const answer: Answerer = async ({ op, input }, stream) => {
   }
   return op === 'daemon.probe' ? probed : { found: true, input }
 }
+
 const connection = async (id: string) => (await alice.get(`/computers/${id}`)).body.data.connection
 const see = (id: string, state: string) => until(async () => (await connection(id)) === state)
 
@@ -70,39 +66,6 @@ test('both ends of its being there are told to who may see it', async () => {
     const told = (await types()).filter((row) => row.resource_id === id).map(({ type }) => type)
     return told.includes('computer.connected') && told.includes('computer.disconnected')
   })
-})
-
-test('a process that does not hold the link asks the one that does: calls, streams, refusals', async () => {
-  const { id, credential } = await pairedBy(alice)
-  using _linked = await linkUp(server.origin, credential, async (asked, stream, call) => {
-    if (asked.op === 'fs.stat') throw Object.assign(new Error('hidden'), {})
-    return answer(asked, stream, call)
-  })
-  assert.equal(await beyondLinks.online(id, 0), true)
-  assert.deepEqual(await beyondLinks.ask(id, 'daemon.probe', {}, { signal }), probed)
-  const input = { path: '/x', offset: 0, length: null, archive: null }
-  const stream = await beyondLinks.open(id, 'fs.read', input, { signal })
-  let size = 0
-  for await (const item of stream) {
-    if (item.type !== 'bytes') continue
-    assert.equal(item.offset, size)
-    size += item.bytes.length
-  }
-  assert.deepEqual([size, await stream.output], [3_000_000, { bytes: 3_000_000 }])
-  await assert.rejects(beyondLinks.ask(id, 'fs.stat', { path: '/x' }, { signal }), { code: 'internal_error' })
-})
-
-test('a newer link takes the place of the older, in whatever process that is', async () => {
-  const { id, credential } = await pairedBy(alice)
-  const first = await linkUp(server.origin, credential)
-  const second = await linkUp(server.origin, credential)
-  assert.equal(await first.closed, 4001)
-  assert.ok((second.greeting.epoch as number) > (first.greeting.epoch as number))
-  using third = await linkUp(twin.origin, credential, answer)
-  assert.equal(await second.closed, 4001)
-  assert.deepEqual(await links.ask(id, 'daemon.probe', {}, { signal }), probed)
-  assert.equal(await connection(id), 'online')
-  assert.equal(third.mux.closed, false)
 })
 
 test('a call that is safe to repeat goes on over the next link; another says that nobody knows', async () => {
@@ -191,30 +154,6 @@ test('a daemon that does not keep to the protocol loses its link, and nobody els
   assert.deepEqual(await links.ask(good.id, 'daemon.probe', {}, { signal }), probed)
 })
 
-test('who cannot prove to be a process of this instance gets no answer from one', async () => {
-  const { id, credential } = await pairedBy(alice)
-  using _linked = await linkUp(server.origin, credential, answer)
-  const { rows } = await sql<{
-    peer: string
-  }>`select peer from processes where id = ${server.app.engine.processId}`.execute(server.app.engine.postgres.db)
-  const [host, port] = rows[0]!.peer.split(':')
-  for (const words of [null, {}, { nonce: 'x', proof: 'x' }, { nonce: 'x', proof: 'A'.repeat(43) }]) {
-    const socket = connect(Number(port), host)
-    const closed = Promise.withResolvers<void>()
-    const stranger: Mux = overSocket(socket, {
-      opens: 'even',
-      onHello: () => (words === null ? undefined : stranger.hello(words)),
-      answer: () => Promise.resolve({}),
-      onClose: () => closed.resolve(),
-    })
-    if (words === null) socket.write(Buffer.alloc(64, 0xff))
-    const asked = stranger.open({ op: 'daemon.probe', input: {}, computer_id: id })
-    await assert.rejects(asked.output, LinkLost)
-    await closed.promise
-  }
-  assert.deepEqual(await beyondLinks.ask(id, 'daemon.probe', {}, { signal }), probed)
-})
-
 test('what a daemon sends and nobody reads is little, however much it would send', async () => {
   const { id, credential } = await pairedBy(alice)
   let sent = 0
@@ -235,39 +174,6 @@ test('what a daemon sends and nobody reads is little, however much it would send
   assert.equal(linked.mux.closed, false)
   leaving.abort()
   await until(() => linked.mux.streams === 0)
-})
-
-test('as many calls as one caller has under way keep no other from asking the same process', async () => {
-  const busy = await Promise.all([pairedBy(alice), pairedBy(alice)])
-  const silent = () => new Promise<never>(() => {})
-  const linked = await Promise.all(busy.map(({ credential }) => linkUp(server.origin, credential, silent)))
-  const leaving = new AbortController()
-  const input = { path: '/x', offset: 0, length: null, archive: null }
-  for (const { id } of busy)
-    for (let n = 0; n < 60; n++)
-      await Promise.all(
-        Array.from({ length: 10 }, () => beyondLinks.open(id, 'fs.read', input, { signal: leaving.signal })),
-      )
-  const { id, credential } = await pairedBy(alice)
-  using _other = await linkUp(server.origin, credential, answer)
-  assert.deepEqual(await beyondLinks.ask(id, 'daemon.probe', {}, { signal }), probed)
-  leaving.abort()
-  await until(() => linked.every(({ mux }) => mux.streams === 0))
-  for (const one of linked) one.mux.close(1000, 'done')
-})
-
-test('a link that outlives an outage of the database is there again for every process', async () => {
-  const { id, credential } = await pairedBy(alice)
-  using linked = await linkUp(server.origin, credential, answer)
-  await see(id, 'online')
-  const { postgres } = twin.app.engine
-  // What a minute without a database leaves behind: the row is old, and the other process looks at it first.
-  await sql`update computers set last_seen_at = now() - interval '1 minute' where id = ${id}`.execute(postgres.db)
-  await noteDead(twin.app.engine)
-  assert.equal(await connection(id), 'offline')
-  await see(id, 'online')
-  assert.deepEqual(await beyondLinks.ask(id, 'daemon.probe', {}, { signal }), probed)
-  assert.equal(linked.mux.closed, false)
 })
 
 test('who leaves does not wait for a computer that is away', async () => {

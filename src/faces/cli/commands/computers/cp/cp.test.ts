@@ -1,4 +1,3 @@
-// Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -6,7 +5,6 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  openSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -14,20 +12,16 @@ import {
   symlinkSync,
   utimesSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, relative } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type TestKeeper, startKeeper } from '#test/computers/keeper.ts'
-import { seatAt } from '#test/computers/seat.ts'
 import { type Proxy, proxyTo } from '#test/link/proxy.ts'
 import { daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
 import { pairedComputer } from '#test/makers.ts'
 import { temporaryDir } from '#test/program.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
 import { placeOf } from './cp.ts'
 import { lineOf } from './progress.ts'
 
@@ -36,11 +30,11 @@ const stack = new AsyncDisposableStack()
 let server: TestServer
 let alice: Person
 let proxy: Proxy
-let keeper: TestKeeper
 let env: Record<string, string>
 let box: string
 /** Two folders: of this machine, and of the computer. */
 let here: string
+
 let there: string
 
 before(async () => {
@@ -59,9 +53,9 @@ before(async () => {
     assert.ok(await server.app.engine.links.online(paired.id, 20_000))
   }
   proxy = stack.use(await proxyTo(server.origin))
-  keeper = stack.use(await startKeeper())
   env = { PATH: process.env.PATH!, HOME: room.path, UK_ORIGIN: proxy.origin, UK_KEY: (await alice.key()).key }
 })
+
 after(() => stack.disposeAsync())
 
 function start(words: string[], input: Buffer | null = null) {
@@ -76,12 +70,14 @@ function start(words: string[], input: Buffer | null = null) {
   )
   return { child, ended }
 }
+
 const cp = (...words: string[]) => start(words).ended
 const done = async (...words: string[]): Promise<string> => {
   const { code, said } = await cp(...words)
   assert.equal(code, 0, said)
   return said
 }
+
 const sha = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 /** A folder as another program sees it: kinds, modes, times, sizes, names and contents. */
 const seen = (folder: string): string =>
@@ -217,102 +213,6 @@ test('a symlink to a file is copied as the file; what else is none is left out, 
   assert.equal((await cp('-r', 'odd/.', `box:${odd}`)).code, 1)
   assert.equal(readFileSync(join(odd, 'again'), 'utf8'), 'content')
   assert.equal((await cp(`box:${odd}/pipe`, 'x')).code, 2)
-})
-
-const LARGE = 64 << 20
-function large(path: string): string {
-  const file = openSync(path, 'w')
-  const block = randomBytes(1 << 20)
-  const hash = createHash('sha256')
-  for (let n = 0; n < LARGE >> 20; n++) {
-    block.writeUInt32BE(n)
-    hash.update(block)
-    writeSync(file, block)
-  }
-  return hash.digest('hex')
-}
-const partIn = (folder: string): string | undefined =>
-  readdirSync(folder).find((name) => /^\.uk-(upload|copy)-.*\.part/.test(name))
-
-for (const way of ['there', 'back'] as const)
-  test(`a copy that is killed in the middle goes on where it was when the command is given again: ${way}`, async () => {
-    const [from, to] = way === 'there' ? [here, there] : [there, here]
-    const hash = large(join(from, `killed-${way}`))
-    const words = way === 'there' ? [`killed-${way}`, `box:${there}`] : [`box:${there}/killed-${way}`, '.']
-    const { child, ended } = start(words)
-    const part = await until(
-      async () => partIn(to),
-      (name) => name !== undefined && statSync(join(to, name)).size > 2 << 20,
-    )
-    proxy.stall('now')
-    process.kill(child.pid!, 'SIGKILL')
-    execFileSync('sh', ['-c', `for p in $(pgrep -P ${child.pid}); do kill -9 $p; done`])
-    await ended
-    proxy.cut()
-    proxy.open()
-    const begun = statSync(join(to, part!))
-    assert.ok(begun.size < LARGE && !existsSync(join(to, `killed-${way}`)))
-    // What has come is not sent again: a mark in it stays.
-    const marked = openSync(join(to, part!), 'r+')
-    writeSync(marked, 'MARK', 0)
-    await done(...words)
-    const whole = readFileSync(join(to, `killed-${way}`))
-    assert.equal(whole.subarray(0, 4).toString(), 'MARK')
-    whole.writeUInt32BE(0)
-    assert.equal(sha(whole), hash)
-    assert.equal(partIn(to), undefined)
-    for (const folder of [from, to]) rmSync(join(folder, `killed-${way}`))
-  })
-
-test('of a file that was changed since, nothing of the old one is used', async () => {
-  large(join(here, 'changing'))
-  const { child, ended } = start(['changing', `box:${there}`])
-  await until(
-    async () => partIn(there),
-    (name) => name !== undefined && statSync(join(there, name)).size > 1 << 20,
-  )
-  proxy.stall('now')
-  child.kill('SIGINT')
-  proxy.cut()
-  proxy.open()
-  await ended
-  const hash = large(join(here, 'changing'))
-  await done('changing', `box:${there}`)
-  assert.equal(sha(readFileSync(join(there, 'changing'))), hash)
-  for (const name of readdirSync(there)) if (name.startsWith('.uk-')) rmSync(join(there, name))
-})
-
-test('at a terminal one sees how far it is; a connection that breaks is made again, and the copy goes on', async () => {
-  const hash = large(join(here, 'watched'))
-  const seat = await seatAt(keeper.client, ['sh', program, 'computer', 'cp', 'watched', `box:${there}`], {
-    env,
-    cwd: here,
-  })
-  await until(async () => partIn(there), Boolean)
-  proxy.stall('now')
-  await seat.sees(/\d+ %\s+\S+ [kM]?B of 67\.1 MB/)
-  proxy.cut()
-  proxy.open()
-  for (let cuts = 0; cuts < 3; cuts++) {
-    const size = () => statSync(join(there, partIn(there) ?? 'watched')).size
-    const before = size()
-    await until(
-      async () => size(),
-      (now) => now > before || now === LARGE,
-    )
-    proxy.cut()
-  }
-  assert.equal(await seat.ended(), 0)
-  assert.equal(sha(readFileSync(join(there, 'watched'))), hash)
-  rmSync(join(here, 'watched'))
-  const down = await seatAt(keeper.client, ['sh', program, 'computer', 'cp', `box:${there}/watched`, '.'], {
-    env,
-    cwd: here,
-  })
-  await until(async () => partIn(here), Boolean)
-  proxy.cut()
-  assert.equal(await down.ended(), 0)
-  assert.equal(sha(readFileSync(join(here, 'watched'))), hash)
 })
 
 test('a path without a slash at its beginning is below the home of the computer’s user, as with scp', async () => {

@@ -4,12 +4,12 @@ import type { Input, Output } from '#wire/operations.ts'
 import type { Stream } from '#wire/stream.ts'
 import { refuse } from '#kernel/errors.ts'
 import { pathText } from '#kernel/text/file-path.ts'
-import { entryAt } from './entry.ts'
-import { freeBytes, isFull, refuseFull, refuseMaking } from './faults.ts'
+import { entryAt } from '../entry.ts'
+import { freeBytes, isFull, refuseFull, refuseMaking } from '../faults.ts'
 import { type Parts, partOf } from './parts.ts'
-import { below, readPath } from './path.ts'
+import { below, readPath } from '../path.ts'
 import { takeTurn } from './under-way.ts'
-import type { Folder, Roots } from './within.ts'
+import type { Folder, Roots } from '../within.ts'
 
 /** How often the sender is told how far the file has come: so much it keeps, for when the link breaks. */
 const TELL_BYTES = 262_144

@@ -3,10 +3,10 @@ import type { Stats } from 'node:fs'
 import { lstat, mkdir, readFile, readdir, rm, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Refusal } from '#kernel/errors.ts'
-import { type Clock, leftFor, machineClock } from '../time/unused.ts'
-import { readPath } from './path.ts'
+import { type Clock, leftFor, machineClock } from '../../time/unused.ts'
+import { readPath } from '../path.ts'
 import { isWriting } from './under-way.ts'
-import type { Roots } from './within.ts'
+import type { Roots } from '../within.ts'
 
 /** An upload that nobody went on with for so long is given up. */
 export const KEPT_MS = 7 * 86_400_000

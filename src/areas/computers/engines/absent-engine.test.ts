@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { bringEngine, daemonProcess, slowNpm } from '#test/local-inference/daemon.ts'
+import { temporaryDir } from '#test/program.ts'
+import { testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+
+test('an engine that is absent is installed by its start, which can be cancelled', async () => {
+  await bringEngine()
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  using room = temporaryDir()
+  const bin = join(room.path, 'bin')
+  mkdirSync(bin)
+  const environment = { PATH: slowNpm(bin, 3) }
+  const words = ['--engine-folder', join(room.path, 'fresh')]
+  await using second = await daemonProcess(server.origin, alice, { name: 'Second', words, environment })
+  const ended = async ({ id }: { id: string }) =>
+    (
+      await until(
+        () => alice.get(`/operations/${id}/await?timeout_seconds=5`),
+        ({ body }) => !['queued', 'running'].includes(body.data.status),
+      )
+    ).body.data
+  const at = `/computers/${second.id}/local-inference`
+  const begun = await alice.post(at, { action: 'start' })
+  assert.equal(begun.status, 202, begun.text)
+  const same = await alice.post(at, { action: 'start' })
+  assert.equal(same.body.data.id, begun.body.data.id)
+  await until(
+    () => alice.get(`${at}/operations`),
+    ({ body }) => body.data[0].phase === 'downloading',
+  )
+  await alice.post(`${at}/operations/${begun.body.data.id}/cancel`)
+  assert.equal((await ended(begun.body.data)).status, 'cancelled')
+  await until(
+    () => alice.get(`/computers/${second.id}`),
+    ({ body }) => body.data.engine === 'absent',
+  )
+  // The machine may be a moment behind in leaving the first.
+  const done = await until(
+    async () => ended((await alice.post(at, { action: 'start' })).body.data),
+    ({ error }) => error?.code !== 'already_exists',
+  )
+  assert.deepEqual([done.status, done.result], ['succeeded', { engine: 'llama' }], JSON.stringify(done.error))
+  assert.equal((await alice.get(`/computers/${second.id}`)).body.data.engine, 'ready')
+  assert.equal((await alice.post(at, { action: 'stop' })).body.data.engines[0].status, 'stopped')
+})

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { call, results, script } from '../../../chats/chats.ts'
+import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
+import { startOpenAI } from '../../../vendors/openai/openai.ts'
+import type { Vendor } from '../../../vendors/vendor.ts'
+import { type World, gatewayWorld, priced, said } from '../world.ts'
+
+let world: World
+let gpt: Vendor
+let claude: Vendor
+
+before(async () => {
+  gpt = await startOpenAI()
+  claude = await startAnthropic()
+  world = await gatewayWorld()
+  await world.bring(gpt, 'oa', { models: [priced('gpt-4o')] })
+  await world.bring(claude, 'cl', {
+    shape: 'anthropic-messages',
+    base_url: claude.origin,
+    models: [priced('claude-haiku-4-5')],
+  })
+})
+
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  await gpt[Symbol.asyncDispose]()
+  await claude[Symbol.asyncDispose]()
+})
+
+const paths = {
+  a: '/compat-a/v1/chat/completions',
+  b: '/compat-b/v1/messages',
+  c: '/compat-c/v1/chat/completions',
+  responses: '/compat-a/v1/responses',
+} as const
+
+type Surface = keyof typeof paths
+
+/** A request of which only the messages differ. */
+const asking = (surface: Surface, messages: readonly object[], model = 'sim/echo') =>
+  surface === 'responses' ? { model, input: messages } : { model, max_tokens: 9, messages }
+
+test('whoever asks for a model that is not there is told where those that are stand', async () => {
+  for (const [surface, root] of [
+    ['a', 'compat-a'],
+    ['b', 'compat-b'],
+    ['c', 'compat-c'],
+    ['responses', 'compat-a'],
+  ] as const) {
+    const list = `/${root}/v1/models`
+    for (const answer of [
+      await world.key.post(paths[surface], asking(surface, said('hi'), 'sim/ecko')),
+      await world.key.get(`${list}/sim/ecko`),
+    ])
+      assert.ok(
+        answer.body.error.message.endsWith(` Did you mean \`sim/echo\`? GET ${list} lists what you can call.`),
+        answer.text,
+      )
+    assert.equal((await world.key.get(list)).status, 200)
+  }
+})
+
+test('a name that is nearly one that you are offered is told wherever you ask, and what others are offered is not', async () => {
+  const bob = await (await world.server.person('Bob')).key()
+  const model = 'cl/claude-haiku-5-4'
+  for (const [by, near] of [
+    [world.key, ' Did you mean `cl/claude-haiku-4-5`?'],
+    [bob, ''],
+  ] as const) {
+    const chat = (await by.post('/chats', {})).body.data.id
+    const plain = { model, messages: said('hi') }
+    for (const answer of [
+      await by.post(paths.a, plain),
+      await by.get(`/compat-c/v1/models/${model}/endpoints`),
+      await by.post('/inference/text', plain),
+      await by.post('/inference/text', { ...plain, background: true }),
+      await by.post('/ai-gateway/routing-preview', { model }),
+      await by.post(`/chats/${chat}/messages`, { content: 'hi', model }),
+    ]) {
+      const { message } = answer.body.error
+      assert.ok(message.includes(`\`${model}\` does not exist, or you have no access to it.${near}`), answer.text)
+      assert.equal(message.includes('mean'), near !== '')
+    }
+  }
+})
+
+test('who may not list models is told no names, and neither is who reads along in a chat', async () => {
+  const model = 'cl/claude-haiku-5-4'
+  const plain = { model, messages: said('hi') }
+  const { person } = world
+  const running = await person.key({ scopes: ['inference:run', 'gateway:read', 'gateway:run'] })
+  const chatting = await person.key({ scopes: ['chat:run', 'chat:write'] })
+  const chat = (await person.post('/chats', {})).body.data.id
+  for (const answer of [
+    await running.post('/inference/text', plain),
+    await running.post('/inference/text', { ...plain, background: true }),
+    await running.post('/ai-gateway/routing-preview', { model }),
+    await chatting.post(`/chats/${chat}/messages`, { content: 'hi', model }),
+  ]) {
+    assert.equal(answer.status, 404, answer.text)
+    assert.ok(!answer.text.includes('mean'), answer.text)
+  }
+  assert.equal((await running.get('/models')).status, 403)
+  // The gateways list what they serve to every key that may call them.
+  assert.match((await running.post(paths.a, plain)).text, /Did you mean/)
+
+  const names = ['ai_gateway.routing_preview', 'inference.text']
+  const agent = await person.post('/agents', {
+    name: 'Asker',
+    model: 'sim/script',
+    tools: names.map((name) => ({ name, policy: 'allow' })),
+  })
+  const asked = (await person.post('/chats', { agent_id: agent.body.data.id })).body.data.id
+  const content = script([call('ai_gateway_routing_preview', { model }), call('inference_text', plain)], [])
+  const answer = await person.post(`/chats/${asked}/messages`, { content })
+  assert.equal(answer.status, 200, answer.text)
+  const refused = results(answer.body.data).map(({ output }) => output.error.message)
+  for (const message of refused)
+    assert.equal(message, `The model \`${model}\` does not exist, or you have no access to it.`)
+  assert.equal(refused.length, 2)
+})
+
+test('who asks in a workspace is told of the models there', async () => {
+  const { person } = world
+  const workspace_id = (await person.post('/workspaces', { name: 'Models of a team' })).body.data.id
+  const endpoint = { workspace_id, slug: 'team', shape: 'openai-chat', base_url: 'http://127.0.0.1:9/v1' }
+  const brought = await person.post('/ai-gateway/provider-endpoints', { ...endpoint, models: [priced('large-one')] })
+  assert.equal(brought.status, 201, brought.text)
+  const answer = await person.post('/inference/text', { model: 'team/large-on', messages: said('hi'), workspace_id })
+  assert.match(answer.body.error.message, /Did you mean `team\/large-one`/)
+})
+
+test('the name that is proposed is one that is served where you asked', async () => {
+  const chat = (await world.key.post('/chats', {})).body.data.id
+  const near = async (to: string, body: object) => {
+    const { status, body: answer } = await world.key.post(to, body)
+    return status === 200 ? 200 : (/Did you mean `(.*)`\?/.exec(answer.error.message)?.[1] ?? null)
+  }
+  for (const model of ['sim/echo:nitro', 'sim/ecko:nitro']) {
+    for (const surface of ['a', 'b', 'responses'] as const)
+      assert.equal(await near(paths[surface], asking(surface, said('hi'), model)), 'sim/echo')
+    assert.equal(await near(`/chats/${chat}/messages`, { content: 'hi', model }), 'sim/echo')
+    assert.equal(await near('/inference/text', { model, messages: said('hi') }), 'sim/echo')
+  }
+  for (const [to, more] of [
+    [paths.c, { messages: said('hi') }],
+    ['/ai-gateway/routing-preview', {}],
+  ] as const) {
+    assert.equal(await near(to, { model: 'sim/ecko:nitro', ...more }), 'sim/echo:nitro')
+    assert.equal(await near(to, { model: 'sim/echo:nitro', ...more }), 200)
+  }
+})
