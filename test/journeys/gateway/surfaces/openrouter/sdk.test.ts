@@ -3,11 +3,11 @@ import { after, afterEach, before, test } from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
 import type { EventStream } from '@openrouter/sdk/lib/event-streams.js'
 import type { ChatResult, ChatStreamChunk } from '@openrouter/sdk/models'
-import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
-import { startOllama } from '../../../vendors/ollama/ollama.ts'
-import { startOpenAI } from '../../../vendors/openai/openai.ts'
-import type { Json, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced } from '../world.ts'
+import { startAnthropic } from '../../../../vendors/anthropic/anthropic.ts'
+import { startOllama } from '../../../../vendors/ollama/ollama.ts'
+import { startOpenAI } from '../../../../vendors/openai/openai.ts'
+import type { Json, Vendor } from '../../../../vendors/vendor.ts'
+import { type World, gatewayWorld, priced } from '../../world.ts'
 
 let world: World
 let claude: Vendor

@@ -3,10 +3,10 @@ import { after, before, test } from 'node:test'
 import { createOpenRouter } from '@openrouter/ai-sdk-provider'
 import { generateText, stepCountIs, streamText, tool } from 'ai'
 import { z } from 'zod'
-import { startOpenAI } from '../../../vendors/openai/openai.ts'
-import { startOpenRouter } from '../../../vendors/openrouter/openrouter.ts'
-import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { startOpenAI } from '../../../../vendors/openai/openai.ts'
+import { startOpenRouter } from '../../../../vendors/openrouter/openrouter.ts'
+import type { Vendor } from '../../../../vendors/vendor.ts'
+import { type World, gatewayWorld, priced, said } from '../../world.ts'
 
 let world: World
 let vendor: Vendor

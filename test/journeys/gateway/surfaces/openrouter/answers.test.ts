@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
-import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
-import { startGemini } from '../../../vendors/gemini/gemini.ts'
-import { startOllama } from '../../../vendors/ollama/ollama.ts'
-import { startOpenAI } from '../../../vendors/openai/openai.ts'
-import { startOpenRouter } from '../../../vendors/openrouter/openrouter.ts'
-import { serve } from '../../../vendors/server.ts'
-import type { Json, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { startAnthropic } from '../../../../vendors/anthropic/anthropic.ts'
+import { startGemini } from '../../../../vendors/gemini/gemini.ts'
+import { startOllama } from '../../../../vendors/ollama/ollama.ts'
+import { startOpenAI } from '../../../../vendors/openai/openai.ts'
+import { startOpenRouter } from '../../../../vendors/openrouter/openrouter.ts'
+import { serve } from '../../../../vendors/server.ts'
+import type { Json, Vendor } from '../../../../vendors/vendor.ts'
+import { type World, gatewayWorld, priced, said } from '../../world.ts'
 
 let world: World
 let client: OpenRouter
