@@ -70,7 +70,12 @@ export const surfaces: readonly Surface[] = [
 
 /** The three surfaces, and the same life of a call for callers in this process. */
 export function createGateway(parts: GatewayParts & { directory: MediaDirectory }): GatewayFaces {
-  const gateway: Gateway = { ...parts, health: new Health(), cacheAffinity: new CacheAffinity(), inProgress: [] }
+  const gateway: Gateway = {
+    ...parts,
+    health: new Health(parts.directory),
+    cacheAffinity: new CacheAffinity(),
+    inProgress: [],
+  }
   parts.directory.inUse(() => gateway.inProgress.flatMap((request) => [...request.uses()]))
   const media = createMediaGateway(gateway, parts.directory, parts.engine.media)
   const byUrl = new Map<string, Place>()

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { headerName, headerValue } from '#kernel/text/header-fields.ts'
 import { base, deleted, endpoint, flag, id, idOut, one, page, time } from '#kernel/contract.ts'
 import { mediaPrices } from './contract-prices.ts'
+import { standing } from './contract-standing.ts'
 
 export const textShape = z.enum(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'ollama'])
 export const shape = z.enum([
@@ -101,6 +102,11 @@ const fields = {
   ),
 }
 
+const test = z
+  .boolean()
+  .default(true)
+  .describe('False: it is not tested now, and its `status` is `untested` until it is called or somebody tests it.')
+
 export const ProviderEndpoint = z
   .object({
     ...base,
@@ -114,12 +120,7 @@ export const ProviderEndpoint = z
     header_names: z.array(z.string()),
     models: z.array(EndpointModel),
     enabled: z.boolean(),
-    status: z
-      .enum(['available', 'disabled', 'needs_key', 'unreadable_key'])
-      .describe(
-        '`needs_key`: its vendor lets nobody in without a key and it has none, so it serves nothing. `unreadable_key`: its key or headers were sealed with a root key that this instance no longer has, and it serves nothing either. How the calls of one that serves go is told by `GET /ai-gateway/providers`.',
-      ),
-    status_reason: z.string().nullable(),
+    ...standing,
     priority: z.int(),
     weight: z.number(),
     data_policy: z.object({ keeps: knows, trains: knows }),
@@ -150,7 +151,7 @@ export const Tested = z
     created_at: time,
     ok: z.boolean(),
     latency_ms: z.int(),
-    models_count: z.int().nullable(),
+    models_count: standing.models_count,
     error: z.string().nullable(),
   })
   .meta({ id: 'ProviderEndpointTest' })
@@ -184,7 +185,7 @@ export const providerEndpoints = {
   create: endpoint(`POST ${at}`, {
     summary: 'Add a provider endpoint with a key of yours',
     description:
-      'Without `workspace_id` and `instance` it is your own. A workspace’s needs the role admin there. A key of one workspace adds to that one.',
+      'Without `workspace_id` and `instance` it is your own. A workspace’s needs the role admin there. A key of one workspace adds to that one. It is tested at once, by what costs nothing there; what comes of it within 5 seconds is in the answer, else a moment later in `status`.',
     scope: 'gateway:write',
     consent: 'person',
     body: {
@@ -202,6 +203,7 @@ export const providerEndpoints = {
       data_policy: fields.data_policy.default({ keeps: null, trains: null }),
       workspace_id: id.nullable().default(null),
       instance: z.boolean().default(false).describe('For everybody here, on credits. Only the administrator.'),
+      test,
     },
     reply: one(ProviderEndpoint),
     status: 201,
@@ -209,12 +211,13 @@ export const providerEndpoints = {
   }),
   update: endpoint(`PATCH ${at}/:id`, {
     summary: 'Change a provider endpoint',
-    description: 'A `base_url` with another origin needs `api_key` again, and `headers` if there are some.',
+    description:
+      'A `base_url` with another origin needs `api_key` again, and `headers` if there are some. It is tested anew where address, shape, key or headers change, or it is switched on.',
     scope: 'gateway:write',
     consent: 'person',
     on: 'provider_endpoint',
     role: 'admin',
-    body: z.object(fields).partial().shape,
+    body: { ...z.object(fields).partial().shape, test },
     reply: one(ProviderEndpoint),
     errors: ['already_exists', 'policy_denied', 'missing_parameter'],
   }),

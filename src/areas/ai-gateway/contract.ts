@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { area, endpoint, idOut, page, time } from '#kernel/contract.ts'
 import { providerEndpoints, shape } from './contract-endpoints.ts'
+import { standing } from './contract-standing.ts'
 import { routingEndpoints } from './contract-routing.ts'
 import { usageEndpoints } from './contract-usage.ts'
 
@@ -24,14 +25,15 @@ export const Provider = z
     ]),
     workspace_id: idOut.nullable(),
     endpoint_id: idOut.nullable().describe('The provider endpoint behind it, if it is one that you may know.'),
-    models_count: z.int().describe('How many of its models this caller can call.'),
-    status: z
-      .enum(['available', 'degraded', 'set_aside'])
+    ...standing,
+    serving: z
+      .boolean()
+      .describe('False: it is failing, or its computer is away; only where nobody else is left it is asked.'),
+    set_aside_until: time
+      .nullable()
       .describe(
-        'As the server process that answers has seen it: `set_aside`: all that was called there failed lately, so it is asked last; `degraded`: some of its models.',
+        'All that was called there in the last minutes failed, as the server process that answers has seen it: until then it is asked last. `status_reason` says why; it does too where only some of its models failed.',
       ),
-    status_reason: z.string().nullable(),
-    set_aside_until: time.nullable(),
   })
   .meta({ id: 'Provider' })
 
@@ -40,7 +42,7 @@ export const aiGateway = area(
   { title: 'AI gateway', summary: 'Who serves models: your own providers and those of the instance.' },
   {
     providers: endpoint('GET /ai-gateway/providers', {
-      summary: 'List the providers that serve your calls now',
+      summary: 'List the providers of your calls, and whether each serves now',
       description: 'In the order of their slugs.',
       scope: 'gateway:read',
       reply: page(Provider),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { callersAccount } from '#areas/accounts/service.ts'
 import type { Context } from '#engine/context.ts'
@@ -6,7 +7,6 @@ import { sqlState } from '#engine/postgres/client.ts'
 import { workspaceGone } from '#access/resources.ts'
 import { rightsChanged } from '#access/rights.ts'
 import type { GatewayFaces } from '#gateway/mount.ts'
-import { quirksOwner } from '#gateway/providers/supports.ts'
 import type { HealthView } from '#gateway/routing/health.ts'
 import { finder } from '#kernel/context.ts'
 import { absent, refuse } from '#kernel/errors.ts'
@@ -16,10 +16,10 @@ import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { reachableWorkspaces } from '#kernel/principal.ts'
 import { iso } from '#kernel/time.ts'
 import { checkBaseUrl, originOf } from './endpoints/address.ts'
-import { AskFailed } from './lists/ask-provider.ts'
 import { aiGateway } from './contract.ts'
-import type { HasEndpoints } from './directory/endpoint-directory.ts'
-import { isInstanceAdmin, ownerFor, reachesWholeAccount } from './endpoints/administer.ts'
+import { connectionStore } from './connections/connection-store.ts'
+import type { HasEndpoints } from './directory/has-endpoints.ts'
+import { administers, isInstanceAdmin, ownerFor, reachesWholeAccount } from './endpoints/administer.ts'
 import { checkHasKey, hasKey, presetOf, presets, whyKeyless } from './endpoints/presets.ts'
 import { previewRoute } from './preview.ts'
 import { sealHeaders, sealKey, whyUnreadable } from './endpoints/sealing.ts'
@@ -27,7 +27,7 @@ import { showEndpoint, showPreset, showProvider } from './show.ts'
 import { gatewayUsage } from './usage/report.ts'
 import { type EndpointChanges, type EndpointRow, INSTANCE, endpointStore } from './store.ts'
 
-export type { EndpointDirectory, HasEndpoints } from './directory/endpoint-directory.ts'
+export type { EndpointDirectory, HasEndpoints } from './directory/has-endpoints.ts'
 export type { HasVoices, Voices } from './voices/voices.ts'
 export { TransportFailed } from '#gateway/providers/transport/transport.ts'
 export type { LocalModel, Machine, Machines } from './directory/local-models.ts'
@@ -52,17 +52,20 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
   aiGateway,
   {
     async providers(ctx, { cursor, limit }) {
-      const { models, mediaModels } = ctx.engine.endpoints
-      const served = [...(await models(ctx.principal)), ...(await mediaModels(ctx.principal))]
-      const byEndpoint = Map.groupBy(served, ({ endpoint }) => endpoint.id)
-      const all = (await ctx.engine.endpoints.sources(ctx.principal))
+      const { models, mediaModels, failingModels } = ctx.engine.endpoints
+      const lists = [models, mediaModels, failingModels].map((list) => list(ctx.principal))
+      const byEndpoint = Map.groupBy((await Promise.all(lists)).flat(), ({ endpoint }) => endpoint.id)
+      const sources = (await ctx.engine.endpoints.sources(ctx.principal))
         // An engine that was looked for and is not there serves nobody.
         .filter(({ from, endpoint }) => from !== 'discovered' || byEndpoint.has(endpoint.id))
-        .map((source) =>
+      const standings = await ctx.engine.endpoints.standings(sources)
+      const all = sources
+        .map((source, i) =>
           showProvider(
             source,
             byEndpoint.get(source.endpoint.id) ?? [],
-            isInstanceAdmin(ctx),
+            standings[i]!,
+            { administersInstance: isInstanceAdmin(ctx), administers: administers(ctx, source.ownerId) },
             ctx.engine.providerHealth,
           ),
         )
@@ -98,11 +101,13 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         before: (before?.[0] as Id) ?? null,
         limit: limit + 1,
       })
+      const standings = await ctx.engine.endpoints.standingsOf(rows)
+      const standingOf = new Map(rows.map(({ id }, i) => [id, standings[i]!]))
       return pageOf(
         rows,
         limit,
         ({ id }) => cursorOf('provider_endpoints', filters, [id]),
-        (row) => showEndpoint(row, ctx.engine.secrets),
+        (row) => showEndpoint(row, ctx.engine.secrets, standingOf.get(row.id)!, administers(ctx, row.owner_id)),
       )
     },
 
@@ -118,7 +123,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
       )
     },
 
-    get: async (ctx) => showEndpoint(endpoints.of(ctx), ctx.engine.secrets),
+    get: (ctx) => shown(ctx, endpoints.of(ctx)),
 
     async create(ctx, input) {
       const preset =
@@ -132,7 +137,8 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
       const owner = ownerFor(ctx, input.workspace_id, input.instance)
       const shape = input.shape ?? preset?.shape ?? missing('shape')
       const slug = input.slug ?? preset?.id ?? missing('slug')
-      const id = newId()
+      const [id, connection] = [newId(), newId()]
+      const toTest = input.test && input.enabled
       const { secrets } = ctx.engine
       const sealed = { ...sealKey(secrets, id, input.api_key), ...sealHeaders(secrets, id, input.headers) }
       const base_url = checked(ctx, input.base_url ?? preset?.base_url ?? missing('base_url'), shape, owner.owner_id)
@@ -143,6 +149,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
             message: `There may be ${MOST_ENDPOINTS} endpoints at most.`,
             details: { limit: MOST_ENDPOINTS },
           })
+        await connectionStore.begin(ctx.db, connection, toTest ? inCaseOfDeath(ctx) : null)
         return endpointStore
           .insert(ctx.db, {
             id,
@@ -158,16 +165,19 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
             priority: input.priority,
             weight: input.weight,
             data_policy: input.data_policy,
+            connection,
             created_by: ctx.principal.accountId,
           })
           .catch(slugTaken(slug))
           .catch(workspaceGone)
       })
-      return showEndpoint(row, secrets)
+      if (toTest) await testSoon(ctx, row)
+      return shown(ctx, row)
     },
 
-    async update(ctx, { id, api_key, headers, models, base_url, ...plain }) {
+    async update(ctx, { id, api_key, headers, models, base_url, test, ...plain }) {
       const { secrets } = ctx.engine
+      let toTest = false
       const row = await change(ctx, 'provider_endpoint.updated', async (ctx) => {
         const row = await present(ctx, id)
         const shape = plain.shape ?? row.shape
@@ -194,9 +204,14 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         const renewed = api_key !== undefined || headers !== undefined
         if (!renewed && isDeepStrictEqual(row, { ...row, ...changes, models: models ?? row.models }))
           return { unchanged: row }
+        const isAnother = renewed || (changes.base_url ?? row.base_url) !== row.base_url || shape !== row.shape
+        if (isAnother) changes.connection = newId()
+        toTest = test && (plain.enabled ?? row.enabled) && (isAnother || !row.enabled)
+        if (isAnother) await connectionStore.begin(ctx.db, changes.connection as Id, toTest ? inCaseOfDeath(ctx) : null)
         return endpointStore.update(ctx.db, id, changes).catch(slugTaken(plain.slug ?? row.slug))
       })
-      return showEndpoint(row, secrets)
+      if (toTest) await testSoon(ctx, row)
+      return shown(ctx, row)
     },
 
     async delete(ctx, { id }) {
@@ -210,31 +225,47 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
 
     async test(ctx) {
       const row = endpoints.of(ctx)
-      const startedAt = performance.now()
       const about = { id: row.id, created_at: iso(ctx.now()) }
-      const took = () => Math.round(performance.now() - startedAt)
       const why = whyKeyless(row) ?? whyUnreadable(ctx.engine.secrets, row)
-      if (why !== null) return { ...about, ok: false, latency_ms: took(), models_count: null, error: why }
-      try {
-        const models = await ctx.engine.endpoints.test({
-          ...row,
-          account_id: row.owner_id === INSTANCE ? null : row.account_id,
-        })
-        return {
-          ...about,
-          ok: true,
-          latency_ms: took(),
-          models_count: quirksOwner(row)?.lists === false ? null : models.length,
-          error: null,
-        }
-      } catch (error) {
-        if (!(error instanceof AskFailed)) throw error
-        return { ...about, ok: false, latency_ms: took(), models_count: null, error: error.message }
+      if (why !== null) return { ...about, ok: false, latency_ms: 0, models_count: null, error: why }
+      const outcome = await ctx.engine.endpoints.test(asStored(row))
+      const [standing] = outcome.ok ? await ctx.engine.endpoints.standingsOf([asStored(row)]) : []
+      return {
+        ...about,
+        ok: outcome.ok,
+        latency_ms: outcome.latencyMs,
+        models_count: standing?.modelsCount ?? null,
+        error: outcome.ok ? null : outcome.message,
       }
     },
   },
   [endpoints],
 )
+
+/** The finder lends endpoints of the instance to the administrator. */
+const asStored = (row: EndpointRow): EndpointRow => ({
+  ...row,
+  account_id: row.owner_id === INSTANCE ? null : row.account_id,
+})
+
+async function shown(ctx: Context<HasEndpoints>, row: EndpointRow) {
+  const [standing] = await ctx.engine.endpoints.standingsOf([asStored(row)])
+  return showEndpoint(row, ctx.engine.secrets, standing!, administers(ctx, row.owner_id))
+}
+
+/** The caller is not kept waiting for a provider that is silent: its test goes on without them. */
+const PATIENCE_MS = 5_000
+
+async function testSoon(ctx: Context<HasEndpoints>, row: EndpointRow): Promise<void> {
+  if (!hasKey(row) || whyUnreadable(ctx.engine.secrets, row) !== null) return
+  const testing = ctx.engine.endpoints.test(asStored(row)).catch((error: unknown) => {
+    ctx.engine.log.warn({ error, provider_endpoint: row.id }, 'a provider endpoint was not tested')
+  })
+  await Promise.race([testing, sleep(PATIENCE_MS, undefined, { ref: false })])
+}
+
+/** When another process tests what this one leaves untested. */
+const inCaseOfDeath = (ctx: Context): Date => new Date(ctx.now().getTime() + 30_000)
 
 /** Only the administrator may send the instance's calls to addresses that are not public. */
 const checked = (ctx: Context, baseUrl: string, shape: EndpointRow['shape'], owner: Id): string =>

@@ -32,6 +32,8 @@ interface ProviderEndpointTable {
   priority: number
   weight: number
   data_policy: ColumnType<DataPolicy, DataPolicy | undefined, DataPolicy>
+  /** Another one with each other address, shape, key or headers. */
+  connection: Id
   created_by: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
@@ -45,6 +47,9 @@ export const INSTANCE: Id = '0'.repeat(26)
 export const endpointStore = {
   get: (db: Db, id: Id): Promise<EndpointRow | undefined> =>
     db.selectFrom('provider_endpoints').selectAll().where('id', '=', id).executeTakeFirst(),
+
+  byConnection: (db: Db, connection: Id): Promise<EndpointRow | undefined> =>
+    db.selectFrom('provider_endpoints').selectAll().where('connection', '=', connection).executeTakeFirst(),
 
   getForUpdate: (db: Db, id: Id): Promise<EndpointRow | undefined> =>
     db.selectFrom('provider_endpoints').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),

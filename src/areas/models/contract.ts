@@ -54,15 +54,20 @@ export const Model = z
     price_source: z.string().nullable(),
     price_date: z.string().nullable(),
     status: z
-      .enum(['available', 'no_provider'])
-      .describe('`no_provider`: it is in the catalogue, and no endpoint that you may use serves it.'),
+      .enum(['available', 'failing', 'no_provider'])
+      .describe(
+        '`failing`: every endpoint that has it is failing, so a call may well be refused. `no_provider`: it is in the catalogue, and no endpoint that you may use serves it.',
+      ),
+    status_reason: z.string().nullable().describe('Why it is `failing`.'),
   })
   .meta({ id: 'Model' })
 
 export const status = z
-  .enum(['available', 'no_provider', 'all'])
+  .enum(['available', 'failing', 'no_provider', 'all'])
   .default('available')
-  .describe('`available`: what you can call now. `no_provider`: what the catalogue knows beside it.')
+  .describe(
+    '`available`: what you can call now. `failing`: what only failing endpoints have. `no_provider`: what the catalogue knows beside these.',
+  )
 
 const price = z.coerce.number().min(0)
 const filters = {

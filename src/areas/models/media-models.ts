@@ -33,11 +33,18 @@ export async function mediaModelsOf(
     speaker: speakerOf(row),
   }))
   if (wanted === 'available') return available
-  const slugs = new Set(served.map(({ slug }) => slug))
-  const others = unserved(ctx.engine.endpoints.catalogue())
+  const { endpoints } = ctx.engine
+  const failing = (await endpoints.failingModels(ctx.principal)).filter(isMeant).map((row) => ({
+    row,
+    shown: showMedia(row, row.endpoint.slug, 'failing', endpoints.failing(row.endpoint)),
+    speaker: speakerOf(row),
+  }))
+  if (wanted === 'failing') return failing
+  const slugs = new Set([...available, ...failing].map(({ row }) => row.slug))
+  const others = unserved(endpoints.catalogue())
     .filter(({ row }) => isMeant(row) && !slugs.has(row.slug))
     .map((one) => ({ ...one, speaker: null }))
-  return wanted === 'no_provider' ? others : [...available, ...others]
+  return wanted === 'no_provider' ? others : [...available, ...failing, ...others]
 }
 
 const speakerOf = ({ endpoint, slug }: Row): Speaker => ({ endpointId: endpoint.id, model: slug })
@@ -57,8 +64,12 @@ function unserved(catalogue: Catalogue): { row: ModelRow; shown: ShownModel }[] 
   return all
 }
 
-const showMedia = (row: ModelRow, provider: string, status: ShownModel['status']): ShownModel =>
-  showModel({ ...row, pricing: row.media!.pricing }, provider, status)
+const showMedia = (
+  row: ModelRow,
+  provider: string,
+  status: ShownModel['status'],
+  reason: string | null = null,
+): ShownModel => showModel({ ...row, pricing: row.media!.pricing }, provider, status, reason)
 
 type Listed = Awaited<ReturnType<typeof mediaModelsOf>>[number]
 

@@ -28,10 +28,8 @@ export const modelService = implementWith<Context<HasEndpoints>>()(models, {
 
   async get(ctx, { id }) {
     const ulid = parseId(id)
-    const mine = await modelsOf(ctx, 'available')
-    const found =
-      mine.find((model) => model.slug === id || model.id === ulid) ??
-      (await modelsOf(ctx, 'no_provider')).find((model) => model.slug === id || model.id === ulid)
+    const all = await modelsOf(ctx, 'all')
+    const found = all.find((model) => model.slug === id || model.id === ulid)
     return (
       found ??
       (await byBareName(ctx, id)) ??
@@ -47,14 +45,19 @@ async function byBareName(ctx: Context<HasEndpoints>, name: string): Promise<Sho
   return row && rows.every(({ slug }) => slug === row.slug) ? showModel(row, row.endpoint.slug, 'available') : null
 }
 
-/** Models that the caller can call now, and those that the catalogue knows beside them. */
+/** Models that the caller can call now, those whose endpoints are failing, and those that the catalogue knows beside them. */
 async function modelsOf(ctx: Context<HasEndpoints>, wanted: Wanted): Promise<ShownModel[]> {
   const served = (await ctx.engine.endpoints.models(ctx.principal)).filter(({ kind }) => kind === 'text')
   const available = served.map((row) => showModel(row, row.endpoint.slug, 'available'))
   if (wanted === 'available') return available
-  const slugs = new Set(available.map(({ slug }) => slug))
-  const others = unserved(ctx.engine.endpoints.catalogue()).filter(({ slug }) => !slugs.has(slug))
-  return wanted === 'no_provider' ? others : [...available, ...others]
+  const { endpoints } = ctx.engine
+  const failing = (await endpoints.failingModels(ctx.principal))
+    .filter(({ kind }) => kind === 'text')
+    .map((row) => showModel(row, row.endpoint.slug, 'failing', endpoints.failing(row.endpoint)))
+  if (wanted === 'failing') return failing
+  const slugs = new Set([...available, ...failing].map(({ slug }) => slug))
+  const others = unserved(endpoints.catalogue()).filter(({ slug }) => !slugs.has(slug))
+  return wanted === 'no_provider' ? others : [...available, ...failing, ...others]
 }
 
 const shown = new WeakMap<Catalogue, ShownModel[]>()

@@ -6,7 +6,12 @@ import type { Model, Pricing as PricingSchema } from './contract.ts'
 export type ModelRow = Omit<Row, 'source' | 'endpoint'>
 export type ShownModel = z.output<typeof Model>
 
-export const showModel = (row: ModelRow, provider: string, status: ShownModel['status']): ShownModel => ({
+export const showModel = (
+  row: ModelRow,
+  provider: string,
+  status: ShownModel['status'],
+  statusReason: string | null = null,
+): ShownModel => ({
   id: row.id,
   slug: row.slug,
   name: row.name,
@@ -22,6 +27,7 @@ export const showModel = (row: ModelRow, provider: string, status: ShownModel['s
   price_source: row.priceSource,
   price_date: row.priceDate,
   status,
+  status_reason: statusReason,
 })
 
 const usd = (price: string | undefined): number | null => (price === undefined ? null : Number(price))

@@ -19,7 +19,7 @@ test('speed and latency are those of the last minutes, and the router sorts by t
   assert.equal(stats.latency(0.5), 169, 'of the last 64')
   assert.equal(Math.round(stats.throughput(0.5)!), 10)
   assert.equal(health.stats(quick, 400_000)!.latency(0.5), null, 'what is old tells nothing')
-  const view = { aside: () => null, stats: (offer: typeof quick) => health.stats(offer, 200) }
+  const view = { failing: () => null, aside: () => null, stats: (offer: typeof quick) => health.stats(offer, 200) }
   const order = (constraints: object) =>
     route([unknown, quick, fluent], { seed: 1, ...constraints }, view).candidates.map(
       ({ offer }) => offer.endpoint.slug,

@@ -1,4 +1,4 @@
-import type { Offer, ProviderEndpoint } from '../model/offer.ts'
+import type { CallOutcome, Offer, ProviderEndpoint } from '../model/offer.ts'
 import { asideFor, rules } from '../model/fault-rules.ts'
 import type { FaultKind, UpstreamFault } from '../model/canonical-request.ts'
 
@@ -22,6 +22,8 @@ export interface OfferStats {
 
 /** The past as the router asks for it. */
 export interface HealthView {
+  /** Why its endpoint is not to be counted on, whatever it is asked for; null: as far as anybody knows it serves. */
+  failing(offer: Offer): string | null
   aside(offer: Offer): Aside | null
   stats(offer: Offer): OfferStats | null
 }
@@ -33,15 +35,33 @@ const RECENT_MS = 300_000
 /** The weight of what was is halved after so many calls. */
 const FADE = 0.97
 
-/** The health of providers as this process has seen it. Other processes see for themselves: nothing is shared. */
+/** Told how calls go, and knows of endpoints what all processes of the instance have learnt. */
+export interface SharedHealth {
+  failing(endpoint: ProviderEndpoint): string | null
+  called(endpoint: ProviderEndpoint, outcome: CallOutcome): void
+}
+
+const nobody: SharedHealth = { failing: () => null, called: () => {} }
+
+/** The health of providers as this process has seen it: of single models, and for a while. What lasts is shared. */
 export class Health implements HealthView {
+  readonly #shared: SharedHealth
   readonly #byOffer = new WeakMap<Offer, OfferHistory>()
   // An endpoint that is read again makes new offers of the same thing.
   readonly #byKey = new Map<string, OfferHistory>()
   // By the object: an endpoint that its owner has changed, a key put right, is asked again at once.
   readonly #endpoints = new WeakMap<ProviderEndpoint, Aside>()
 
+  constructor(shared: SharedHealth = nobody) {
+    this.#shared = shared
+  }
+
+  failing({ endpoint }: Offer): string | null {
+    return this.#shared.failing(endpoint)
+  }
+
   failed(offer: Offer, fault: UpstreamFault, now: number = performance.now()): void {
+    this.#shared.called(offer.endpoint, { ok: false, fault })
     // A computer that is away is known by its link, and asked again as soon as that is back.
     if (fault.lasts === true && offer.endpoint.dispatch !== undefined) return
     const ms = asideFor(fault)
@@ -65,6 +85,7 @@ export class Health implements HealthView {
     seen.aside = null
     seen.succeed(firstByteMs, durationMs, outputTokens, now)
     this.#endpoints.delete(offer.endpoint)
+    this.#shared.called(offer.endpoint, { ok: true, firstByteMs })
   }
 
   aside(offer: Offer, now: number = performance.now()): Aside | null {

@@ -12,18 +12,20 @@ export interface Ranked {
 }
 
 /**
- * Offers in the order in which they are asked. First those that are there and did not fail lately; then as the caller named them; the
- * caller's own before credits; who holds the prompt in its cache; by the figure to sort by, else by priority and,
- * among equals, drawn by weight.
+ * Offers in the order in which they are asked. First those that are there, whose endpoint serves and that did not fail
+ * lately; then as the caller named them; the caller's own before credits; who holds the prompt in its cache; by the
+ * figure to sort by, else by priority and, among equals, drawn by weight.
  */
 export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints, health: HealthView): Ranked[] {
   const shares = weigh(offers)
   const ranked = offers.map((offer, index) => {
+    const failing = health.failing(offer)
     const aside = health.aside(offer)
     const share = shares[index]!
     const stats = constraints.sort || constraints.minThroughput || constraints.maxLatency ? health.stats(offer) : null
     return {
       offer,
+      failing,
       aside,
       slow: isSlow(stats, constraints),
       place: placeIn(offer, constraints.order),
@@ -42,6 +44,7 @@ export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints
   ranked.sort(
     (a, b) =>
       Number(isAway(a.offer)) - Number(isAway(b.offer)) ||
+      Number(a.failing !== null) - Number(b.failing !== null) ||
       Number(a.aside !== null) - Number(b.aside !== null) ||
       compare(a.place, b.place) ||
       a.rank - b.rank ||
@@ -50,19 +53,23 @@ export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints
       compare(a.figure, b.figure) ||
       compare(a.key, b.key),
   )
-  return ranked.map(({ offer, aside, place, cold, slow, weight }) => ({
+  return ranked.map(({ offer, failing, aside, place, cold, slow, weight }) => ({
     offer,
     weight,
-    reason: isAway(offer)
-      ? 'its computer is not connected, so it is asked last'
-      : aside
-        ? asideWords(aside)
-        : place < Infinity
-          ? 'named in `order`'
-          : constraints.cacheHolder !== undefined && cold === 0 && !ordered
-            ? 'holds this conversation in its prompt cache'
-            : reasonOf(offer, constraints, slow),
+    reason:
+      whyLast(offer, failing, aside) ??
+      (place < Infinity
+        ? 'named in `order`'
+        : constraints.cacheHolder !== undefined && cold === 0 && !ordered
+          ? 'holds this conversation in its prompt cache'
+          : reasonOf(offer, constraints, slow)),
   }))
+}
+
+function whyLast(offer: Offer, failing: string | null, aside: Aside | null): string | null {
+  if (isAway(offer)) return 'its computer is not connected, so it is asked last'
+  if (failing !== null) return `it is failing, so it is asked last: ${failing}`
+  return aside === null ? null : `it ${faultWords[aside.kind]} lately, so it is asked last`
 }
 
 const isAway = ({ endpoint }: Offer): boolean => endpoint.away === true
@@ -104,8 +111,6 @@ function isSlow(stats: OfferStats | null, { minThroughput, maxLatency }: Routing
     bounds(maxLatency).some(([percentile, most]) => (stats.latency(percentile) ?? 0) > most * 1000)
   )
 }
-
-const asideWords = ({ kind }: Aside): string => `it ${faultWords[kind]} lately, so it is asked last`
 
 function reasonOf({ endpoint }: Offer, { sort }: RoutingConstraints, slow: boolean): string {
   const whose = endpoint.billing === 'byok' ? 'your own endpoint' : endpoint.billing === 'free' ? 'free' : 'on credits'

@@ -5,7 +5,7 @@ import type { FaultKind } from '../model/canonical-request.ts'
 import { Health } from './health.ts'
 import { route } from './router.ts'
 
-const never = { aside: () => null, stats: () => null }
+const never = { failing: () => null, aside: () => null, stats: () => null }
 const slugs = ({ candidates }: ReturnType<typeof route>): string[] => candidates.map(({ offer }) => offer.endpoint.slug)
 const priced = (slug: string, usd: string, more: Record<string, unknown> = {}) =>
   offerOf({ pricing: { input: usd, output: '0' }, endpoint: { slug, ...more } })
@@ -77,7 +77,7 @@ test('what failed is asked last for as long as its fault lasts, then it is as go
   const offers = [priced('a', '1', { priority: 1 }), priced('b', '1', { priority: 2 })]
   const [a] = offers
   const at = (now: number) =>
-    slugs(route(offers, { seed: 1 }, { aside: (offer) => health.aside(offer, now), stats: () => null }))
+    slugs(route(offers, { seed: 1 }, { ...never, aside: (offer) => health.aside(offer, now) }))
   const until = (kind: FaultKind, seconds?: number) => {
     health.failed(a!, { kind, message: '', ...(seconds !== undefined && { retry_after_seconds: seconds }) }, 0)
     let ms = 0

@@ -5,50 +5,28 @@ import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
 import type { RightsWatch } from '#access/rights.ts'
 import type { Secrets } from '#engine/secrets.ts'
-import type { Directory } from '#gateway/model/offer.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { type Catalogue, shippedCatalogue } from '#gateway/catalogue/catalogue.ts'
-import { originOf } from '../endpoints/address.ts'
 import { REFRESH_MS, KnownLists } from '../lists/known-lists.ts'
 import { CATALOGUE, readCatalogue } from '../catalogues/catalogue-store.ts'
-import { environmentSources } from '../endpoints/environment.ts'
-import { type OwnSpeech, speechSource } from '../endpoints/own-speech.ts'
-import { type ListedModel, probe } from '../lists/list-models.ts'
-import { discoveredSources } from '../lists/local-engines.ts'
+import { Connections } from '../connections/connections.ts'
+import { createEndpointTests } from '../connections/endpoint-tests.ts'
+import { fixedSources, isDiscovered, unlessGiven } from '../endpoints/fixed-sources.ts'
+import type { OwnSpeech } from '../endpoints/own-speech.ts'
 import { type Machines, localOffersOf, namesLike } from './local-models.ts'
 import { type OwnerOffers, type Reach, indexOffers, localByName, partsOf, reachableRows, resolve } from './reach.ts'
 import { makesMedia } from './makes-media.ts'
 import { refuseUnknown } from './refuse-unknown.ts'
 import { type UsableOwners, mayUse, usableOwnersOf } from './usable-owners.ts'
 import type { Row } from '../catalogues/rows.ts'
+import type { EndpointDirectory } from './has-endpoints.ts'
 import { hasKey } from '../endpoints/presets.ts'
 import { resealAll } from '../endpoints/sealing.ts'
 import { type Source, needsModelList, storedSource } from '../endpoints/sources.ts'
 import { type EndpointRow, INSTANCE, endpointStore } from '../store.ts'
 import { Watchers } from './watchers.ts'
-
-export interface HasEndpoints {
-  /** The directory of who serves models for whom. */
-  endpoints: EndpointDirectory
-}
-
-export interface EndpointDirectory extends Directory, AsyncDisposable {
-  offers(principal: Principal, model: string): readonly Row[] | Promise<readonly Row[]>
-  /** Language and embedding models, in the order of their slugs. */
-  models(principal: Principal): readonly Row[] | Promise<readonly Row[]>
-  /** Models that make or read media, likewise. */
-  mediaModels(principal: Principal): readonly Row[] | Promise<readonly Row[]>
-  /** Models, prices and limits as they hold now: what was fetched last, and the operator's own word. */
-  catalogue(): Catalogue
-  /** The endpoints that serve this caller. */
-  sources(principal: Principal): Promise<readonly Source[]>
-  /** After a commit that changed endpoints: in force in this process when it resolves, in the others within half a second. */
-  refresh(): Promise<void>
-  /** Connects to the provider, and remembers what it serves. Throws `AskFailed`. */
-  test(row: EndpointRow): Promise<readonly ListedModel[]>
-}
 
 export interface DirectoryParts {
   config: Config
@@ -76,7 +54,7 @@ interface View {
   checkedAt: number
   reach: Reach
   byName: Map<string, readonly Row[]>
-  listed: { text: readonly Row[]; media: readonly Row[] } | null
+  listed: { turn: number; text: readonly Row[]; media: readonly Row[]; failing: readonly Row[] } | null
 }
 
 /** Answers from memory; what it does not hold yet it reads from the database, and asks providers that no source knows. */
@@ -91,19 +69,19 @@ export async function createDirectory({
   machines,
   speech,
 }: DirectoryParts): Promise<EndpointDirectory> {
-  const startedAt = new Date().toISOString()
-  const fixed = environmentSources(config, log, startedAt)
-  if (speech !== null) fixed.push(await speechSource(speech, startedAt))
-  const looked = discoveredSources(config, startedAt)
+  const { given, looked } = await fixedSources(config, log, secrets, speech)
 
   const byOwner = new Map<Id, OwnerOffers | Promise<OwnerOffers>>()
   const views = new WeakMap<Principal, View>()
   const watchers = new Watchers(servingOf)
   // Grows with every change of what anybody is offered: a view of another epoch is put together again.
   let epoch = 0
+  // Grows as an endpoint begins or ceases to fail: lists are made again.
+  let turns = 0
   let lookedAt = -Infinity
 
-  const asked = new KnownLists(outbound, log, relist)
+  const connections = new Connections({ postgres, bus, log, changed: () => void turns++ })
+  const asked = new KnownLists(outbound, log, relist, (source, outcome) => connections.listed(source, outcome))
   let catalogue = shippedCatalogue()
   let renewing: Promise<void> = Promise.resolve()
   const hearing = rights.hear((id) => (id === CATALOGUE ? void (renewing = renewing.then(renew)) : forget(id)))
@@ -187,7 +165,8 @@ export async function createDirectory({
     ])
     // Older ones may lack what is asked of new ones.
     const stored = rows.filter(hasKey).flatMap((row) => sourceOf(row) ?? [])
-    const sources = ownerId === INSTANCE ? [...stored, ...fixed, ...unlessGiven(looked, stored)] : stored
+    const sources = ownerId === INSTANCE ? [...stored, ...given, ...unlessGiven(looked, stored)] : stored
+    await connections.learn(sources.flatMap(({ endpoint }) => endpoint.connection ?? []))
     // An endpoint without its list would serve nothing; one that does not answer is not waited for again.
     const silent = sources.filter(
       (source) => needsModelList(source) && !isDiscovered(source) && !asked.wasAsked(source),
@@ -246,10 +225,12 @@ export async function createDirectory({
 
   function listedIn(view: View): NonNullable<View['listed']> {
     void look()
-    if (view.listed !== null) return view.listed
-    const rows = reachableRows(view.reach)
+    if (view.listed?.turn === turns) return view.listed
+    const isFailing = ({ endpoint }: Row): boolean => connections.failing(endpoint) !== null
+    const all = reachableRows(view.reach, isFailing)
+    const rows = all.filter((row) => !isFailing(row))
     const text = rows.filter(({ kind }) => kind === 'text' || kind === 'embedding')
-    return (view.listed = { text, media: rows.filter(makesMedia) })
+    return (view.listed = { turn: turns, text, media: rows.filter(makesMedia), failing: all.filter(isFailing) })
   }
 
   function offersIn(view: View, model: string): readonly Row[] {
@@ -296,6 +277,17 @@ export async function createDirectory({
     log.warn({ error }, 'provider endpoints cannot be read'),
   )
 
+  const tests = createEndpointTests({
+    outbound,
+    postgres,
+    log,
+    asked,
+    connections,
+    fixed: [...given, ...looked],
+    sourceOf,
+    catalogue: () => catalogue,
+  })
+
   return {
     offers(principal, model) {
       void look()
@@ -306,6 +298,7 @@ export async function createDirectory({
     },
     models: (principal) => withView(principal, (view) => listedIn(view).text),
     mediaModels: (principal) => withView(principal, (view) => listedIn(view).media),
+    failingModels: (principal) => withView(principal, (view) => listedIn(view).failing),
     async sources(principal) {
       await look()
       const { reach } = await viewOf(principal)
@@ -320,25 +313,17 @@ export async function createDirectory({
     mayUse: (principal, endpoint) => mayUse(principal, watchers.ownerOf(endpoint)),
     watch: (endpoint, gone) => watchers.add(endpoint, gone),
     inUse: (using) => void (watchers.inUse = using),
-    async test(row) {
-      const source = sourceOf(row)
-      if (source === null) throw new Error('the key of this endpoint cannot be opened')
-      const models = await probe(outbound, source.endpoint)
-      asked.learn(source, models)
-      return models
-    },
+    failing: (endpoint) => connections.failing(endpoint),
+    called: (endpoint, outcome) => connections.called(endpoint, outcome),
+    standings: (sources) => tests.standings(sources),
+    standingsOf: (rows) => tests.standings(rows.map(sourceOf)),
+    test: (row) => tests.test(row),
     async [Symbol.asyncDispose]() {
       hearing[Symbol.dispose]()
+      await tests[Symbol.asyncDispose]()
+      await connections[Symbol.asyncDispose]()
       await renewing
       await running
     },
   }
-}
-
-const isDiscovered = ({ from }: Source): boolean => from === 'discovered'
-
-/** Engines that were looked for, but those whose address an administrator has set up. */
-function unlessGiven(looked: readonly Source[], given: readonly Source[]): Source[] {
-  const places = new Set(given.map(({ endpoint }) => originOf(endpoint.baseUrl)))
-  return looked.filter(({ endpoint }) => !places.has(originOf(endpoint.baseUrl)))
 }

@@ -127,10 +127,13 @@ function first(
   return none
 }
 
-/** One row per slug: what a call by that name would use first. */
-export function reachableRows(reach: Reach): Row[] {
+/** One row per slug: what a call by that name would use first, as those come last that are failing. */
+export function reachableRows(reach: Reach, isFailing: (row: Row) => boolean): Row[] {
   const bySlug = new Map<string, Row>()
   const all = [...partsOf(reach).flatMap(({ rows }) => rows), ...localRows(localIn(reach), new Set(ownLocal(reach)))]
-  for (const row of all) if (!bySlug.has(row.slug)) bySlug.set(row.slug, row)
+  for (const row of all) {
+    const first = bySlug.get(row.slug)
+    if (first === undefined || (isFailing(first) && !isFailing(row))) bySlug.set(row.slug, row)
+  }
   return [...bySlug.values()].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
 }

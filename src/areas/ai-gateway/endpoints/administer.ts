@@ -3,6 +3,7 @@ import { absent, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkPlace, checkWritable } from '#access/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
+import { atLeast } from '#kernel/scopes.ts'
 import { type EndpointRow, INSTANCE } from '../store.ts'
 
 /** Not a key of one workspace, whose holder may be somebody else, nor what that started. */
@@ -13,6 +14,14 @@ export function reachesWholeAccount({ principal: { credential, personalWorkspace
 }
 
 export const isInstanceAdmin = (ctx: Context): boolean => ctx.principal.administrator && reachesWholeAccount(ctx)
+
+/** Whether the caller looks after the endpoints of this owner. */
+export function administers(ctx: Context, owner: Id): boolean {
+  if (owner === INSTANCE) return isInstanceAdmin(ctx)
+  if (owner === ctx.principal.accountId) return reachesWholeAccount(ctx)
+  const membership = membershipIn(ctx.principal, owner)
+  return membership !== null && atLeast(membership.role, 'admin')
+}
 
 type Owner = Pick<EndpointRow, 'owner_id' | 'account_id' | 'workspace_id'>
 

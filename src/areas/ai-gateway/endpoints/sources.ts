@@ -79,6 +79,7 @@ export function storedSource(row: EndpointRow, secrets: Secrets): Source {
       dataPolicy: policyOf(row),
       preset: row.preset,
       mayBePrivate: from === 'instance',
+      connection: row.connection,
     },
   }
 }

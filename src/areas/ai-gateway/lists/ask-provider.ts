@@ -2,6 +2,8 @@ import type { Outbound } from '#engine/http-client/outbound.ts'
 import { providerOf } from '#gateway/providers/every-provider.ts'
 import { TransportFailed } from '#gateway/providers/transport/transport.ts'
 import { dispatch } from '#gateway/providers/dispatch.ts'
+import { kindOf } from '#gateway/wire/faults.ts'
+import type { FaultKind } from '#gateway/model/canonical-request.ts'
 import { scrub } from '#gateway/wire/scrub.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { upstreamOf } from '#gateway/providers/upstream.ts'
@@ -11,10 +13,12 @@ export class AskFailed extends Error {
   override name = 'AskFailed'
   /** The status of its answer; null: it gave none that can be read. */
   readonly status: number | null
+  readonly kind: FaultKind
 
-  constructor(message: string, status: number | null = null) {
+  constructor(message: string, status: number | null = null, kind?: FaultKind) {
     super(message)
     this.status = status
+    this.kind = kind ?? (status === null ? 'unreachable' : kindOf(status, message))
   }
 }
 
@@ -29,17 +33,18 @@ export async function getJson(
   path: string,
   { body, timeoutMs = 10_000 }: { body?: unknown; timeoutMs?: number } = {},
 ): Promise<unknown> {
-  const fail = (message: string, status: number | null = null): never => {
-    throw new AskFailed(scrub({ kind: 'unreachable', message }, endpoint).message, status)
+  const fail = (message: string, status: number | null = null, kind?: FaultKind): never => {
+    throw new AskFailed(scrub({ kind: 'unreachable', message }, endpoint).message, status, kind)
   }
   try {
     const { status, text } = await exchange(outbound, endpoint, path, body, timeoutMs)
     const json = parse(text)
-    if (status >= 200 && status < 300) return json ?? fail('The provider answered something that is no JSON.')
+    if (status >= 200 && status < 300)
+      return json ?? fail('The provider answered something that is not JSON.', null, 'garbage')
     return fail(`The provider answered ${status}${saidIn(json, text)}.`, status)
   } catch (error) {
     if (error instanceof AskFailed) throw error
-    return fail(error instanceof TransportFailed ? error.message : why(error))
+    return error instanceof TransportFailed ? fail(error.message, null, error.fault.kind) : fail(why(error))
   }
 }
 
@@ -58,7 +63,7 @@ export function exchange(
   let status = 0
   let abort: (reason: Error) => void = () => {}
   const timer = setTimeout(() => {
-    const late = new AskFailed(`The provider did not answer within ${timeoutMs / 1000} s.`)
+    const late = new AskFailed(`The provider did not answer within ${timeoutMs / 1000} s.`, null, 'timeout')
     abort(late)
     reject(late)
   }, timeoutMs)
@@ -87,7 +92,7 @@ export function exchange(
       },
       onResponseData(controller, piece) {
         size += piece.length
-        if (size > MOST_BYTES) controller.abort(new AskFailed('The provider’s answer is too large.'))
+        if (size > MOST_BYTES) controller.abort(new AskFailed('The provider’s answer is too large.', null, 'garbage'))
         else pieces.push(piece)
       },
       onResponseEnd() {
@@ -108,19 +113,20 @@ const versionHeader = ({ shape }: ProviderEndpoint, names: ReadonlySet<string>):
  * Whether the key is taken, of a provider that lists nothing where it serves: it is asked for a model that nobody has,
  * which costs nothing and is refused only once the key was checked. Throws `AskFailed`.
  */
-export async function checkKey(outbound: Outbound, endpoint: ProviderEndpoint): Promise<void> {
-  const fail = (message: string): never => {
-    throw new AskFailed(scrub({ kind: 'unreachable', message }, endpoint).message)
+export async function checkKey(outbound: Outbound, endpoint: ProviderEndpoint, timeoutMs = 10_000): Promise<void> {
+  const fail = (message: string, status: number | null = null, kind?: FaultKind): never => {
+    throw new AskFailed(scrub({ kind: 'unreachable', message }, endpoint).message, status, kind)
   }
   const { path, body } = nothingAsked(endpoint)
   let answer: { status: number; text: string }
   try {
-    answer = await exchange(outbound, endpoint, path, body, 10_000)
+    answer = await exchange(outbound, endpoint, path, body, timeoutMs)
   } catch (error) {
-    return fail(error instanceof AskFailed || error instanceof TransportFailed ? error.message : why(error))
+    if (error instanceof AskFailed) throw error
+    return error instanceof TransportFailed ? fail(error.message, null, error.fault.kind) : fail(why(error))
   }
   const { status, text } = answer
-  if (status !== 400 && status !== 404) fail(`The provider answered ${status}${saidIn(parse(text), text)}.`)
+  if (status !== 400 && status !== 404) fail(`The provider answered ${status}${saidIn(parse(text), text)}.`, status)
 }
 
 function nothingAsked({ preset, shape }: ProviderEndpoint): { path: string; body: object } {

@@ -22,17 +22,22 @@ interface Known {
   running: Promise<void> | null
 }
 
+/** Told what came of asking a provider. */
+type Heard = (source: Source, outcome: { latencyMs: number; models: number } | AskFailed) => void
+
 /** Lists of models that providers gave when they were asked, in this process's memory. */
 export class KnownLists {
   readonly #known = new Map<string, Known>()
   readonly #outbound: Outbound
   readonly #log: Log
   readonly #changed: (ownerId: Id) => void
+  readonly #heard: Heard
 
-  constructor(outbound: Outbound, log: Log, changed: (ownerId: Id) => void) {
+  constructor(outbound: Outbound, log: Log, changed: (ownerId: Id) => void, heard: Heard) {
     this.#outbound = outbound
     this.#log = log
     this.#changed = changed
+    this.#heard = heard
   }
 
   of(source: Source): readonly ListedModel[] | null {
@@ -70,13 +75,18 @@ export class KnownLists {
       running: null,
     }
     this.#known.set(key, entry)
+    const startedAt = performance.now()
     const askFor = source.from === 'discovered' ? askDiscovered : fetchModels
     entry.running = askFor(this.#outbound, source.endpoint, timeoutMs)
-      .then((models) => this.#learn(source, entry, models))
+      .then((models) => {
+        this.#heard(source, { latencyMs: Math.round(performance.now() - startedAt), models: models.length })
+        this.#learn(source, entry, models)
+      })
       .catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error)
         entry.failure = error instanceof AskFailed ? error : new AskFailed('It cannot be asked.')
         entry.failures += 1
+        this.#heard(source, entry.failure)
         this.#log.debug({ provider: source.endpoint.slug, why }, 'a provider does not say what it serves')
         if (source.from === 'discovered') this.#learn(source, entry, null)
       })

@@ -78,12 +78,13 @@ function listOf(outbound: Outbound, endpoint: ProviderEndpoint, more: { timeoutM
   }
 }
 
-/** Connects with the key: null where the provider's check lists no models. Throws `AskFailed`. */
-export async function probe(outbound: Outbound, endpoint: ProviderEndpoint): Promise<ListedModel[]> {
+/** Connects with the key, and is done after `timeoutMs`, whatever the provider does. Throws `AskFailed`. */
+export async function probe(outbound: Outbound, endpoint: ProviderEndpoint, timeoutMs: number): Promise<ListedModel[]> {
   const { keyCheck = null, keyCheckBeside, lists } = quirksOwner(endpoint) ?? {}
-  if (keyCheck !== null) await getJson(outbound, beside(endpoint, keyCheckBeside), keyCheck)
-  else if (lists === false) await checkKey(outbound, endpoint)
-  return fetchModels(outbound, endpoint)
+  const until = performance.now() + timeoutMs
+  if (keyCheck !== null) await getJson(outbound, beside(endpoint, keyCheckBeside), keyCheck, { timeoutMs })
+  else if (lists === false) await checkKey(outbound, endpoint, timeoutMs)
+  return fetchModels(outbound, endpoint, Math.max(1, Math.ceil(until - performance.now())))
 }
 
 /** The endpoint at its address without this end. */
@@ -94,7 +95,8 @@ const beside = (endpoint: ProviderEndpoint, end: string | undefined): ProviderEn
 
 export function rowsIn(answer: unknown, key: string): Json[] {
   const rows = (answer as Json | null)?.[key]
-  if (!Array.isArray(rows)) throw new AskFailed('The provider’s list of models has a form that is not known.')
+  if (!Array.isArray(rows))
+    throw new AskFailed('The provider’s list of models has a form that is not known.', null, 'garbage')
   return (rows as unknown[]).filter((row): row is Json => row !== null && typeof row === 'object').slice(0, MOST)
 }
 

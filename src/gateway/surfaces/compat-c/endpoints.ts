@@ -46,7 +46,7 @@ export function endpointRow(row: Listed, health: HealthView): object {
     max_prompt_tokens: contextLength,
     supported_parameters: supportedParameters(row),
     // 0 serves, below 0 it is asked last.
-    status: health.aside(row) === null ? 0 : -1,
+    status: health.failing(row) === null && health.aside(row) === null ? 0 : -1,
     uptime_last_5m: up,
     uptime_last_30m: up,
     uptime_last_1d: null,
