@@ -56,6 +56,7 @@ export const makers: Record<string, (person: Maker, workspaceId?: string) => Pro
       shape: 'openai-chat',
       base_url: 'https://api.example.com/v1',
       api_key: 'sk-0123456789',
+      test: false,
     }),
 }
 

@@ -11,6 +11,7 @@ import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/outbox/changes.ts'
 import { accountSchedules } from './accounts/service.ts'
 import { watchSetup } from './accounts/sign-in/setup.ts'
+import { connectionSchedules } from './ai-gateway/service.ts'
 import { automationConsumer, automationSchedules, startAutomations } from './automations/service.ts'
 import { interruptedCalls } from './chats/runs/interrupted.ts'
 import {
@@ -90,6 +91,7 @@ export function background(
       every('kept_items.retain', 3600, () => retainKeptItems(engine.postgres)),
       every('trash.empty', 3600, async () => void (await emptyTrash(engine))),
       every('blobs.sweep', 3600, async ({ signal }) => void (await sweepBlobs(engine, { signal }))),
+      ...connectionSchedules(engine),
       ...computerSchedules(engine),
       ...driveSchedules(engine),
       ...search.schedules,

@@ -38,6 +38,7 @@ export async function addEndpoint(
     base_url: `${vendor.origin}/v1`,
     api_key: vendor.key,
     models,
+    test: false,
     ...more,
   })
   if (made.status !== 201) throw new Error(`an endpoint ${slug}: ${made.status} ${made.text}`)

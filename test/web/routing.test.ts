@@ -45,8 +45,9 @@ test(
     await dialog.getByLabel('API key').fill(vendor.key)
     await dialog.getByRole('button', { name: 'Save' }).click()
     await row('OpenAI')
-      .getByText(/Works · \d+ ms · lists 4 models/)
+      .getByText(/^Answered .* in \d+ ms$/)
       .waitFor()
+    await row('OpenAI').getByText('working', { exact: true }).waitFor()
 
     // A slug that is taken is said at its field, and what was typed stays.
     await add('Another one, by its address', {
@@ -59,7 +60,7 @@ test(
     assert.equal(await dialog.getByLabel('Address').inputValue(), `${vendor.origin}/v1`)
     await dialog.getByLabel('Slug').fill('second')
     await dialog.getByRole('button', { name: 'Add provider' }).click()
-    await row('Second').getByText(/Works/).waitFor()
+    await row('Second').getByText('working', { exact: true }).waitFor()
 
     const providerOf = async () => {
       const answer = await program.post('/compat-a/v1/chat/completions', {

@@ -50,8 +50,9 @@ test('bob brings his own key: it is tested, its models are listed, and his calls
 
 test('a preset fills in what is left out, and its models and prices are the catalogue’s', async () => {
   await using vendor = await startOpenAI()
-  const made = (await bob.post(at, { preset: 'openai', base_url: `${vendor.origin}/v1/`, api_key: vendor.key })).body
-    .data
+  const made = (
+    await bob.post(at, { preset: 'openai', base_url: `${vendor.origin}/v1/`, api_key: vendor.key, test: false })
+  ).body.data
   assert.deepEqual(
     [made.name, made.slug, made.shape, made.base_url],
     ['OpenAI', 'openai', 'openai-chat', `${vendor.origin}/v1`],
@@ -84,7 +85,7 @@ test("a workspace's endpoint serves its members, and takes no name away from any
   const refused = await carol.post(at, { name: 't', slug: 'team', ...shape, workspace_id: id })
   assert.equal(refused.body.error.code, 'insufficient_role')
   const models = [{ id: 'claude-haiku-4-5', pricing: { input: 1, output: 5 } }]
-  const made = await bring(alice, team, 'anthropic', { ...shape, models, workspace_id: id })
+  const made = await bring(alice, team, 'anthropic', { ...shape, models, workspace_id: id, test: false })
   assert.equal((await bob.get(`${at}/${made.id}`)).status, 404)
   assert.equal((await carol.get(`${at}/${made.id}`)).body.data.workspace_id, id)
   assert.equal((await carol.delete(`${at}/${made.id}`)).body.error.code, 'insufficient_role')
@@ -98,7 +99,7 @@ test("a workspace's endpoint serves its members, and takes no name away from any
   assert.deepEqual([team.requests.length, team.requests[0]!.headers['x-api-key']], [1, team.key])
   await alice.patch(`${at}/${made.id}`, { slug: 'claude' })
   assert.equal((await carol.post('/inference/text', hello('claude/claude-haiku-4-5'))).status, 200)
-  await bring(carol, own, 'claude', { shape: 'anthropic-messages', base_url: own.origin, models })
+  await bring(carol, own, 'claude', { shape: 'anthropic-messages', base_url: own.origin, models, test: false })
   assert.equal((await carol.post('/inference/text', hello('claude/claude-haiku-4-5'))).status, 200)
   assert.deepEqual([team.requests.length, own.requests.length], [2, 1])
 })

@@ -185,7 +185,7 @@ export const providerEndpoints = {
   create: endpoint(`POST ${at}`, {
     summary: 'Add a provider endpoint with a key of yours',
     description:
-      'Without `workspace_id` and `instance` it is your own. A workspace’s needs the role admin there. A key of one workspace adds to that one. It is tested at once, by what costs nothing there; what comes of it within 5 seconds is in the answer, else a moment later in `status`.',
+      'Without `workspace_id` and `instance` it is your own. A workspace’s needs the role admin there. A key of one workspace adds to that one. It is tested at once, by what costs nothing there; what comes of it within 3 seconds is in the answer, else a moment later in `status`.',
     scope: 'gateway:write',
     consent: 'person',
     body: {

@@ -31,6 +31,7 @@ export type { EndpointDirectory, HasEndpoints } from './directory/has-endpoints.
 export type { HasVoices, Voices } from './voices/voices.ts'
 export { TransportFailed } from '#gateway/providers/transport/transport.ts'
 export type { LocalModel, Machine, Machines } from './directory/local-models.ts'
+export { connectionSchedules } from './connections/endpoint-tests.ts'
 export { catalogueService } from './catalogues/catalogues.ts'
 export { type Row, rowOfCatalogue } from './catalogues/rows.ts'
 
@@ -254,7 +255,7 @@ async function shown(ctx: Context<HasEndpoints>, row: EndpointRow) {
 }
 
 /** The caller is not kept waiting for a provider that is silent: its test goes on without them. */
-const PATIENCE_MS = 5_000
+const PATIENCE_MS = 3_000
 
 async function testSoon(ctx: Context<HasEndpoints>, row: EndpointRow): Promise<void> {
   if (!hasKey(row) || whyUnreadable(ctx.engine.secrets, row) !== null) return

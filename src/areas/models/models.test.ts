@@ -1,16 +1,28 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
+import { startAnthropic } from '#test/vendors/anthropic/anthropic.ts'
+import { startOpenAI } from '#test/vendors/openai/openai.ts'
+import type { Vendor } from '#test/vendors/vendor.ts'
 
 let server: TestServer
 let alice: Person
+let openai: Vendor
+let anthropic: Vendor
 before(async () => {
+  openai = await startOpenAI()
+  anthropic = await startAnthropic()
   server = await testServer({
-    environment: { OPENAI_API_KEY: 'sk-nobody-is-asked', ANTHROPIC_API_KEY: 'sk-nobody-either' },
+    environment: {
+      OPENAI_API_KEY: openai.key,
+      OPENAI_BASE_URL: `${openai.origin}/v1`,
+      ANTHROPIC_API_KEY: anthropic.key,
+      ANTHROPIC_BASE_URL: anthropic.origin,
+    },
   })
   alice = await server.person('Alice')
 })
-after(() => server[Symbol.asyncDispose]())
+after(() => Promise.all([server, openai, anthropic].map((one) => one[Symbol.asyncDispose]())))
 
 interface Shown {
   id: string

@@ -2,20 +2,34 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { addEndpoint, studioServer } from '#test/media/studio.ts'
 import type { Caller, Person, TestServer } from '#test/server.ts'
+import { startGemini } from '#test/vendors/gemini/gemini.ts'
 import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
 import { kokoroMedia } from '#test/vendors/media/local/kokoro.ts'
 import { deepgramMedia } from '#test/vendors/media/sound/deepgram.ts'
 import { elevenLabsMedia } from '#test/vendors/media/sound/elevenlabs.ts'
+import { startOpenAI } from '#test/vendors/openai/openai.ts'
+import type { Vendor } from '#test/vendors/vendor.ts'
 
 let server: TestServer
 let alice: Person
 let mallory: Person
 let eleven: MediaVendor
 let kokoro: MediaVendor
+let openai: Vendor
+let gemini: Vendor
 before(async () => {
   eleven = await elevenLabsMedia({ key: 'xi-alice' })
   kokoro = await kokoroMedia()
-  server = await studioServer({ environment: { OPENAI_API_KEY: 'sk-nobody-is-asked', GEMINI_API_KEY: 'nor-here' } })
+  openai = await startOpenAI()
+  gemini = await startGemini()
+  server = await studioServer({
+    environment: {
+      OPENAI_API_KEY: openai.key,
+      OPENAI_BASE_URL: `${openai.origin}/v1`,
+      GEMINI_API_KEY: gemini.key,
+      GEMINI_BASE_URL: `${gemini.origin}/v1beta`,
+    },
+  })
   alice = await server.person('Alice')
   mallory = await server.person('Mallory')
   await addEndpoint(alice, 'eleven', eleven, { shape: 'elevenlabs', models: [] })
@@ -26,7 +40,7 @@ before(async () => {
   })
 })
 after(async () => {
-  await Promise.all([server, eleven, kokoro].map((one) => one[Symbol.asyncDispose]()))
+  await Promise.all([server, eleven, kokoro, openai, gemini].map((one) => one[Symbol.asyncDispose]()))
 })
 
 interface Voice {

@@ -184,6 +184,7 @@ test('the routing preview says in 80 columns who would answer, in which order, a
       shape: 'openai-chat',
       base_url: 'https://models.example.com/v1',
       models: [{ id: 'gpt-4o', pricing: { input: 2.5, output: 10 }, context_length: 128_000 }],
+      test: false,
     })
   const asked = async (more: Partial<Terminal>) => {
     const terminal = recorder({ env: { UK_KEY: key, UK_ORIGIN: server.origin }, ...more })

@@ -26,7 +26,15 @@ export async function gatewayWorld(environment: Record<string, string> = {}): Pr
     key,
     async bring(vendor, slug, more = {}) {
       const shape = 'openai-chat'
-      const body = { name: slug, slug, shape, base_url: `${vendor.origin}/v1`, api_key: vendor.key, ...more }
+      const body = {
+        name: slug,
+        slug,
+        shape,
+        base_url: `${vendor.origin}/v1`,
+        api_key: vendor.key,
+        test: false,
+        ...more,
+      }
       const answer = await person.post('/ai-gateway/provider-endpoints', body)
       assert.equal(answer.status, 201, answer.text)
       return answer.body.data

@@ -107,6 +107,7 @@ for (const { read, environment } of READERS)
           const made = await person.post('/ai-gateway/provider-endpoints', {
             ...base,
             priority,
+            test: false,
             models: slug === 'early' ? [{ ...models[0], id: 'early' }] : models,
           })
           assert.equal(made.status, 201, made.text)

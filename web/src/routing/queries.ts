@@ -1,13 +1,20 @@
 import { queryOptions } from '@tanstack/react-query'
-import { everyRow, queryClient, uk } from '../api.ts'
+import { type Provider, everyRow, queryClient, uk } from '../api.ts'
+
+const UNSETTLED_MS = 10_000
+/** What fails is tested again by itself, and what was added may be under test still: such rows are looked at again. */
+const whileUnsettled = ({ state: { data } }: { state: { data: readonly Pick<Provider, 'status'>[] | undefined } }) =>
+  data?.some(({ status }) => status === 'failing' || status === 'untested') ? UNSETTLED_MS : false
 
 export const providersQuery = queryOptions({
   queryKey: ['routing', 'providers'],
   queryFn: () => everyRow(uk.ai_gateway.providers({ limit: 100 })),
+  refetchInterval: whileUnsettled,
 })
 export const endpointsQuery = queryOptions({
   queryKey: ['routing', 'endpoints'],
   queryFn: () => everyRow(uk.ai_gateway.list({ limit: 100 })),
+  refetchInterval: whileUnsettled,
 })
 export const presetsQuery = queryOptions({
   queryKey: ['presets'],

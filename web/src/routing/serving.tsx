@@ -3,8 +3,8 @@ import type { Provider } from '../api.ts'
 import { plural } from '../ui/text/format.ts'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Rows, Section, Tag } from '../ui/page.tsx'
-import { Words } from '../ui/text/words.tsx'
 import { providersQuery } from './queries.ts'
+import { StandingLines, StatusTag } from './standing.tsx'
 import { billings, sayShape, sources } from './words.ts'
 
 /** The providers that would answer a call of yours now, no matter whose key it is. */
@@ -22,40 +22,58 @@ export function Serving() {
           itself.
         </Empty>
       ) : (
-        <Rows label="Providers that serve now">
-          {providers.map((provider) => (
-            <ProviderRow key={provider.id} provider={provider} />
-          ))}
-        </Rows>
+        <>
+          <ProviderRows label="Providers that serve now" providers={providers.filter(({ serving }) => serving)} />
+          <ProviderRows
+            label="Not serving"
+            providers={providers.filter(({ serving }) => !serving)}
+            heading="Not serving: asked only where nobody else is left"
+          />
+        </>
       )}
     </Section>
   )
 }
 
+function ProviderRows({
+  label,
+  providers,
+  heading,
+}: {
+  label: string
+  providers: readonly Provider[]
+  heading?: string
+}) {
+  if (providers.length === 0) return null
+  return (
+    <>
+      {heading && <h3 className="eyebrow mt-6 mb-1.5">{heading}</h3>}
+      <Rows label={label}>
+        {providers.map((provider) => (
+          <ProviderRow key={provider.id} provider={provider} />
+        ))}
+      </Rows>
+    </>
+  )
+}
+
 function ProviderRow({ provider }: { provider: Provider }) {
-  const { name, slug, shape, billing, source, models_count, status, status_reason } = provider
+  const { name, slug, shape, billing, source, models_count, status, set_aside_until } = provider
   const { words, tone, about } = billings[billing]
   return (
     <li className="flex flex-wrap items-center gap-x-6 gap-y-1 px-4 py-3">
       <div className="min-w-0 flex-1 basis-52">
         <p className="flex flex-wrap items-center gap-2">
           <span className="font-medium break-words">{name}</span>
-          {status !== 'available' && (
-            <Tag tone={status === 'set_aside' ? 'bad' : 'warn'}>
-              {status === 'set_aside' ? 'asked last for now' : 'degraded'}
-            </Tag>
-          )}
+          <StatusTag status={status} />
+          {set_aside_until && <Tag tone="warn">asked last for now</Tag>}
         </p>
         <p className="text-[0.8125rem] text-quiet">
           <code className="font-mono">{slug}/…</code> · {sayShape(shape)}
         </p>
-        {status_reason && (
-          <p className="text-[0.8125rem] text-quiet">
-            <Words>{status_reason}</Words>
-          </p>
-        )}
+        <StandingLines of={provider} />
       </div>
-      <p className="figures w-28 text-sm sm:text-right">{plural(models_count, 'model')}</p>
+      <p className="figures w-28 text-sm sm:text-right">{models_count === null ? '' : plural(models_count, 'model')}</p>
       <p className="flex w-44 flex-wrap items-center gap-2 text-[0.8125rem] text-quiet sm:justify-end" title={about}>
         {sources[source]} <Tag tone={tone}>{words}</Tag>
       </p>

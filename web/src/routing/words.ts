@@ -12,6 +12,16 @@ export const sources: Record<Provider['source'], string> = {
   server: 'this server',
 }
 
+/** How an endpoint does, as the API names it. */
+export const statuses: Record<Provider['status'], { words: string; tone: Tone }> = {
+  untested: { words: 'untested', tone: 'plain' },
+  working: { words: 'working', tone: 'good' },
+  failing: { words: 'failing', tone: 'bad' },
+  needs_key: { words: 'needs a key', tone: 'bad' },
+  unreadable_key: { words: 'key not readable', tone: 'bad' },
+  disabled: { words: 'switched off', tone: 'plain' },
+}
+
 export const billings: Record<Provider['billing'], { words: string; tone: Tone; about: string }> = {
   byok: { words: 'own key', tone: 'ai', about: 'The provider bills you; the cost is recorded here.' },
   credits: { words: 'credits', tone: 'warn', about: 'Charged to your balance here.' },

@@ -1,3 +1,5 @@
+import type { Engine } from '#engine/context.ts'
+import { type Schedule, every } from '#engine/jobs/jobs.ts'
 import type { Log } from '#engine/log.ts'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
@@ -87,3 +89,7 @@ export function createEndpointTests({
     [Symbol.asyncDispose]: () => retests[Symbol.asyncDispose](),
   }
 }
+
+export const connectionSchedules = ({ postgres }: Engine): Schedule[] => [
+  every('provider_connections.retain', 86_400, () => connectionStore.retain(postgres.db)),
+]

@@ -9,8 +9,8 @@ import { type ListedModel, probe } from '../lists/list-models.ts'
 import type { Reason, TestOutcome } from './connection-state.ts'
 
 const TEST_MS = 10_000
-/** Answers of a server that has nothing at this path, or nothing that is asked for so. */
-const NO_SUCH_PATH: ReadonlySet<number> = new Set([404, 405, 501])
+/** Answers of a server that has nothing at this path, nothing that is asked for so, or something else. */
+const NO_LIST: ReadonlySet<number | null> = new Set([200, 404, 405, 501])
 
 export type Tested = { outcome: TestOutcome; models: readonly ListedModel[] | null }
 
@@ -39,7 +39,7 @@ export const told = (failure: AskFailed, source: Source): { kind: Reason; messag
 })
 
 function reasonOf({ status, kind }: AskFailed, source: Source): Reason {
-  if (status !== null && NO_SUCH_PATH.has(status)) return needsModelList(source) ? 'garbage' : 'no_list'
+  if (NO_LIST.has(status)) return needsModelList(source) ? 'garbage' : 'no_list'
   // Nothing was asked of it that could be wrong but the address.
   return kind === 'bad_request' || kind === 'model_not_found' || kind === 'context_length' ? 'garbage' : kind
 }

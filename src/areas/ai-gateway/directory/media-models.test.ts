@@ -19,6 +19,7 @@ const endpoint = (models: object[]) => ({
   shape: 'openai-chat',
   base_url: 'https://studio.example/v1',
   api_key: 'sk-alice',
+  test: false,
   models,
 })
 const preview = (who: Person, model: string) => who.post('/ai-gateway/routing-preview', { model })

@@ -72,9 +72,9 @@ test('a vendor whose API needs a key is not added without one, and what it needs
 
 test('an endpoint whose vendor needs a key and that was stored without one serves nothing, and says why until it is given one', async () => {
   const olga = await server.person('Olga')
-  const made = (await olga.post(at, { preset: 'openai', api_key: 'sk-0123456789' })).body.data
-  assert.deepEqual([made.status, made.status_reason], ['available', null])
-  const deployed = { preset: 'azure', base_url: 'https://olga.example/openai/v1', api_key: 'k' }
+  const made = (await olga.post(at, { preset: 'openai', api_key: 'sk-0123456789', test: false })).body.data
+  assert.deepEqual([made.status, made.status_reason], ['untested', null])
+  const deployed = { preset: 'azure', base_url: 'https://olga.example/openai/v1', api_key: 'k', test: false }
   const azure = (await olga.post(at, deployed)).body.data
   // As they were stored before they were refused.
   const { pool } = server.app.engine.postgres
@@ -101,19 +101,21 @@ test('an endpoint whose vendor needs a key and that was stored without one serve
 
   const off = await olga.patch(`${at}/${made.id}`, { enabled: false })
   assert.deepEqual([off.status, off.body.data.status], [200, 'disabled'])
-  const given = (await olga.patch(`${at}/${made.id}`, { enabled: true, api_key: 'sk-0123456789' })).body.data
-  assert.deepEqual([given.status, given.status_reason], ['available', null])
+  const given = (await olga.patch(`${at}/${made.id}`, { enabled: true, api_key: 'sk-0123456789', test: false })).body
+    .data
+  assert.deepEqual([given.status, given.status_reason], ['untested', null])
   assert.ok((await slugs(olga)).some((slug) => slug.startsWith('openai/')))
 })
 
 test('an endpoint whose key cannot be opened any more serves nothing, and says so until it is given again', async () => {
   const pia = await server.person('Pia')
-  const made = (await pia.post(at, { preset: 'openai', api_key: 'sk-0123456789', headers: { 'x-team': 'a' } })).body
-    .data
+  const made = (
+    await pia.post(at, { preset: 'openai', api_key: 'sk-0123456789', headers: { 'x-team': 'a' }, test: false })
+  ).body.data
   const { pool } = server.app.engine.postgres
   const sealed = 'update provider_endpoints set sealed_key = $2, sealed_headers = $2 where id = $1'
   await pool.query(sealed, [made.id, 'xx'])
-  const again = async (body: object) => (await pia.patch(`${at}/${made.id}`, body)).body.data
+  const again = async (body: object) => (await pia.patch(`${at}/${made.id}`, { ...body, test: false })).body.data
   const renamed = await again({ name: 'Old' })
   for (const { status, status_reason } of [renamed, ...(await pia.get(at)).body.data])
     assert.deepEqual(
@@ -130,7 +132,7 @@ test('an endpoint whose key cannot be opened any more serves nothing, and says s
     ['unreadable_key', true],
   )
   const given = await again({ headers: {} })
-  assert.deepEqual([given.status, given.status_reason], ['available', null])
+  assert.deepEqual([given.status, given.status_reason], ['untested', null])
   assert.ok((await slugs(pia)).some((slug) => slug.startsWith('openai/')))
 })
 

@@ -74,7 +74,7 @@ for (const { preset, base, header, answers, models } of vendors)
       const { id, shape, slug } = added.body.data
       assert.equal(shape, preset)
       const tested = (await alice.post(`${at}/${id}/test`)).body.data
-      assert.deepEqual([tested.ok, tested.error, tested.models_count], [true, null, models?.length ?? null])
+      assert.deepEqual([tested.ok, tested.error, tested.models_count], [true, null, 1])
 
       const chat = { model: `${slug}/a/model`, messages: [{ role: 'user', content: 'hello' }] }
       const before = vendor.got.length
@@ -104,8 +104,10 @@ test('without a key such a vendor is not added', async () => {
   assert.match(refused.body.error.message, /`xi-api-key` in `headers`/)
 })
 
+const nowhere = { DEEPGRAM_BASE_URL: 'http://127.0.0.1:9/v1', BFL_BASE_URL: 'http://127.0.0.1:9/v1' }
+
 test('the environment’s key makes it the instance’s provider', async () => {
-  await using server = await testServer({ environment: { DEEPGRAM_API_KEY: SECRET, BFL_API_KEY: SECRET } })
+  await using server = await testServer({ environment: { DEEPGRAM_API_KEY: SECRET, BFL_API_KEY: SECRET, ...nowhere } })
   const alice = await server.person('Alice')
   const { data } = (await alice.get('/ai-gateway/providers?limit=100')).body
   const named = data.map(({ slug }: { slug: string }) => slug)

@@ -43,7 +43,7 @@ test('alice’s provider lets her automations wait; bob’s begin in their secon
   await pool.query(`update agents set model = 'slow/one' where id = $1`, [agent_id])
   const his = await make(bob, { kind: 'cron', schedule: '* * * * * *', overlap: 'allow' })
   assert.equal(
-    (await alice.patch(`/ai-gateway/provider-endpoints/${made.body.data.id}`, { enabled: true })).status,
+    (await alice.patch(`/ai-gateway/provider-endpoints/${made.body.data.id}`, { enabled: true, test: false })).status,
     200,
   )
   await pool.query('update automations set next_fire_at = now() where id = any($1)', [hers])

@@ -140,6 +140,7 @@ test('a model of the platform goes from a machine that leaves to the cloud', asy
     base_url: `${cloud.origin}/v1`,
     api_key: cloud.key,
     models: [{ id: 'gpt-4o-mini', pricing: { input: 1, output: 2 } }],
+    test: false,
   })
   assert.equal(made.status, 201, made.text)
   const at = `/computers/${den.id}/local-inference/models`

@@ -124,7 +124,7 @@ test('who may not list models is told no names, and neither is who reads along i
 test('who asks in a workspace is told of the models there', async () => {
   const { person } = world
   const workspace_id = (await person.post('/workspaces', { name: 'Models of a team' })).body.data.id
-  const endpoint = { workspace_id, slug: 'team', shape: 'openai-chat', base_url: 'http://127.0.0.1:9/v1' }
+  const endpoint = { workspace_id, slug: 'team', shape: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', test: false }
   const brought = await person.post('/ai-gateway/provider-endpoints', { ...endpoint, models: [priced('large-one')] })
   assert.equal(brought.status, 201, brought.text)
   const answer = await person.post('/inference/text', { model: 'team/large-on', messages: said('hi'), workspace_id })

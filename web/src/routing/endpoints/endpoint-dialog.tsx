@@ -8,7 +8,6 @@ import { changesIn, draftOf, endpointIn, newDraft } from './endpoint-draft.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
 import { PresetField } from './preset-field.tsx'
 import { presetsQuery, refreshRouting } from '../queries.ts'
-import { test } from './test-endpoint.ts'
 
 const FIELDS = [
   'name',
@@ -24,7 +23,7 @@ const FIELDS = [
   'instance',
 ]
 
-/** Adds one, or changes `before`; either way it is asked at once whether it works. */
+/** Adds one, or changes `before`; either way the server asks it at once whether it works. */
 export function EndpointDialog({
   before,
   open,
@@ -50,7 +49,6 @@ export function EndpointDialog({
       onOpen(false)
       await refreshRouting()
       say(`${endpoint.name} is ${before ? 'changed' : 'added'}`)
-      void test(endpoint.id)
     },
   )
   return (

@@ -5,8 +5,8 @@ import { plural } from '../../ui/text/format.ts'
 import { Actions } from '../../ui/dialogs/menu.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { useSend } from '../../ui/send.ts'
-import { Words } from '../../ui/text/words.tsx'
 import { refreshRouting } from '../queries.ts'
+import { StandingLines, StatusTag } from '../standing.tsx'
 import { test, useTrial } from './test-endpoint.ts'
 import { TrialLine } from './trial-line.tsx'
 
@@ -23,7 +23,7 @@ interface Props {
 }
 
 export function EndpointRow({ endpoint, up, down, shared, alone, onChange, onDelete }: Props) {
-  const { id, name, slug, base_url, has_api_key, api_key_last4, models, enabled, status_reason, weight } = endpoint
+  const { id, name, slug, base_url, has_api_key, api_key_last4, models_count, enabled, status, weight } = endpoint
   const trial = useTrial(id)
   return (
     <div
@@ -48,21 +48,19 @@ export function EndpointRow({ endpoint, up, down, shared, alone, onChange, onDel
         />
       </div>
       <div className="min-w-0">
-        <p className={`font-medium break-words ${enabled ? '' : 'text-quiet'}`}>{name}</p>
+        <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+          <span className={`font-medium break-words ${enabled ? '' : 'text-quiet'}`}>{name}</span>
+          <StatusTag status={status} />
+        </p>
         <p className="text-[0.8125rem] break-words text-quiet">
           <code className="font-mono">{slug}/…</code> · {hostOf(base_url)}
         </p>
         <p className="mt-0.5 text-[0.8125rem] text-quiet">
           {has_api_key ? <>key …{api_key_last4}</> : 'no key'} ·{' '}
-          {models.length > 0 ? plural(models.length, 'model') : 'all its models'}
+          {models_count === null ? 'models not known' : plural(models_count, 'model')}
           {shared && <> · weight {weight}</>}
-          {!enabled && <> · switched off</>}
         </p>
-        {status_reason && (
-          <p className="text-[0.8125rem] text-seal">
-            <Words>{status_reason}</Words>
-          </p>
-        )}
+        <StandingLines of={endpoint} />
         <TrialLine trial={trial} />
       </div>
       <div className="flex items-center gap-1 max-sm:col-span-3 max-sm:justify-end">

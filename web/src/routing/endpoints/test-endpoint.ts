@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Tested, queryClient, sayError, uk } from '../../api.ts'
+import { refreshRouting } from '../queries.ts'
 
 /** The result of the last test of an endpoint; kept while the app is open, for people who look at its row. */
 export type Trial = { state: 'running' } | { state: 'done'; result: Tested } | { state: 'failed'; why: string }
@@ -10,7 +11,9 @@ export async function test(id: string): Promise<void> {
   const set = (trial: Trial) => queryClient.setQueryData<Trial>(keyOf(id), trial)
   set({ state: 'running' })
   try {
-    set({ state: 'done', result: await uk.ai_gateway.test({ id }) })
+    const result = await uk.ai_gateway.test({ id })
+    await refreshRouting()
+    set({ state: 'done', result })
   } catch (error) {
     set({ state: 'failed', why: sayError(error) })
   }

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { FaultKind } from '#gateway/model/canonical-request.ts'
+import { type ConnectionState, type Reason, afterCall, afterTest, testAgainMs, untested } from './connection-state.ts'
+
+const start = Date.UTC(2026, 0)
+const at = (seconds: number): Date => new Date(start + seconds * 1_000)
+const good = { ok: true, firstByteMs: 40.4 } as const
+const bad = (kind: FaultKind, status?: number) =>
+  ({ ok: false, fault: { kind, message: `said ${kind}`, ...(status !== undefined && { status }) } }) as const
+const listed = (provesKey: boolean) => ({ ok: true, latencyMs: 7, models: 3, provesKey }) as const
+const refused = (kind: Reason) => ({ ok: false, latencyMs: 7, kind, message: 'no' }) as const
+const working = afterCall(untested(at(0)), good, 0, at(0))
+const failing = (kind: FaultKind): ConnectionState => afterCall(working, bad(kind, 401), 9, at(100))
+
+test('a good call makes it working, and of many good ones one in a minute is noted', () => {
+  assert.deepEqual([working.status, working.latencyMs, working.lastSuccessAt], ['working', 40, at(0)])
+  assert.equal(afterCall(working, good, 0, at(59)), working)
+  assert.deepEqual(afterCall(working, good, 0, at(60)).lastSuccessAt, at(60))
+})
+
+test('a refused key or an empty account is failing at once, an unreached host after three calls, a faulty model never', () => {
+  assert.equal(afterCall(working, bad('upstream_key', 401), 0, at(1)).status, 'failing')
+  assert.equal(afterCall(working, bad('upstream_payment', 402), 0, at(1)).status, 'failing')
+  assert.equal(afterCall(working, bad('upstream_key', 403), 0, at(1)).status, 'working', 'others were served just now')
+  assert.equal(afterCall(working, bad('upstream_key', 403), 0, at(61)).status, 'failing')
+  assert.equal(afterCall(working, bad('unreachable'), 2, at(1)).status, 'working')
+  assert.equal(afterCall(working, bad('unreachable'), 3, at(1)).status, 'failing')
+  const faulty = afterCall(working, bad('server_error', 500), 0, at(1))
+  assert.deepEqual([faulty.status, faulty.lastError, faulty.lastErrorAt], ['working', 'said server_error', at(1)])
+  assert.equal(afterCall(faulty, bad('server_error', 500), 0, at(30)), faulty, 'once in a minute')
+  for (const kind of ['bad_request', 'context_length', 'too_large', 'model_not_found', 'withdrawn'] as const)
+    assert.equal(afterCall(working, bad(kind, 400), 9, at(1)), working, kind)
+})
+
+test('a later success heals what calls had found, a test only what it can prove', () => {
+  for (const kind of ['upstream_key', 'upstream_payment', 'unreachable'] as const) {
+    const before = failing(kind)
+    assert.deepEqual([before.status, before.reason, before.nextTestAt], ['failing', kind, at(130)])
+    const healed = afterCall(before, good, 0, at(101))
+    assert.deepEqual(
+      [healed.status, healed.reason, healed.nextTestAt, healed.lastErrorAt],
+      ['working', null, null, at(100)],
+    )
+  }
+  const tested = (kind: FaultKind, provesKey: boolean) => afterTest(failing(kind), listed(provesKey), true, at(200))
+  assert.equal(tested('unreachable', false).status, 'working')
+  assert.equal(tested('upstream_key', true).status, 'working')
+  for (const open of [tested('upstream_key', false), tested('upstream_payment', true)]) {
+    assert.deepEqual([open.status, open.reason, open.nextTestAt], ['untested', 'unproven', null])
+    assert.equal(afterCall(open, good, 0, at(201)).status, 'working')
+    assert.equal(afterCall(open, bad('upstream_key', 401), 0, at(201)).status, 'failing')
+  }
+})
+
+test('tests that fail come less and less often, and the first good one ends that', () => {
+  let state = untested(at(0))
+  const waits: number[] = []
+  for (let i = 0; i < 8; i++) {
+    state = afterTest(state, refused('unreachable'), true, at(0))
+    waits.push((state.nextTestAt!.getTime() - start) / 1_000)
+  }
+  assert.deepEqual(waits, [30, 60, 120, 240, 480, 900, 900, 900])
+  const well = afterTest(state, listed(false), true, at(1))
+  assert.deepEqual([well.status, well.failures, well.nextTestAt, well.modelsCount], ['working', 0, null, 3])
+  assert.equal(testAgainMs(1_000), 900_000)
+})
+
+test('a server without a list is untested where it has models all the same, and failing where it has none', () => {
+  assert.deepEqual(
+    [true, false].map((needsList) => afterTest(untested(at(0)), refused('no_list'), needsList, at(1)).status),
+    ['failing', 'untested'],
+  )
+  assert.equal(afterTest(working, refused('no_list'), false, at(1)).status, 'working', 'calls have shown it')
+  assert.equal(afterTest(working, refused('rate_limited'), true, at(1)).status, 'working', 'it answered')
+})

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type House, at, bring, hello, openHouse, slugs } from '#test/endpoints/house.ts'
+import { type Caller, type Person, type TestServer, caller } from '#test/server.ts'
+import { until } from '#test/until.ts'
+import { startOpenAI } from '#test/vendors/openai/openai.ts'
+
+let house: House
+let server: TestServer
+let alice: Person
+let bob: Person
+before(async () => {
+  house = await openHouse()
+  ;({ server, alice, bob } = house)
+})
+after(() => house[Symbol.asyncDispose]())
+
+const one = async (who: Caller, id: string) => (await who.get(`${at}/${id}`)).body.data
+const provider = async (who: Caller, slug: string) =>
+  (await who.get('/ai-gateway/providers?limit=100')).body.data.find((row: { slug: string }) => row.slug === slug)
+// Answers are looked into freely.
+const isFailing = ({ status }: any) => status === 'failing'
+const isWorking = ({ status }: any) => status === 'working'
+
+test('bob brings a dead key: he is told at once, nothing of it is offered, and a good key heals it', async () => {
+  await using vendor = await startOpenAI({ key: 'sk-bob-0123456789' })
+  const made = await bring(bob, vendor, 'dead', { api_key: 'sk-dead-0123456789' })
+  assert.deepEqual([made.status, made.status_reason], ['failing', 'It did not accept its key.'])
+  assert.match(made.last_error, /^The provider answered 401/)
+  assert.ok(!JSON.stringify(made).includes('sk-dead'))
+  assert.ok(made.last_error_at !== null && made.last_success_at === null)
+  assert.deepEqual(await slugs(bob).then((all) => all.filter((slug) => slug.startsWith('dead/'))), [])
+  const shown = await provider(bob, 'dead')
+  assert.deepEqual([shown.status, shown.serving, shown.last_error], ['failing', false, made.last_error])
+
+  const good = (await bob.patch(`${at}/${made.id}`, { api_key: vendor.key })).body.data
+  assert.deepEqual([good.status, good.status_reason, good.models_count], ['working', null, 4])
+  assert.ok(good.latency_ms >= 0 && good.last_success_at !== null)
+  assert.equal(good.last_error, null, 'it was the other key’s')
+  assert.ok((await slugs(bob)).includes('dead/gpt-4o'))
+  const tested = (await bob.post(`${at}/${made.id}/test`)).body.data
+  const counts = [tested, await one(bob, made.id), await provider(bob, 'dead')].map(({ models_count }) => models_count)
+  assert.deepEqual(counts, [4, 4, 4], 'one count everywhere')
+  // A new name or place is no other connection: nobody is asked.
+  const before = vendor.requests.length
+  assert.equal((await bob.patch(`${at}/${made.id}`, { name: 'Renamed', priority: 3 })).body.data.status, 'working')
+  assert.equal(vendor.requests.length, before)
+})
+
+test('without a test nobody is asked, and the first call tells; a switched-off one is tested when it is switched on', async () => {
+  await using vendor = await startOpenAI()
+  const models = [{ id: 'gpt-4o' }]
+  const made = await bring(bob, vendor, 'quiet', { models, test: false })
+  assert.deepEqual([made.status, made.last_success_at, vendor.requests.length], ['untested', null, 0])
+  assert.ok((await slugs(bob)).includes('quiet/gpt-4o'))
+  assert.equal((await bob.post('/inference/text', hello('quiet/gpt-4o'))).status, 200)
+  const called = await until(() => one(bob, made.id), isWorking)
+  assert.deepEqual([called.models_count, called.last_error], [1, null])
+  const off = await bring(bob, vendor, 'off', { api_key: 'sk-wrong-0123456789', models, enabled: false })
+  assert.deepEqual([off.status, off.last_error], ['disabled', null])
+  assert.equal((await bob.patch(`${at}/${off.id}`, { enabled: true })).body.data.status, 'failing')
+})
+
+test('a key that the vendor takes back is failing in every process after one call; the next answer heals it in all', async () => {
+  await using vendor = await startOpenAI()
+  await using twin = await server.twin()
+  const beyond = caller(twin.origin, bob.headers)
+  const made = await bring(bob, vendor, 'fading', { models: [{ id: 'gpt-4o' }] })
+  assert.ok((await slugs(beyond)).includes('fading/gpt-4o'))
+  vendor.script({ refuses: 'key' })
+  assert.equal((await bob.post('/inference/text', hello('fading/gpt-4o'))).status, 502)
+  for (const who of [bob, beyond]) {
+    const failing = await until(() => one(who, made.id), isFailing)
+    assert.equal(failing.status_reason, 'It did not accept its key.')
+    await until(
+      () => slugs(who),
+      (all) => !all.includes('fading/gpt-4o'),
+    )
+    const model = (await who.get('/models/fading/gpt-4o')).body.data
+    assert.deepEqual([model.status, model.status_reason], ['failing', 'It did not accept its key.'])
+    assert.ok((await slugs(who, '&status=failing')).includes('fading/gpt-4o'))
+    const preview = (await who.post('/ai-gateway/routing-preview', { model: 'fading/gpt-4o' })).body.data
+    assert.match(preview.candidates[0].reason, /^it is failing, so it is asked last: It did not accept its key\.$/)
+  }
+  // Asked last is asked all the same where nobody else is left.
+  assert.equal((await beyond.post('/inference/text', hello('fading/gpt-4o'))).status, 200)
+  for (const who of [bob, beyond]) {
+    await until(() => one(who, made.id), isWorking)
+    await until(
+      () => slugs(who),
+      (all) => all.includes('fading/gpt-4o'),
+    )
+  }
+})
+
+test('while one of two fails the other is asked first, whatever the order says', async () => {
+  await using dead = await startOpenAI({ key: 'sk-first-0123456789' })
+  await using live = await startOpenAI({ key: 'sk-second-0123456789' })
+  const models = [{ id: 'shared-model' }]
+  const wrong = { models, priority: 0, api_key: 'sk-wrong-0123456789' }
+  await bring(bob, dead, 'first', wrong)
+  await bring(bob, live, 'second', { models, priority: 9, test: false })
+  const { candidates } = (await bob.post('/ai-gateway/routing-preview', { model: 'shared-model' })).body.data
+  assert.deepEqual(
+    candidates.map((row: { provider: string }) => row.provider),
+    ['second', 'first'],
+  )
+})
+
+test('what fails is tested again by itself, also when the process that was to test it died', async () => {
+  await using vendor = await startOpenAI()
+  const made = await bring(bob, vendor, 'again', { api_key: 'sk-wrong-0123456789' })
+  const { pool } = server.app.engine.postgres
+  const due =
+    'update provider_connections set next_test_at = now() where id = (select connection from provider_endpoints where id = $1) returning status'
+  const { rows } = await pool.query(
+    'select next_test_at > now() as later from provider_connections where id = (select connection from provider_endpoints where id = $1)',
+    [made.id],
+  )
+  assert.deepEqual(rows, [{ later: true }])
+  const before = vendor.requests.length
+  await pool.query(due, [made.id])
+  await until(
+    async () => vendor.requests.length,
+    (count) => count > before,
+  )
+  assert.equal((await one(bob, made.id)).status, 'failing')
+  // As a process leaves it that is killed between the insert and the test.
+  const left = await bring(bob, vendor, 'left', { test: false })
+  assert.deepEqual((await pool.query(due, [left.id])).rows, [{ status: 'untested' }])
+  await until(() => one(bob, left.id), isWorking)
+})
+
+test('strangers and viewers test nothing, and a provider’s own words are for those who look after it', async () => {
+  await using vendor = await startOpenAI({ key: 'sk-team-0123456789' })
+  const { id } = (await alice.post('/workspaces', { name: 'Tested' })).body.data
+  const carol = await server.person('Carol')
+  const { token } = (await alice.post(`/workspaces/${id}/invitations`, { email: carol.email, role: 'viewer' })).body
+    .data
+  assert.equal((await carol.post('/invitations/accept', { token })).status, 200)
+  vendor.script({
+    status: 403,
+    message: 'The account of acme-corp is closed, key sk-team-0123456789',
+    on: 'GET /v1/models',
+  })
+  const made = await bring(alice, vendor, 'team', { workspace_id: id })
+  assert.match(made.last_error, /acme-corp/)
+  assert.ok(!made.last_error.includes('sk-team'), made.last_error)
+  const seen = await one(carol, made.id)
+  assert.deepEqual([seen.status, seen.last_error], ['failing', 'It did not accept its key.'])
+  const listed = (await carol.get(`${at}?workspace_id=${id}`)).text
+  assert.ok(!listed.includes('acme-corp') && !(await carol.get('/ai-gateway/providers')).text.includes('acme-corp'))
+  assert.equal((await carol.post(`${at}/${made.id}/test`)).body.error.code, 'insufficient_role')
+  const count = vendor.requests.length
+  const strange = await server.person('Mallory')
+  assert.equal((await strange.post(`${at}/${made.id}/test`)).status, 404)
+  assert.equal((await (await strange.key()).post(`${at}/${made.id}/test`)).status, 404)
+  assert.equal(vendor.requests.length, count)
+})
+
+test('an endpoint that flaps at every call is written down a few times, and not at every call', async () => {
+  await using vendor = await startOpenAI()
+  const made = await bring(bob, vendor, 'flapping', { models: [{ id: 'gpt-4o' }] })
+  const { pool } = server.app.engine.postgres
+  await pool.query(`create sequence writes_of_connections;
+    create function count_write() returns trigger language plpgsql as $$ begin perform nextval('writes_of_connections'); return null; end $$;
+    create trigger counted after insert or update on provider_connections for each statement execute function count_write()`)
+  const startedAt = performance.now()
+  for (let i = 0; i < 40; i++) {
+    if (i % 2 === 0) vendor.script({ refuses: 'key' })
+    await bob.post('/inference/text', hello('flapping/gpt-4o'))
+  }
+  await until(() => one(bob, made.id), isWorking)
+  const seconds = (performance.now() - startedAt) / 1_000
+  const { rows } = await pool.query('select last_value::int as writes from writes_of_connections')
+  await pool.query('drop trigger counted on provider_connections')
+  // Beside them stands the look for what is due, every 5 s.
+  assert.ok(rows[0].writes <= 3 + seconds * 1.5, `${rows[0].writes} writes in ${seconds} s`)
+})
+
+test('the providers of the environment are tested at the start, and so told', async () => {
+  const shown = await until(() => provider(bob, 'anthropic'), isWorking)
+  assert.deepEqual([shown.source, shown.last_error], ['environment', null])
+  assert.equal(house.anthropic.requests[0]!.path, '/v1/models')
+  const engine = await until(
+    () => provider(bob, 'ollama'),
+    (row) => row?.status === 'working',
+  )
+  assert.equal(engine.source, 'discovered')
+})
