@@ -10,7 +10,7 @@ import { boundaryOf, readForm } from './model/form.ts'
 import { ModelRequest } from './call/model-request.ts'
 import { type MediaGateway, createMediaGateway } from './media/gateway.ts'
 import type { MediaDirectory } from './media/models.ts'
-import { Health } from './routing/health.ts'
+import { Health, type SharedHealth } from './routing/health.ts'
 import { withKeptItems } from './stored-references/kept-items.ts'
 import { listModels, showModel } from './surfaces/list-models.ts'
 import type { Gateway, GatewayParts } from './request/gateway.ts'
@@ -69,7 +69,7 @@ export const surfaces: readonly Surface[] = [
 ]
 
 /** The three surfaces, and the same life of a call for callers in this process. */
-export function createGateway(parts: GatewayParts & { directory: MediaDirectory }): GatewayFaces {
+export function createGateway(parts: GatewayParts & { directory: MediaDirectory & SharedHealth }): GatewayFaces {
   const gateway: Gateway = {
     ...parts,
     health: new Health(parts.directory),

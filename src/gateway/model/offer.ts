@@ -5,7 +5,6 @@ import type { Principal } from '#kernel/principal.ts'
 import type { Billing } from '#kernel/usage.ts'
 import type { MediaAbilities, MediaKind } from '../catalogue/media.ts'
 import type { Pricing } from '../catalogue/model.ts'
-import type { UpstreamFault } from './canonical-request.ts'
 
 /** Shapes in which text is asked for. OpenAI's and Gemini's serve media at the same address. */
 export type TextShape = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini' | 'ollama'
@@ -116,9 +115,6 @@ export interface Listed extends Offer {
   modalities: { input: readonly string[]; output: readonly string[] }
 }
 
-/** How a call of an endpoint ended. */
-export type CallOutcome = { ok: true; firstByteMs: number } | { ok: false; fault: UpstreamFault }
-
 /**
  * The gateway's view of the areas: endpoints and models that a caller may use. Answered from memory
  * when this process has it, so that the hot path does not wait.
@@ -132,10 +128,6 @@ export interface Directory {
   mayUse(principal: Principal, endpoint: ProviderEndpoint): boolean
   /** Calls back when this endpoint, as an offer has it, no longer serves: deleted, disabled, or its key cannot be opened. */
   watch(endpoint: ProviderEndpoint, gone: () => void): Disposable
-  /** Why an endpoint is not to be counted on, as calls and tests have shown; null: as far as anybody knows it serves. */
-  failing(endpoint: ProviderEndpoint): string | null
-  /** A call has come to its end there. */
-  called(endpoint: ProviderEndpoint, outcome: CallOutcome): void
   /** Asked at each change which endpoints are answering right now: those that no longer serve are told. */
   inUse(using: () => Iterable<EndpointUse>): void
 }

@@ -1,4 +1,4 @@
-import type { CallOutcome, Offer, ProviderEndpoint } from '../model/offer.ts'
+import type { Offer, ProviderEndpoint } from '../model/offer.ts'
 import { asideFor, rules } from '../model/fault-rules.ts'
 import type { FaultKind, UpstreamFault } from '../model/canonical-request.ts'
 
@@ -35,9 +35,14 @@ const RECENT_MS = 300_000
 /** The weight of what was is halved after so many calls. */
 const FADE = 0.97
 
-/** Told how calls go, and knows of endpoints what all processes of the instance have learnt. */
+/** How a call of an endpoint ended. */
+export type CallOutcome = { ok: true; firstByteMs: number } | { ok: false; fault: UpstreamFault }
+
+/** The health of endpoints as all processes of the instance have learnt it. Nobody waits for it. */
 export interface SharedHealth {
+  /** Why an endpoint is not to be counted on; null: as far as anybody knows it serves. */
   failing(endpoint: ProviderEndpoint): string | null
+  /** A call has come to its end there. */
   called(endpoint: ProviderEndpoint, outcome: CallOutcome): void
 }
 

@@ -1,6 +1,6 @@
 import type { FaultKind, UpstreamFault } from '#gateway/model/canonical-request.ts'
 import { rules } from '#gateway/model/fault-rules.ts'
-import type { CallOutcome } from '#gateway/model/offer.ts'
+import type { CallOutcome } from '#gateway/routing/health.ts'
 import { faultWords } from '#gateway/routing/explain.ts'
 
 /**

@@ -1,5 +1,6 @@
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import type { Directory } from '#gateway/model/offer.ts'
+import type { SharedHealth } from '#gateway/routing/health.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Row } from '../catalogues/rows.ts'
 import type { ConnectionState, TestOutcome } from '../connections/connection-state.ts'
@@ -17,7 +18,7 @@ export interface Standing {
   modelsCount: number | null
 }
 
-export interface EndpointDirectory extends Directory, AsyncDisposable {
+export interface EndpointDirectory extends Directory, SharedHealth, AsyncDisposable {
   offers(principal: Principal, model: string): readonly Row[] | Promise<readonly Row[]>
   /** Language and embedding models, in the order of their slugs; those of failing endpoints are not among them. */
   models(principal: Principal): readonly Row[] | Promise<readonly Row[]>
