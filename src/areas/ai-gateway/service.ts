@@ -54,13 +54,14 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
   {
     async providers(ctx, { cursor, limit }) {
       const { models, mediaModels, failingModels } = ctx.engine.endpoints
-      const lists = [models, mediaModels, failingModels].map((list) => list(ctx.principal))
-      const byEndpoint = Map.groupBy((await Promise.all(lists)).flat(), ({ endpoint }) => endpoint.id)
+      const { principal } = ctx
+      const all = [...(await models(principal)), ...(await mediaModels(principal)), ...(await failingModels(principal))]
+      const byEndpoint = Map.groupBy(all, ({ endpoint }) => endpoint.id)
       const sources = (await ctx.engine.endpoints.sources(ctx.principal))
         // An engine that was looked for and is not there serves nobody.
         .filter(({ from, endpoint }) => from !== 'discovered' || byEndpoint.has(endpoint.id))
       const standings = await ctx.engine.endpoints.standings(sources)
-      const all = sources
+      const shown = sources
         .map((source, i) =>
           showProvider(
             source,
@@ -72,7 +73,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         )
         .toSorted((a, b) => compare(keyOf(a), keyOf(b)))
       const after = positionOf('providers', ctx.principal.accountId, cursor)?.[0]
-      const left = after === undefined ? all : all.filter((provider) => compare(keyOf(provider), String(after)) > 0)
+      const left = after === undefined ? shown : shown.filter((provider) => compare(keyOf(provider), String(after)) > 0)
       return pageOf(
         left.slice(0, limit + 1),
         limit,
