@@ -61,7 +61,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         // An engine that was looked for and is not there serves nobody.
         .filter(({ from, endpoint }) => from !== 'discovered' || byEndpoint.has(endpoint.id))
       const standings = await ctx.engine.endpoints.standings(sources)
-      const shown = sources
+      const ordered = sources
         .map((source, i) =>
           showProvider(
             source,
@@ -73,7 +73,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         )
         .toSorted((a, b) => compare(keyOf(a), keyOf(b)))
       const after = positionOf('providers', ctx.principal.accountId, cursor)?.[0]
-      const left = after === undefined ? shown : shown.filter((provider) => compare(keyOf(provider), String(after)) > 0)
+      const left = after === undefined ? ordered : ordered.filter((provider) => compare(keyOf(provider), String(after)) > 0)
       return pageOf(
         left.slice(0, limit + 1),
         limit,
