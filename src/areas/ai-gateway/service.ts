@@ -73,7 +73,8 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         )
         .toSorted((a, b) => compare(keyOf(a), keyOf(b)))
       const after = positionOf('providers', ctx.principal.accountId, cursor)?.[0]
-      const left = after === undefined ? ordered : ordered.filter((provider) => compare(keyOf(provider), String(after)) > 0)
+      const left =
+        after === undefined ? ordered : ordered.filter((provider) => compare(keyOf(provider), String(after)) > 0)
       return pageOf(
         left.slice(0, limit + 1),
         limit,
