@@ -11,8 +11,7 @@ import { type Preset, whyKeyless } from './endpoints/presets.ts'
 import type { Row } from './catalogues/rows.ts'
 import { whyUnreadable } from './endpoints/sealing.ts'
 import type { Source } from './endpoints/sources.ts'
-import { reasonWords, untested } from './connections/connection-state.ts'
-import type { Standing } from './directory/has-endpoints.ts'
+import { type Standing, reasonWords, untested } from './connections/connection-state.ts'
 import { type EndpointRow, INSTANCE } from './store.ts'
 
 /** Never with a secret: whether there is a key, its end, and the names of the headers. */

@@ -33,6 +33,12 @@ export interface ConnectionState {
   observedAt: Date
 }
 
+/** How an endpoint does: its state, and how many models it has; null: not known. */
+export interface Standing {
+  state: ConnectionState | null
+  modelsCount: number | null
+}
+
 export type TestOutcome =
   | {
       ok: true

@@ -3,19 +3,13 @@ import type { Directory } from '#gateway/model/offer.ts'
 import type { SharedHealth } from '#gateway/routing/health.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Row } from '../catalogues/rows.ts'
-import type { ConnectionState, TestOutcome } from '../connections/connection-state.ts'
+import type { Standing, TestOutcome } from '../connections/connection-state.ts'
 import type { Source } from '../endpoints/sources.ts'
 import type { EndpointRow } from '../store.ts'
 
 export interface HasEndpoints {
   /** The directory of who serves models for whom. */
   endpoints: EndpointDirectory
-}
-
-/** How an endpoint does: its state, and how many models it has; null: not known. */
-export interface Standing {
-  state: ConnectionState | null
-  modelsCount: number | null
 }
 
 export interface EndpointDirectory extends Directory, SharedHealth, AsyncDisposable {

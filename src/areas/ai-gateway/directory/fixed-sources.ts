@@ -3,11 +3,11 @@ import type { Config } from '#config'
 import type { Log } from '#engine/log.ts'
 import type { Secrets } from '#engine/secrets.ts'
 import { idOf } from '#kernel/ids.ts'
-import { originOf } from './address.ts'
+import { originOf } from '../endpoints/address.ts'
 import { discoveredSources } from '../lists/local-engines.ts'
-import { environmentSources } from './environment.ts'
-import { type OwnSpeech, speechSource } from './own-speech.ts'
-import type { Source } from './sources.ts'
+import { environmentSources } from '../endpoints/environment.ts'
+import { type OwnSpeech, speechSource } from '../endpoints/own-speech.ts'
+import type { Source } from '../endpoints/sources.ts'
 
 /** The endpoints that a process has without the database: those it was started with, and those that it looks for. */
 export interface FixedSources {
