@@ -9,6 +9,7 @@ import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { automations, table as automationsTable } from './automations/run.ts'
+import { backup, table as backupTable } from './backup/run.ts'
 import { chats, table as chatsTable } from './chats/run.ts'
 import { cli, table as cliTable } from './cli/run.ts'
 import { cloud, table as cloudTable } from './computers/cloud.ts'
@@ -32,6 +33,7 @@ const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record
   memory: { run: memory, table: memoryTable },
   rest: { run: rest, table: restTable },
   drive: { run: drive, table: driveTable },
+  backup: { run: backup, table: backupTable },
   start: { run: start, table: startTable },
   cli: { run: cli, table: cliTable },
   realtime: { run: realtime, table: realtimeTable },

@@ -1,5 +1,5 @@
 /**
- * The program behind `uk backup` and `uk restore`: it opens the database and the files of the instance that this
+ * The program behind `uk backup`, `uk restore` and `uk doctor`: it opens the database and the files of the instance that this
  * environment names, which no other command does. What is asked comes as JSON on standard input, for some of it is secret.
  */
 import { text } from 'node:stream/consumers'
@@ -31,6 +31,8 @@ async function run(command: string): Promise<number> {
       return (await import('./backup.ts')).backup(asked, stopping.signal)
     case 'restore':
       return (await import('./restore.ts')).restore(asked, stopping.signal)
+    case 'doctor':
+      return (await import('./doctor/doctor.ts')).doctor(asked)
   }
   return fail(`there is no program "${command}"`, 2)
 }

@@ -210,6 +210,13 @@ export const specials: readonly Special[] = [
     run: async (...given) => (await import('./host/host.ts')).restore(...given),
   },
   {
+    words: ['doctor'],
+    usage: '[--json]',
+    summary: 'Check settings, database, files, disk, mail, providers and backups, on the host of the instance',
+    more: 'Works on the instance that this environment names, whether its server runs or not, and says of each thing that is not well what would help. Ends with 1 where something must be mended; what is only worth knowing does not count.',
+    run: async (...given) => (await import('./host/host.ts')).doctor(...given),
+  },
+  {
     words: ['completion'],
     usage: 'bash|zsh|fish',
     summary: 'Print the completion script of a shell',

@@ -62,6 +62,12 @@ export async function restore(words: readonly string[], terminal: Terminal): Pro
   return runProgram('restore', asked, terminal)
 }
 
+/** `uk doctor`: what is well with the instance and what is not. */
+export async function doctor(words: readonly string[], terminal: Terminal): Promise<number> {
+  const { globals } = await parseArguments(words, [], readText)
+  return runProgram('doctor', { json: globals.json === true }, terminal)
+}
+
 /** From a file, from UK_BACKUP_PASSPHRASE, or typed: a new one twice, for nobody sees what was typed. */
 async function passphraseFor(
   { passphrase_file: file }: Record<string, unknown>,
