@@ -233,7 +233,7 @@ export const runStore = {
   async begin(db: Db, begun: readonly { id: Id; chat_id: Id; run_id: Id }[]): Promise<void> {
     await sql`update automation_runs x set status = 'running', chat_id = b.chat_id, run_id = b.run_id, started_at = clock_timestamp(),
         error = null, updated_at = ${nextTimeOf('x')}
-      from jsonb_to_recordset(${JSON.stringify(begun)}::jsonb) as b(id text, chat_id text, run_id text) where x.id = b.id`.execute(
+      from jsonb_to_recordset(${JSON.stringify(begun)}::jsonb) as b(id ulid, chat_id ulid, run_id ulid) where x.id = b.id`.execute(
       db,
     )
   },

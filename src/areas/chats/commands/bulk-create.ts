@@ -148,7 +148,7 @@ async function insertChats(
   at: Date,
 ): Promise<void> {
   const json = JSON.stringify(chats)
-  const given = sql`jsonb_to_recordset(${json}::jsonb) as x(id text, workspace_id text, created_by text, title text, agent_id text, head text)`
+  const given = sql`jsonb_to_recordset(${json}::jsonb) as x(id ulid, workspace_id ulid, created_by ulid, title text, agent_id ulid, head ulid)`
   await sql`insert into resources (id, kind, workspace_id, created_by)
     select id, 'chat', workspace_id, created_by from ${given}`.execute(db)
   await sql`insert into chats (id, title, title_source, agent_id, head_message_id, last_seq, last_message_at)

@@ -138,7 +138,7 @@ export const messageStore = {
    */
   async copy(db: Db, chatId: Id, old: readonly Id[], fresh: readonly Id[], branches: boolean): Promise<void> {
     await sql`with map(old, fresh, place) as (
-        select * from unnest(${old}::text[], ${fresh}::text[]) with ordinality)
+        select * from unnest(${old}::ulid[], ${fresh}::ulid[]) with ordinality)
       insert into messages (id, chat_id, parent_id, line_id, depth, seq, role, status, content, text, model, finish_reason,
           created_by)
         select m.fresh, ${chatId}, p.fresh, ${branches ? sql`l.fresh` : sql`${fresh[0]!}`}, o.depth, m.place, o.role,
@@ -174,8 +174,8 @@ export const messageStore = {
     await sql`insert into messages (id, chat_id, parent_id, line_id, depth, seq, run_id, role, status, content, text, created_by,
         created_at, updated_at)
       select id, chat_id, parent_id, line_id, depth, seq, run_id, role, status, content, text, created_by, created_at, updated_at
-      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as x(id text, chat_id text, parent_id text, line_id text, depth int,
-        seq int, run_id text, role text, status text, content jsonb, text text, created_by text, created_at timestamptz,
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as x(id ulid, chat_id ulid, parent_id ulid, line_id ulid, depth int,
+        seq int, run_id ulid, role text, status text, content jsonb, text text, created_by ulid, created_at timestamptz,
         updated_at timestamptz)`.execute(db)
   },
 
@@ -231,9 +231,9 @@ export const messageStore = {
         model = case when e.provider is null then coalesce(m.model, e.model) else e.model end,
         cost_nano = case when e.cost_nano is null then m.cost_nano else coalesce(m.cost_nano, 0) + e.cost_nano end,
         updated_at = ${nextTimeOf('m')}
-      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as e(id text, status text, content jsonb, text text, model text,
+      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as e(id ulid, status text, content jsonb, text text, model text,
         provider text, finish_reason text, usage jsonb, cost_nano bigint)
-      where m.id = e.id returning m.*`.execute(db)
+      where m.id = e.id and m.id = any(${ends.map(({ id }) => id)}::ulid[]) returning m.*`.execute(db)
     return new Map(rows.map((row) => [row.id, row]))
   },
 

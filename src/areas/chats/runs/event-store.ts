@@ -39,7 +39,7 @@ export const eventStore = {
     const rows = of.flatMap(({ run, events }) => events.map((event) => ({ run_id: run.id, ...event })))
     if (rows.length === 0) return
     await sql`insert into run_events (run_id, seq, type, at, data) select run_id, seq, type, at, data
-      from json_to_recordset(${JSON.stringify(rows)}::json) as x(run_id text, seq int, type text, at timestamptz, data json)`.execute(
+      from json_to_recordset(${JSON.stringify(rows)}::json) as x(run_id ulid, seq int, type text, at timestamptz, data json)`.execute(
       db,
     )
   },

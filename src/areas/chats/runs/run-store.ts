@@ -206,9 +206,9 @@ export const runStore = {
       select id, chat_id, workspace_id, account_id, key_id, scopes, held_to, agent_id, automation_run_id, automation_id, budget_nano, status,
         status_reason, on_busy, model, input_message_id, output_message_id, process_id, fence, queued_at, started_at, created_at,
         updated_at
-      from jsonb_to_recordset(${json}::jsonb) as x(id text, chat_id text, workspace_id text, account_id text, key_id text,
-        scopes text[], held_to text, agent_id text, automation_run_id text, automation_id text, budget_nano bigint, status text, status_reason text,
-        on_busy text, model text, input_message_id text, output_message_id text, process_id text, fence int,
+      from jsonb_to_recordset(${json}::jsonb) as x(id ulid, chat_id ulid, workspace_id ulid, account_id ulid, key_id ulid,
+        scopes text[], held_to ulid, agent_id ulid, automation_run_id ulid, automation_id ulid, budget_nano bigint, status text, status_reason text,
+        on_busy text, model text, input_message_id ulid, output_message_id ulid, process_id ulid, fence int,
         queued_at timestamptz, started_at timestamptz, created_at timestamptz, updated_at timestamptz)
       returning *`.execute(db)
     return rows

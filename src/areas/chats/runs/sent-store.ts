@@ -61,7 +61,8 @@ export interface IdleMessage {
 
 /**
  * Each with all that it leaves behind, where its chat is as it was found and nobody holds it; answers the place of each
- * run that was begun. What makes a chat busy changes its register, so what is idle by the snapshot is idle.
+ * run that was begun. Register and parent are looked up one by one: joined, a plan made while the tables were small reads
+ * all of them for each batch. What makes a chat busy changes its register, so what is idle by the snapshot is idle.
  */
 export async function insertIntoIdle({ pool }: Postgres, messages: readonly IdleMessage[]): Promise<Map<Id, bigint>> {
   const given = messages.map(({ seen, input, output, run, title }) => ({
@@ -88,20 +89,22 @@ export async function insertIntoIdle({ pool }: Postgres, messages: readonly Idle
 }
 
 const INTO_IDLE = `with given as materialized (
-    select * from json_to_recordset($1::json) as x(run_id text, chat_id text, seen timestamptz, parent_id text, seq int,
-      content jsonb, text text, created_by text, title text, output_id text, input_message_id text, workspace_id text,
-      account_id text, key_id text, scopes text[], held_to text, agent_id text, budget_nano bigint, on_busy text, model text,
-      named_model text, process_id text, fence int, created_at timestamptz)
+    select * from json_to_recordset($1::json) as x(run_id ulid, chat_id ulid, seen timestamptz, parent_id ulid, seq int,
+      content jsonb, text text, created_by ulid, title text, output_id ulid, input_message_id ulid, workspace_id ulid,
+      account_id ulid, key_id ulid, scopes text[], held_to ulid, agent_id ulid, budget_nano bigint, on_busy text, model text,
+      named_model text, process_id ulid, fence int, created_at timestamptz)
   ), held as materialized (
-    select r.id from given g join resources r on r.id = g.chat_id
-      where r.kind = 'chat' and r.status = 'active' and r.updated_at = g.seen
-        and not exists (select from runs u where u.chat_id = r.id and u.status in ('queued', 'running', 'requires_action'))
-      for update of r skip locked
+    select g.* from given g cross join lateral (
+      select from resources r where r.id = g.chat_id and r.kind = 'chat' and r.status = 'active' and r.updated_at = g.seen
+          and not exists (select from runs u where u.chat_id = g.chat_id and u.status in ('queued', 'running', 'requires_action'))
+        for update of r skip locked) r
   ), sent as materialized (
-    select g.*, case when p.id is null or n.id is not null then g.input_message_id else p.line_id end as line_id,
+    select g.*, case when p.continued is not false then g.input_message_id else p.line_id end as line_id,
         coalesce(p.depth + 1, 0) as depth
-      from held h join given g on g.chat_id = h.id left join messages p on p.id = g.parent_id and p.chat_id = g.chat_id
-        left join messages n on n.line_id = p.line_id and n.depth = p.depth + 1
+      from held g left join lateral (
+        select p.id, p.line_id, p.depth,
+            exists (select from messages n where n.line_id = p.line_id and n.depth = p.depth + 1) as continued
+          from messages p where p.id = g.parent_id and p.chat_id = g.chat_id offset 0) p on true
       where p.id is not null or g.parent_id is null
   ), said as (
     insert into messages (id, chat_id, parent_id, line_id, depth, seq, run_id, role, status, content, text, created_by,
@@ -121,12 +124,12 @@ const INTO_IDLE = `with given as materialized (
   ), logged as (
     insert into run_events (run_id, seq, type, at, data)
       select e.run_id, e.seq, e.type, e.at, e.data
-        from json_to_recordset($2::json) as e(run_id text, seq int, type text, at timestamptz, data json)
+        from json_to_recordset($2::json) as e(run_id ulid, seq int, type text, at timestamptz, data json)
         join sent s on s.run_id = e.run_id
   ), told as (
     insert into outbox (id, type, channels, resource_type, resource_id, actor, data)
       select o.id, o.type, o.channels, o.resource_type, o.resource_id, o.actor, o.data
-        from json_to_recordset($3::json) as o(run_id text, n int, id text, type text, channels text[], resource_type text,
+        from json_to_recordset($3::json) as o(run_id ulid, n int, id ulid, type text, channels text[], resource_type text,
           resource_id text, actor jsonb, data jsonb)
         join sent s on s.run_id = o.run_id order by s.run_id, o.n
   ), register as (

@@ -116,9 +116,9 @@ export const stepStore = {
     await sql`with before as (
         select run_id, max(index) as index from steps where run_id = any(${ids}::ulid[]) group by run_id),
       given as (select x.*, coalesce(b.index, 0) + 1 as index
-        from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as x(run_id text, attempt int, kind text, name text,
+        from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as x(run_id ulid, attempt int, kind text, name text,
           status text, idempotent boolean, result jsonb, error jsonb, cost_nano bigint, started_at timestamptz,
-          request_id text, sealed text)
+          request_id ulid, sealed text)
         left join before b on b.run_id = x.run_id),
       kept as (insert into model_requests (id, run_id, index, sealed)
         select request_id, run_id, index, sealed from given where request_id is not null)

@@ -61,9 +61,10 @@ async function writeHeld(
       on conflict (id) do update set type = excluded.type, workspace_id = excluded.workspace_id, hidden = excluded.hidden,
         resource_id = excluded.resource_id, title = excluded.title, tsv = excluded.tsv, parent_id = excluded.parent_id,
         updated_at = excluded.updated_at,
-        -- The same words keep their vectors.
-        embedded = case when s.type = excluded.type and s.title = excluded.title and exists (
-          select from search_bodies b join given g on g.body = b.body where b.row_id = s.row_id and g.id = s.id) then s.embedded end
+        -- The same words keep their vectors. (Two looks, since a join is planned as a look through the bodies of all rows.)
+        embedded = case when s.type = excluded.type and s.title = excluded.title
+          and (select b.body from search_bodies b where b.row_id = s.row_id) = (select g.body from given g where g.id = s.id)
+          then s.embedded end
       returning row_id, id
     ), kept as (
       insert into search_bodies as b (row_id, body) select w.row_id, g.body from written w join given g on g.id = w.id

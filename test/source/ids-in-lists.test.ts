@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const root = join(import.meta.dirname, '../..')
+
+// What the outbox tells of (`resource_id`) may be of any kind, and is text in its table too. Elsewhere a `text` is not looked up in an index of ids: PostgreSQL turns the column to text, and reads the whole table.
+test('ids that come to a statement in a list of records are ids there, not text', () => {
+  const lists = globSync('src/{areas,access}/**/*.ts', { cwd: root }).flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/recordset\([^`]*?\bas \w+\(([^()]*)\)/g)].map(
+      ([, columns]) => ({ file, columns: columns!.split(',').map((column) => column.trim().split(/\s+/)) }),
+    ),
+  )
+  assert.ok(lists.length > 8, 'the lists were read')
+  assert.deepEqual(
+    lists.flatMap(({ file, columns }) =>
+      columns
+        .filter(([name, type]) => /^(\w+_)?id$/.test(name!) && name !== 'resource_id' && type === 'text')
+        .map(([name]) => `${file}: ${name}`),
+    ),
+    [],
+  )
+})
