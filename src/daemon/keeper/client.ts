@@ -10,6 +10,7 @@ import { overSocket } from '#wire/over-socket.ts'
 import { relay } from '#wire/relay.ts'
 import { type AskedStream, LinkLost, type Stream } from '#wire/stream.ts'
 import { forKeeper } from '../environment.ts'
+import { KEEPER_FLAGS } from '../program/own.ts'
 import { addressOf, makeFolder } from './place.ts'
 import { type DaemonWords, KEEPER_PROTOCOL, type KeeperHello } from './run.ts'
 
@@ -41,7 +42,13 @@ export class KeeperClient {
   readonly #surroundings: (() => NodeJS.ProcessEnv) | null
   #connection: Promise<Connection> | null = null
 
-  constructor({ folder, command = [process.execPath, MAIN], starts, renews = true, surroundings }: KeeperOptions) {
+  constructor({
+    folder,
+    command = [process.execPath, ...KEEPER_FLAGS, MAIN],
+    starts,
+    renews = true,
+    surroundings,
+  }: KeeperOptions) {
     this.#folder = folder
     this.#command = command
     this.#starts = starts ?? null

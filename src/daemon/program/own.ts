@@ -13,6 +13,8 @@ const bundled = basename(here) === PROGRAM
 export const ownVersion: Version | null = bundled ? versionAt(dirname(here)) : null
 
 export const FLAGS = ['--disable-warning=ExperimentalWarning'] as const
+/** For Node: new objects get little room, as nearly all of them are bytes on their way. */
+export const KEEPER_FLAGS = ['--max-semi-space-size=2'] as const
 
 /** The words that start this program again, before its own. */
 export const ownCommand: readonly string[] = bundled
@@ -34,7 +36,7 @@ export const ownAddon: string | undefined = bundled ? join(dirname(here), ADDON)
 
 /** The keeper's program, after `first`; null: the file of the clone. */
 export const keeperCommand = (first: readonly string[] = ownCommand, addon = ownAddon): readonly string[] | null =>
-  addon === undefined ? null : [...first, 'keeper', '--addon', addon]
+  addon === undefined ? null : [first[0]!, ...KEEPER_FLAGS, ...first.slice(1), 'keeper', '--addon', addon]
 
 /** The program of llama.cpp's own process; null: the file of the clone. */
 export const engineCommand: readonly string[] | null = bundled ? [...ownCommand, 'engine'] : null

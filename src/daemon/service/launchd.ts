@@ -1,18 +1,22 @@
 /** An agent of launchd (launchd.plist(5)). Written after its documentation: no Mac has run it yet. */
-import { existsSync } from 'node:fs'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { type Installed, nameFor } from './names.ts'
 import { type ServiceManager, type ServiceParts, must, tell } from './service.ts'
 
-const LABEL = 'ukiyo.computer'
+const labelled = (name: string): string => (name === '' ? 'ukiyo.computer' : `ukiyo.computer.${name}`)
+const AGENT = /^ukiyo\.computer(?:\.([a-z0-9-]+))?\.plist$/
 
 /** The keeper is a session of its own that launchd does not end with the agent: it needs none. */
-export const agentOf = ({ daemon, environment }: ServiceParts): string => `<?xml version="1.0" encoding="UTF-8"?>
+export const agentOf = (
+  { daemon, environment }: ServiceParts,
+  label: string = labelled(''),
+): string => `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
 <dict>
-  <key>Label</key><string>${LABEL}</string>
+  <key>Label</key><string>${label}</string>
   <key>ProgramArguments</key>
   <array>
 ${daemon.map((word) => `    <string>${escaped(word)}</string>`).join('\n')}
@@ -20,7 +24,7 @@ ${daemon.map((word) => `    <string>${escaped(word)}</string>`).join('\n')}
   <key>EnvironmentVariables</key>
   <dict>
 ${Object.entries(environment)
-  .map(([name, value]) => `    <key>${escaped(name)}</key><string>${escaped(value)}</string>`)
+  .map(([name, value]) => `    ${entry(name, value)}`)
   .join('\n')}
   </dict>
   <key>RunAtLoad</key><true/>
@@ -32,33 +36,58 @@ ${Object.entries(environment)
 </plist>
 `
 
+const entry = (name: string, value: string): string => `<key>${escaped(name)}</key><string>${escaped(value)}</string>`
+
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-export function launchd(): ServiceManager {
+/** `state`: the folder of the daemon that it is an agent for. */
+export function launchd(state: string): ServiceManager {
   const folder = join(homedir(), 'Library/LaunchAgents')
-  const file = join(folder, `${LABEL}.plist`)
+  const fileOf = (label: string): string => join(folder, `${label}.plist`)
   const domain = `gui/${userInfo().uid}`
+  const ours = entry('UK_CONFIG_DIR', state)
+
+  async function installed(): Promise<Installed[]> {
+    const files = await readdir(folder).catch(() => [])
+    return Promise.all(
+      files
+        .filter((file) => AGENT.test(file))
+        .map(async (file) => {
+          const text = await readFile(join(folder, file), 'utf8').catch(() => '')
+          return { name: AGENT.exec(file)![1] ?? '', folder: text.includes(ours) ? state : null }
+        }),
+    )
+  }
+  /** Null: there is none. */
+  async function own(): Promise<string | null> {
+    const found = (await installed()).find((one) => one.folder === state)
+    return found ? labelled(found.name) : null
+  }
+
   return {
     name: 'launchd',
     check: () => must('launchctl', 'print', domain),
-    async install(parts) {
+    async install(computer, parts) {
       await mkdir(folder, { recursive: true })
-      await writeFile(file, agentOf(parts))
+      const label = labelled(nameFor(state, computer, await installed()))
+      await writeFile(fileOf(label), agentOf(parts, label))
       // Where it is there already; else there is nothing to take away.
-      await tell('launchctl', 'bootout', `${domain}/${LABEL}`)
-      await must('launchctl', 'bootstrap', domain, file)
-      return [`It is the agent ${LABEL} of launchd, and begins when you log in.`]
+      await tell('launchctl', 'bootout', `${domain}/${label}`)
+      await must('launchctl', 'bootstrap', domain, fileOf(label))
+      return [`It is the agent ${label} of launchd, and begins when you log in.`]
     },
     async uninstall() {
-      if (!existsSync(file)) return false
-      await tell('launchctl', 'bootout', `${domain}/${LABEL}`)
-      await rm(file, { force: true })
+      const label = await own()
+      if (label === null) return false
+      await tell('launchctl', 'bootout', `${domain}/${label}`)
+      await rm(fileOf(label), { force: true })
       return true
     },
     async status() {
-      if (!existsSync(file)) return null
-      const { ok, said } = await tell('launchctl', 'print', `${domain}/${LABEL}`)
-      return ok ? (/state = (\S+)/.exec(said)?.[1] ?? 'loaded') : 'not loaded'
+      const label = await own()
+      if (label === null) return null
+      const { ok, said } = await tell('launchctl', 'print', `${domain}/${label}`)
+      return { name: label, state: ok ? (/state = (\S+)/.exec(said)?.[1] ?? 'loaded') : 'not loaded' }
     },
   }
 }

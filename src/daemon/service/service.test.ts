@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { KeeperClient } from '#daemon/keeper/client.ts'
 import { agentOf } from './launchd.ts'
-import { unitsOf } from './systemd.ts'
+import { type Installed, nameFor } from './names.ts'
+import { systemd, unitsOf } from './systemd.ts'
 import { type Machine, WITH_NODE, machine } from '#test/computers/installed.ts'
 import { needs } from '#test/needs.ts'
 import { temporaryDir } from '#test/program.ts'
@@ -49,6 +50,30 @@ test('the units are right for systemd, and say every word as it is', needs(analy
   assert.throws(() => unitsOf({ ...parts, keeper: ['/home/o"brien/node'] }), /no program whose path has quotes/)
 })
 
+test('each daemon has a service named after its computer, and one from before keeps its name', async () => {
+  const installed: Installed[] = [
+    { name: '', folder: '/home/ada/.config/ukiyo' },
+    { name: 'laptop', folder: null },
+    { name: 'laptop-2', folder: '/home/ada/work' },
+  ]
+  assert.equal(nameFor('/home/ada/.config/ukiyo', 'Laptop', installed), '')
+  assert.equal(nameFor('/home/ada/work', 'Renamed', installed), 'laptop-2')
+  assert.equal(nameFor('/home/ada/third', 'Laptop', installed), 'laptop-3')
+  assert.equal(nameFor('/home/ada/third', 'Adas großer Rechner #1', []), 'adas-gro-er-rechner-1')
+  assert.equal(nameFor('/home/ada/third', '計算機', []), 'machine')
+  // As the files say it.
+  using home = temporaryDir('units-')
+  const units = join(home.path, 'systemd/user')
+  mkdirSync(units, { recursive: true })
+  const old = { ...parts, environment: { UK_CONFIG_DIR: '/home/ada/.config/ukiyo' } }
+  for (const [name, text] of Object.entries(unitsOf(old))) writeFileSync(join(units, name), text)
+  const statusOf = (folder: string) => systemd({ XDG_CONFIG_HOME: home.path }, folder).status()
+  assert.equal((await statusOf('/home/ada/.config/ukiyo'))?.name, 'ukiyo-computer.service')
+  assert.equal(await statusOf('/home/ada/.config'), null)
+  assert.equal(await systemd({ XDG_CONFIG_HOME: home.path }, '/home/ada/work').uninstall(), false)
+  assert.equal(readdirSync(units).length, 2)
+})
+
 test('the agent of launchd holds every word, whatever is in it', () => {
   const agent = agentOf({ ...parts, daemon: ['/a & b/<node>', 'run'] })
   assert.match(agent, /<string>\/a &amp; b\/&lt;node&gt;<\/string>\n {4}<string>run<\/string>/)
@@ -90,15 +115,18 @@ test('as a service the keeper is none of the daemon’s: what kills the daemon w
     made.said,
     /ends when you log out: `loginctl enable-linger` was refused \(Could not enable linger: Access denied\)/,
   )
+  const { name } = (await alice.get(`/computers/${box.computerId()}`)).body.data
+  const daemonUnit = `ukiyo-computer-${nameFor('', name, [])}.service`
+  const keeperUnit = `ukiyo-keeper-${nameFor('', name, [])}.service`
   assert.deepEqual(told(), [
     '--user show-environment',
     '--user show-environment',
     '--user daemon-reload',
-    '--user enable ukiyo-computer.service',
-    '--user restart ukiyo-computer.service',
+    `--user enable ${daemonUnit}`,
+    `--user restart ${daemonUnit}`,
   ])
   const units = join(box.home, '.config/systemd/user')
-  const unit = readFileSync(join(units, 'ukiyo-computer.service'), 'utf8')
+  const unit = readFileSync(join(units, daemonUnit), 'utf8')
   const [file, ...words] = wordsOf(unit)
   const daemons: ChildProcess[] = []
   /** As systemd does: the line of the unit, with the unit's surroundings and nothing else but what it gives. */
@@ -118,7 +146,7 @@ test('as a service the keeper is none of the daemon’s: what kills the daemon w
     return daemon
   }
   const daemon = await begin()
-  assert.ok(told().includes('--user start --no-block ukiyo-keeper.service'))
+  assert.ok(told().includes(`--user start --no-block ${keeperUnit}`))
   const terminal = async (input: object) =>
     (await alice.post(`/computers/${box.computerId()}/terminal`, input)).body.data
   const { terminal_id } = await terminal({ action: 'open', argv: ['sh', '-i'] })
@@ -150,14 +178,11 @@ test('as a service the keeper is none of the daemon’s: what kills the daemon w
   const gone = await box.uk('computer', 'uninstall')
   assert.equal(gone.code, 0, gone.said)
   assert.deepEqual(told().slice(before), [
-    '--user disable --now ukiyo-computer.service',
-    '--user stop ukiyo-keeper.service',
+    `--user disable --now ${daemonUnit}`,
+    `--user stop ${keeperUnit}`,
     '--user daemon-reload',
   ])
-  assert.equal(
-    existsSync(join(units, 'ukiyo-computer.service')) || existsSync(join(units, 'ukiyo-keeper.service')),
-    false,
-  )
+  assert.deepEqual(readdirSync(units), [])
   const twice = await box.uk('computer', 'uninstall')
   assert.deepEqual([twice.code, /There is no service/.test(twice.said)], [3, true])
 })

@@ -17,12 +17,12 @@ export interface ServiceManager {
   name: 'systemd' | 'launchd'
   /** Throws `DaemonFault` where the system's own program does not answer. */
   check(): Promise<void>
-  /** Answers what people should know. */
-  install(parts: ServiceParts): Promise<string[]>
+  /** `computer`: what the service is named after, where there is none yet. Answers what people should know. */
+  install(computer: string, parts: ServiceParts): Promise<string[]>
   /** False: there was none. */
   uninstall(): Promise<boolean>
-  /** In the system's own word, such as `active`; null: it is not installed. */
-  status(): Promise<string | null>
+  /** `state` in the system's own word, such as `active`; null: it is not installed. */
+  status(): Promise<{ name: string; state: string } | null>
 }
 
 export interface Told {

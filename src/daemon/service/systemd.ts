@@ -1,12 +1,22 @@
-import { existsSync } from 'node:fs'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { DaemonFault } from '../state.ts'
+import { type Installed, nameFor } from './names.ts'
 import { type ServiceManager, type ServiceParts, WITHOUT, must, tell } from './service.ts'
 
-export const DAEMON_UNIT = 'ukiyo-computer.service'
-export const KEEPER_UNIT = 'ukiyo-keeper.service'
+interface Units {
+  daemon: string
+  keeper: string
+}
+
+const unitsNamed = (name: string): Units => {
+  const ending = name === '' ? '' : `-${name}`
+  return { daemon: `ukiyo-computer${ending}.service`, keeper: `ukiyo-keeper${ending}.service` }
+}
+
+/** A unit of a daemon's, or of its keeper's. */
+const UNIT = /^ukiyo-(?:computer|keeper)(?:-([a-z0-9-]+))?\.service$/
 
 /** The keeper's unit is begun by this program where there is none, so that it is never a child of the daemon's. */
 export const startKeeperUnit = (unit: string): string[] => ['systemctl', '--user', 'start', '--no-block', unit]
@@ -15,19 +25,22 @@ export const startKeeperUnit = (unit: string): string[] => ['systemctl', '--user
  * The units of a user (systemd.service(5)). The keeper has one of its own: whatever ends the daemon's, with all processes in
  * its control group, ends no terminal and no command. What its server knows no more (exit code 4) is not begun again.
  */
-export const unitsOf = ({ server, daemon, keeper, environment }: ServiceParts): Record<string, string> => {
+export const unitsOf = (
+  { server, daemon, keeper, environment }: ServiceParts,
+  names: Units = unitsNamed(''),
+): Record<string, string> => {
   const surroundings = Object.entries(environment)
     .map(([name, value]) => `Environment=${quoted(`${name}=${value}`, false)}\n`)
     .join('')
   return {
-    [DAEMON_UNIT]: `[Unit]
+    [names.daemon]: `[Unit]
 Description=Ukiyo: this machine as a computer of ${server.replaceAll('%', '%%')}
-Wants=${KEEPER_UNIT}
-After=${KEEPER_UNIT}
+Wants=${names.keeper}
+After=${names.keeper}
 StartLimitIntervalSec=0
 
 [Service]
-ExecStart=${line([...daemon, '--keeper-unit', KEEPER_UNIT])}
+ExecStart=${line([...daemon, '--keeper-unit', names.keeper])}
 ${surroundings}Restart=always
 RestartSec=2
 RestartPreventExitStatus=2 4
@@ -36,7 +49,7 @@ OOMPolicy=continue
 [Install]
 WantedBy=default.target
 `,
-    [KEEPER_UNIT]: `[Unit]
+    [names.keeper]: `[Unit]
 Description=Ukiyo: terminals and commands of this machine, held through restarts of the daemon
 StartLimitIntervalSec=0
 
@@ -70,9 +83,28 @@ function quoted(word: string, command: boolean): string {
   return `"${command ? escaped.replaceAll('$', '$$$$') : escaped}"`
 }
 
-export function systemd(env: Readonly<Record<string, string | undefined>>): ServiceManager {
+/** `state`: the folder of the daemon that it is a service for. */
+export function systemd(env: Readonly<Record<string, string | undefined>>, state: string): ServiceManager {
   const folder = join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'systemd/user')
-  const isInstalled = (): boolean => existsSync(join(folder, DAEMON_UNIT))
+  const ours = `Environment=${quoted(`UK_CONFIG_DIR=${state}`, false)}\n`
+
+  async function installed(): Promise<Installed[]> {
+    const files = await readdir(folder).catch(() => [])
+    return Promise.all(
+      files
+        .filter((file) => UNIT.test(file))
+        .map(async (file) => {
+          const text = await readFile(join(folder, file), 'utf8').catch(() => '')
+          return { name: UNIT.exec(file)![1] ?? '', folder: text.includes(ours) ? state : null }
+        }),
+    )
+  }
+  /** Null: there are none. */
+  async function own(): Promise<Units | null> {
+    const found = (await installed()).find((one) => one.folder === state)
+    return found ? unitsNamed(found.name) : null
+  }
+
   return {
     name: 'systemd',
 
@@ -81,15 +113,16 @@ export function systemd(env: Readonly<Record<string, string | undefined>>): Serv
       if (!ok) throw new DaemonFault('failure', `systemd does not answer this user here: ${said}.`, WITHOUT)
     },
 
-    async install(parts) {
+    async install(computer, parts) {
       await mkdir(folder, { recursive: true })
-      for (const [name, text] of Object.entries(unitsOf(parts))) await writeFile(join(folder, name), text)
+      const names = unitsNamed(nameFor(state, computer, await installed()))
+      for (const [name, text] of Object.entries(unitsOf(parts, names))) await writeFile(join(folder, name), text)
       await must('systemctl', '--user', 'daemon-reload')
-      await must('systemctl', '--user', 'enable', DAEMON_UNIT)
-      await must('systemctl', '--user', 'restart', DAEMON_UNIT)
+      await must('systemctl', '--user', 'enable', names.daemon)
+      await must('systemctl', '--user', 'restart', names.daemon)
       const lingers = await tell('loginctl', 'enable-linger')
       return [
-        `It is the service ${DAEMON_UNIT}; what it says: \`journalctl --user -u ${DAEMON_UNIT}\`.`,
+        `It is the service ${names.daemon}; what it says: \`journalctl --user -u ${names.daemon}\`.`,
         lingers.ok
           ? 'It begins when the machine starts, and stays when you log out.'
           : `It begins when you log in and ends when you log out: \`loginctl enable-linger\` was refused (${lingers.said}).`,
@@ -97,14 +130,18 @@ export function systemd(env: Readonly<Record<string, string | undefined>>): Serv
     },
 
     async uninstall() {
-      if (!isInstalled()) return false
-      await must('systemctl', '--user', 'disable', '--now', DAEMON_UNIT)
-      await must('systemctl', '--user', 'stop', KEEPER_UNIT)
-      for (const name of [DAEMON_UNIT, KEEPER_UNIT]) await rm(join(folder, name), { force: true })
+      const names = await own()
+      if (names === null) return false
+      await must('systemctl', '--user', 'disable', '--now', names.daemon)
+      await must('systemctl', '--user', 'stop', names.keeper)
+      for (const name of Object.values(names)) await rm(join(folder, name), { force: true })
       await must('systemctl', '--user', 'daemon-reload')
       return true
     },
 
-    status: async () => (isInstalled() ? (await tell('systemctl', '--user', 'is-active', DAEMON_UNIT)).said : null),
+    async status() {
+      const names = await own()
+      return names && { name: names.daemon, state: (await tell('systemctl', '--user', 'is-active', names.daemon)).said }
+    },
   }
 }

@@ -47,7 +47,7 @@ export async function noteLinked(
       where id = ${computerId} returning link_epoch`.execute(db)
     const allowed = before.allows.includes('inference') !== allows.includes('inference')
     if (allowed || before.link_process_id === null) await servesOtherwise(db, before)
-    if (!before.online) await tellOf(db, computerId, 'connected')
+    if (!before.online) await tellOf(db, before, 'connected')
     return Number(rows[0]!.link_epoch)
   })
   if (epoch !== null) pokeAll(bus)
@@ -83,7 +83,10 @@ export async function noteHeard({ postgres, bus }: Parts, processId: Id, links: 
     }>`update computers c set link_process_id = ${processId}, last_seen_at = now(), lost_at = null ${named}
       and c.link_process_id is null returning c.id`.execute(db)
     await sql`update computers c set last_seen_at = now() ${named}`.execute(db)
-    for (const { id } of rows) await tellOf(db, id, 'connected')
+    for (const { id } of rows) {
+      const row = await computerStore.get(db, id)
+      if (row !== null) await tellOf(db, row, 'connected')
+    }
     return rows.length
   })
   if (back > 0) bus.poke('outbox')
@@ -127,8 +130,9 @@ function pokeAll(bus: Parts['bus']): void {
 
 async function noteGone(db: Db, computerId: Id): Promise<void> {
   const row = await computerStore.get(db, computerId)
-  if (row !== null) await servesOtherwise(db, row)
-  await tellOf(db, computerId, 'disconnected')
+  if (row === null) return
+  await servesOtherwise(db, row)
+  await tellOf(db, row, 'disconnected')
 }
 
 /** Whose calls its models answer, and when, hangs on whether it is there. */
@@ -139,9 +143,7 @@ async function servesOtherwise(db: Db, { id, workspace_id, exposures }: Computer
   if (rows.length > 0) await rightsChanged(db, [workspace_id, ...exposures.map((one) => one.workspace_id)])
 }
 
-async function tellOf(db: Db, computerId: Id, verb: 'connected' | 'disconnected'): Promise<void> {
-  const row = await computerStore.get(db, computerId)
-  if (row === null) return
+async function tellOf(db: Db, row: ComputerRow, verb: 'connected' | 'disconnected'): Promise<void> {
   const { id, workspace_id, name } = row
   const event = {
     type: `computer.${verb}`,

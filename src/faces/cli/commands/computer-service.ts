@@ -1,7 +1,14 @@
 import { join } from 'node:path'
 import { KeeperClient } from '#daemon/keeper/client.ts'
 import { holderOf, isHeld } from '#daemon/lock.ts'
-import { keeperCommand, lastingAddon, lastingCommand, ownCommand, ownVersion } from '#daemon/program/own.ts'
+import {
+  KEEPER_FLAGS,
+  keeperCommand,
+  lastingAddon,
+  lastingCommand,
+  ownCommand,
+  ownVersion,
+} from '#daemon/program/own.ts'
 import { checkPlace } from '#daemon/program/place.ts'
 import { mayUpdate } from '#daemon/program/updates.ts'
 import { readFailed } from '#daemon/program/versions.ts'
@@ -19,7 +26,10 @@ import { joinServer, plainly, read } from './computer.ts'
 
 const ENDS_MS = 15_000
 
-const managerOf = ({ env }: Terminal): ServiceManager => (process.platform === 'darwin' ? launchd() : systemd(env))
+const managerOf = ({ env }: Terminal): ServiceManager => {
+  const state = stateDir(env)
+  return process.platform === 'darwin' ? launchd(state) : systemd(env, state)
+}
 
 export async function install(words: readonly string[], terminal: Terminal): Promise<number> {
   const asked = await read(words)
@@ -40,7 +50,7 @@ export async function install(words: readonly string[], terminal: Terminal): Pro
       engines: { ...state.engines, ...asked.engines },
     })
     const keeper = keeperCommand(lastingCommand, lastingAddon) ?? [process.execPath, ...FROM_CLONE]
-    const told = await manager.install({
+    const told = await manager.install(state.name, {
       server: state.server_url,
       daemon: [...lastingCommand, 'computer', 'run'],
       keeper: [...keeper, join(folder, 'keeper')],
@@ -52,6 +62,7 @@ export async function install(words: readonly string[], terminal: Terminal): Pro
 
 const FROM_CLONE = [
   '--disable-warning=ExperimentalWarning',
+  ...KEEPER_FLAGS,
   join(import.meta.dirname, '../../../daemon/keeper/main.ts'),
 ]
 
@@ -90,6 +101,7 @@ export async function status(words: readonly string[], terminal: Terminal): Prom
     const lock = join(folder, 'daemon.lock')
     const keeper = await new KeeperClient({ folder: join(folder, 'keeper') }).find()
     const manager = managerOf(terminal)
+    const service = await manager.status()
     const failed = ownVersion && (await readFailed(ownVersion.place))
     const found = {
       computer_id: state?.computer_id ?? null,
@@ -97,7 +109,8 @@ export async function status(words: readonly string[], terminal: Terminal): Prom
       server_url: state?.server_url ?? null,
       allows: state?.allows ?? null,
       roots: state?.roots ?? null,
-      service: await manager.status(),
+      service: service?.state ?? null,
+      service_name: service?.name ?? null,
       daemon_pid: isHeld(lock) ? Number(holderOf(lock)) : null,
       keeper_pid: keeper?.pid ?? null,
       version: about.version,
