@@ -141,7 +141,7 @@ export const specials: readonly Special[] = [
     usage:
       '<computer> [--detach] [--cwd <folder>] [--user <name>] [--env <name=value>] [--timeout <seconds>] -- <command>',
     summary: 'Run a command on a computer as if it ran here',
-    more: 'Its output comes as it is put out, its input is what is piped in (up to 1 MiB), and the exit code is its own: 128 and the number of a signal that ended it, 124 after --timeout. Ctrl-C ends it there. With --detach (-d) it goes on by itself, without an input, and the id of its operation is printed: `uk operations content` shows what it has put out, `uk operations cancel` ends it.',
+    more: 'Its output comes as it is put out, its input is what is piped in (beyond 1 MiB by a file in the home there, which takes `fs_write`), and the exit code is its own: 128 and the number of a signal that ended it, 124 after --timeout. Ctrl-C ends it there. With --detach (-d) it goes on by itself, without an input, and the id of its operation is printed: `uk operations content` shows what it has put out, `uk operations cancel` ends it.',
     examples: [
       "uk computer exec box -- sh -c 'cd src && make'",
       'echo piped | uk computer exec box --cwd /tmp --timeout 30 -- cat',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -167,15 +168,37 @@ test('a computer goes by its name wherever its id would do', async () => {
   assert.match((await uk(['computers', 'ports', '--help'])).stdout, /<id> +The computer, by its name or its id/)
 })
 
-test('more than 1 MiB piped into a command is refused before it runs, with a way that works', async () => {
+test('whatever is piped into a command comes to it, however much, and nothing is left of it there', async () => {
+  using room = temporaryDir()
+  const input = 'heron '.repeat(2_000_000)
+  const left = () => readdirSync(homedir()).filter((name) => name.startsWith('.uk-stdin-'))
+  const before = left()
+  const script = 'wc -c; echo "$1" >&2; exit 3'
+  const ran = await uk(['computer', 'exec', 'box', '--cwd', room.path, '--', 'sh', '-c', script, 'sh', 'a  b'], {
+    stdin: input,
+  })
+  assert.deepEqual([ran.code, ran.stdout.trim(), ran.stderr], [3, '12000000', 'a  b\n'])
+  const whole = await uk(['computer', 'exec', 'box', '--', 'sha256sum'], { stdin: input })
+  assert.equal(whole.stdout.split(' ')[0], createHash('sha256').update(input).digest('hex'))
+  assert.deepEqual(left(), before)
+})
+
+test('who may run commands but write no files there is told so, and nothing is run', async () => {
   using room = temporaryDir()
   const input = 'x'.repeat(1_500_000)
-  const refused = await uk(['computer', 'exec', 'box', '--', 'touch', `${room.path}/ran`], { stdin: input })
-  assert.deepEqual([refused.code, existsSync(`${room.path}/ran`)], [2, false])
-  assert.match(refused.stderr, /uk computer cp - box:input/)
-  assert.equal((await uk(['computer', 'cp', '-', `box:${room.path}/input`], { stdin: input })).code, 0)
-  const counted = await uk(['computer', 'exec', 'box', '--', 'sh', '-c', `wc -c <${room.path}/input`])
-  assert.equal(counted.stdout.trim(), '1500000')
+  const bob = await server.person('Bertha')
+  const team = await teamOf(alice, [[bob, 'member']])
+  await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['exec'] })
+  const words = ['computer', 'exec', id, '--', 'touch', `${room.path}/ran`]
+  const refused = await uk(words, { stdin: input, key: (await bob.key()).key })
+  assert.deepEqual([refused.code, existsSync(`${room.path}/ran`)], [4, false], refused.stderr)
+  assert.match(refused.stderr, /nothing was run\..*`fs_write`/s)
+  const other = await uk(['computer', 'exec', 'box', '--user', 'nobody', '--', 'touch', `${room.path}/ran`], {
+    stdin: input,
+  })
+  assert.deepEqual([other.code, existsSync(`${room.path}/ran`)], [2, false])
+  assert.match(other.stderr, /uk computer cp - box:\/tmp\/input/)
+  await alice.delete(`/computers/${id}/exposures/${team}`)
 })
 
 const seat = (words: string[], origin = server.origin) =>

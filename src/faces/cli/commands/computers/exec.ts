@@ -9,10 +9,9 @@ import { textField } from '../../input/fields.ts'
 import { readText } from '../../input/input.ts'
 import { Unreachable } from '../../server/send.ts'
 import type { Terminal } from '../../terminal.ts'
+import { type Piped, bring, piped } from './stdin.ts'
 import { type Target, computerNamed } from './target.ts'
 
-/** What one call takes as its input. */
-const MOST_STDIN = 1_048_576
 /** As timeout(1) has it. */
 const TIMED_OUT = 124
 
@@ -32,6 +31,14 @@ interface Given {
   detach?: boolean
 }
 
+interface Command {
+  argv: readonly string[]
+  timeout_ms: number | null
+  cwd?: string
+  user?: string
+  env?: Record<string, string>
+}
+
 /**
  * Runs a command there as if it ran here: its output as it comes, on the stream it wrote to, its input from ours, its exit code,
  * or 128 and the signal's number. Ctrl-C ends it there. With `--detach` it goes on by itself, as an operation.
@@ -46,7 +53,7 @@ export async function exec(words: readonly string[], terminal: Terminal): Promis
   const { input, globals } = await parseArguments(own, fields, readText)
   const { computer, cwd, user, timeout, env = [], detach = false } = input as Given
   if (computer === undefined) throw new Stop('usage', 'The computer is missing.', 'uk computer exec box -- ls -l')
-  const command = {
+  const command: Command = {
     argv,
     timeout_ms: timeout === undefined ? null : secondsOf(timeout),
     ...(cwd !== undefined && { cwd }),
@@ -70,24 +77,46 @@ async function begin({ id, call }: Target, command: object, globals: Globals, te
   return codeOf('ok')
 }
 
-async function follow(target: Target, command: object, terminal: Terminal): Promise<number> {
+async function follow(target: Target, command: Command, terminal: Terminal): Promise<number> {
+  const stdin = await piped()
+  if (stdin.type !== 'much') return told(target, { ...command, ...bytesIn(stdin) }, terminal)
+  if (command.user !== undefined)
+    throw new Stop(
+      'usage',
+      'More than 1 MiB is piped in, which another user of the computer could not read; nothing was run.',
+      `Copy it there first: uk computer cp - ${target.name}:/tmp/input, then: uk computer exec ${target.name} -- sh -c 'COMMAND </tmp/input'`,
+    )
+  const brought = await bring(target, stdin.source, command.argv)
+  let begun = false
+  try {
+    return await told(target, { ...command, argv: brought.argv }, terminal, () => (begun = true))
+  } finally {
+    if (!begun) await brought.remove()
+  }
+}
+
+const bytesIn = (stdin: Exclude<Piped, { type: 'much' }>): object =>
+  stdin.type === 'nothing' ? {} : { stdin_base64: stdin.bytes.toString('base64') }
+
+/** Runs it, and gives out what it says. `begun` is called once it runs. */
+async function told(
+  target: Target,
+  command: Command,
+  terminal: Terminal,
+  begun: () => void = () => {},
+): Promise<number> {
   const { id, call } = target
   const { endpoints } = await contracts.computers()
   const leaving = new AbortController()
   const leave = (): void => leaving.abort()
   process.once('SIGINT', leave).once('SIGTERM', leave)
   try {
-    const stdin = await given(target)
     const answer = await call(
       endpoints.exec,
-      {
-        id,
-        ...command,
-        encoding: 'base64',
-        ...(stdin !== null && { stdin_base64: stdin.toString('base64') }),
-      },
+      { id, ...command, encoding: 'base64' },
       { headers: { accept: 'text/event-stream' }, signal: leaving.signal },
     )
+    begun()
     const events = readEvents(answer.bytes())
     for (;;) {
       const next = await events.next().catch((error: unknown) => broken(error))
@@ -150,24 +179,6 @@ function exitOf({ exit_code, signal, timed_out }: Completed): number {
 }
 
 const bytesOf = (data: unknown): Buffer => Buffer.from((data as { data_base64: string }).data_base64, 'base64')
-
-/** What is piped in; nothing where a person sits at it. */
-async function given({ name }: Target): Promise<Buffer | null> {
-  if (process.stdin.isTTY) return null
-  const parts: Buffer[] = []
-  let size = 0
-  for await (const part of process.stdin as AsyncIterable<Buffer>) {
-    size += part.length
-    if (size > MOST_STDIN)
-      throw new Stop(
-        'usage',
-        'More than 1 MiB is piped in, which is the most that a command takes; nothing was run.',
-        `Copy it there first: uk computer cp - ${name}:input, then: uk computer exec ${name} -- sh -c 'COMMAND <input'`,
-      )
-    parts.push(part)
-  }
-  return size === 0 ? null : Buffer.concat(parts)
-}
 
 function variable(word: string): [string, string] {
   const equals = word.indexOf('=')

@@ -1,3 +1,4 @@
+import { contracts } from '#areas/contracts.ts'
 import { type SendCall, createCall } from '../../../client.ts'
 import { Stop } from '../../exit.ts'
 import type { Globals } from '../../globals.ts'
@@ -20,4 +21,17 @@ export async function computerNamed(word: string, globals: Globals, terminal: Te
   if (key === undefined) throw new Stop('auth', `Not signed in to ${origin}.`, 'Run `uk login`, or set UK_KEY.')
   const call = createCall({ origin, key, send })
   return { ...(await findComputer(call, word)), origin, key, call }
+}
+
+/** Where paths begin that do not begin with a slash, as with scp(1). */
+export async function homeOf({ id, name, call }: Target): Promise<string> {
+  const { endpoints } = await contracts.computers()
+  const answer = await call(endpoints.test_connection, { id })
+  const { home = null } = (JSON.parse(await answer.text()) as { data: { home?: string | null } }).data
+  if (home !== null) return home
+  throw new Stop(
+    'usage',
+    `"${name}" does not say where its home is: its daemon or its server is of an earlier version.`,
+    `Write the whole path: ${name}:/path.`,
+  )
 }

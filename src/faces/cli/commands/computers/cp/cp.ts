@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
-import { contracts } from '#areas/contracts.ts'
 import { pathBytes } from '#kernel/text/file-path.ts'
 import { Stop, codeOf } from '../../../exit.ts'
 import { parseArguments } from '../../../input/arguments.ts'
@@ -8,7 +7,7 @@ import { textField } from '../../../input/fields.ts'
 import { readText } from '../../../input/input.ts'
 import type { Globals } from '../../../globals.ts'
 import { type Terminal, clean } from '../../../terminal.ts'
-import { type Target, computerNamed } from '../target.ts'
+import { type Target, computerNamed, homeOf } from '../target.ts'
 import { type Copying, copyContent, copyFile, copyFolder } from './copy.ts'
 import { type Found, type Side, type Sink, type Source, below, lastOf } from './ends.ts'
 import { here } from './here.ts'
@@ -95,19 +94,6 @@ interface There {
 function thereOf(target: Target): There {
   let home: Promise<string> | null = null
   return { side: filesOf(target), home: () => (home ??= homeOf(target)) }
-}
-
-/** Where paths begin that do not begin with a slash, as with scp(1). */
-async function homeOf({ id, name, call }: Target): Promise<string> {
-  const { endpoints } = await contracts.computers()
-  const answer = await call(endpoints.test_connection, { id })
-  const { home = null } = (JSON.parse(await answer.text()) as { data: { home?: string | null } }).data
-  if (home !== null) return home
-  throw new Stop(
-    'usage',
-    `"${name}" does not say where its home is: its daemon or its server is of an earlier version.`,
-    `Write the whole path: ${name}:/path.`,
-  )
 }
 
 /** `folder/` is there or nothing; `folder/.` is what is in it. */
