@@ -12,7 +12,7 @@ import { ModelPicker } from './composer/model-picker.tsx'
 import { takeFirst } from './first-message.ts'
 import { MessageList } from './messages/list.tsx'
 import { type MessageDeeds, MessageRow } from './messages/message.tsx'
-import { type Message, settingsQuery } from './queries.ts'
+import { type Message, type Run, agentQuery, settingsQuery } from './queries.ts'
 import { RunLine } from './run-line.tsx'
 import { isUnfinished } from './thread/live.ts'
 import type { Draft, Thread } from './thread/thread.ts'
@@ -31,15 +31,23 @@ function Conversation({ id }: { id: string }) {
   const shown = useShown(state)
   const { data: workspaces } = useQuery(workspacesQuery)
   const { data: settings } = useQuery(settingsQuery)
+  const { data: agent } = useQuery(agentQuery(chat?.agent_id ?? null))
   const { id: me } = useAccount()
   const workspace = workspaces?.find((one) => one.id === chat?.workspace_id)
   const { data: names } = useQuery({ ...namesQuery(workspace?.id ?? ''), enabled: workspace !== undefined })
   const [draft, setDraft] = useState('')
   const [edited, setEdited] = useState<Message | null>(null)
   const [refused, setRefused] = useState<string | null>(null)
-  const run = live.run !== null && isUnfinished(live.run) ? live.run : (runs.find(isUnfinished) ?? null)
-  const latest = live.run ?? runs.at(-1) ?? null
-  const model = chat?.model ?? settings?.default_model ?? null
+  const told =
+    live.run === null
+      ? null
+      : newer(
+          live.run,
+          runs.find((row) => row.id === live.run!.id),
+        )
+  const run = told !== null && isUnfinished(told) ? told : (runs.find(isUnfinished) ?? null)
+  const latest = told ?? runs.at(-1) ?? null
+  const model = chat?.model ?? agent?.model ?? settings?.default_model ?? null
   // A chat that is shared to be read has no workspace of this person's; the server says so where it is tried all the same.
   const mayWrite = chat !== null && chat.status === 'active'
 
@@ -92,7 +100,7 @@ function Conversation({ id }: { id: string }) {
         ? 'You'
         : (names?.get(created_by ?? '') ?? 'Somebody else')
       : role === 'assistant'
-        ? (by ?? 'Assistant')
+        ? (agent?.name ?? by ?? run?.model ?? 'Assistant')
         : 'System'
   const queued = runs.filter(({ status, id: other }) => status === 'queued' && other !== run?.id).length
   const onSend = async (written: Written): Promise<boolean> => {
@@ -202,6 +210,10 @@ function Conversation({ id }: { id: string }) {
     </div>
   )
 }
+
+/** Of a run as its events told of it and as its row stands: a decision is in the row first. */
+const newer = (told: Run, row: Run | undefined): Run =>
+  row !== undefined && row.updated_at > told.updated_at ? row : told
 
 /** Sends, and says whether it went; a refusal is shown where the message was written. */
 function useSending(thread: Thread, setRefused: (why: string | null) => void): (draft: Draft) => Promise<boolean> {

@@ -31,3 +31,12 @@ export const settingsQuery = queryOptions({
   queryFn: () => uk.settings.get(),
   staleTime: 60_000,
 })
+
+/** Null: the agent is not theirs to see. */
+export const agentQuery = (id: string | null) =>
+  queryOptions({
+    queryKey: ['agent', id],
+    queryFn: () => uk.agents.get({ id: id! }).catch(() => null),
+    enabled: id !== null,
+    staleTime: 60_000,
+  })

@@ -39,7 +39,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
     <article
       aria-label={`${speaker}, ${isWriting ? 'writing' : 'message'}`}
       aria-busy={isWriting}
-      className={`group px-4 py-4 sm:px-6 ${isPerson ? 'bg-sunk/60' : ''}`}
+      className={`group px-4 pt-4 pb-1.5 sm:px-6 ${isPerson ? 'bg-sunk/60' : ''}`}
     >
       <div className="mx-auto max-w-[46rem]">
         <p className="figures mb-1 flex flex-wrap items-baseline gap-x-3 text-[0.8125rem] text-quiet">

@@ -1,19 +1,17 @@
 import type { Message, Run, RunEvent } from '../queries.ts'
-import type { ToolResult } from './tree.ts'
 
 /** A run as its events tell of it: what is being written, before the rows of the messages say so. */
 export interface Live {
   run: Run | null
   /** The messages of its answer, in the order in which they began. */
   messages: ReadonlyMap<string, Message>
-  results: ReadonlyMap<string, ToolResult>
   /** The number of the last event: where to go on from. */
   seq: number
   /** Servers of tools that could not be reached. */
   troubles: readonly string[]
 }
 
-export const nothingYet: Live = { run: null, messages: new Map(), results: new Map(), seq: 0, troubles: [] }
+export const nothingYet: Live = { run: null, messages: new Map(), seq: 0, troubles: [] }
 
 type Part = Message['content'][number]
 
@@ -21,7 +19,6 @@ type Part = Message['content'][number]
 export function tell(live: Live, events: readonly RunEvent[]): Live {
   let { run, seq } = live
   const messages = new Map(live.messages)
-  const results = new Map(live.results)
   const troubles = [...live.troubles]
   const change = (id: string | undefined, how: (content: Part[]) => void): void => {
     const message = id === undefined ? undefined : messages.get(id)
@@ -34,10 +31,14 @@ export function tell(live: Live, events: readonly RunEvent[]): Live {
   const grow = (type: 'text' | 'reasoning', at: number, delta: string) => (content: Part[]) => {
     const part = content[at]
     if (part?.type === type) content[at] = { ...part, text: part.text + delta }
-    else content[at] = type === 'text' ? { type, text: delta } : { type, text: delta, opaque: null }
+    else {
+      // A part that was not told of leaves no gap.
+      while (content.length < at) content.push({ type: 'text', text: '' })
+      content[at] = type === 'text' ? { type, text: delta } : { type, text: delta, opaque: null }
+    }
   }
   const toCall = (id: string, how: (call: Part & { type: 'tool_call' }) => Part) => (content: Part[]) => {
-    const at = content.findIndex((part) => part?.type === 'tool_call' && part.id === id)
+    const at = content.findIndex((part) => part.type === 'tool_call' && part.id === id)
     const part = content[at]
     if (part?.type === 'tool_call') content[at] = how(part)
   }
@@ -73,7 +74,10 @@ export function tell(live: Live, events: readonly RunEvent[]): Live {
         )
         break
       case 'tool_result':
-        results.set(data.tool_call_id, { output: data.output, isError: data.is_error })
+        change(last(), (content) => {
+          const { tool_call_id, output, is_error } = data
+          content.push({ type: 'tool_result', tool_call_id, output, is_error })
+        })
         break
       case 'mcp_server.error':
         troubles.push(`${data.server}: ${data.message}`)
@@ -86,7 +90,7 @@ export function tell(live: Live, events: readonly RunEvent[]): Live {
         run = data.run
     }
   }
-  return { run, messages, results, seq, troubles }
+  return { run, messages, seq, troubles }
 }
 
 export const isUnfinished = ({ status }: Run): boolean => /^(queued|running|requires_action)$/.test(status)

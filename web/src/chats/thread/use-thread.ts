@@ -30,7 +30,7 @@ export function useShown({ chat, messages, live }: ThreadState): Shown {
         : branchTo(messages, chat?.head_message_id ?? null)
     return {
       rows: branch.filter(({ role }) => role !== 'tool'),
-      results: new Map([...resultsIn(branch), ...live.results]),
+      results: resultsIn(branch),
     }
   }, [chat?.head_message_id, messages, live])
 }

@@ -1,0 +1,106 @@
+/** Chats with tools, files and other people, in real browsers. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { call, say, script, tools } from '../chats/chats.ts'
+import { needs } from '../needs.ts'
+import { testServer } from '../server.ts'
+import { hasChromium, sharedBrowser, visit } from './browser.ts'
+import { signIn } from './steps.ts'
+
+const browser = sharedBrowser()
+const environment = { UK_SIM: 'on' }
+
+const log = (page: Page) => page.getByRole('log', { name: 'Messages' })
+const field = (page: Page) => page.getByRole('textbox', { name: 'Message' })
+
+test(
+  'an agent asks before it acts: alice allows one call by a key, denies the other, and both are lines that open',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment })
+    const alice = await server.person('Alice')
+    const agent = await alice.post('/agents', {
+      name: 'Worker',
+      model: 'sim/script',
+      tools: tools({ 'chats.create': 'ask' }),
+    })
+    const chat = (await alice.post('/chats', { title: 'Asked', agent_id: agent.body.data.id })).body.data
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, alice)
+    await page.goto(`/app/chats/${chat.id}`)
+    await field(page).fill(
+      script(
+        [say('May I? '), call('chats_create', { title: 'allowed' }), call('chats_create', { title: 'denied' })],
+        [say('Thanks for that.')],
+      ),
+    )
+    await page.keyboard.press('Enter')
+    const answer = log(page)
+      .getByRole('article', { name: /^Worker/ })
+      .first()
+    await answer.getByRole('button', { name: /^Deny/ }).nth(1).waitFor()
+    // A letter that is typed into a field decides nothing.
+    await field(page).press('y')
+    assert.equal(await answer.getByRole('button', { name: /^Allow/ }).count(), 2)
+    await field(page).fill('')
+    await field(page).blur()
+    await page.keyboard.press('y')
+    await answer.getByRole('button', { name: /^Deny/ }).nth(1).waitFor({ state: 'detached' })
+    await answer.getByRole('button', { name: /^Deny/ }).click()
+    await log(page).getByText('Thanks for that.', { exact: true }).waitFor()
+    assert.equal(await answer.getByText('done', { exact: true }).count(), 1)
+    assert.equal(await answer.getByText('failed', { exact: true }).count(), 1)
+    await answer.getByText('chats_create').first().click()
+    await answer.getByText('"title": "allowed"').first().waitFor()
+    const titles = (await alice.get('/chats')).body.data.map(({ title }: { title: string }) => title)
+    assert.deepEqual([titles.includes('allowed'), titles.includes('denied')], [true, false])
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)
+
+test(
+  'two people in one chat see the same, and a file that one drops is there for the other',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment })
+    const alice = await server.person('Alice')
+    const ben = await server.person('Ben')
+    await alice.post(`/admin/accounts/${ben.id}/credits`, { amount_usd: 5, note: 'to talk' })
+    const shop = (await alice.post('/workspaces', { name: 'Print shop' })).body.data
+    const invited = (await alice.post(`/workspaces/${shop.id}/invitations`, { email: ben.email })).body.data
+    await ben.post('/invitations/accept', { token: invited.token })
+    const given = { title: 'Ours', model: 'sim/echo', workspace_id: shop.id }
+    const chat = (await alice.post('/chats', given)).body.data
+    await using hers = await visit(browser(), server.origin)
+    await using his = await visit(browser(), server.origin)
+    await signIn(hers.page, alice)
+    await signIn(his.page, ben)
+    for (const { page } of [hers, his]) {
+      await page.goto(`/app/chats/${chat.id}`)
+      await page.getByText('Nobody has said anything yet.').waitFor()
+    }
+    await hers.page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'prices.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') })
+    await hers.page.getByRole('list', { name: 'Attached files' }).getByText('prices.csv').waitFor()
+    await hers.page.getByText('uploading …').waitFor({ state: 'detached' })
+    await field(hers.page).fill('What does it say?')
+    await hers.page.getByRole('button', { name: 'Send (Enter)' }).click()
+    for (const { page } of [hers, his]) {
+      await log(page).getByRole('link', { name: 'prices.csv' }).waitFor()
+      await log(page)
+        .getByRole('article', { name: /^sim\/echo, message/ })
+        .waitFor()
+    }
+    await log(his.page)
+      .getByRole('article', { name: /^Alice/ })
+      .waitFor()
+    await field(his.page).fill('Nothing much.')
+    await his.page.keyboard.press('Enter')
+    // What he said, and the echo of it.
+    await log(hers.page).getByText('Nothing much.').nth(1).waitFor()
+    assert.deepEqual([...hers.wrongs, ...his.wrongs], [])
+  },
+)

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { growingLexer } from './lex.ts'
+import { isMisleading, targetOf } from './links.ts'
+import { decode, visible } from './plain.ts'
+
+const TEXT = [
+  '# One',
+  'A paragraph\nof two lines\nthat becomes a heading\n===',
+  '- a\n- b\n\n  more of b\n\n1. first\n2. second',
+  '```ts\nconst a = 1\n\n\nconst b = 2\n```',
+  '| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |',
+  '> quoted\nlazily\n\n> and on',
+  '    indented\n\n    code\n\nThe end.',
+  '<div>\nraw\n\n</div>\n\n***\n\n* other',
+].join('\n\n')
+
+test('a text that grows by a character is read as the whole of it is', () => {
+  const read = growingLexer()
+  for (let end = 1; end <= TEXT.length; end++) {
+    const raw = (blocks: readonly { raw: string; type: string }[]) => blocks.map(({ type, raw: of }) => `${type} ${of}`)
+    assert.deepEqual(raw(read(TEXT.slice(0, end))), raw(growingLexer()(TEXT.slice(0, end))), TEXT.slice(0, end))
+  }
+  assert.equal(read('Another text')[0]!.raw, 'Another text')
+})
+
+test('links lead to the web, to mail and to this server, and nowhere else', () => {
+  for (const href of [
+    'javascript:alert(1)',
+    'JAVASCRIPT:x',
+    ' data:text/html,x',
+    'vbscript:x',
+    '//evil.example',
+    '/\\evil',
+    'file:///x',
+    'x y',
+    '#a',
+  ])
+    assert.equal(targetOf(href), null, href)
+  assert.deepEqual(targetOf('/app/chats'), { href: '/app/chats', host: null })
+  assert.deepEqual(targetOf('https://a.example/b'), { href: 'https://a.example/b', host: 'a.example' })
+  assert.equal(isMisleading('https://bank.example', 'evil.example'), true)
+  assert.equal(isMisleading('bank.example/login', 'evil.example'), true)
+  assert.equal(isMisleading('the bank', 'evil.example'), false)
+  assert.equal(isMisleading('example.com', 'www.example.com'), false)
+  assert.equal(isMisleading('example.com/a', 'example.com:8080'), false)
+})
+
+test('what cannot be seen is made visible, and references are characters', () => {
+  assert.equal(visible('a\u202eb\u{e0041}'), 'a⟨U+202E⟩b⟨U+E0041⟩')
+  assert.equal(decode('&lt;b&gt; &amp;amp; &#x41;&#66; &#0; &nothing;'), '<b> &amp; AB \ufffd &nothing;')
+})

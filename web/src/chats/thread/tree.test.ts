@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Message } from '../queries.ts'
+import { branchTo, leafBelow, siblingsOf } from './tree.ts'
+
+// q1 → a1 → q2 → a2, with another wording of q2, which has an answer too, and another try of a1.
+const links = { q1: null, a1: 'q1', q2: 'a1', a2: 'q2', q3: 'a1', a3: 'q3', a4: 'q1' }
+const messages = new Map(
+  Object.entries(links).map(([id, parent_id], seq) => [id, { id, parent_id, seq } as unknown as Message]),
+)
+const ids = (list: readonly Message[]): string => list.map(({ id }) => id).join(' ')
+
+test('a branch is what leads to its end, as far as it is loaded', () => {
+  assert.equal(ids(branchTo(messages, 'a3')), 'q1 a1 q3 a3')
+  assert.equal(ids(branchTo(messages, null)), '')
+  const newest = new Map([...messages].slice(2))
+  assert.equal(ids(branchTo(newest, 'a2')), 'q2 a2')
+})
+
+test('what stands beside a message, and the newest that goes on from it', () => {
+  assert.equal(ids(siblingsOf(messages, messages.get('q2')!)), 'q2 q3')
+  assert.equal(ids(siblingsOf(messages, messages.get('a1')!)), 'a1 a4')
+  assert.equal(leafBelow(messages, 'a1'), 'a3')
+  assert.equal(leafBelow(messages, 'q2'), 'a2')
+  assert.equal(leafBelow(messages, 'a4'), 'a4')
+})
