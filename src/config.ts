@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { edits } from '#kernel/text/near-word.ts'
 import { settings } from './settings.ts'
 
 export interface Config {
@@ -227,19 +228,9 @@ function unknownSettings(environment: Readonly<Record<string, string | undefined
     .map((name) => `${name} is not a setting; did you mean ${nearest(name, known)}? \`uk config\` lists them all`)
 }
 
-/** The known word with the fewest edits (Levenshtein). */
+/** The known word with the fewest edits however many. */
 export function nearest(word: string, known: readonly string[]): string {
-  const distance = (a: string, b: string): number => {
-    let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-    for (let i = 1; i <= a.length; i++) {
-      const next = [i]
-      for (let j = 1; j <= b.length; j++)
-        next[j] = Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1))
-      row = next
-    }
-    return row[b.length]!
-  }
-  return known.reduce((best, name) => (distance(word, name) < distance(word, best) ? name : best))
+  return known.reduce((best, name) => (edits(word, name) < edits(word, best) ? name : best))
 }
 
 /** For `uk config`: each setting with its present value; secrets only say that they are set. */

@@ -1,5 +1,6 @@
 import type { Context } from '#engine/context.ts'
 import type { Found } from '#kernel/context.ts'
+import { thingAt } from '#kernel/contract.ts'
 import { sharedPlace } from './shares.ts'
 import { absent, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -16,11 +17,13 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
   if (endpoint.ofAccount) checkStandsForAccount(ctx)
   if (finder !== null) {
     const [name] = /:(\w+)/.exec(endpoint.path)!.slice(1)
-    const found = await finder.find(ctx, input[name!] as Id)
-    if (found === null) refuse('not_found', { param: name! })
+    const id = input[name!] as Id
+    const gone = { param: name!, message: absent(thingAt(endpoint.path, name!), id) }
+    const found = await finder.find(ctx, id)
+    if (found === null) refuse('not_found', gone)
     ctx.found = found
     const membership = placeOf(ctx, found) ?? (await placeByShare(ctx, entry, found))
-    if (membership === null) refuse('not_found', { param: name! })
+    if (membership === null) refuse('not_found', gone)
     if (found.workspace_id !== null) ctx.workspace = { id: found.workspace_id, membership }
     else if (found.place == null && !onlyReads(entry)) checkStandsForAccount(ctx)
     checkPlace(membership, endpoint.onScope ?? endpoint.scope, endpoint.role)
@@ -33,7 +36,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
     const { credential, personalWorkspaceId } = ctx.principal
     const id = asked ?? (credential.kind === 'session' ? null : credential.workspaceId) ?? personalWorkspaceId
     const membership = membershipIn(ctx.principal, id)
-    if (membership === null) refuse('not_found', { param: endpoint.within, message: absent('workspace') })
+    if (membership === null) refuse('not_found', { param: endpoint.within, message: absent('workspace', id) })
     ctx.workspace = { id, membership }
     checkPlace(membership, endpoint.scope, endpoint.role)
     checkStatus(entry, null, membership)

@@ -185,13 +185,14 @@ const step = (limit: number): number => [26, 101].find((most) => limit <= most) 
  */
 export function visibleWorkspaces(ctx: Context, scope: Scope, workspaceId: Id | undefined): Id[] {
   if (workspaceId === undefined) return reachableWorkspaces(ctx.principal, scope)
-  checkPlace(placeIn(ctx, workspaceId), scope)
+  const gone = { param: 'workspace_id', message: absent('workspace', workspaceId) }
+  checkPlace(placeIn(ctx, workspaceId, gone), scope)
   return [workspaceId]
 }
 
 /** Refuses unless the caller may do `scope` in a workspace other than the one that `permit` checked: where a thing is moved or copied to. */
 export function checkTarget(ctx: Context, workspaceId: Id, scope: Scope, param = 'workspace_id'): void {
-  const membership = placeIn(ctx, workspaceId, { param, message: noWorkspace })
+  const membership = placeIn(ctx, workspaceId, { param, message: absent('workspace', workspaceId) })
   checkPlace(membership, scope)
   checkWritable(membership)
 }

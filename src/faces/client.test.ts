@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { type Contracts, contracts } from '#areas/contracts.ts'
 import { things } from '#test/every-kind.ts'
@@ -36,6 +39,29 @@ test('calls, pages and refusals, typed by the contracts', async () => {
   assert.deepEqual(await bySession.api_keys.revoke({ id: first.rows[0]!.id }), { deleted: true, id: first.rows[0]!.id })
   assert.equal(await bySession.auth.sign_out(), undefined)
   await assert.rejects(bySession.api_keys.list(), { status: 401, type: 'unauthenticated' })
+})
+
+test('a refusal of a proxy is told from one of the server', async () => {
+  let answer: [status: number, headers: Record<string, string>, body: string] = [413, {}, '']
+  const proxy = createServer((_, response) => void response.writeHead(answer[0], answer[1]).end(answer[2]))
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  using _ = { [Symbol.dispose]: () => void proxy.close() }
+  const client = createClient(contracts, { origin: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` })
+  const refused = async (...next: typeof answer) => {
+    answer = next
+    const error = await client.me.get().catch((thrown: unknown) => thrown)
+    assert.ok(error instanceof ApiError)
+    return [error.type, error.message] as const
+  }
+  const page = '<html><head><title>413 Request Entity Too Large</title></head></html>'
+  const [type, message] = await refused(413, { server: 'nginx/1.27.2' }, page)
+  assert.equal(type, 'payload_too_large')
+  assert.match(message, /^A proxy in front of the server refused the body as too large.*`client_max_body_size`/)
+  assert.match((await refused(502, {}, '<html>'))[1], /could not reach it/)
+  assert.match((await refused(418, {}, ''))[1], /^The server, or a proxy in front of it, answered 418\.$/)
+  const own = JSON.stringify({ error: { type: 'payload_too_large', message: 'The body is larger than 1 MiB.' } })
+  assert.deepEqual(await refused(413, {}, own), ['payload_too_large', 'The body is larger than 1 MiB.'])
+  assert.match((await refused(500, { 'x-service-version': '2026-11-21' }, 'x'))[1], /^The server answered 500\.$/)
 })
 
 test('each field travels where its endpoint takes it', () => {

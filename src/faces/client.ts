@@ -49,6 +49,22 @@ export interface More {
   lastEventId?: string
 }
 
+const unreached = {
+  type: 'unavailable',
+  message: 'A proxy in front of the server could not reach it. Is the server running?',
+}
+/** Answers of something between this program and the server, by their status: they bear neither our shape nor our headers. */
+const fromProxy: Readonly<Record<number, { type: string; message: string }>> = {
+  413: {
+    type: 'payload_too_large',
+    message:
+      'A proxy in front of the server refused the body as too large; the server has not seen it. Its limit is set there (nginx: `client_max_body_size`, Caddy: `request_body`).',
+  },
+  502: unreached,
+  503: unreached,
+  504: { type: 'timeout', message: 'A proxy in front of the server waited too long for its answer.' },
+}
+
 /** A call that the server refused, or failed at. Branch on `type`; `code` says why, `requestId` is what to quote. */
 export class ApiError extends Error {
   override name = 'ApiError'
@@ -64,9 +80,11 @@ export class ApiError extends Error {
     { status, header }: Pick<Incoming, 'status' | 'header'>,
     error: { type?: string; message?: string; code?: string; param?: string; details?: Record<string, unknown> },
   ) {
-    super(error.message ?? `The server answered ${status}.`)
+    const isOurs = error.type !== undefined || header('x-service-version') !== null
+    const { type, message } = isOurs ? { ...error } : (fromProxy[status] ?? {})
+    super(message ?? `The server${isOurs ? '' : ', or a proxy in front of it,'} answered ${status}.`)
     this.status = status
-    this.type = error.type ?? 'internal_error'
+    this.type = type ?? 'internal_error'
     this.code = error.code
     this.param = error.param
     this.details = error.details

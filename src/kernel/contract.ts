@@ -313,3 +313,15 @@ export type Output<E> =
 
 /** The names in a path, first to last. */
 export const pathNames = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
+
+/** What a parameter of a path names, in words: `run` for `:run_id`, else one of what stands before it (`/agents/:id`). */
+export function thingAt(path: string, name: string): string {
+  const [, own] = /^(.+?)(?:_id|Id)$/.exec(name) ?? []
+  const before =
+    path
+      .slice(0, path.indexOf(`:${name}`))
+      .split('/')
+      .at(-2) ?? ''
+  if (own === undefined && before === 'files') return 'file or folder'
+  return (own ?? before.replace(/ies$/, 'y').replace(/s$/, '')).replaceAll(/[-_]/g, ' ')
+}

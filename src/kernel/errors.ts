@@ -26,7 +26,11 @@ const catalogue = {
   session_expired: [401, 'unauthenticated', 'The session has ended. Sign in again.'],
   invalid_credentials: [401, 'unauthenticated', 'The e-mail address or the password is wrong.'],
   invalid_signature: [401, 'unauthenticated', 'The signature does not match.'],
-  insufficient_credits: [402, 'payment_required', 'The credit balance does not cover this call.'],
+  insufficient_credits: [
+    402,
+    'payment_required',
+    'The credit balance does not cover this call. Ask the administrator for credits, or add a provider key of your own.',
+  ],
   spend_cap_reached: [402, 'payment_required', 'The spend cap of this key does not cover this call.'],
   budget_reached: [402, 'payment_required', 'The budget does not cover this call.'],
   unpriced_model: [402, 'payment_required', 'The model has no known price, so it cannot run under a balance or a cap.'],
@@ -106,8 +110,12 @@ const catalogue = {
 
 export type Code = keyof typeof catalogue
 
+/** An id or a name as short as ids are; what is longer may be a key or a token, which is not repeated. */
+const SAYABLE = /^[\w.@-]{1,32}$/
+
 /** The message of a 404 for what a call names: a stranger is not told whether it is there. */
-export const absent = (thing: string): string => `The ${thing} does not exist, or you have no access to it.`
+export const absent = (thing: string, id = ''): string =>
+  `The ${thing}${SAYABLE.test(id) ? ` \`${id}\`` : ''} does not exist, or you have no access to it.`
 
 export interface RefusalMore {
   /** Says what is wrong and what would be right. Default: the catalogue's sentence. */

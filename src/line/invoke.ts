@@ -61,7 +61,7 @@ export function createLine<H>(engine: Engine<H>, registry: readonly Entry<Contex
       checkScope(ctx.principal, entry.endpoint.scope)
       const input: Record<string, unknown> = parse(schemaOf(entry), raw ?? {})
       for (const id of pathNames(entry.endpoint.path))
-        if (!entry.endpoint.params?.[id]) input[id] = pathId(id, input[id] as string)
+        if (!entry.endpoint.params?.[id]) input[id] = pathId(entry.endpoint.path, id, input[id] as string)
       await permit(ctx, entry, input)
       checkConsent(ctx, entry)
       return { ctx, entry, input }

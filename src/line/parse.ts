@@ -1,9 +1,13 @@
 import type { z } from 'zod'
-import { type Code, refuse } from '#kernel/errors.ts'
+import { thingAt } from '#kernel/contract.ts'
+import { type Code, absent, refuse } from '#kernel/errors.ts'
 import { type Id, parseId } from '#kernel/ids.ts'
+import { nearWord } from '#kernel/text/near-word.ts'
+import { knownFields } from './known-fields.ts'
 
 /** An id in its stored form; what has no id's shape is 404, like one that is not there. */
-export const pathId = (name: string, words: string): Id => parseId(words) ?? refuse('not_found', { param: name })
+export const pathId = (path: string, name: string, words: string): Id =>
+  parseId(words) ?? refuse('not_found', { param: name, message: absent(thingAt(path, name), words) })
 
 /** Refuses with the name of the first field at fault, and what would be right. */
 export function parse<T extends z.ZodType>(schema: T, value: unknown, within?: string): z.output<T> {
@@ -12,8 +16,11 @@ export function parse<T extends z.ZodType>(schema: T, value: unknown, within?: s
   const fault = firstOf(result.error.issues)
   const at = [...(within === undefined ? [] : [within]), ...fault.path.map(String)]
   if (fault.code === 'unrecognized_keys') {
-    const param = [...at, fault.keys[0]!].join('.')
-    return refuse('unknown_parameter', { param, message: `\`${param}\` is not a parameter of this endpoint.` })
+    const [unknown] = fault.keys as [string]
+    const param = [...at, unknown].join('.')
+    const near = nearWord(unknown, knownFields(schema, fault.path))
+    const hint = near === null ? '' : ` Did you mean \`${[...at, near].join('.')}\`?`
+    return refuse('unknown_parameter', { param, message: `\`${param}\` is not a parameter of this endpoint.${hint}` })
   }
   const param = at.join('.')
   const absent = fault.code === 'invalid_type' && valueAt(value, fault.path) === undefined

@@ -135,12 +135,12 @@ export const agentService = implementWith<Context<AgentHandles>>()(
 
 /** An agent that another resource names, if the caller may read it; 404 with `param` like what is not there. */
 export async function agentFor(ctx: Context, id: Id, param = 'agent_id'): Promise<AgentRow> {
-  return readableAgent(ctx, await agentStore.get(ctx.db, id), param)
+  return readableAgent(ctx, await agentStore.get(ctx.db, id), param, id)
 }
 
 /** The same for a row that was read already. */
-export function readableAgent(ctx: Context, row: AgentRow | undefined, param = 'agent_id'): AgentRow {
-  const gone = { param, message: absent('agent') }
+export function readableAgent(ctx: Context, row: AgentRow | undefined, param = 'agent_id', id = ''): AgentRow {
+  const gone = { param, message: absent('agent', id) }
   if (row === undefined || row.status === 'trashed') return refuse('not_found', gone)
   checkPlace(placeIn(ctx, row.workspace_id, gone), 'agent:read')
   return row

@@ -96,7 +96,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         ...reachableWorkspaces(ctx.principal, 'gateway:read'),
       ]
       if (workspace_id !== undefined && !all.includes(workspace_id))
-        refuse('not_found', { param: 'workspace_id', message: absent('workspace') })
+        refuse('not_found', { param: 'workspace_id', message: absent('workspace', workspace_id) })
       const filters = { accountId: ctx.principal.accountId, workspace_id, enabled }
       const before = positionOf('provider_endpoints', filters, cursor)
       const rows = await endpointStore.list(ctx.db, workspace_id === undefined ? all : [workspace_id], {

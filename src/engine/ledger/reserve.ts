@@ -145,7 +145,8 @@ const purses: Record<'account' | CallCap['of'], Purse> = {
   account: {
     code: 'insufficient_credits',
     called: 'The credit balance',
-    remedy: 'An administrator grants credits; on a provider key of your own none are needed.',
+    remedy:
+      'Ask the administrator of this instance for credits, or add a provider key of your own (AI routing in the app, `uk ai-gateway create`): its calls need none.',
   },
   key: {
     code: 'spend_cap_reached',

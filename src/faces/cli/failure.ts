@@ -95,7 +95,7 @@ function hintFor(error: ApiError, around: Around): string | undefined {
     case 'setup_required':
       return 'Run `uk sign-up` with the setup token that the server printed at its first start.'
     case 'insufficient_credits':
-      return 'The administrator grants credits: `uk admin credits <account id> <usd>`; or bring your own provider key: `uk ai-gateway create`.'
+      return 'The administrator grants them: `uk admin credits <account id> <usd>`. A key of your own: `uk ai-gateway create --preset openai --api-key @key.txt`.'
     case 'spend_cap_reached':
       return 'Raise the cap of the key: `uk api-keys update <id> --spend-cap-usd <usd>`.'
     case 'already_exists':
@@ -107,6 +107,7 @@ function hintFor(error: ApiError, around: Around): string | undefined {
         ? `What works now: ${details.allowed.join(', ')}.`
         : undefined
     case 'unknown_parameter':
+      if (/Did you mean/.test(error.message)) return undefined
       return 'This program and the server may be of different versions: compare `uk --version`.'
   }
   if (param === 'model') return 'See `uk models list`.'

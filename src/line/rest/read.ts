@@ -145,7 +145,7 @@ export function readPath(endpoint: AnyEndpoint, values: readonly string[]): Reco
   const path: Record<string, unknown> = {}
   pathNames(endpoint.path).forEach((name, i) => {
     const schema: z.ZodType | undefined = endpoint.params?.[name]
-    path[name] = schema ? parse(schema, values[i], name) : pathId(name, values[i]!)
+    path[name] = schema ? parse(schema, values[i], name) : pathId(endpoint.path, name, values[i]!)
   })
   return path
 }

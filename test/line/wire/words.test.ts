@@ -50,3 +50,53 @@ test('what is wrong with a value is said in plain words, and what would be right
   assert.match(await endpoint({ slug: 'A b' }), /^`slug` must be 1 to 32 of a-z/)
   assert.equal(await endpoint({ headers: { 'a b': 'c' } }), '`headers.a b` must be the name of an HTTP header.')
 })
+
+test('a field that is misspelt is told the one that was meant, wherever it stands', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const said = async (method: string, path: string, body?: object) => {
+    const { error } = (await alice.request(method, path, body)).body
+    assert.equal(error.code, 'unknown_parameter')
+    return [error.param, error.message]
+  }
+  const meant = (given: string, near: string | null) => [
+    given,
+    `\`${given}\` is not a parameter of this endpoint.${near === null ? '' : ` Did you mean \`${near}\`?`}`,
+  ]
+  assert.deepEqual(await said('POST', '/chats', { titel: 'Views' }), meant('titel', 'title'))
+  assert.deepEqual(await said('POST', '/chats', { colour: 'red' }), meant('colour', null))
+  assert.deepEqual(await said('GET', '/chats?limt=3'), meant('limt', 'limit'))
+  const models = [{ id: 'x', pricing: { input: 1, ouput: 2 } }]
+  assert.deepEqual(
+    await said('POST', '/ai-gateway/provider-endpoints', { preset: 'openai', models }),
+    meant('models.0.pricing.ouput', 'models.0.pricing.output'),
+  )
+  assert.deepEqual(
+    await said('POST', '/inference/text', { model: 'sim/echo', messages: [{ role: 'user', contents: 'x' }] }),
+    meant('messages.0.contents', 'messages.0.content'),
+  )
+  const long = 'x'.repeat(100_000)
+  assert.deepEqual(await said('POST', '/chats', { [long]: 1 }), meant(long, null))
+})
+
+test('what is not there is named by its kind and id, the same for a stranger as for whoever made it up', async () => {
+  await using server = await testServer()
+  const [alice, mallory] = [await server.person('Alice'), await server.person('Mallory')]
+  const said = async (who: typeof alice, path: string) => {
+    const { status, body } = await who.get(path)
+    assert.equal(status, 404)
+    return body.error.message
+  }
+  const { id } = (await alice.post('/agents', { name: 'Clerk' })).body.data
+  const gone = (thing: string) => `The ${thing} does not exist, or you have no access to it.`
+  assert.equal(await said(mallory, `/agents/${id}`), gone(`agent \`${id}\``))
+  assert.equal(await said(alice, '/agents/nope'), gone('agent `nope`'))
+  const chat = (await alice.post('/chats', {})).body.data
+  assert.equal(await said(alice, `/chats/${chat.id}/runs/nope`), gone('run `nope`'))
+  assert.equal(await said(alice, '/ai-gateway/provider-endpoints/nope'), gone('provider endpoint `nope`'))
+  const key = await alice.key()
+  assert.equal(await said(alice, `/agents/${key.key}`), gone('agent'), 'what may be a key is not repeated')
+  assert.equal(await said(alice, '/models/sim%2Fecko'), `${gone('model `sim/ecko`')} Did you mean \`sim/echo\`?`)
+  const chats = await alice.post('/chats', { agent_id: id.replace(/.$/, '0') })
+  assert.match(chats.body.error.message, /^The agent `[0-9A-Z]{26}` does not exist/)
+})

@@ -46,7 +46,7 @@ export function ownerFor(ctx: Context, asked: Id | null, instance: boolean): Own
     (reachesWholeAccount(ctx) || principal.credential.kind === 'session' ? null : principal.credential.workspaceId)
   if (id === null) return { owner_id: principal.accountId, account_id: principal.accountId, workspace_id: null }
   const membership =
-    membershipIn(principal, id) ?? refuse('not_found', { param: 'workspace_id', message: absent('workspace') })
+    membershipIn(principal, id) ?? refuse('not_found', { param: 'workspace_id', message: absent('workspace', id) })
   checkPlace(membership, 'gateway:write', 'admin')
   checkWritable(membership)
   return { owner_id: id, account_id: null, workspace_id: id }

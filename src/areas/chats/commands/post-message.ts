@@ -17,7 +17,7 @@ import type { ChatHandles } from '../worker/runs.ts'
 /** A chat that another resource names, if the caller may read it; 404 with `param` like what is not there. */
 export async function chatFor(ctx: Context, id: Id, param = 'chat_id'): Promise<ChatRow> {
   const row = await chatStore.get(ctx.db, id)
-  const gone = { param, message: absent('chat') }
+  const gone = { param, message: absent('chat', id) }
   if (row === null || row.status === 'trashed') return refuse('not_found', gone)
   checkPlace(placeIn(ctx, row.workspace_id, gone), 'chat:read')
   return row

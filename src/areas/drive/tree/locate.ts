@@ -18,7 +18,7 @@ export const readFile = async (ctx: Context, id: Id, param = 'id'): Promise<File
 
 /** A file or folder that a call names elsewhere than in its path, if the caller may do `scope` with it. */
 export async function fileFor(ctx: Context, id: Id, scope: Scope, param: string): Promise<FileRow> {
-  const gone = { param, message: absent('file or folder') }
+  const gone = { param, message: absent('file or folder', id) }
   const row = (await fileStore.get(ctx.db, id)) ?? refuse('not_found', gone)
   const place =
     membershipIn(ctx.principal, row.workspace_id) ??

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nearWord } from './near-word.ts'
+
+test('the nearest known word is the one with a letter too many, too few, wrong or swapped; what is far is not guessed at', () => {
+  const known = ['title', 'model', 'workspace_id', 'instructions', 'tools', 'name', 'id']
+  for (const [typed, meant] of [
+    ['titel', 'title'],
+    ['Title', 'title'],
+    ['nmae', 'name'],
+    ['workspaceId', 'workspace_id'],
+    ['workspce_id', 'workspace_id'],
+    ['instruction', 'instructions'],
+    ['tool', 'tools'],
+    ['colour', null],
+    ['xx', null],
+    ['', null],
+    ['t'.repeat(1_000_000), null],
+  ] as const)
+    assert.equal(nearWord(typed, known), meant, typed.slice(0, 20))
+})
