@@ -16,7 +16,7 @@ interface Definition {
 }
 
 // Zod's classes tell the parts of a schema each in its own property; what is asked for here may be any of them.
-const definitionOf = (schema: z.ZodType): Definition => schema.def as unknown as Definition
+const definitionOf = (schema: z.ZodType): Definition => schema.def as Definition
 
 /** Names of the fields that an object at this place of a schema may have. */
 export function knownFields(schema: z.ZodType, path: readonly PropertyKey[]): Set<string> {

@@ -1,7 +1,7 @@
 import { type HasEndpoints, rowOfCatalogue } from '#areas/ai-gateway/service.ts'
 import type { Context } from '#engine/context.ts'
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
-import { noSuchModel } from '#gateway/routing/model-names/unknown-model.ts'
+import { noSuchModel, visibleModels } from '#gateway/routing/model-names/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
 import { parseId } from '#kernel/ids.ts'
 import { implementWith } from '#kernel/implement.ts'
@@ -30,8 +30,10 @@ export const modelService = implementWith<Context<HasEndpoints>>()(models, {
   async get(ctx, { id }) {
     const ulid = parseId(id)
     const all = await modelsOf(ctx, 'all')
-    const found = all.find((model) => model.slug === id || model.id === ulid)
-    return found ?? (await byBareName(ctx, id)) ?? refuse('not_found', { param: 'id', message: noSuchModel(id, all) })
+    const found = all.find((model) => model.slug === id || model.id === ulid) ?? (await byBareName(ctx, id))
+    if (found !== null) return found
+    const { endpoints } = ctx.engine
+    return refuse('not_found', { param: 'id', message: noSuchModel(id, await visibleModels(endpoints, ctx.principal)) })
   },
 })
 
