@@ -15,8 +15,8 @@ interface Definition {
   right?: z.ZodType
 }
 
-// Zod's classes tell the parts of a schema each in its own property; what is asked for here may be any of them.
-const definitionOf = (schema: z.ZodType): Definition => schema.def as Definition
+// What each kind of schema has of these.
+const definitionOf = (schema: z.ZodType): Definition => schema.def
 
 /** Names of the fields that an object at this place of a schema may have. */
 export function knownFields(schema: z.ZodType, path: readonly PropertyKey[]): Set<string> {
