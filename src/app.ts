@@ -289,7 +289,12 @@ export async function startApp({
         dataDir: config.dataDir,
         warn: (error, message) => log.error({ error }, message),
       }),
-      ...docsMounts(await loadContracts(), { origin: () => config.publicUrl ?? origin, version: versions.newest }),
+      ...docsMounts(await loadContracts(), {
+        origin: () => origin,
+        publicUrl: config.publicUrl,
+        checkHost: origins.checkHost,
+        version: versions.newest,
+      }),
     ],
     hosts: parts.use('previews', previewMount(engine, authority)),
     upgrades: [daemons, callerSockets({ ...entrance, closing, sockets: [attachSocket, ...sockets] })],

@@ -119,6 +119,8 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   capabilities?: Readonly<Record<string, string>>
   /** This endpoint's own codes; the usual ones follow from the other fields. */
   errors?: readonly Code[]
+  /** What a first call says besides the least that it must: for the description and the docs. */
+  example?: Readonly<Record<string, unknown>>
   /** Words of the CLI where they are not area and verb. */
   cli?: string
   /** Not in the law's list: `beyond` is served and described all the same. */

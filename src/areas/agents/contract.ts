@@ -157,6 +157,7 @@ export const agents = area(
     }),
     create: endpoint('POST /agents', {
       summary: 'Create an agent',
+      example: { name: 'Editor', system_prompt: 'Answer in one sentence.', model: 'sim/echo' },
       scope: 'agent:write',
       within: 'workspace_id',
       body: {

@@ -100,6 +100,7 @@ export const chats = area(
     }),
     create: endpoint('POST /chats', {
       summary: 'Create a chat',
+      example: { title: 'Autumn', model: 'sim/echo' },
       scope: 'chat:write',
       within: 'workspace_id',
       body: {
@@ -142,6 +143,7 @@ export const chats = area(
     }),
     send: endpoint('POST /chats/:id/messages', {
       summary: 'Send a message and wait for the answer',
+      example: { content: 'Hello' },
       description:
         'Answers the finished assistant message with its run. A run that fails answers its error with `details.run_id`. After ten minutes it goes on in the background and answers 202 with an operation. The run belongs to the server: it goes on when the caller leaves.',
       scope: 'chat:run',
@@ -154,6 +156,7 @@ export const chats = area(
     }),
     stream: endpoint('POST /chats/:id/messages/stream', {
       summary: 'Send a message and stream the run as Server-Sent Events',
+      example: { content: 'Hello' },
       description:
         'Every event is durable before it is sent, and `id:` is its `seq`. A reader that was cut off goes on at `GET /chats/:id/runs/:run_id/events`.',
       scope: 'chat:run',

@@ -58,6 +58,7 @@ export const drive = area(
   {
     list: endpoint('GET /drive/files', {
       summary: 'List files and folders',
+      example: { workspace_id: '01KAJ8R3T2M6QK5W9V0XBZC4DE' },
       description:
         'Newest first. With `parent_id` what lies directly in that folder; with `parent_id=root` and a workspace what lies at its root; without it everything.',
       scope: 'drive:read',
@@ -94,6 +95,7 @@ export const drive = area(
     ...textEndpoints,
     upload: endpoint('POST /drive/files', {
       summary: 'Upload a file',
+      example: { workspace_id: '01KAJ8R3T2M6QK5W9V0XBZC4DE', name: 'hello.txt' },
       description:
         'As `multipart/form-data`: the fields first, then the part `file`, of any size. Or as JSON with `content`, or with `computer_source`: a file of a computer that you may read. 200 instead of 201 where it became a version of a file that was there.',
       scope: 'drive:write',
@@ -131,6 +133,7 @@ export const drive = area(
     }),
     create_folder: endpoint('POST /drive/files/folders', {
       summary: 'Create a folder, or get the one of that name',
+      example: { workspace_id: '01KAJ8R3T2M6QK5W9V0XBZC4DE', name: 'Letters' },
       description: '201 for a new one, 200 for one that was there.',
       scope: 'drive:write',
       body: { workspace_id: workspace, parent_id: parent, name: words(1_024) },

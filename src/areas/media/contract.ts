@@ -207,6 +207,7 @@ export const SpeechEvent = z
 export const mediaEndpoints = {
   images: endpoint('POST /inference/images', {
     summary: 'Make pictures from a prompt, or change given ones',
+    example: { prompt: 'A lake in autumn' },
     description: `${asOperation} As JSON, or as a form whose parts \`images\` and \`mask\` are pictures and come last.`,
     ...kept,
     takes: 'multipart',
@@ -236,6 +237,7 @@ export const mediaEndpoints = {
   }),
   videos: endpoint('POST /inference/videos', {
     summary: 'Make a video, as an operation',
+    example: { prompt: 'A boat on a lake' },
     description: 'Always 202 and an operation, whose `result` is the answer. ' + asOperation.split('. ').at(-1)!,
     ...kept,
     body: {

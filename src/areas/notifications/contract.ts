@@ -222,6 +222,7 @@ export const notifications = area(
     }),
     send: endpoint('POST /notifications', {
       summary: 'Send a notification to yourself or to somebody you share a workspace with',
+      example: { title: 'The print is ready' },
       scope: writing,
       body: {
         user_id: id.optional().describe('Default: yourself.'),

@@ -44,6 +44,7 @@ export const web = area(
   {
     search: endpoint('POST /web/search', {
       summary: 'Search the web',
+      example: { query: 'woodblock prints' },
       description:
         'By Brave, Tavily or SearXNG, whichever the instance is set up with (`BRAVE_API_KEY`, `TAVILY_API_KEY`, `SEARXNG_URL`; in this order, the next when one fails). Without any: 409 `not_ready`. A page may hold fewer results than `limit`: providers give 20 at most.',
       scope: 'web:read',

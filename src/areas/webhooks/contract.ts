@@ -93,6 +93,7 @@ export const webhooks = area(
     }),
     create: endpoint('POST /webhook-endpoints', {
       summary: 'Have events of a workspace sent to an address',
+      example: { name: 'CI', url: 'https://ci.example.com/hook', events: ['run.failed', 'file.*'] },
       description:
         'Every delivery is a POST with `{type, timestamp, id, workspace_id, resource, data}` and the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of Standard Webhooks. What is not answered with 2xx within 15 seconds is sent again, eleven times over a day. Only events that you may read yourself are sent, and none once you are no longer an admin here.',
       scope: 'workspace:write',

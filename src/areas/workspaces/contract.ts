@@ -61,6 +61,7 @@ export const workspaces = area(
     }),
     create: endpoint('POST /workspaces', {
       summary: 'Create a workspace; the caller becomes its owner',
+      example: { name: 'Print shop' },
       scope: 'workspace:write',
       ofAccount: true,
       body: {

@@ -1,105 +1,101 @@
-import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Area } from '#kernel/contract.ts'
-import { areaPage } from './area.ts'
-import { homePage } from './home.ts'
-import { html } from './html.ts'
-import { page, pathOf } from './page.ts'
-import { style } from './style.ts'
-import { type Document, openapi } from '../openapi/openapi.ts'
+import type { Served, Site } from './site.ts'
 
 export interface DocsOptions {
-  /** The address of the instance; asked when a page is first made, since the port may not be known before. */
+  /** The address of the instance; asked with each call, since the port may not be known before. */
   origin: () => string
+  /** The instance has one address, which is told whatever name the reader came by. */
+  publicUrl: string | null
+  /** Throws for a `Host` that is not ours. */
+  checkHost(request: IncomingMessage): void
   /** The newest dated version. */
   version: string
 }
 
-interface Served {
-  type: string
-  text: string
-  etag: string
-}
-
 interface Serving {
   prefix: string
-  handle(request: IncomingMessage, response: ServerResponse): void
+  handle(request: IncomingMessage, response: ServerResponse): Promise<void>
 }
 
-/** The pages under `/docs`, and the description at `/v1/openapi.json`: made from the contracts, once, when first asked for. */
-export function docsMounts(areas: readonly Area[], { origin, version }: DocsOptions): Serving[] {
-  let known: Document | undefined
-  const document = (): Document => (known ??= openapi(areas, { origin: origin(), version }))
-  const pages = new Map<string, Served>()
-  const make = (path: string): Served | null => {
-    if (path === '/v1/openapi.json') return served('application/json', JSON.stringify(document()))
-    if (path === '/docs/style.css') return served('text/css', style)
-    if (path === '/docs') return served('text/html', page('Ukiyo API', path, areas, homePage(areas, document())))
-    const area = areas.find((one) => pathOf(one) === path)
-    return area ? served('text/html', page(`${area.title} · Ukiyo API`, path, areas, areaPage(area, document()))) : null
-  }
-  const serve = (path: string): Served | null => {
-    const kept = pages.get(path) ?? make(path)
-    if (kept) pages.set(path, kept)
-    return kept
-  }
-  const missing = (): string =>
-    page(
-      'Not found · Ukiyo API',
-      '',
-      areas,
-      html`<h1>Page not found</h1>
-        <p class="lead">
-          What was here has moved, or the address has a slip of the pen. <a href="/docs">Start here</a>, or take an area
-          from the list.
-        </p>`,
-    )
+/** The pages under `/docs`, and the description at `/v1/openapi.json`: loaded and made when they are first asked for. */
+export function docsMounts(areas: readonly Area[], options: DocsOptions): Serving[] {
+  let loading: Promise<Site> | undefined
+  const site = (): Promise<Site> =>
+    (loading ??= import('./site.ts').then(({ createSite }) => createSite(areas, options.version)))
   return ['/docs', '/v1/openapi.json'].map((prefix) => ({
     prefix,
-    handle: (request, response) => answer(request, response, serve, missing),
+    handle: (request, response) => answer(request, response, site, originOf(request, options)),
   }))
 }
 
-const served = (type: string, text: string): Served => ({
-  type: `${type}; charset=utf-8`,
-  text,
-  etag: `"${hash('sha1', text, 'base64url')}"`,
-})
+/** The reader's own address: the one that they came by, where it is a name of ours. */
+function originOf(request: IncomingMessage, { origin, publicUrl, checkHost }: DocsOptions): string {
+  const { host = '' } = request.headers
+  if (publicUrl !== null || !/^[\w.[\]:-]+$/.test(host)) return publicUrl ?? origin()
+  try {
+    checkHost(request)
+    return `http://${host}`
+  } catch {
+    return origin()
+  }
+}
 
-function answer(
+async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  serve: (path: string) => Served | null,
-  missing: () => string,
-): void {
+  site: () => Promise<Site>,
+  origin: string,
+): Promise<void> {
   response.setHeader('x-content-type-options', 'nosniff')
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD')
     return refuse(response, 405, 'method_not_allowed', 'This path takes GET, HEAD.')
   }
-  const path = request.url!.split('?')[0]!
-  const found = serve(path.length > 1 ? path.replace(/\/$/, '') : path)
+  const [asked = '', query = ''] = request.url!.split('?')
+  const path = asked.length > 1 ? asked.replace(/\/$/, '') : asked
+  const { at, missing } = await site()
+  const found = at(path, new URLSearchParams(query), origin)
   if (!found) {
     if (!path.startsWith('/docs/'))
       return refuse(response, 404, 'not_found', 'This page does not exist. /docs lists them all.')
     secure(response)
     return void response.writeHead(404, { 'content-type': 'text/html; charset=utf-8' }).end(missing())
   }
-  response.setHeader('etag', found.etag).setHeader('cache-control', 'no-cache')
+  if ('movedTo' in found) return void response.writeHead(301, { location: found.movedTo }).end()
   // Anyone may read the description, from any page, as with every answer to a key.
   if (path.startsWith('/v1/')) response.setHeader('access-control-allow-origin', '*')
   else secure(response)
-  if (request.headers['if-none-match'] === found.etag) return void response.writeHead(304).end()
-  const size = Buffer.byteLength(found.text)
-  response
-    .writeHead(200, { 'content-type': found.type, 'content-length': size })
-    .end(request.method === 'HEAD' ? undefined : found.text)
+  send(request, response, found)
 }
 
-const secure = (response: ServerResponse): void =>
-  void response.setHeader('content-security-policy', policy).setHeader('referrer-policy', 'no-referrer')
+function send(request: IncomingMessage, response: ServerResponse, { type, body, etag }: Served): void {
+  response.setHeader('etag', etag).setHeader('cache-control', 'no-cache').setHeader('vary', 'Host')
+  if (request.headers['if-none-match'] === etag) return void response.writeHead(304).end()
+  response
+    .writeHead(200, { 'content-type': type, 'content-length': Buffer.byteLength(body) })
+    .end(request.method === 'HEAD' ? undefined : body)
+}
 
-const policy = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+/** As strict as the app's: nothing inline, nothing from elsewhere, and no string that becomes markup or code. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const secure = (response: ServerResponse): void =>
+  void response
+    .setHeader('content-security-policy', POLICY)
+    .setHeader('referrer-policy', 'no-referrer')
+    .setHeader('cross-origin-opener-policy', 'same-origin')
 
 function refuse(response: ServerResponse, status: number, type: string, message: string): void {
   response

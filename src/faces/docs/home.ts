@@ -3,16 +3,16 @@ import { type Code, codes, describeCode } from '#kernel/errors.ts'
 import { scopes } from '#kernel/scopes.ts'
 import type { Document } from '../openapi/openapi.ts'
 import { type Html, html, inline, prose } from './html.ts'
-import { pathOf } from './page.ts'
+import { areaPath } from './page.ts'
+import type { Guide } from './guides/guides.ts'
 
 /** The first page: everything that holds for every endpoint. */
-export function homePage(areas: readonly Area[], document: Document): Html {
+export function homePage(areas: readonly Area[], guides: readonly Guide[], document: Document): Html {
   const base = document.servers[0]!.url
-  const origin = base.replace(/\/v1$/, '')
   const part = (id: string, title: string, content: Html) =>
     html`<h2 id="${id}"><a class="anchor" href="#${id}">${title}</a></h2>
       ${content}`
-  const block = (text: string) => html`<pre tabindex="0">${text}</pre>`
+  const block = (text: string) => html`<pre tabindex="0"><code>${text}</code></pre>`
   return html`<h1>One API, one key</h1>
     <p class="lead">${String(document.info.summary)}</p>
     ${part(
@@ -22,13 +22,35 @@ export function homePage(areas: readonly Area[], document: Document): Html {
       ${block(`curl ${base}/me \\\n  -H "Authorization: Bearer $UK_KEY"`)} ${block('uk login\nuk me get')}`,
     )}
     ${part(
+      'guides',
+      'Guides',
+      html`<ul class="cards">
+        ${guides
+          .filter(({ group }) => group === 'Guides')
+          .map(
+            ({ path, title, parts }) =>
+              html`<li>
+                <a href="${path}"
+                  ><strong>${title}</strong
+                  ><span
+                    >${parts
+                      .slice(1, 5)
+                      .map((one) => one.title)
+                      .join(' · ')}</span
+                  ></a
+                >
+              </li>`,
+          )}
+      </ul>`,
+    )}
+    ${part(
       'areas',
       'What there is',
       html`<ul class="cards">
         ${areas.map(
           (area) =>
             html`<li>
-              <a href="${pathOf(area)}"><strong>${area.title}</strong><span>${inline(area.summary)}</span></a>
+              <a href="${areaPath(area)}"><strong>${area.title}</strong><span>${inline(area.summary)}</span></a>
             </li>`,
         )}
       </ul>`,
@@ -64,28 +86,26 @@ export function homePage(areas: readonly Area[], document: Document): Html {
     ${part(
       'gateways',
       'Model gateways',
-      html`${prose('The same key works where a program expects the API of another vendor:')}
-        <div class="wide">
+      html`<p>
+          The same key works where a program expects the API of another vendor, with any model:
+          <a href="/docs/gateways">what each takes, with code</a>.
+        </p>
+        <div class="wide" tabindex="0">
           <table>
             <thead>
               <tr>
-                <th scope="col">Set the base address to</th>
+                <th scope="col">Base address</th>
                 <th scope="col">For programs that speak</th>
               </tr>
             </thead>
             <tbody>
-              <tr>
-                <td><code>${origin}/compat-a/v1</code></td>
-                <td>chat completions</td>
-              </tr>
-              <tr>
-                <td><code>${origin}/compat-b</code></td>
-                <td>messages</td>
-              </tr>
-              <tr>
-                <td><code>${origin}/compat-c/v1</code></td>
-                <td>chat completions with provider routing</td>
-              </tr>
+              ${document['x-uk-gateways'].map(
+                ({ name, url, speaks }) =>
+                  html`<tr>
+                    <td><code>${url}</code></td>
+                    <td><a href="/docs/gateways#${name}">${speaks}</a></td>
+                  </tr>`,
+              )}
             </tbody>
           </table>
         </div>`,
@@ -115,7 +135,7 @@ function errorTable(): Html {
       <td>${inline(message)}</td>
     </tr>`
   }
-  return html`<div class="wide">
+  return html`<div class="wide" tabindex="0">
     <table>
       <thead>
         <tr>

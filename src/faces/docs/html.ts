@@ -20,6 +20,9 @@ const render = (part: Part): string => {
 export const html = (texts: TemplateStringsArray, ...parts: Part[]): Html =>
   new Html(texts.reduce((all, text, i) => all + render(parts[i - 1] ?? null) + text))
 
+/** Markup that is made already. */
+export const verbatim = (text: string): Html => new Html(text)
+
 /** Plain sentences with `code` and **strong** in them; an empty line starts a paragraph. */
 export const prose = (text: string): Html =>
   new Html(

@@ -130,14 +130,16 @@ function operationOf(
  * that JSON can is described alone, else nobody could send a file.
  */
 function bodyOf(
-  { takes, parts, bytesAre = BYTES.contentMediaType }: AnyEndpoint,
+  { takes, parts, bytesAre = BYTES.contentMediaType, example }: AnyEndpoint,
   body: Schema | undefined,
   schemas: Record<string, Schema>,
 ): Pick<Operation, 'requestBody'> {
   const bytes = { [bytesAre]: { schema: bytesAre === 'application/json' ? {} : BYTES } }
   if (takes === 'bytes') return { requestBody: { required: true, content: bytes } }
   if (body === undefined || Object.keys(body.properties ?? {}).length === 0) return {}
-  const json = { 'application/json': { schema: body, example: leastExample(body, schemas) } }
+  const told = Object.entries(example ?? {}).filter(([name]) => name in body.properties!)
+  const first = { ...leastExample(body, schemas), ...Object.fromEntries(told) }
+  const json = { 'application/json': { schema: body, example: first } }
   const required = (body.required ?? []).length > 0
   if (takes === 'bytes_or_json') return { requestBody: { required, content: { ...bytes, ...json } } }
   if (takes !== 'multipart') return { requestBody: { required, content: json } }
