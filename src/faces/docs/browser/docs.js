@@ -11,11 +11,12 @@ const make = (tag, properties = {}, ...inner) => {
 // ── copying ─────────────────────────────────────────────────────────────────
 for (const pre of document.querySelectorAll('main pre')) {
   const button = make('button', { type: 'button', className: 'copy', textContent: 'Copy' })
-  button.addEventListener('click', async () => {
+  const copy = async () => {
     await navigator.clipboard.writeText(pre.textContent)
     button.textContent = 'Copied'
     setTimeout(() => (button.textContent = 'Copy'), 1_500)
-  })
+  }
+  button.addEventListener('click', () => void copy())
   const frame = make('div', { className: 'code' })
   pre.replaceWith(frame)
   frame.append(pre, button)
@@ -68,7 +69,9 @@ found.setAttribute('role', 'region')
 found.setAttribute('aria-label', 'What was found')
 form.append(found)
 let asking = new AbortController()
-field.addEventListener('input', async () => {
+field.addEventListener('input', () => void search())
+
+async function search() {
   asking.abort()
   asking = new AbortController()
   const { signal } = asking
@@ -90,7 +93,7 @@ field.addEventListener('input', async () => {
     ...(results.length === 0 ? [make('p', { textContent: 'Nothing has these words.' })] : []),
   )
   found.hidden = false
-})
+}
 form.addEventListener('keydown', (event) => {
   const places = [field, ...found.querySelectorAll('a')]
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
@@ -145,8 +148,12 @@ async function greet() {
 }
 
 // ── trying ──────────────────────────────────────────────────────────────────
-attempt?.querySelector('form').addEventListener('submit', async (event) => {
+attempt?.querySelector('form').addEventListener('submit', (event) => {
   event.preventDefault()
+  void send(event.target)
+})
+
+async function send(form) {
   const { method, path, answer } = attempt.dataset
   const button = attempt.querySelector('button[type=submit]')
   const shown = attempt.querySelector('.answer')
@@ -156,7 +163,7 @@ attempt?.querySelector('form').addEventListener('submit', async (event) => {
   button.disabled = true
   const begun = performance.now()
   try {
-    const response = await fetch(...requestOf(event.target, method, path))
+    const response = await fetch(...requestOf(form, method, path))
     const took = Math.round(performance.now() - begun)
     head.append(make('strong', { textContent: `${response.status} ${response.statusText}` }), ` in ${took} ms`)
     shown.append(body)
@@ -166,7 +173,7 @@ attempt?.querySelector('form').addEventListener('submit', async (event) => {
   } finally {
     button.disabled = false
   }
-})
+}
 
 function requestOf(form, method, path) {
   const headers = { 'x-uk-csrf': '1' }
