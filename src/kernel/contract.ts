@@ -183,6 +183,22 @@ export const usd = z.number().meta({ id: 'Usd', description: 'US dollars, up to 
 export const status = z.enum(['active', 'archived', 'trashed'])
 export const workspaceId = id.optional().describe('The workspace to work in. Default: the personal one.')
 
+/** A list of models that rules of keys, members and workspaces name. */
+export const allowedModels = z
+  .array(
+    z
+      .string()
+      .trim()
+      .max(300)
+      .regex(/^[^\s/]+\/\S+$/, 'must be a model such as `openai/gpt-4o`, or all of a provider: `openai/*`'),
+  )
+  .max(1_000)
+  .transform((models) => [...new Set(models)])
+  .nullable()
+  .describe(
+    'The only models that may be called: their ids as GET /models has them, or `provider/*` for all of a provider. Null: all. The lists of the key, the member and the workspace all hold.',
+  )
+
 /** A UTC day, as of calls and sums. */
 export const day = z.iso.date().describe('A UTC day, `YYYY-MM-DD`.')
 

@@ -14,7 +14,7 @@ export interface Cap {
 
 /** A budget whose spending is added up under `subject`, which is the id of the thing. A call may stand under several. */
 export interface Budget {
-  kind: 'workspace' | 'agent' | 'automation' | 'chat' | 'goal' | 'run'
+  kind: 'workspace' | 'member' | 'agent' | 'automation' | 'chat' | 'goal' | 'run'
   subject: Id
   /** Null: counted for `spent`, never refused. So that a budget set later knows what was spent. */
   nano: Nano | null

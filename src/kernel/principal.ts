@@ -4,6 +4,15 @@ import type { Role, Scope } from './scopes.ts'
 
 export type Tier = 'standard' | 'unlimited'
 
+/** A rule about which models somebody may call. Lists of a key, a member and the workspace all hold. */
+export type ModelRule =
+  /** Only these: `openai/gpt-4o`, or all of a provider as `openai/*`. */
+  | { kind: 'allowed'; of: 'key' | 'member' | 'workspace'; models: readonly string[] }
+  /** Models of the workspace only by keys that are held to it, which the caller's is not. */
+  | { kind: 'keys'; of: 'member' | 'workspace' }
+  /** Other workspaces whose providers the caller reaches, and which hold it to rules or a budget: those count there alone. */
+  | { kind: 'apart'; workspaces: readonly Id[] }
+
 export interface Membership {
   role: Role
   /** Narrows the role; null is all of it. */
@@ -11,6 +20,12 @@ export interface Membership {
   status: 'active' | 'archived'
   /** The most that the workspace may spend on model calls; absent: as much as its members have. */
   budget?: Cap
+  /** The most that this member may spend on model calls there, added up under the id of the membership. */
+  ownBudget?: Cap & { subject: Id }
+  /** The models that the workspace and this member are held to. */
+  rules?: readonly ModelRule[]
+  /** Models there only by keys that are held to the workspace, and whose rule that is. */
+  keysOnly?: 'member' | 'workspace'
 }
 
 /** An account that lends its rights, with as much of them as the credential had that it acted by. */
@@ -21,6 +36,15 @@ export interface Lender {
   scopes: readonly string[] | null
   /** The only workspace that the credential reached. */
   held_to: Id | null
+}
+
+/** The key that began what the server does, as its calls count under it and are bound by it. */
+export interface PayingKey {
+  id: Id
+  cap: Cap | null
+  /** The only workspace that it reaches. */
+  workspaceId: Id | null
+  allowedModels?: readonly string[]
 }
 
 /** The credential by which the caller proved who it is. */
@@ -35,6 +59,8 @@ export type Credential =
       version: string
       expiresAt: Date | null
       spendCap: Cap | null
+      /** The only models that it may call; absent: all. */
+      allowedModels?: readonly string[]
     }
   /** The server on an account's behalf: an agent's run, an automation, a job. */
   | {
@@ -45,7 +71,7 @@ export type Credential =
       /** It works in that workspace without being held to it: what is the account's own serves it as well. */
       ownToo?: true
       /** The key that started it: what the server does for it counts under that key's cap. */
-      payingKey?: { id: Id; cap: Cap | null }
+      payingKey?: PayingKey
       /** The run whose agent it acts for: what that calls counts under the run's budgets, and what it begins stands below it. */
       run?: { id: Id; budgets: readonly Budget[] }
       /** The automation whose action it is, or that began the run above it. */
@@ -193,3 +219,53 @@ export function actingIn(principal: Principal, workspaceId: Id): Principal {
     },
   }
 }
+
+/** What a rule looks at of a way to serve a model. */
+export interface RuledOffer {
+  /** The platform's id, `provider/id`. */
+  slug: string
+  /** The provider endpoint's slug. */
+  provider: string
+  /** The workspace that the endpoint belongs to. */
+  workspaceId: Id | undefined
+}
+
+/** The first rule that keeps somebody from this, or undefined. */
+export const ruleAgainst = (
+  rules: readonly ModelRule[],
+  { slug, provider, workspaceId }: RuledOffer,
+): ModelRule | undefined =>
+  rules.find((rule) => {
+    switch (rule.kind) {
+      case 'allowed':
+        return !rule.models.includes(slug) && !rule.models.includes(`${provider}/*`)
+      case 'keys':
+        return true
+      case 'apart':
+        return workspaceId !== undefined && rule.workspaces.includes(workspaceId)
+    }
+  })
+
+/** The rules that hold for what this caller does in a workspace; undefined: none, as for nearly everybody. */
+export function rulesFor(principal: Principal, workspaceId: Id): readonly ModelRule[] | undefined {
+  const { credential, memberships } = principal
+  const key = keyOf(credential)
+  const place = memberships.get(workspaceId)
+  const rules: ModelRule[] = []
+  if (key?.allowedModels) rules.push({ kind: 'allowed', of: 'key', models: key.allowedModels })
+  if (place?.rules) rules.push(...place.rules)
+  if (place?.keysOnly !== undefined && key?.workspaceId !== workspaceId)
+    rules.push({ kind: 'keys', of: place.keysOnly })
+  // Whoever is bound to one workspace reaches no other one's providers.
+  if (credential.kind === 'session' || credential.workspaceId === null) {
+    const apart: Id[] = []
+    for (const [id, { rules: theirs, keysOnly, ownBudget }] of memberships)
+      if (id !== workspaceId && (theirs ?? keysOnly ?? ownBudget) !== undefined) apart.push(id)
+    if (apart.length > 0) rules.push({ kind: 'apart', workspaces: apart })
+  }
+  return rules.length > 0 ? rules : undefined
+}
+
+/** The key that a call is made by, or that began what makes it. */
+const keyOf = (credential: Credential): { workspaceId: Id | null; allowedModels?: readonly string[] } | undefined =>
+  credential.kind === 'key' ? credential : credential.kind === 'server' ? credential.payingKey : undefined

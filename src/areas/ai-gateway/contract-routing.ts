@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endpoint, idOut, one, time, usd } from '#kernel/contract.ts'
+import { endpoint, id, idOut, one, time, usd } from '#kernel/contract.ts'
 import { textShape } from './contract-endpoints.ts'
 
 const preferences = z
@@ -45,7 +45,9 @@ export const RoutingPreview = z
         }),
       )
       .describe('In the order in which they would be asked, until one begins to answer.'),
-    excluded: z.array(z.object({ provider: z.string(), reason: z.string() })),
+    excluded: z
+      .array(z.object({ provider: z.string(), reason: z.string() }))
+      .describe('Who is left out and why; of a rule, whose it is: the key’s, the member’s or the workspace’s.'),
   })
   .meta({ id: 'RoutingPreview' })
 
@@ -57,6 +59,7 @@ export const routingEndpoints = {
     description:
       'The router of live calls, with the same seed the same order; nothing is sent and nothing is spent. It looks at a conversation that no provider holds in its cache.',
     scope: 'gateway:read',
+    within: 'workspace_id',
     limit: 'reads',
     body: {
       model: modelName.describe('With the suffixes of compat-c: `:floor`, `:nitro`, `:exacto`, `:free`, `:online`.'),
@@ -73,6 +76,11 @@ export const routingEndpoints = {
         .default([])
         .describe('Names of the call’s parameters, for `require_parameters`.'),
       seed: z.int().min(0).max(4_294_967_295).nullable().default(null),
+      workspace_id: id
+        .optional()
+        .describe(
+          'Where the call would be made: its budgets and rules hold. Default: where the credential works, the personal one for a session.',
+        ),
     },
     reply: one(RoutingPreview),
   }),

@@ -14,7 +14,19 @@ type Input = z.output<z.ZodObject<NonNullable<(typeof aiGateway)['endpoints']['r
 /** The live router's order for a call that is not made. */
 export async function previewRoute(
   ctx: Context<Pick<GatewayFaces, 'previewRoute'>>,
-  { model, models, shape, provider, max_tokens, input_tokens, tools, images, parameters, seed: given }: Input,
+  {
+    model,
+    models,
+    shape,
+    provider,
+    max_tokens,
+    input_tokens,
+    tools,
+    images,
+    parameters,
+    seed: given,
+    workspace_id,
+  }: Input,
 ): Promise<z.output<typeof RoutingPreview>> {
   const { seed, first, candidates, excluded } = await ctx.engine.previewRoute(ctx.principal, {
     models: [...new Set([model, ...models])],
@@ -26,6 +38,7 @@ export async function previewRoute(
     tools,
     images,
     seed: given,
+    workspaceId: workspace_id ?? null,
   })
   // The directory's offers are rows.
   const { id, createdAt } = first as Row

@@ -1,5 +1,18 @@
 import { z } from 'zod'
-import { area, base, deleted, endpoint, id, idOut, one, page, period, time, usd } from '#kernel/contract.ts'
+import {
+  allowedModels,
+  area,
+  base,
+  deleted,
+  endpoint,
+  id,
+  idOut,
+  one,
+  page,
+  period,
+  time,
+  usd,
+} from '#kernel/contract.ts'
 import { scopes } from '#kernel/scopes.ts'
 
 const fields = {
@@ -18,6 +31,7 @@ const fields = {
     .nullable()
     .describe('What model calls with this key may cost per period. Null has no cap.'),
   spend_cap_period: period.describe('UTC: day, ISO week, calendar month, or total.'),
+  allowed_models: allowedModels,
 }
 
 export const ApiKey = z
@@ -37,6 +51,7 @@ export const ApiKey = z
     spend_cap_usd: usd.nullable(),
     spend_cap_period: period,
     spent_usd: usd.describe('In the present period of the cap.'),
+    allowed_models: allowedModels,
   })
   .meta({ id: 'ApiKey' })
 
@@ -73,14 +88,16 @@ export const apiKeys = area(
         expires_at: fields.expires_at.default(null),
         spend_cap_usd: fields.spend_cap_usd.default(null),
         spend_cap_period: fields.spend_cap_period.default('total'),
+        allowed_models: fields.allowed_models.default(null),
       },
       reply: one(NewApiKey),
       status: 201,
       errors: ['limit_reached', 'unsupported_version'],
     }),
     update: endpoint('PATCH /api-keys/:id', {
-      summary: 'Change name, scopes, expiry or cap',
-      description: 'The admins of the only workspace that a key reaches may change its cap, and nothing else of it.',
+      summary: 'Change name, scopes, expiry, cap or models',
+      description:
+        'The admins of the only workspace that a key reaches may change its cap and its models, and nothing else of it.',
       ...session,
       consent: 'person',
       body: z.object(fields).partial().shape,

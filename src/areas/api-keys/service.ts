@@ -36,7 +36,10 @@ export const apiKeyService = implement(apiKeys, {
     )
   },
 
-  async create(ctx, { name, scopes, workspace_id, version, expires_at, spend_cap_usd, spend_cap_period }) {
+  async create(
+    ctx,
+    { name, scopes, workspace_id, version, expires_at, spend_cap_usd, spend_cap_period, allowed_models },
+  ) {
     if (workspace_id !== null && !ctx.principal.memberships.has(workspace_id))
       refuse('not_found', { param: 'workspace_id', message: absent('workspace') })
     if (expires_at !== null && new Date(expires_at) <= ctx.now())
@@ -59,22 +62,26 @@ export const apiKeyService = implement(apiKeys, {
         expires_at: expires_at === null ? null : new Date(expires_at),
         spend_cap_nano: nanoOrNull(spend_cap_usd),
         spend_cap_period,
+        allowed_models,
       })
     })
     return { ...show(ctx, row, 0n), key: secret }
   },
 
-  async update(ctx, { id, name, scopes, expires_at, spend_cap_usd, spend_cap_period }) {
+  async update(ctx, { id, name, scopes, expires_at, spend_cap_usd, spend_cap_period, allowed_models }) {
     const row = await changeRights(ctx, 'api_key.updated', async (ctx) => {
       const key = await usable(ctx, id)
       if (key.account_id !== ctx.principal.accountId && (name ?? scopes ?? expires_at) !== undefined)
-        refuse('insufficient_role', { message: 'Of somebody else’s key you may change the cap, and revoke it.' })
+        refuse('insufficient_role', {
+          message: 'Of somebody else’s key you may change the cap and the models, and revoke it.',
+        })
       return apiKeyStore.update(ctx.db, id, {
         ...(name !== undefined && { name }),
         ...(scopes !== undefined && { scopes: expand(scopes) }),
         ...(expires_at !== undefined && { expires_at: expires_at === null ? null : new Date(expires_at) }),
         ...(spend_cap_usd !== undefined && { spend_cap_nano: nanoOrNull(spend_cap_usd) }),
         ...(spend_cap_period !== undefined && { spend_cap_period }),
+        ...(allowed_models !== undefined && { allowed_models }),
       })
     })
     return show(ctx, row, await spentOf(ctx, row))
@@ -137,6 +144,7 @@ async function changeRights(
           account_id: row.account_id,
           spend_cap_usd: usdOrNull(row.spend_cap_nano),
           spend_cap_period: row.spend_cap_period,
+          allowed_models: row.allowed_models,
         },
       })
     return row
@@ -210,6 +218,7 @@ const show = (ctx: Context, row: ApiKeyRow, spent: Nano): z.output<typeof ApiKey
   spend_cap_usd: usdOrNull(row.spend_cap_nano),
   spend_cap_period: row.spend_cap_period,
   spent_usd: toUsd(spent),
+  allowed_models: row.allowed_models,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })

@@ -26,6 +26,7 @@ export interface ApiKeyTable {
   last_used_at: Date | null
   spend_cap_nano: Nano | null
   spend_cap_period: 'day' | 'week' | 'month' | 'total'
+  allowed_models: string[] | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
 }

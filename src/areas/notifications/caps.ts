@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { cappedKeys } from '#areas/api-keys/service.ts'
-import { budgetedWorkspaces } from '#areas/workspaces/service.ts'
+import { budgetedMembers, budgetedWorkspaces } from '#areas/workspaces/service.ts'
 import type { Engine } from '#engine/context.ts'
 import { writeOutbox } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
@@ -18,7 +18,7 @@ const NEAR_PERCENT = 80n
 
 /** Something that has an end in money, and how far it is used. */
 interface Cap {
-  kind: 'api_key' | 'workspace' | 'account'
+  kind: 'api_key' | 'workspace' | 'member' | 'account'
   id: Id
   name: string | null
   cap: Nano
@@ -31,7 +31,12 @@ interface Cap {
 /** Looks at every cap that is in use, and tells of those that have come near their end, or to it. */
 export async function watchCaps(engine: Engine): Promise<void> {
   const { db } = engine.postgres
-  const caps = [...(await keyCaps(engine, db)), ...(await budgets(engine, db)), ...(await balances(db))]
+  const caps = [
+    ...(await keyCaps(engine, db)),
+    ...(await budgets(engine, db)),
+    ...(await ownBudgets(engine, db)),
+    ...(await balances(db)),
+  ]
   for (const cap of caps) {
     const reached = cap.spent >= cap.cap
     if (!reached && cap.spent * 100n < cap.cap * NEAR_PERCENT) continue
@@ -90,6 +95,21 @@ async function budgets(engine: Engine, db: Db): Promise<Cap[]> {
     spent: spent.get(workspace.id) ?? 0n,
     period: periodKey(workspace.spend_cap_period, new Date()),
     tell: workspace.managers,
+  }))
+}
+
+/** Of members: told to them, and to who manages the workspace. */
+async function ownBudgets(engine: Engine, db: Db): Promise<Cap[]> {
+  const members = await budgetedMembers(db)
+  const spent = await spentOf(engine, members)
+  return members.map((member) => ({
+    kind: 'member',
+    id: member.id,
+    name: `${member.name} in ${member.workspace}`,
+    cap: member.spend_cap_nano,
+    spent: spent.get(member.id) ?? 0n,
+    period: periodKey(member.spend_cap_period, new Date()),
+    tell: [...new Set([member.account_id, ...member.managers])],
   }))
 }
 

@@ -201,7 +201,7 @@ async function cap(_: Engine, event: DeliveredEvent) {
   const what =
     kind === 'api_key'
       ? `the cap of the key ${String(name)}`
-      : kind === 'workspace'
+      : kind === 'workspace' || kind === 'member'
         ? `the budget of ${String(name)}`
         : 'your credits'
   const reached = event.type === 'cap.reached'

@@ -2,7 +2,9 @@ import { type Generated, type Selectable, type SqlBool, type Updateable, sql } f
 import { openInvitation } from '#access/members.ts'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
 import type { Role } from '#kernel/scopes.ts'
+import type { Period } from '#kernel/time.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -16,6 +18,9 @@ interface InvitationTable {
   email: string
   role: Role
   permissions: string[] | null
+  /** The budget that the member begins with. */
+  spend_cap_nano: Generated<Nano | null>
+  spend_cap_period: Generated<Period>
   status: Generated<'pending' | 'accepted' | 'revoked'>
   /** Of the token in the answer, for the inviter to hand over. */
   token_hash: Buffer
@@ -43,18 +48,7 @@ const is = {
 export const invitationStore = {
   insert: (
     db: Db,
-    row: Pick<
-      InvitationRow,
-      | 'id'
-      | 'workspace_id'
-      | 'email'
-      | 'role'
-      | 'permissions'
-      | 'token_hash'
-      | 'mail_token_hash'
-      | 'expires_at'
-      | 'created_by'
-    >,
+    row: Omit<InvitationRow, 'status' | 'accepted_by' | 'accepted_at' | 'revoked_at' | 'created_at' | 'updated_at'>,
   ): Promise<InvitationRow> =>
     db
       .insertInto('invitations')

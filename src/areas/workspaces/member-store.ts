@@ -1,7 +1,9 @@
 import { type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
 import type { Role } from '#kernel/scopes.ts'
+import type { Period } from '#kernel/time.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -15,12 +17,25 @@ interface MemberTable {
   account_id: Id
   role: Role
   permissions: string[] | null
+  spend_cap_nano: Generated<Nano | null>
+  spend_cap_period: Generated<Period>
+  /** `workspace`: models only by keys that are held to the workspace. */
+  keys: Generated<'any' | 'workspace'>
+  /** Null: all. */
+  allowed_models: Generated<string[] | null>
   created_by: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
 }
 export type MemberRow = Selectable<MemberTable>
 export type NamedMember = MemberRow & { name: string; email: string }
+
+export interface BudgetedMember extends Pick<MemberRow, 'id' | 'account_id' | 'workspace_id' | 'spend_cap_period'> {
+  spend_cap_nano: Nano
+  name: string
+  workspace: string
+  managers: Id[]
+}
 
 const named = (db: Db) =>
   db
@@ -30,7 +45,7 @@ const named = (db: Db) =>
     .select(['a.name', 'a.email'])
 
 export const memberStore = {
-  insert: (db: Db, row: Omit<MemberRow, 'created_at' | 'updated_at'>): Promise<MemberRow> =>
+  insert: (db: Db, row: Omit<MemberRow, 'created_at' | 'updated_at' | 'keys' | 'allowed_models'>): Promise<MemberRow> =>
     db.insertInto('members').values(row).returningAll().executeTakeFirstOrThrow(),
 
   list: (db: Db, workspaceId: Id, before: Id | null, limit: number): Promise<NamedMember[]> =>
@@ -87,6 +102,16 @@ export const memberStore = {
       .set({ ...changes, updated_at: nextTime })
       .where('id', '=', id)
       .execute()
+  },
+
+  /** Members who have a budget, with who manages their workspace. */
+  async budgeted(db: Db): Promise<BudgetedMember[]> {
+    const { rows } = await sql<BudgetedMember>`
+      select m.id, m.account_id, w.id as workspace_id, w.name as workspace, a.name, m.spend_cap_nano, m.spend_cap_period,
+        array(select o.account_id::text from members o where o.workspace_id = w.id and o.role in ('admin', 'owner')) as managers
+      from members m join workspaces w on w.id = m.workspace_id join accounts a on a.id = m.account_id
+      where m.spend_cap_nano is not null and w.status = 'active'`.execute(db)
+    return rows
   },
 
   async delete(db: Db, id: Id): Promise<void> {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { revokeKeysWithin } from '#areas/api-keys/service.ts'
 import { dropFilesOf, storedByWorkspace } from '#areas/drive/service.ts'
 import { type Context, implement } from '#engine/context.ts'
@@ -6,7 +7,7 @@ import { rightsChanged } from '#access/rights.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
-import { type Nano, nanoOrNull, usdOrNull } from '#kernel/money.ts'
+import { type Cap, type Nano, nanoOrNull, usdOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { checkPlace, checkWritable } from '#access/place.ts'
 import { type Membership, reachableWorkspaces } from '#kernel/principal.ts'
@@ -67,7 +68,7 @@ export const workspaceService = implement(
       })
     },
 
-    async update(ctx, { id, name, description, spend_cap_usd, spend_cap_period }) {
+    async update(ctx, { id, name, description, spend_cap_usd, spend_cap_period, keys, allowed_models }) {
       const row = await changeRights(ctx, async (ctx) => {
         const before = await lockWorkspace(ctx, id)
         checkUnchanged(ctx, before.updated_at)
@@ -77,24 +78,29 @@ export const workspaceService = implement(
           description: description === undefined ? before.description : description,
           spend_cap_nano: spend_cap_usd === undefined ? before.spend_cap_nano : nanoOrNull(spend_cap_usd),
           spend_cap_period: spend_cap_period ?? before.spend_cap_period,
+          keys: keys ?? before.keys,
+          allowed_models: allowed_models === undefined ? before.allowed_models : allowed_models,
         }
         const fields = Object.keys(after) as (keyof typeof after)[]
-        if (fields.some((field) => after[field] !== before[field])) {
+        const changed = (field: keyof typeof after): boolean => !isDeepStrictEqual(after[field], before[field])
+        if (fields.some(changed)) {
           await workspaceStore.update(ctx.db, id, after)
           const budget = { spend_cap_usd: usdOrNull(after.spend_cap_nano), spend_cap_period: after.spend_cap_period }
-          const rebudgeted =
-            after.spend_cap_nano !== before.spend_cap_nano || after.spend_cap_period !== before.spend_cap_period
+          const rules = { keys: after.keys, allowed_models: after.allowed_models }
+          const held = (['spend_cap_nano', 'spend_cap_period', 'keys', 'allowed_models'] as const).some(changed)
           await recordRightsChange(ctx, {
             action: 'workspace.updated',
             workspaceId: id,
             id,
             // Every member's calls are held to it from now on.
-            accountIds: rebudgeted ? await memberStore.accountIds(ctx.db, id) : [],
-            data: { name: after.name, status: before.status, ...budget },
+            accountIds: held ? await memberStore.accountIds(ctx.db, id) : [],
+            data: { name: after.name, status: before.status, ...budget, ...rules },
             details: {
               name_before: before.name,
               spend_cap_usd_before: usdOrNull(before.spend_cap_nano),
               spend_cap_period_before: before.spend_cap_period,
+              keys_before: before.keys,
+              allowed_models_before: before.allowed_models,
             },
           })
         }
@@ -188,7 +194,10 @@ export const joinAs = (
   workspace_id: Id,
   account_id: Id,
   { role, permissions }: Grant,
-  created_by: Id | null = ctx.principal.accountId,
+  {
+    created_by = ctx.principal.accountId,
+    budget,
+  }: { created_by?: Id | null; budget?: { nano: Nano | null; period: Cap['period'] } } = {},
 ) =>
   memberStore.insert(ctx.db, {
     id: newId(),
@@ -196,6 +205,8 @@ export const joinAs = (
     account_id,
     role,
     permissions: permissions && [...permissions],
+    spend_cap_nano: budget?.nano ?? null,
+    spend_cap_period: budget?.period ?? 'month',
     created_by,
   })
 
@@ -227,6 +238,9 @@ export async function invitationOf(
 
 export const workspaceName = async (db: Db, id: Id): Promise<string | null> =>
   (await workspaceStore.get(db, id))?.name ?? null
+
+/** Members who have a budget, with who manages their workspace. */
+export const budgetedMembers = (db: Db) => memberStore.budgeted(db)
 
 /** Workspaces that have a budget, with who manages them. */
 export const budgetedWorkspaces = (db: Db) => workspaceStore.budgeted(db)

@@ -2,7 +2,8 @@ import type { z } from 'zod'
 import type { Membership } from '#kernel/principal.ts'
 import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
-import type { Invitation, Member, Workspace } from './contract.ts'
+import type { Member, Workspace } from './contract.ts'
+import type { Invitation } from './contract-invitations.ts'
 import type { InvitationRow } from './invitation-store.ts'
 import type { NamedMember } from './member-store.ts'
 import type { CountedWorkspace } from './store.ts'
@@ -22,6 +23,8 @@ export const showWorkspace = (
   spend_cap_usd: usdOrNull(row.spend_cap_nano),
   spend_cap_period: row.spend_cap_period,
   spent_usd: toUsd(spent),
+  keys: row.keys,
+  allowed_models: row.allowed_models,
   member_count: row.member_count,
   role,
   permissions: permissions && [...permissions],
@@ -29,7 +32,8 @@ export const showWorkspace = (
   updated_at: iso(row.updated_at),
 })
 
-export const showMember = (row: NamedMember): z.output<typeof Member> => ({
+/** `spent`: null for who may not know it. */
+export const showMember = (row: NamedMember, spent: Nano | null): z.output<typeof Member> => ({
   id: row.id,
   workspace_id: row.workspace_id,
   user_id: row.account_id,
@@ -37,6 +41,11 @@ export const showMember = (row: NamedMember): z.output<typeof Member> => ({
   email: row.email,
   role: row.role,
   permissions: row.permissions,
+  spend_cap_usd: usdOrNull(row.spend_cap_nano),
+  spend_cap_period: row.spend_cap_period,
+  spent_usd: usdOrNull(spent),
+  keys: row.keys,
+  allowed_models: row.allowed_models,
   created_by: row.created_by,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
@@ -52,6 +61,8 @@ export const showInvitation = (row: InvitationRow, now: Date): z.output<typeof I
   email: row.email,
   role: row.role,
   permissions: row.permissions,
+  spend_cap_usd: usdOrNull(row.spend_cap_nano),
+  spend_cap_period: row.spend_cap_period,
   status: statusOf(row, now),
   expires_at: iso(row.expires_at),
   accepted_by: row.accepted_by,

@@ -19,6 +19,8 @@ interface WorkspaceTable {
   archived_at: Date | null
   spend_cap_nano: Generated<Nano | null>
   spend_cap_period: Generated<Period>
+  keys: Generated<'any' | 'workspace'>
+  allowed_models: Generated<string[] | null>
   created_by: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>

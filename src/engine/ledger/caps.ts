@@ -43,8 +43,8 @@ export function capsOf(payer: Payer, at: Date): CallCap[] {
 }
 
 /** The subjects that a call's cost is added to: a key in every period, so that a cap set later knows what was spent; a
- * budget in its own. A workspace is added up by the database, in every period and whether it has a budget or not.
- * its own. A workspace is added up by the database, in every period and whether it has a budget or not.
+ * budget in its own. Workspaces and members of teams are added up by the database, in every period and whether they have a
+ * budget or not.
  */
 export function spendSubjectsOf({ payer: { key, budgets = [] }, startedAt }: MeteredCall): {
   subjects: Id[]
@@ -57,6 +57,6 @@ export function spendSubjectsOf({ payer: { key, budgets = [] }, startedAt }: Met
     periods.push(periodKey(period, startedAt))
   }
   if (key !== null) for (const period of ['day', 'week', 'month', 'total'] as const) count(key.id, period)
-  for (const { kind, subject, period } of budgets) if (kind !== 'workspace') count(subject, period)
+  for (const { kind, subject, period } of budgets) if (kind !== 'workspace' && kind !== 'member') count(subject, period)
   return { subjects, periods }
 }

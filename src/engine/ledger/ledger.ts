@@ -1,7 +1,7 @@
 import type { Db } from '../postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Budget, Cap, Nano } from '#kernel/money.ts'
-import type { Tier } from '#kernel/principal.ts'
+import type { ModelRule, Tier } from '#kernel/principal.ts'
 import type { Period } from '#kernel/time.ts'
 import type { Billing, CostSource, Usage } from '#kernel/usage.ts'
 
@@ -19,6 +19,8 @@ export interface Payer {
   overheard?: true
   /** Further caps, all checked in the one step with balance and key. */
   budgets?: readonly Budget[]
+  /** What the router holds its calls to. */
+  rules?: readonly ModelRule[]
 }
 
 /**

@@ -1,11 +1,11 @@
 import type { Id } from '#kernel/ids.ts'
 import type { Budget } from '#kernel/money.ts'
-import type { Principal } from '#kernel/principal.ts'
+import { type Principal, rulesFor } from '#kernel/principal.ts'
 import type { Payer } from './ledger.ts'
 
 /**
- * The payer of what this caller does in a workspace, under that workspace's budget, those of the run that it acts for, and
- * those that are named. A run or an operation pays like whoever started it.
+ * The payer of what this caller does in a workspace, under that workspace's budget, its own there, those of the run that it
+ * acts for, and those that are named, and held to the rules there. A run or an operation pays like whoever started it.
  */
 export function payerOf(
   principal: Principal,
@@ -19,11 +19,13 @@ export function payerOf(
       : credential.kind === 'server'
         ? (credential.payingKey ?? null)
         : null
-  const cap = principal.memberships.get(workspaceId)?.budget
+  const place = principal.memberships.get(workspaceId)
+  const rules = rulesFor(principal, workspaceId)
   const within = credential.kind === 'server' ? (credential.run?.budgets ?? []) : []
   const overheard = more.runId !== undefined || (credential.kind === 'server' && credential.run !== undefined)
   const all: readonly Budget[] = [
-    ...(cap === undefined ? [] : [{ kind: 'workspace' as const, subject: workspaceId, ...cap }]),
+    ...(place?.budget ? [{ kind: 'workspace' as const, subject: workspaceId, ...place.budget }] : []),
+    ...(place?.ownBudget ? [{ kind: 'member' as const, ...place.ownBudget }] : []),
     ...within,
     ...budgets,
   ]
@@ -35,5 +37,6 @@ export function payerOf(
     ...more,
     ...(overheard && { overheard }),
     ...(all.length > 0 && { budgets: all }),
+    ...(rules && { rules }),
   }
 }

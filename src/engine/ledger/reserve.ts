@@ -154,6 +154,10 @@ const purses: Record<'account' | CallCap['of'], Purse> = {
     remedy: 'Raise `spend_cap_usd` of the key.',
   },
   workspace: budget('workspace', 'spend_cap_usd'),
+  member: {
+    ...budget('member', 'spend_cap_usd'),
+    remedy: 'An admin of the workspace raises `spend_cap_usd` of the member.',
+  },
   agent: budget('agent', 'spend_cap_usd'),
   automation: budget('automation', 'max_cost_usd'),
   chat: budget('chat', 'max_cost_usd'),

@@ -3,7 +3,7 @@ import type { Offer } from '../model/offer.ts'
 import { type RoutingConstraints, type RequestSummary, constraintsFor } from '../routing/constraints.ts'
 import type { Gateway } from '../request/gateway.ts'
 
-/** The constraints of a call before any preference: what it needs, who can be asked, who pays, and who holds its prompt. */
+/** The constraints of a call before any preference: what it needs, who can be asked, who pays and by which rules, and who holds its prompt. */
 export function liveConstraints(
   { engine, cacheAffinity }: Pick<Gateway, 'engine' | 'cacheAffinity'>,
   payer: Payer,
@@ -17,6 +17,7 @@ export function liveConstraints(
   const cacheHolder = conversation === null ? null : cacheAffinity.of(conversation)
   return {
     ...(cacheHolder !== null && { cacheHolder }),
+    ...(payer.rules && { rules: payer.rules }),
     ...constraintsFor(summary, seed, serves, (billing) => engine.ledger.isGuarded(payer, billing)),
   }
 }

@@ -105,7 +105,8 @@ export class ModelRequest {
   /** Most models are served by one offer alone, which then is asked whatever old data says that it cannot do. */
   #only(offers: readonly Offer[]): Chosen | null {
     const [offer] = offers
-    if (offers.length !== 1 || !canServe(this.request.surface, offer!)) return null
+    const { surface, caller } = this.request
+    if (offers.length !== 1 || caller.payer.rules !== undefined || !canServe(surface, offer!)) return null
     return [{ offer: offer!, asked: this.model, variant: '', weight: 1, reason: '' }]
   }
 

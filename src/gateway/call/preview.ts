@@ -1,7 +1,9 @@
 import { refuse } from '#kernel/errors.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
 import type { Billing } from '#kernel/usage.ts'
-import type { Principal } from '#kernel/principal.ts'
+import { payerOf } from '#engine/ledger/payer.ts'
+import type { Id } from '#kernel/ids.ts'
+import { type Principal, actingIn } from '#kernel/principal.ts'
 import { callerOf } from '../request/caller.ts'
 import { routed, tell } from '../routing/choose.ts'
 import { worstCost } from '../model/cost.ts'
@@ -31,6 +33,8 @@ export interface PreviewRequest {
   tools: boolean
   images: boolean
   seed: number | null
+  /** The workspace that the call would be made in; null: the one of the caller's credential. */
+  workspaceId: Id | null
 }
 
 export interface Preview {
@@ -45,12 +49,15 @@ export type PreviewRoute = (principal: Principal, request: PreviewRequest) => Pr
 
 export const createPreviewRoute =
   (gateway: Gateway): PreviewRoute =>
-  async (principal, { models, shape, provider, parameters, maxTokens, inputTokens, tools, images, seed: given }) => {
+  async (caller, request) => {
+    const { models, shape, provider, parameters, maxTokens, inputTokens, tools, images, seed: given } = request
     const seed = given ?? newSeed()
-    const { payer } = callerOf(principal)
+    const { workspaceId } = request
+    const payer = workspaceId === null ? callerOf(caller).payer : payerOf(caller, workspaceId)
+    const principal = workspaceId === null ? caller : actingIn(caller, workspaceId)
     const asked = (await requestedModels(gateway.directory, principal, models)).map(asMedia)
     const isServed = ({ offers }: RequestedModel): boolean => offers.length > 0
-    const told = asked.every(isServed) ? [] : await visibleModels(gateway.directory, principal)
+    const told = asked.every(isServed) ? [] : await visibleModels(gateway.directory, caller, principal)
     const { constraints: preferred, together } = readPreferences(provider, () => [...parameters])
     const constraints = {
       ...liveConstraints(gateway, payer, {

@@ -39,6 +39,8 @@ export interface ProviderEndpoint {
   dispatch?: Dispatch
   /** Under what is kept how it does: another address or key is another connection. Absent: nothing is kept. */
   connection?: Id
+  /** The workspace that brought it; absent: it belongs to none. */
+  workspaceId?: Id
   /** It could not be reached when it was looked for last: everybody else is asked before it. */
   away?: true
 }

@@ -1,9 +1,9 @@
 import { refuse } from '#kernel/errors.ts'
 import { type RequestedModel, type Candidate, type Route, routeModels } from './router.ts'
-import type { Excluded } from './filter.ts'
+import { type Excluded, brokenRule } from './filter.ts'
 import { isAggregator } from '../providers/supports.ts'
 import type { RoutingConstraints } from './constraints.ts'
-import { excludedWords } from './explain.ts'
+import { excludedWords, ruleWords } from './explain.ts'
 import type { HealthView } from './health.ts'
 
 /** The messages about a model that nobody serves, and about one that is served only in shapes that are not supported. */
@@ -61,6 +61,14 @@ function nobody(
       param: 'model',
     })
   }
+  const ruled = excluded.every(({ reason }) => reason === 'rule') ? excluded[0] : undefined
+  const rule = ruled && brokenRule(ruled.offer, constraints)
+  if (ruled && rule)
+    refuse('policy_denied', {
+      param: 'model',
+      message: ruleWords(rule, ruled.offer),
+      details: { rule: rule.kind === 'allowed' ? 'allowed_models' : 'keys', ...('of' in rule && { of: rule.of }) },
+    })
   const reasons = tell(excluded, constraints)
   return refuse('no_route', {
     message: `No provider of \`${model}\` can serve this request. ${reasons

@@ -1,4 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
+import type { ModelRule } from '#kernel/principal.ts'
 import type { Billing } from '#kernel/usage.ts'
 import type { Offer } from '../model/offer.ts'
 import { guessInput } from '../model/weigh.ts'
@@ -49,6 +50,8 @@ export interface RoutingConstraints {
   cacheHolder?: string
   /** Whether a call is paid from a balance or counts under a cap, which takes a price. */
   guards?: (billing: Billing) => boolean
+  /** What the key, the member and the workspace are held to. */
+  rules?: readonly ModelRule[]
 }
 
 /** A request as far as the router looks at it. */

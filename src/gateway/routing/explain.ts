@@ -1,5 +1,6 @@
 import type { Offer } from '../model/offer.ts'
-import type { Excluded } from './filter.ts'
+import type { ModelRule } from '#kernel/principal.ts'
+import { type Excluded, brokenRule } from './filter.ts'
 import type { FaultKind } from '../model/canonical-request.ts'
 import type { RoutingConstraints } from './constraints.ts'
 
@@ -20,11 +21,8 @@ export const faultWords: Record<FaultKind, string> = {
   upstream_payment: 'could not charge its account',
 }
 /** Why an offer is left out, so that somebody can do something about it. */
-export function excludedWords(
-  reason: Excluded,
-  { endpoint, ...offer }: Offer,
-  constraints: RoutingConstraints,
-): string {
+export function excludedWords(reason: Excluded, whole: Offer, constraints: RoutingConstraints): string {
+  const { endpoint, ...offer } = whole
   const { slug } = endpoint
   switch (reason) {
     case 'shape':
@@ -65,6 +63,22 @@ export function excludedWords(
       return `Only OpenRouter itself can do \`${constraints.relayed}\`.`
     case 'distillable':
       return 'Whether its output may be trained on is not known.'
+    case 'rule':
+      return ruleWords(brokenRule(whole, constraints)!, whole)
+  }
+}
+
+const owners = { key: 'the key', member: 'the member', workspace: 'the workspace' }
+
+/** The rule that keeps an offer from the caller, by whose it is. */
+export function ruleWords(rule: ModelRule, { slug }: Pick<Offer, 'slug'>): string {
+  switch (rule.kind) {
+    case 'allowed':
+      return `\`allowed_models\` of ${owners[rule.of]} does not name \`${slug}\`.`
+    case 'keys':
+      return `${rule.of === 'workspace' ? 'The workspace lets its members' : 'The workspace lets this member'} use models only by keys that are held to it (\`keys\` of ${owners[rule.of]}).`
+    case 'apart':
+      return 'It belongs to a workspace that holds you to rules or a budget: ask for it by a key that is held to that workspace.'
   }
 }
 

@@ -1,3 +1,4 @@
+import { type ModelRule, ruleAgainst } from '#kernel/principal.ts'
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
 import { isAggregator } from '../providers/supports.ts'
 import { supportsParameter } from '../providers/parameters.ts'
@@ -21,10 +22,12 @@ export type Excluded =
   | 'not_free'
   | 'relayed'
   | 'distillable'
+  | 'rule'
 
 /** Why an offer cannot serve a request with these constraints. What was asked for outright is a rule; what only old data says is one while there is somebody else. */
 export function whyNot(offer: Offer, constraints: RoutingConstraints, all: readonly Offer[]): Excluded | null {
   const { endpoint } = offer
+  if (brokenRule(offer, constraints) !== undefined) return 'rule'
   if (constraints.serves && !constraints.serves(offer)) return 'shape'
   if (constraints.only?.length && !isMeant(offer, constraints.only, all)) return 'only'
   if (constraints.ignore?.some((name) => isNamed(endpoint, name))) return 'ignore'
@@ -46,6 +49,13 @@ export function whyNot(offer: Offer, constraints: RoutingConstraints, all: reado
   if (offer.maxOutputTokens !== null && (constraints.maxTokens ?? 0) > offer.maxOutputTokens) return 'max_tokens'
   return null
 }
+
+/** The rule of a key, a member or a workspace that keeps this offer from the caller. */
+export const brokenRule = (
+  { slug, endpoint }: Offer,
+  { rules }: Pick<RoutingConstraints, 'rules'>,
+): ModelRule | undefined =>
+  rules && ruleAgainst(rules, { slug, provider: endpoint.slug, workspaceId: endpoint.workspaceId })
 
 /** By its slug, or by the preset that it was made from: `anthropic` is whoever is one, `google-vertex/us-east5` that of `google-vertex`. */
 export function isNamed({ slug, preset }: ProviderEndpoint, name: string): boolean {

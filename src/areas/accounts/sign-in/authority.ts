@@ -7,7 +7,7 @@ import type { RightsWatch } from '#access/rights.ts'
 import { hashSecret, isWellFormed } from '#access/api-key.ts'
 import { type Code, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Authority, Credential, Membership, Principal, Tier } from '#kernel/principal.ts'
+import type { ModelRule, Authority, Credential, Membership, Principal, Tier } from '#kernel/principal.ts'
 import { type Role, grants } from '#kernel/scopes.ts'
 import type { Period } from '#kernel/time.ts'
 import { SESSION_IDLE_SECONDS } from './sessions.ts'
@@ -31,13 +31,26 @@ interface AccountRights {
         status: 'active' | 'archived'
         cap: string | null
         cap_period: Period
+        allowed: string[] | null
+        keys: 'any' | 'workspace'
+        /** Those of the membership: null where it has none, as most. */
+        own: {
+          id: Id
+          cap: string | null
+          cap_period: Period
+          allowed: string[] | null
+          keys: 'any' | 'workspace'
+        } | null
       }[]
     | null
 }
 
 const RIGHTS = `a.id as account_id, a.tier, a.administrator, a.personal_workspace_id,
   (select json_agg(json_build_object('id', m.workspace_id, 'role', m.role, 'permissions', m.permissions, 'status', w.status,
-     'cap', w.spend_cap_nano::text, 'cap_period', w.spend_cap_period))
+     'cap', w.spend_cap_nano::text, 'cap_period', w.spend_cap_period, 'allowed', w.allowed_models, 'keys', w.keys,
+     'own', case when m.spend_cap_nano is not null or m.allowed_models is not null or m.keys <> 'any' then
+       json_build_object('id', m.id, 'cap', m.spend_cap_nano::text, 'cap_period', m.spend_cap_period,
+         'allowed', m.allowed_models, 'keys', m.keys) end))
    from members m join workspaces w on w.id = m.workspace_id where m.account_id = a.id) as memberships`
 
 export interface AuthorityParts {
@@ -105,7 +118,7 @@ export function createAuthority({
     const { rows } = await postgres.pool.query<AccountRights & KeyColumns>({
       name: 'authority_key',
       text: `select ${RIGHTS}, k.id, k.workspace_id, k.scopes, k.version, k.expires_at, k.revoked_at,
-          k.spend_cap_nano, k.spend_cap_period, k.key_hash <> $1 as previous, k.previous_expires_at
+          k.spend_cap_nano, k.spend_cap_period, k.allowed_models, k.key_hash <> $1 as previous, k.previous_expires_at
         from api_keys k join accounts a on a.id = k.account_id where k.key_hash = $1 or k.previous_hash = $1`,
       values: [hash('sha256', secret, 'buffer')],
     })
@@ -122,6 +135,7 @@ export function createAuthority({
       version: row.version,
       expiresAt: row.previous && row.expires_at !== null && row.expires_at < expiresAt! ? row.expires_at : expiresAt,
       spendCap: row.spend_cap_nano === null ? null : { nano: row.spend_cap_nano, period: row.spend_cap_period },
+      ...(row.allowed_models !== null && { allowedModels: row.allowed_models }),
     }
     return admit(remember(key, { principal: principalOf(row, credential), used: () => usedKeys.add(row.id) }, before))
   }
@@ -188,10 +202,17 @@ export function createAuthority({
     },
     async onBehalf(accountId, scopes, workspaceId, payingKeyId = null) {
       const { rows } = await postgres.pool.query<
-        AccountRights & Partial<Pick<KeyColumns, 'id' | 'revoked_at' | 'spend_cap_nano' | 'spend_cap_period'>>
+        AccountRights &
+          Partial<
+            Pick<
+              KeyColumns,
+              'id' | 'workspace_id' | 'revoked_at' | 'spend_cap_nano' | 'spend_cap_period' | 'allowed_models'
+            >
+          >
       >({
         name: 'authority_account',
-        text: `select ${RIGHTS}, k.id, k.revoked_at, k.spend_cap_nano, k.spend_cap_period
+        text: `select ${RIGHTS}, k.id, k.workspace_id, k.revoked_at, k.spend_cap_nano, k.spend_cap_period,
+            k.allowed_models
           from accounts a left join api_keys k on k.id = $2 and k.account_id = a.id where a.id = $1`,
         values: [accountId, payingKeyId],
       })
@@ -204,6 +225,8 @@ export function createAuthority({
               typeof row.spend_cap_nano === 'bigint'
                 ? { nano: row.spend_cap_nano, period: row.spend_cap_period! }
                 : null,
+            workspaceId: row.workspace_id ?? null,
+            ...(row.allowed_models && { allowedModels: row.allowed_models }),
           }
         : null
       return principalOf(row, { kind: 'server', scopes: grants(scopes), workspaceId, ...(payingKey && { payingKey }) })
@@ -254,6 +277,7 @@ interface KeyColumns {
   revoked_at: Date | null
   spend_cap_nano: bigint | null
   spend_cap_period: 'day' | 'week' | 'month' | 'total'
+  allowed_models: string[] | null
   previous: boolean
   previous_expires_at: Date | null
 }
@@ -265,14 +289,30 @@ const principalOf = (row: AccountRights, credential: Credential): Principal => (
   personalWorkspaceId: row.personal_workspace_id,
   credential,
   memberships: new Map(
-    (row.memberships ?? []).map(({ id, role, permissions, status, cap, cap_period: period }): [Id, Membership] => [
-      id,
-      {
-        role,
-        permissions: permissions && grants(permissions),
-        status,
-        ...(cap !== null && { budget: { nano: BigInt(cap), period } }),
-      },
-    ]),
+    (row.memberships ?? []).map((place): [Id, Membership] => {
+      const { id, role, permissions, status, cap, cap_period: period, own } = place
+      const rules = rulesIn(place)
+      const keysOnly = place.keys === 'workspace' ? 'workspace' : own?.keys === 'workspace' ? 'member' : null
+      return [
+        id,
+        {
+          role,
+          permissions: permissions && grants(permissions),
+          status,
+          ...(cap !== null && { budget: { nano: BigInt(cap), period } }),
+          ...(own !== null &&
+            own.cap !== null && { ownBudget: { subject: own.id, nano: BigInt(own.cap), period: own.cap_period } }),
+          ...(rules.length > 0 && { rules }),
+          ...(keysOnly !== null && { keysOnly }),
+        },
+      ]
+    }),
   ),
 })
+
+const rulesIn = ({ allowed, own }: NonNullable<AccountRights['memberships']>[number]): ModelRule[] => [
+  ...(allowed === null ? [] : [{ kind: 'allowed' as const, of: 'workspace' as const, models: allowed }]),
+  ...(own === null || own.allowed === null
+    ? []
+    : [{ kind: 'allowed' as const, of: 'member' as const, models: own.allowed }]),
+]

@@ -5,9 +5,10 @@ import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
 import type { RightsWatch } from '#access/rights.ts'
 import type { Secrets } from '#engine/secrets.ts'
+import { brokenRule } from '#gateway/routing/filter.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Principal } from '#kernel/principal.ts'
+import { type Principal, rulesFor } from '#kernel/principal.ts'
 import { shippedCatalogue } from '#gateway/catalogue/catalogue.ts'
 import { REFRESH_MS, KnownLists } from '../lists/known-lists.ts'
 import { CATALOGUE, readCatalogue } from '../catalogues/catalogue-store.ts'
@@ -223,11 +224,11 @@ export async function createDirectory({
     return Promise.all(looked.map((source) => asked.ask(source, LOOK_MS, 0)))
   }
 
-  function listedIn(view: View): NonNullable<View['listed']> {
+  function listedIn(view: View, principal: Principal): NonNullable<View['listed']> {
     void look()
     if (view.listed?.turn === turns) return view.listed
     const isFailing = ({ endpoint }: Row): boolean => connections.failing(endpoint) !== null
-    const all = reachableRows(view.reach, isFailing)
+    const all = allowedTo(principal, reachableRows(view.reach, isFailing))
     const rows = all.filter((row) => !isFailing(row))
     const text = rows.filter(({ kind }) => kind === 'text' || kind === 'embedding')
     return (view.listed = { turn: turns, text, media: rows.filter(makesMedia), failing: all.filter(isFailing) })
@@ -296,9 +297,9 @@ export async function createDirectory({
         return rows.length > 0 ? rows : askAround(principal, view, model)
       })
     },
-    models: (principal) => withView(principal, (view) => listedIn(view).text),
-    mediaModels: (principal) => withView(principal, (view) => listedIn(view).media),
-    failingModels: (principal) => withView(principal, (view) => listedIn(view).failing),
+    models: (principal) => withView(principal, (view) => listedIn(view, principal).text),
+    mediaModels: (principal) => withView(principal, (view) => listedIn(view, principal).media),
+    failingModels: (principal) => withView(principal, (view) => listedIn(view, principal).failing),
     async sources(principal) {
       await look()
       const { reach } = await viewOf(principal)
@@ -326,4 +327,12 @@ export async function createDirectory({
       await running
     },
   }
+}
+
+/** What the rules of the workspace that the caller works in leave of a list. */
+function allowedTo(principal: Principal, rows: readonly Row[]): readonly Row[] {
+  const { credential, personalWorkspaceId } = principal
+  const bound = credential.kind === 'session' ? null : credential.workspaceId
+  const rules = rulesFor(principal, bound ?? personalWorkspaceId)
+  return rules === undefined ? rows : rows.filter((offer) => brokenRule(offer, { rules }) === undefined)
 }

@@ -77,6 +77,7 @@ function sourceOf(workspaceId: Id, machine: Machine, engine: LocalModel['engine'
     weight: 1,
     mayBePrivate: false,
     dispatch: machine.dispatch,
+    workspaceId,
     ...(!machine.online && { away: true as const }),
     // Owners of other machines say themselves what happens on theirs.
     ...(machine.owned && { dataPolicy: { keeps: false, trains: false } }),

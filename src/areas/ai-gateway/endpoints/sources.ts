@@ -80,6 +80,7 @@ export function storedSource(row: EndpointRow, secrets: Secrets): Source {
       preset: row.preset,
       mayBePrivate: from === 'instance',
       connection: row.connection,
+      ...(row.workspace_id !== null && { workspaceId: row.workspace_id }),
     },
   }
 }

@@ -1,9 +1,12 @@
+import { rulesFor } from '#kernel/principal.ts'
 import { callersAccount } from '#areas/accounts/service.ts'
 import { type AgentRow, agentBehind } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
-import type { Listed } from '#gateway/model/offer.ts'
+import type { Listed, Offer } from '#gateway/model/offer.ts'
+import { brokenRule } from '#gateway/routing/filter.ts'
 import { noSuchModel, visibleModels } from '#gateway/routing/model-names/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
 import type { ChatRow } from '../store.ts'
 import type { HasEndpoints } from '#areas/ai-gateway/service.ts'
 
@@ -17,7 +20,7 @@ export async function answererOf(
   named?: string,
 ): Promise<{ model: string; agent: AgentRow | null }> {
   const agent = await agentOf(ctx, chat)
-  return { model: await chooseModel(ctx, [named, chat.model, agent?.model]), agent }
+  return { model: await chooseModel(ctx, [named, chat.model, agent?.model], chat.workspace_id), agent }
 }
 
 async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow): Promise<AgentRow | null> {
@@ -38,14 +41,18 @@ async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow): Promi
 export async function chooseModel(
   ctx: Context<HasEndpoints>,
   named: readonly (string | null | undefined)[],
+  workspaceId: Id,
 ): Promise<string> {
   const { endpoints } = ctx.engine
   const first = named.find((name) => name !== null && name !== undefined) ?? (await defaultOf(ctx))
   if (first === null) {
+    const rules = rulesFor(ctx.principal, workspaceId)
+    const isAllowed = (offer: Offer): boolean => rules === undefined || brokenRule(offer, { rules }) === undefined
     const { defaultModel } = ctx.engine.config
     // Named by the instance and not by the caller: where it cannot be had, another answers.
-    if (defaultModel !== '' && (await endpoints.offers(ctx.principal, defaultModel)).length > 0) return defaultModel
-    const found = sensibleModel(await endpoints.models(ctx.principal))
+    if (defaultModel !== '' && (await endpoints.offers(ctx.principal, defaultModel)).some(isAllowed))
+      return defaultModel
+    const found = sensibleModel((await endpoints.models(ctx.principal)).filter(isAllowed))
     return (
       found ??
       refuse('missing_parameter', {

@@ -34,7 +34,7 @@ export async function permitNewChat(
   checkTarget(ctx, workspaceId, 'chat:write')
   checkTarget(ctx, workspaceId, 'chat:run')
   const agent = readableAgent(ctx, row)
-  return { ctx, workspaceId, agent, model: await chooseModel(ctx, [agent.model]) }
+  return { ctx, workspaceId, agent, model: await chooseModel(ctx, [agent.model], workspaceId) }
 }
 
 export interface NewChat {

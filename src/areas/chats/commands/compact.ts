@@ -35,7 +35,7 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
   await outer.transaction((ctx) => lockActiveChat(ctx, chat.id))
   await checkIdle(outer, chat)
   const agent = chat.agent_id === null ? null : await agentFor(outer, chat.agent_id).catch(() => null)
-  const chosen = await chooseModel(outer, [model, chat.model, agent?.model])
+  const chosen = await chooseModel(outer, [model, chat.model, agent?.model], chat.workspace_id)
   const path = await messageStore.said(engine.postgres, head)
   const id = newId()
   const payer = payerOf(principal, chat.workspace_id, {

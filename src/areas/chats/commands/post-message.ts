@@ -42,7 +42,7 @@ export async function checkPost(
   checkTarget(ctx, workspaceId, 'chat:write')
   checkTarget(ctx, workspaceId, 'chat:run')
   const agent = await agentFor(ctx, agentId)
-  if (chatId === null) await chooseModel(ctx, [agent.model])
+  if (chatId === null) await chooseModel(ctx, [agent.model], workspaceId)
   else await answererOf(ctx, await chatFor(ctx, chatId))
 }
 

@@ -28,9 +28,10 @@ interface Wanted extends Caps {
 
 const shown = async (ctx: Pick<Context, 'db'>, goal: GoalRow) => showGoal(goal, await goalStore.spent(ctx.db, goal))
 
-export async function startGoal(outer: Context<ChatHandles>, { id: chatId }: ChatRow, wanted: Wanted) {
+export async function startGoal(outer: Context<ChatHandles>, { id: chatId, workspace_id }: ChatRow, wanted: Wanted) {
   // Refused now rather than at the first turn.
-  for (const model of [wanted.model, wanted.judge_model]) if (model !== undefined) await chooseModel(outer, [model])
+  for (const model of [wanted.model, wanted.judge_model])
+    if (model !== undefined) await chooseModel(outer, [model], workspace_id)
   return outer.transaction(async (ctx) => {
     const locked = await lockActiveChat(ctx, chatId)
     const before = await goalStore.active(ctx.db, locked.id)

@@ -67,8 +67,9 @@ export function onBehalfOf(principal: Principal): Principal {
     case 'session':
       return { ...principal, credential: { kind: 'server', scopes: new Set(allScopes), workspaceId: null } }
     case 'key': {
-      const { id, scopes, workspaceId, spendCap: cap } = credential
-      return { ...principal, credential: { kind: 'server', scopes, workspaceId, payingKey: { id, cap } } }
+      const { id, scopes, workspaceId, spendCap: cap, allowedModels } = credential
+      const payingKey = { id, cap, workspaceId, ...(allowedModels && { allowedModels }) }
+      return { ...principal, credential: { kind: 'server', scopes, workspaceId, payingKey } }
     }
   }
 }

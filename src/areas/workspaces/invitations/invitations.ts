@@ -6,11 +6,12 @@ import { canMail, sendMail } from '#engine/mail/mail.ts'
 import { hashSecret } from '#access/api-key.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
+import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { checkWritable } from '#access/place.ts'
 import { isHeldToOne } from '#kernel/principal.ts'
 import { changeRights, changeWithin, lockWorkspace, refusePersonal, recordRightsChange } from '../change.ts'
-import { invitations } from '../contract.ts'
+import { invitations } from '../contract-invitations.ts'
 import { checkGrant, mayGrant, placeOf } from '../grant.ts'
 import { invitationMail } from './invitation-mail.ts'
 import { previewInvitation } from './preview.ts'
@@ -37,7 +38,7 @@ export const invitationService = implement(invitations, {
     )
   },
 
-  create: (ctx, { id, email, role, permissions }) =>
+  create: (ctx, { id, email, role, permissions, spend_cap_usd, spend_cap_period }) =>
     changeWithin(ctx, async (ctx, locked) => {
       checkManager(locked)
       refusePersonal(locked.workspace, 'A personal workspace has one member. Create a workspace to work with others.')
@@ -58,6 +59,8 @@ export const invitationService = implement(invitations, {
         email,
         role,
         permissions,
+        spend_cap_nano: nanoOrNull(spend_cap_usd),
+        spend_cap_period,
         token_hash: handed.hash,
         mail_token_hash: mailed?.hash ?? null,
         expires_at: new Date(ctx.now().getTime() + DAYS * 86_400_000),
@@ -147,7 +150,7 @@ export const invitationService = implement(invitations, {
       const invitation = (await invitationStore.get(ctx.db, presented.id)) ?? refuse('not_found', gone)
       const member = await memberStore.get(ctx.db, workspace.id, account.id)
       if (invitation.status === 'accepted' && invitation.accepted_by === account.id && member !== undefined)
-        return { ...showInvitation(invitation, ctx.now()), member: showMember(member) }
+        return { ...showInvitation(invitation, ctx.now()), member: showMember(member, null) }
       const status = statusOf(invitation, ctx.now())
       if (status !== 'pending') refuse('invitation_expired', { message: over[status] })
       const inviter = invitation.created_by && (await memberStore.get(ctx.db, workspace.id, invitation.created_by))
@@ -158,7 +161,10 @@ export const invitationService = implement(invitations, {
       if (cameByMail(invitation, token) && isTheirs) await verifyEmail(ctx, account.id)
       if (member === undefined) {
         await checkRoomFor(ctx, account.id)
-        await joinAs(ctx, workspace.id, account.id, invitation, invitation.created_by)
+        await joinAs(ctx, workspace.id, account.id, invitation, {
+          created_by: invitation.created_by,
+          budget: { nano: invitation.spend_cap_nano, period: invitation.spend_cap_period },
+        })
       }
       const joined = (await memberStore.get(ctx.db, workspace.id, account.id))!
       const row = await invitationStore.update(ctx.db, invitation.id, {
@@ -168,7 +174,7 @@ export const invitationService = implement(invitations, {
       })
       await tellAbout(ctx, 'invitation.accepted', row)
       if (member === undefined) await tellOf(ctx, 'member.added', joined, { invitation_id: row.id })
-      return { ...showInvitation(row, ctx.now()), member: showMember(joined) }
+      return { ...showInvitation(row, ctx.now()), member: showMember(joined, null) }
     })
   },
 })

@@ -3,8 +3,8 @@
 -- Harmless when repeated: a call is recorded once, a reservation ends once. `shared` is what calls have in common; each
 -- names its by place, from 0. Guarded: at most the reserve counts and is charged, the rest is an overrun; all of it is where
 -- it is not reserved any more (reconciled meanwhile). Not guarded: it costs what it costs, and nothing is charged. A
--- workspace counts like a key in every period, so that a budget set later knows what was spent. What was recorded is summed
--- up per day in the same transaction, before the locks that reservations wait for.
+-- workspace counts like a key in every period, and so does a member of a team, so that a budget set later knows what was
+-- spent. What was recorded is summed up per day in the same transaction, before the locks that reservations wait for.
 --
 -- Rows are added in the order of their ids, and whether a call is recorded already is looked up before. Two that record one
 -- call at once break its key: the second begins anew, call by call.
@@ -109,6 +109,12 @@ begin
         where s.final > 0
       union all
       select k.workspace_id, x.p, s.final, 0 from summed s join kind k on k.place = s.place, unnest(periods_of(s.day)) x(p)
+        where s.final > 0
+      union all
+      -- Who is alone in a workspace has spent what the workspace has.
+      select m.id, x.p, s.final, 0 from summed s join kind k on k.place = s.place
+        join members m on m.workspace_id = k.workspace_id and m.account_id = k.account_id
+        join workspaces w on w.id = m.workspace_id and w.kind = 'team', unnest(periods_of(s.day)) x(p)
         where s.final > 0
     ) each_count group by subject, period
   )

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { call, say, script, tools } from '#test/chats/chats.ts'
+import { type Caller, type Person, testServer } from '#test/server.ts'
+import { startOpenAI } from '#test/vendors/openai/openai.ts'
+
+const messages = [{ role: 'user', content: 'hello' }]
+const ask = (by: Caller, model = 'sim/echo') =>
+  by.post('/compat-a/v1/chat/completions', { model, max_tokens: 10, messages })
+const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body.error?.code]
+
+async function join(alice: Person, bob: Person, role = 'member') {
+  const { id } = (await alice.post('/workspaces', { name: 'Team' })).body.data
+  const { token } = (await alice.post(`/workspaces/${id}/invitations`, { email: bob.email, role })).body.data
+  const { member } = (await bob.post('/invitations/accept', { token })).body.data
+  await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 5 })
+  return { id: id as string, at: `/workspaces/${id}`, member: `/workspaces/${id}/members/${member.id}` }
+}
+
+test('lists of the key, the member and the workspace all hold; call, preview and list of models say whose it was', async () => {
+  await using server = await testServer()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  const team = await join(alice, bob)
+  const key = await bob.key({ workspace_id: team.id, allowed_models: ['sim/*'] })
+  const preview = async (model = 'sim/echo') =>
+    (await key.post('/ai-gateway/routing-preview', { model })).body.data as {
+      candidates: { provider: string }[]
+      excluded: { provider: string; reason: string }[]
+    }
+  assert.equal((await ask(key)).status, 200)
+  assert.deepEqual((await preview()).excluded, [])
+
+  const narrowed = await alice.patch(team.member, { allowed_models: ['sim/script', 'openai/*'] })
+  assert.deepEqual(narrowed.body.data.allowed_models, ['sim/script', 'openai/*'])
+  const refused = await ask(key)
+  assert.equal(refused.status, 403)
+  assert.match(refused.body.error.message, /`allowed_models` of the member does not name `sim\/echo`/)
+  const b = await key.post('/compat-b/v1/messages', { model: 'sim/echo', max_tokens: 10, messages })
+  assert.equal(b.status, 403)
+  assert.match(b.body.error.message, /of the member/)
+  const c = await key.post('/compat-c/v1/chat/completions', { model: 'sim/echo', messages })
+  assert.equal(c.status, 403)
+  const rest = await key.post('/inference/text', { model: 'sim/echo', messages })
+  assert.deepEqual(
+    [...code(rest), rest.body.error.details],
+    [403, 'policy_denied', { rule: 'allowed_models', of: 'member' }],
+  )
+  const chat = (await bob.post('/chats', { workspace_id: team.id, model: 'sim/echo' })).body.data
+  assert.deepEqual(code(await bob.post(`/chats/${chat.id}/messages`, { content: 'hello' })), [403, 'policy_denied'])
+  const { candidates, excluded } = await preview()
+  assert.deepEqual(
+    [candidates, excluded],
+    [[], [{ provider: 'sim', reason: '`allowed_models` of the member does not name `sim/echo`.' }]],
+  )
+  const listed = (await key.get('/compat-a/v1/models')).body.data.map(({ id }: { id: string }) => id)
+  assert.deepEqual(listed, ['sim/script'])
+
+  await alice.patch(team.member, { allowed_models: null })
+  await alice.patch(team.at, { allowed_models: [] })
+  assert.match((await ask(key)).body.error.message, /`allowed_models` of the workspace/)
+  assert.match((await preview()).excluded[0]!.reason, /of the workspace/)
+  await alice.patch(team.at, { allowed_models: null })
+  await bob.patch(`/api-keys/${key.keyId}`, { allowed_models: ['openai/gpt-4o'] })
+  assert.match((await ask(key)).body.error.message, /`allowed_models` of the key/)
+  assert.match((await preview()).excluded[0]!.reason, /of the key/)
+  assert.equal((await ask(await bob.key({ workspace_id: team.id }))).status, 200)
+  const wrong = await bob.patch(`/api-keys/${key.keyId}`, { allowed_models: ['gpt-4o'] })
+  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'allowed_models.0'])
+})
+
+test('a team whose models are for keys of its own: neither chats nor other keys call any, by its name or by its providers', async () => {
+  await using openai = await startOpenAI()
+  await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8' } })
+  await using twin = await server.twin()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  const team = await join(alice, bob)
+  const house = await alice.post('/ai-gateway/provider-endpoints', {
+    name: 'House',
+    slug: 'house',
+    shape: 'openai-chat',
+    base_url: `${openai.origin}/v1`,
+    api_key: openai.key,
+    models: [{ id: 'gpt-4o', pricing: { input: 1, output: 2 } }],
+    workspace_id: team.id,
+  })
+  assert.equal(house.status, 201)
+  const held = await bob.key({ workspace_id: team.id })
+  const unbound = await bob.key()
+  assert.equal((await ask(unbound, 'house/gpt-4o')).status, 200)
+
+  assert.equal((await alice.patch(team.at, { keys: 'workspace' })).body.data.keys, 'workspace')
+  assert.equal((await ask(held)).status, 200)
+  assert.equal((await ask(held, 'house/gpt-4o')).status, 200)
+  assert.equal((await ask(unbound)).status, 200, 'in his own workspace he does as he likes')
+  const around = await ask(unbound, 'house/gpt-4o')
+  assert.equal(around.status, 403)
+  assert.match(around.body.error.message, /a key that is held to that workspace/)
+  const named = await unbound.post('/inference/text', { model: 'sim/echo', workspace_id: team.id, messages })
+  assert.deepEqual(code(named), [403, 'policy_denied'])
+  assert.match(named.body.error.message, /only by keys that are held to it \(`keys` of the workspace\)/)
+  const chat = (await bob.post('/chats', { workspace_id: team.id, model: 'sim/echo' })).body.data
+  const said = await bob.post(`/chats/${chat.id}/messages`, { content: 'hello' })
+  assert.deepEqual(code(said), [403, 'policy_denied'])
+  const byKey = await held.post(`/chats/${chat.id}/messages`, { content: 'hello' })
+  assert.equal(byKey.status, 200, 'a run that a key of the team began is by that key')
+  const { excluded } = (await bob.post('/ai-gateway/routing-preview', { model: 'sim/echo', workspace_id: team.id }))
+    .body.data
+  assert.match(excluded[0].reason, /`keys` of the workspace/)
+  const there = { ...unbound, origin: twin.origin }
+  const answer = await fetch(`${there.origin}/compat-a/v1/chat/completions`, {
+    method: 'POST',
+    headers: { ...unbound.headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'house/gpt-4o', messages }),
+  })
+  assert.equal(answer.status, 403, 'in every process')
+
+  await alice.patch(team.at, { keys: 'any' })
+  await alice.patch(team.member, { keys: 'workspace' })
+  assert.match((await bob.post(`/chats/${chat.id}/messages`, { content: 'again' })).body.error.message, /of the member/)
+  const hers = (await alice.post('/chats', { workspace_id: team.id, model: 'sim/echo' })).body.data
+  assert.equal((await alice.post(`/chats/${hers.id}/messages`, { content: 'hello' })).status, 200)
+})
+
+test('rules are for the admins: not for a viewer, an ex-member, a key held elsewhere, nor an agent', async () => {
+  await using server = await testServer()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  const team = await join(alice, bob, 'viewer')
+  const rules = { keys: 'any', allowed_models: null }
+  assert.deepEqual(code(await bob.patch(team.at, rules)), [403, 'insufficient_role'])
+  assert.deepEqual(code(await bob.patch(team.member, rules)), [403, 'insufficient_role'])
+  const elsewhere = await alice.key({ workspace_id: alice.workspaceId })
+  assert.equal((await elsewhere.patch(team.at, rules)).status, 404)
+  assert.equal((await elsewhere.patch(team.member, rules)).status, 404)
+  // An agent asks the person first, whatever its policies say.
+  const agent = await alice.post('/agents', {
+    workspace_id: team.id,
+    name: 'Clerk',
+    model: 'sim/script',
+    tools: tools({ 'members.update': 'allow' }),
+  })
+  const chat = await alice.post('/chats', { workspace_id: team.id, agent_id: agent.body.data.id })
+  const change = call('members_update', { id: team.id, memberId: bob.id, keys: 'workspace', spend_cap_usd: 9 })
+  const said = await alice.post(`/chats/${chat.body.data.id}/messages`, { content: script([change], [say('over')]) })
+  assert.equal(said.body.data.run.status, 'requires_action', said.text)
+  const rows = (await alice.get(`${team.at}/members`)).body.data
+  assert.deepEqual(
+    rows.map((row: { keys: string }) => row.keys),
+    ['any', 'any'],
+  )
+  await alice.delete(team.member)
+  assert.equal((await bob.patch(team.at, rules)).status, 404)
+  assert.equal((await bob.patch(team.member, rules)).status, 404)
+})
