@@ -23,21 +23,24 @@ export function createBatches<T, R>(
   async function drain(): Promise<void> {
     const batch = waiting.splice(0, most)
     if (batch.length >= company) notBefore = performance.now() + apartMs
+    let answer: () => void
     try {
       const results = await run(batch.map(({ item }) => item))
-      batch.forEach(({ resolve }, i) => resolve(results[i]!))
+      answer = () => batch.forEach(({ resolve }, i) => resolve(results[i]!))
     } catch (error) {
-      for (const { reject } of batch) reject(error)
+      answer = () => batch.forEach(({ reject }) => reject(error))
     }
-    if (waiting.length > 0) next()
+    // The next batch leaves before the callers of this one go on: the database works while they do.
+    if (waiting.length > 0) next((begin) => begin())
     else running = false
+    answer()
   }
 
-  // Callers of the same turn of the event loop share the first batch too.
-  function next(): void {
+  function next(soon: (begin: () => void) => void): void {
     const ms = notBefore - performance.now()
-    if (ms < 1) setImmediate(() => void drain())
-    else setTimeout(() => void drain(), ms)
+    const begin = (): void => void drain()
+    if (ms < 1) soon(begin)
+    else setTimeout(begin, ms)
   }
 
   return (item) =>
@@ -45,6 +48,7 @@ export function createBatches<T, R>(
       waiting.push({ item, resolve, reject })
       if (running) return
       running = true
-      next()
+      // Callers of the same turn of the event loop share the first batch too.
+      next(setImmediate)
     })
 }

@@ -27,9 +27,10 @@ export function createFollowers(authority: Authority, line: Line, closing: Abort
   return {
     add(response, feed, watched, flight) {
       response.writeHead(200, EVENT_STREAM)
-      response.flushHeaders()
       const follower = new Follower(response, flight, closing, all)
       follower.begin(feed, new Watch(authority, line, watched, follower))
+      // What is known already goes with them, in one write.
+      response.flushHeaders()
     },
   }
 }

@@ -6,7 +6,8 @@ import { type IdleMessage, insertIntoIdle } from '../runs/sent-store.ts'
 import { type ChatRow, chatStore } from '../store.ts'
 
 const MOST_FINDS = 500
-const MOST_MESSAGES = 200
+/** The first of hundreds at once are not to wait for the last: the next such batch is written while these begin. */
+const MOST_MESSAGES = 100
 
 /** Statements that calls of one moment share. One of these is a handle of the server: see `ChatHandles`. */
 export interface ChatBatches {

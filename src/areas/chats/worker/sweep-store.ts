@@ -69,7 +69,7 @@ export const sweepStore = {
   /** Runs that rest until a task that they handed on has ended, where it has. */
   async reunited(db: Db): Promise<RunRow[]> {
     const { rows } = await sql<RunRow>`select p.* from runs p where p.status = 'requires_action' and exists (
-        select from jsonb_array_elements(p.pending_actions) a left join runs c on c.id = a -> 'arguments' ->> 'run_id'
+        select from jsonb_array_elements(p.pending_actions) a left join runs c on c.id = (a -> 'arguments' ->> 'run_id')::bpchar
         where a ->> 'kind' = 'subagent' and (c.id is null or c.status in ('completed', 'failed', 'cancelled')))
       limit 200`.execute(db)
     return rows

@@ -20,7 +20,7 @@ export async function speedsOf(db: Db, speakers: readonly Speaker[]): Promise<Re
   if (speakers.length === 0) return new Map()
   const { rows } = await sql<{ endpoint: Id; model: string; characters: number; ms: number }>`
     select x.endpoint, x.model, s.characters, s.ms
-    from unnest(${speakers.map(({ endpointId }) => endpointId)}::text[], ${speakers.map(({ model }) => model)}::text[]) x(endpoint, model)
+    from unnest(${speakers.map(({ endpointId }) => endpointId)}::bpchar[], ${speakers.map(({ model }) => model)}::text[]) x(endpoint, model)
     cross join lateral (
       select sum(l.characters)::float8 as characters, sum(l.duration_ms)::float8 as ms from (
         select c.characters, c.duration_ms from calls c
