@@ -28,7 +28,7 @@ export interface Outgoing {
   url: string
   headers: Record<string, string>
   /** A form says its own content type. */
-  body: string | FormData | null
+  body: string | FormData | Uint8Array<ArrayBuffer> | null
   signal: AbortSignal | undefined
 }
 export interface Incoming {

@@ -278,3 +278,17 @@ test('words of scripts without spaces are found wherever they stand, alone, left
   await soon(alice, { q: long.slice(500, 520) }, (hits) => hits.length > 0)
   assert.deepEqual(await ids(long.slice(500, 520)), [book])
 })
+
+test('a snippet is the part of a long text that holds most of the words', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const filler = 'Nothing of note was said on that day, and nobody minded. '.repeat(600)
+  await put(
+    alice,
+    'diary.txt',
+    `The harvest was late. ${filler}Views of the mountain orchard at harvest time. ${filler}An orchard.`,
+  )
+  const [hit] = await soon(alice, { q: 'orchard harvests' }, (hits) => hits.length > 0)
+  assert.match(hit!.snippet, /mountain orchard at harvest time/)
+  assert.deepEqual(marked(hit!), ['orchard', 'harvest'])
+})

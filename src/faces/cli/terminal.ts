@@ -11,7 +11,7 @@ export interface Terminal {
   canAsk: boolean
   columns: number
   env: Readonly<Record<string, string | undefined>>
-  style(style: 'bold' | 'dim' | 'red', text: string): string
+  style(style: 'bold' | 'dim' | 'red' | 'green' | 'magenta', text: string): string
   /** Sends a control sequence and answers what the terminal says to it: until that ends as told, or the time is over. */
   query(sequence: string, ends: RegExp, ms: number): Promise<string>
   /** Sets the words that are said before Ctrl-C ends the program; the answer takes them back. */

@@ -9,7 +9,8 @@ export interface Span {
 const SNIPPET = 300
 const BEFORE = 60
 const MOST_SPANS = 20
-const MOST_READ = 20_000
+/** Of one word in one text so many places are weighed. */
+const MOST_PLACES = 200
 
 /** Words of the text that are forms of one of these stems. */
 export function spansOf(text: string, stems: readonly string[], prefix: string | null): Span[] {
@@ -31,33 +32,60 @@ const isForm = (word: string, stem: string): boolean =>
   (word.startsWith(stem) && word.length - stem.length <= 4) ||
   (stem.endsWith('i') && word === `${stem.slice(0, -1)}y`)
 
+/** The part of a text that holds most of the words, and of several such the first. */
 export function snippetOf(
   body: string,
   stems: readonly string[],
   prefix: string | null,
 ): { snippet: string; spans: Span[] } {
-  const read = body.length > MOST_READ ? body.slice(0, MOST_READ) : body
-  let spans = spansOf(read, stems, prefix)
-  let base = read
-  let offset = 0
-  if (spans.length === 0 && body.length > MOST_READ) {
-    // Far behind: the first place where a stem stands is near enough.
-    const lower = body.toLowerCase()
-    const at = stems.map((stem) => lower.indexOf(stem)).filter((place) => place >= 0)
-    if (at.length > 0) {
-      offset = Math.max(0, Math.min(...at) - BEFORE * 2)
-      base = body.slice(offset, offset + SNIPPET * 4)
-      spans = spansOf(base, stems, prefix)
+  const first = bestPlace(body, stems, prefix)
+  const start = first <= BEFORE ? 0 : edge(body, first - BEFORE)
+  const end = Math.min(body.length, edge(body, start + SNIPPET))
+  const snippet = body.slice(start, end).toWellFormed()
+  return { snippet, spans: spansOf(snippet, stems, prefix).filter((span) => span.end <= snippet.length) }
+}
+
+/** Where the words stand that a window of the length of a snippet holds most kinds of; 0 where none is found. */
+function bestPlace(body: string, stems: readonly string[], prefix: string | null): number {
+  const lower = body.toLowerCase()
+  // A case that changes the length of a text would shift the places: there the words are looked for as they are.
+  const text = lower.length === body.length ? lower : body
+  const places = [...stems, ...(prefix === null ? [] : [prefix])]
+    .flatMap((stem, kind) => placesOf(text, stem, stem === prefix).map((at) => ({ at, kind })))
+    .toSorted((a, b) => a.at - b.at)
+  let best = { at: 0, kinds: 0, words: 0 }
+  let from = 0
+  const inside = new Map<number, number>()
+  for (const { at, kind } of places) {
+    inside.set(kind, (inside.get(kind) ?? 0) + 1)
+    for (; places[from]!.at < at - (SNIPPET - BEFORE * 2); from++) {
+      const left = places[from]!.kind
+      const count = inside.get(left)! - 1
+      if (count === 0) inside.delete(left)
+      else inside.set(left, count)
+    }
+    const words = [...inside.values()].reduce((sum, count) => sum + count, 0)
+    if (inside.size > best.kinds || (inside.size === best.kinds && words > best.words))
+      best = { at: places[from]!.at, kinds: inside.size, words }
+  }
+  return best.at
+}
+
+/** Where forms of a stem begin, the first of them. */
+function placesOf(text: string, stem: string, isPrefix: boolean): number[] {
+  const unspaced = isUnspaced(stem)
+  const sought = !unspaced && stem.endsWith('i') ? stem.slice(0, -1) : stem
+  const places: number[] = []
+  if (sought === '') return places
+  for (let at = text.indexOf(sought); at >= 0 && places.length < MOST_PLACES; at = text.indexOf(sought, at + 1)) {
+    if (unspaced) places.push(at)
+    else {
+      const inWord = at > 0 && /[\p{L}\p{M}\p{N}]/u.test(text[at - 1]!)
+      const word = /^[\p{L}\p{M}\p{N}]+/u.exec(text.slice(at, at + sought.length + 40))?.[0] ?? ''
+      if (!inWord && (isPrefix || isForm(word, stem))) places.push(at)
     }
   }
-  const first = spans[0]?.start ?? 0
-  const start = first <= BEFORE ? 0 : edge(base, first - BEFORE)
-  const end = Math.min(base.length, edge(base, start + SNIPPET))
-  const snippet = base.slice(start, end)
-  const inside = spans
-    .filter((span) => span.start >= start && span.end <= end)
-    .map((span) => ({ start: span.start - start, end: span.end - start }))
-  return { snippet: snippet.toWellFormed(), spans: inside }
+  return places
 }
 
 /** The next beginning of a word at or behind a place, if it is near. */

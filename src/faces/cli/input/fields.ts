@@ -64,6 +64,8 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
       fallback: schema.default,
       ofThings: items !== undefined && !source && isThing(items, defs),
       ...(source && { source: true as const }),
+      // A question is typed as it is thought, in several words.
+      ...(name === 'q' && { rest: true as const }),
       example: source
         ? './picture.png'
         : items

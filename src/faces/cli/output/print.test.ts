@@ -96,7 +96,7 @@ test('a page names the next one, --all goes through them', async () => {
 
 test('one thing has a field per line, nested ones by their path', async () => {
   const data = { id: 'X', usage: { input_tokens: 3 }, tags: ['a', 'b'], note: null, at: '2026-11-21T09:30:00.000Z' }
-  const lines = 'id                  X\nusage.input_tokens  3\ntags                a, b\nnote\nat                  '
+  const lines = 'id                  X\nusage.input_tokens  3\ntags                a, b\nat                  '
   const { out } = await printed('get', answer({ data }), { terminal: { interactive: true } })
   assert.equal(out, `${lines}2026-11-21 09:30Z\n`)
   const piped = await printed('get', answer({ data }))
@@ -106,7 +106,11 @@ test('one thing has a field per line, nested ones by their path', async () => {
 test('a list of things within one is a table for a person, and whole for a program', async () => {
   const data = { id: 'X', by_model: [{ model: 'sim/echo', calls: 3, usage: { input_tokens: 9 } }], tags: [] }
   const { out } = await printed('get', answer({ data }), { terminal: { interactive: true } })
-  assert.equal(out, 'id    X\nby_model\n  model     calls  usage.input tokens\n  sim/echo  3      9\ntags\n')
+  assert.equal(
+    out,
+    'id  X\nby_model\n  model     calls  usage.input tokens\n  sim/echo  3      9\n',
+    'what is empty is not shown to a person',
+  )
   const piped = await printed('get', answer({ data }))
   assert.match(piped.out, /^by_model  \[\{"model":"sim\/echo","calls":3,"usage":\{"input_tokens":9\}\}\]$/m)
 })

@@ -1,5 +1,5 @@
 import type { Listed } from '#kernel/registry.ts'
-import { type Incoming, isPage, pageIn } from '../../client.ts'
+import { type Incoming, type SendCall, isPage, pageIn } from '../../client.ts'
 import { columnsOf } from './columns.ts'
 import type { Globals } from '../globals.ts'
 import { Stop, codeOf } from '../exit.ts'
@@ -10,12 +10,20 @@ import { fileSink } from '../sink.ts'
 import { selected } from './select.ts'
 import { printStream, toolLine } from './stream.ts'
 import { card, table } from './table.ts'
+import { aboutSecret } from './views/secrets.ts'
+import { viewOf } from './views/views.ts'
 import { type Terminal, clean, shown } from '../terminal.ts'
 
 type Row = Record<string, unknown>
 
 interface Printing {
   listed: Listed
+  /** What was asked. */
+  input?: Readonly<Record<string, unknown>>
+  /** Of the instance, for lines that are ready to be pasted. */
+  origin?: string
+  /** For what an answer needs beside itself. */
+  call?: SendCall
   response: Incoming
   /** The page that starts at this cursor. */
   next(cursor: string): Promise<Incoming>
@@ -39,13 +47,27 @@ export async function print(printing: Printing): Promise<number> {
   if (kind === 'stream') return printStream(printing)
   if (kind === 'bytes') return printBytes(printing)
   if (kind === 'none' || response.status === 204) return codeOf('ok')
+  const plain = terminal.interactive && !wantsJson(globals)
+  if (
+    listed.name === 'models.list' &&
+    plain &&
+    printing.call !== undefined &&
+    printing.input?.cursor === undefined &&
+    !globals.all
+  ) {
+    const { modelsByUse } = await import('./views/models.ts')
+    await terminal.out(await modelsByUse({ ...printing, call: printing.call }))
+    return codeOf('ok')
+  }
   if (kind === 'page' && globals.all) return printAll(printing)
   const text = await response.text()
   const json = JSON.parse(text) as Row
   const made = kind === 'operation' ? madeIn(json.data) : null
+  const view = wantsJson(globals) ? null : viewOf(listed.name, { json, input: printing.input ?? {}, terminal })
   if (made) await (await import('../media/keep.ts')).keep(made, globals, terminal, printing.open)
   if (wantsJson(globals)) await terminal.out(await selected(text, globals))
   else if (made) return codeOf('ok')
+  else if (view !== null) await printView(view, json, terminal)
   else if (kind === 'page' && isPage(json)) await printPage(json, listed, terminal)
   else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], listed, terminal))
   else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'done: ' : ''}${clean(String(json.id))}\n`)
@@ -53,6 +75,8 @@ export async function print(printing: Printing): Promise<number> {
     await terminal.out(
       oneThing(told(json.data as Row, listed, terminal), kind === 'operation' && response.status === 202, terminal),
     )
+  const secret = plain && json.data ? aboutSecret(listed, json.data as Row, printing.origin ?? '') : null
+  if (secret !== null) terminal.err(`\n${secret}`)
   const { status, ok, run, lifecycle } = (json.data ?? {}) as {
     status?: unknown
     ok?: unknown
@@ -113,10 +137,20 @@ function rowsOrNothing(rows: readonly Row[], listed: Listed, terminal: Terminal)
   return ''
 }
 
+async function printView(view: string, json: unknown, terminal: Terminal): Promise<void> {
+  await terminal.out(view)
+  if (view === '' && terminal.interactive) terminal.err('Nothing.')
+  if (isPage(json)) tellMore(pageIn(json).next, terminal)
+}
+
+const tellMore = (next: string | null, terminal: Terminal): void => {
+  if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}`)
+}
+
 async function printPage(json: unknown, listed: Listed, terminal: Terminal): Promise<void> {
   const { rows, next } = pageIn(json)
   await terminal.out(rowsOrNothing(rows as Row[], listed, terminal))
-  if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}`)
+  tellMore(next, terminal)
 }
 
 function refuseChoice({ query, jq }: Globals): void {
@@ -133,7 +167,7 @@ const pageOf = async (response: Incoming) => pageIn(JSON.parse(await response.te
 /** What `--json`, `-q` and `--jq` choose from is the JSON of the API. */
 const wantsJson = ({ json, query, jq }: Globals): boolean => json === true || query !== undefined || jq !== undefined
 
-async function printAll({ listed, response, next, globals, terminal }: Printing): Promise<number> {
+async function printAll({ listed, input = {}, response, next, globals, terminal }: Printing): Promise<number> {
   const rows: Row[] = []
   const text = await response.text()
   const first: unknown = JSON.parse(text)
@@ -150,7 +184,8 @@ async function printAll({ listed, response, next, globals, terminal }: Printing)
     else rows.push(...(page.rows as Row[]))
     if (page.next === null) break
   }
-  if (!wantsJson(globals)) await terminal.out(rowsOrNothing(rows, listed, terminal))
+  const view = viewOf(listed.name, { json: { data: rows }, input, terminal })
+  if (!wantsJson(globals)) await terminal.out(view ?? rowsOrNothing(rows, listed, terminal))
   return codeOf('ok')
 }
 
@@ -173,7 +208,15 @@ async function printBytes({ response, globals, terminal }: Printing): Promise<nu
     return codeOf('ok')
   }
   await using sink = await fileSink(globals.output)
-  for await (const part of response.bytes()) await sink.write(part)
+  const { progressOn } = await import('./progress.ts')
+  using progress = progressOn(process.stderr)
+  const length = response.header('content-length')
+  const file = progress.begins(globals.output, length === null ? null : Number(length), 0)
+  for await (const part of response.bytes()) {
+    await sink.write(part)
+    file.at(sink.written())
+  }
+  progress[Symbol.dispose]()
   terminal.err(`${sink.written()} bytes in ${globals.output}`)
   return codeOf('ok')
 }

@@ -1,3 +1,4 @@
+import { pricingSaid } from './views/pricing.ts'
 import { type Column, ordered, valueAt } from './columns.ts'
 import { clean, fit, pad, type Terminal, widthOf } from '../terminal.ts'
 
@@ -101,9 +102,21 @@ const areThings = (value: unknown): value is Row[] =>
   value.length > 0 &&
   value.every((item) => item !== null && typeof item === 'object' && Object.values(item as object).some(isPlain))
 
+/** A person is not shown what is empty; a program finds every field. */
+const isEmpty = (value: unknown): boolean =>
+  value === null ||
+  value === undefined ||
+  value === '' ||
+  (typeof value === 'object' && Object.keys(value).length === 0)
+
 const flatten = (thing: Row, within: string, terminal: Terminal): [string, string][] =>
-  Object.entries(thing).flatMap(([name, value]): [string, string][] =>
-    value !== null && typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length > 0
+  Object.entries(thing).flatMap(([name, value]): [string, string][] => {
+    if (terminal.interactive && isEmpty(value)) return []
+    const prices = terminal.interactive && name === 'pricing' && isThing(value) ? pricingSaid(value) : null
+    if (prices !== null) return [[`${within}${name}`, prices]]
+    return value !== null && typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length > 0
       ? flatten(value as Row, `${within}${name}.`, terminal)
-      : [[`${within}${name}`, inside(value, terminal)]],
-  )
+      : [[`${within}${name}`, inside(value, terminal)]]
+  })
+
+const isThing = (value: unknown): value is Row => value !== null && typeof value === 'object' && !Array.isArray(value)

@@ -13,6 +13,7 @@ import { withFormat } from '../media/made.ts'
 import { print } from '../output/print.ts'
 import { send } from './send.ts'
 import { withIds } from './names.ts'
+import { personal } from './personal.ts'
 import { workspaceOf } from './workspace.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -27,7 +28,7 @@ export async function callEndpoint(
   const target = await targetOf(terminal, globals)
   const { origin } = target
   const go = async (call: SendCall) =>
-    answer(listed, await meant(listed, input, globals, { target, call }, terminal), globals, terminal, call)
+    answer(listed, await meant(listed, input, globals, { target, call }, terminal), globals, terminal, { target, call })
   if (auth === 'session') {
     if (!globals['password-stdin'] && terminal.canAsk) terminal.err(whyPassword(listed.area.name))
     return (await import('./session.ts')).withSession(origin, globals, terminal, go)
@@ -37,7 +38,7 @@ export async function callEndpoint(
 
 /** The input with the workspace that is meant, and ids where names were given. */
 async function meant(
-  { area, endpoint }: Listed,
+  { name, area, endpoint }: Listed,
   input: Record<string, unknown>,
   globals: Globals,
   caller: Caller,
@@ -46,7 +47,11 @@ async function meant(
   const chosen = takesWorkspace(endpoint, area.name, input, globals)
     ? await workspaceOf(globals, caller, terminal)
     : undefined
-  return withIds(endpoint, chosen === undefined ? input : { workspace_id: chosen.id, ...input }, caller.call)
+  const placed = chosen === undefined ? input : { workspace_id: chosen.id, ...input }
+  const needsPlace =
+    (name === 'drive.upload' || name === 'drive.create_folder') && !('workspace_id' in placed || 'parent_id' in placed)
+  const own = needsPlace ? { workspace_id: await personal(caller.call) } : {}
+  return withIds(endpoint, { ...own, ...placed }, caller.call)
 }
 
 /** Areas whose things lie in a workspace; of others `workspace_id` says something else, such as what a key may reach. */
@@ -84,13 +89,16 @@ async function answer(
   input: Record<string, unknown>,
   globals: Globals,
   terminal: Terminal,
-  call: SendCall,
+  { target, call }: Caller,
 ): Promise<number> {
+  // Who looks at models sees all of them in order, and not the first of the alphabet.
+  if (listed.name === 'models.list' && terminal.interactive) input = { limit: 100, ...input }
   const { fields, more: carried } = await fileIn(listed, withFormat(listed.name, input, globals.output))
+  const large = await largeFile(listed, input)
   const ask = (further: Record<string, unknown> = {}, more?: More) =>
     call(listed.endpoint, { ...fields, ...further }, { ...carried, ...more })
   using run = followRun(listed.name, input, terminal)
-  const response = await ask()
+  const response = large === null ? await ask() : await large({ target, call }, terminal)
   // Who says where an answer is to go wants the answer.
   const waits = globals.wait || globals.output !== undefined
   const settled =
@@ -105,7 +113,31 @@ async function answer(
   const follow = async ({ id, chat_id }: Waiting) =>
     call((await contracts.chats()).endpoints.events, { id: chat_id, run_id: id })
   const decide = decider(call, globals, terminal)
-  return print({ listed, response: settled, next, open, globals: waited, terminal, run, decide, follow })
+  return print({
+    listed,
+    input,
+    origin: target.origin,
+    call,
+    response: settled,
+    next,
+    open,
+    globals: waited,
+    terminal,
+    run,
+    decide,
+    follow,
+  })
+}
+
+/** A file of the drive that is too large for one request; how it is sent. */
+async function largeFile(
+  { name }: Listed,
+  { file, ...place }: Record<string, unknown>,
+): Promise<((caller: Caller, terminal: Terminal) => Promise<Incoming>) | null> {
+  if (name !== 'drive.upload' || typeof file !== 'string') return null
+  const [{ stat }, { SMALL, upload }] = await Promise.all([import('node:fs/promises'), import('./upload.ts')])
+  const { size } = await stat(file).catch(() => ({ size: 0 }))
+  return size > SMALL ? (caller, terminal) => upload(file, place, caller, terminal) : null
 }
 
 /** The path in `--file` as the bytes that it names, read while they are sent. */
@@ -130,7 +162,7 @@ interface Operation {
 const terminalStates = ['succeeded', 'failed', 'cancelled', 'expired']
 
 /** How often a person is told how far it is; a program hears of its states. */
-const LOOK_SECONDS = 3
+const LOOK_SECONDS = 1
 const WAIT_SECONDS = 60
 
 /** Waits until background work has ended; answers its last state. Ctrl-C ends the waiting, and says so. */
@@ -143,14 +175,17 @@ async function settle(accepted: Incoming, call: SendCall, terminal: Terminal): P
     terminal.err(`\nIt goes on: \`uk operations get ${work}\` shows it, \`uk operations cancel ${work}\` ends it.`)
   const back = terminal.onInterrupt(goesOn)
   let said = ''
+  const { workOn } = await import('../output/progress.ts')
+  using drawn = process.stderr.isTTY && terminal.canAsk ? workOn(process.stderr) : null
   try {
     for (let response = accepted; ;) {
       const text = await response.text()
       const { id, status, progress } = (JSON.parse(text) as { data: Operation }).data
       work = id
       if (terminalStates.includes(status)) return { ...response, text: async () => text }
+      if (drawn !== null) drawn.told(status, progress ?? null)
       const now = `${status}${progress === null || progress === undefined ? '' : ` ${Math.round(progress * 100)} %`} …`
-      if (now !== said) terminal.err(now)
+      if (now !== said && drawn === null) terminal.err(now)
       said = now
       response = await call(wait, { id, since_status: status, timeout_seconds })
     }

@@ -61,14 +61,14 @@ function answerTo(
   const about =
     form !== null
       ? { 'content-type': form.headers.get('content-type')! }
-      : typeof body === 'string'
+      : body !== null && !(body instanceof FormData)
         ? { 'content-length': Buffer.byteLength(body) }
         : {}
   return new Promise((resolve, reject) => {
     const request = open({ method, headers: { ...headers, ...about }, ...(signal && { signal }) })
       .on('response', resolve)
       .on('error', (error) => reject(new Unreachable(url, error)))
-    if (form === null) return void request.end(body ?? undefined)
+    if (form === null) return void request.end((body as string | Uint8Array | null) ?? undefined)
     // A refusal may come while the file is still on its way: it is the answer, not the pipe that broke.
     pipeline(Readable.fromWeb(form.body as ReadableStream), request).catch(() => {})
   })

@@ -3,6 +3,7 @@ import { ApiError, type Incoming, type More, type SendCall } from '../../../clie
 import { Stop } from '../../exit.ts'
 import { type Caller, callerOf } from '../../server/caller.ts'
 import { idOf } from '../../server/names.ts'
+import { personal } from '../../server/personal.ts'
 import { workspaceOf } from '../../server/workspace.ts'
 import { remember, remembered } from '../../server/state.ts'
 import type { Globals } from '../../globals.ts'
@@ -48,8 +49,7 @@ export async function converse(opening: Opening, globals: Globals, terminal: Ter
       return (await data<{ workspace_id: string }>(call(endpoints.get, { id: chat }))).workspace_id
     const chosen = await workspaceOf(globals, caller, terminal)
     if (chosen !== undefined) return chosen.id
-    return (await data<{ personal_workspace_id: string }>(call((await contracts.me()).endpoints.get, {})))
-      .personal_workspace_id
+    return personal(call)
   }
   return {
     call,

@@ -2,7 +2,7 @@ import { Stop } from '../../../exit.ts'
 import { type Found, type Side, type Sink, type Source, below, isSame } from './ends.ts'
 import { exists, isPart } from './here.ts'
 import { lossesOf } from './losses.ts'
-import type { Progress } from './progress.ts'
+import type { Progress } from '../../../output/progress.ts'
 import { checkName } from './there.ts'
 
 /** How many files of a folder are under way at once. */

@@ -23,7 +23,7 @@ import { pairedComputer } from '#test/makers.ts'
 import { temporaryDir } from '#test/program.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 import { placeOf } from './cp.ts'
-import { lineOf } from './progress.ts'
+import { lineOf } from '../../../output/progress.ts'
 
 const program = fileURLToPath(new URL('../../../../../../bin/uk', import.meta.url))
 const stack = new AsyncDisposableStack()

@@ -11,7 +11,7 @@ import { type Target, computerNamed, homeOf } from '../target.ts'
 import { type Copying, copyContent, copyFile, copyFolder } from './copy.ts'
 import { type Found, type Side, type Sink, type Source, below, lastOf } from './ends.ts'
 import { here } from './here.ts'
-import { type Progress, progressOn } from './progress.ts'
+import { type Progress, progressOn } from '../../../output/progress.ts'
 import { filesOf } from './there.ts'
 
 /** `box:/var/log/syslog`, `-` for stdin or stdout, or a path on this machine. */

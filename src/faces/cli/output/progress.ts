@@ -1,5 +1,33 @@
 import { styleText } from 'node:util'
-import { clean, fit, pad } from '../../../terminal.ts'
+import { clean, fit, pad } from '../terminal.ts'
+import { bytesSaid as said } from './amounts.ts'
+
+/** How far work of the server has come, on one line; `told` writes it, nothing clears it away but the end. */
+export function workOn(
+  stream: NodeJS.WriteStream,
+): { told(status: string, progress: number | null): void } & Disposable {
+  const began = performance.now()
+  let first: { at: number; progress: number } | null = null
+  return {
+    told(status, progress) {
+      const now = performance.now()
+      if (progress !== null && progress > 0) first ??= { at: now, progress }
+      // From what came since the first look: what was done before that says nothing of the speed.
+      const gained = first === null ? 0 : (progress ?? 0) - first.progress
+      const left = gained > 0 ? ((1 - progress!) * (now - first!.at)) / gained / 1_000 : null
+      const facts = [
+        status,
+        progress === null ? '' : `${Math.floor(progress * 100)} %`,
+        clock((now - began) / 1_000),
+        left !== null && left < 360_000 ? `${clock(left)} left` : '',
+      ]
+      stream.write(`\r\x1b[K${styleText('dim', facts.filter(Boolean).join('  '), { stream })}`)
+    },
+    [Symbol.dispose]() {
+      stream.write('\r\x1b[K')
+    },
+  }
+}
 
 /** How far a copy has come, on one line that is drawn anew, for whoever sits at a terminal. */
 export interface Progress extends Disposable {
@@ -80,13 +108,4 @@ const clock = (seconds: number): string => {
   return whole < 3_600
     ? `${minutes}:${tail}`
     : `${Math.floor(whole / 3_600)}:${String(minutes).padStart(2, '0')}:${tail}`
-}
-
-/** Thousands, as disks and networks are sold. */
-function said(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB']
-  let value = bytes
-  let unit = 0
-  for (; value >= 999.5 && unit < units.length - 1; unit++) value /= 1_000
-  return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
 }

@@ -1,0 +1,19 @@
+/** Thousands, as disks and networks are sold. */
+export function bytesSaid(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let value = bytes
+  let unit = 0
+  for (; value >= 999.5 && unit < units.length - 1; unit++) value /= 1_000
+  return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
+}
+
+/** Dollars: cents where there are whole ones, of less the first two digits that say something. */
+export function usdSaid(usd: number): string {
+  if (usd === 0) return '$0'
+  const size = Math.abs(usd)
+  return `$${size >= 0.1 ? usd.toFixed(2) : usd.toFixed(Math.min(9, 1 - Math.floor(Math.log10(size)))).replace(/0+$/, '')}`
+}
+
+/** Dollars as a price list has them: all digits, at least as many as cents have. */
+export const priceSaid = (usd: number): string =>
+  `$${Number.isInteger(usd) || usd * 100 === Math.round(usd * 100) ? usd.toFixed(2).replace(/\.00$/, '') : String(usd)}`
