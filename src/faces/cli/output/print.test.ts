@@ -100,7 +100,11 @@ test('one thing has a field per line, nested ones by their path', async () => {
   const { out } = await printed('get', answer({ data }), { terminal: { interactive: true } })
   assert.equal(out, `${lines}2026-11-21 09:30Z\n`)
   const piped = await printed('get', answer({ data }))
-  assert.equal(piped.out, `${lines}2026-11-21T09:30:00.000Z\n`, 'a pipe gets times whole')
+  assert.equal(
+    piped.out,
+    `${lines.replace('at  ', 'note\nat  ')}2026-11-21T09:30:00.000Z\n`,
+    'a pipe gets times whole, and what is empty',
+  )
 })
 
 test('a list of things within one is a table for a person, and whole for a program', async () => {
