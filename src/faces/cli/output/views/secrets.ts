@@ -7,7 +7,7 @@ import type { Row } from './views.ts'
  */
 export function aboutSecret({ name }: Listed, data: Row, origin: string): string | null {
   const text = (field: string): string | null =>
-    typeof data[field] === 'string' && data[field] !== '' ? (data[field] as string) : null
+    typeof data[field] === 'string' && data[field] !== '' ? data[field] : null
   const once = 'It is shown this once: keep it where only you can read it.'
   const key = text('key')
   if (name.startsWith('api_keys.') && key !== null)
