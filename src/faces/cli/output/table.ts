@@ -1,4 +1,4 @@
-import { pricingSaid } from './views/pricing.ts'
+import { pricingSaid } from './pricing.ts'
 import { type Column, ordered, valueAt } from './columns.ts'
 import { clean, fit, pad, type Terminal, widthOf } from '../terminal.ts'
 

@@ -1,5 +1,5 @@
 import { type Terminal, clean } from '../../terminal.ts'
-import type { Row, Seen } from './views.ts'
+import type { Row, Seen } from './seen.ts'
 
 interface Find {
   path: string

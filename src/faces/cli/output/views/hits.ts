@@ -1,5 +1,5 @@
 import { type Terminal, clean, fit } from '../../terminal.ts'
-import type { Seen } from './views.ts'
+import type { Seen } from './seen.ts'
 
 interface Hit {
   type: string

@@ -4,7 +4,7 @@ import { type Incoming, type SendCall, pageIn } from '../../../client.ts'
 import type { Terminal } from '../../terminal.ts'
 import { columnsOf } from '../columns.ts'
 import { table } from '../table.ts'
-import type { Row } from './views.ts'
+import type { Row } from './seen.ts'
 
 /** So many of them are worth a look; who looks for another one searches. */
 const SHOWN = 40

@@ -1,5 +1,5 @@
 import type { Listed } from '#kernel/registry.ts'
-import type { Row } from './views.ts'
+import type { Row } from './seen.ts'
 
 /**
  * What to say of a secret that is shown this once, with a line that uses it. Null where the answer holds none. The words are for

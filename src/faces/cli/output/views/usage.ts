@@ -1,6 +1,6 @@
 import { bytesSaid, usdSaid } from '../amounts.ts'
 import { pad, widthOf } from '../../terminal.ts'
-import type { Seen } from './views.ts'
+import type { Seen } from './seen.ts'
 
 interface Sums {
   calls: number

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Terminal } from '../../terminal.ts'
 import { usdSaid } from '../amounts.ts'
-import { pricingSaid } from './pricing.ts'
-import { type Row, viewOf } from './views.ts'
+import { pricingSaid } from '../pricing.ts'
+import type { Row } from './seen.ts'
+import { viewOf } from './views.ts'
 
 /** A terminal whose styles can be read: `<red>`. */
 const seen = (interactive: boolean, columns = 80): Terminal => ({

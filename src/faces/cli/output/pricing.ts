@@ -1,5 +1,6 @@
-import { priceSaid } from '../amounts.ts'
-import type { Row } from './views.ts'
+import { priceSaid } from './amounts.ts'
+
+type Row = Record<string, unknown>
 
 /** What a price counts, and how much of it a person thinks in. Prices are USD per million units, of requests per one. */
 const units: readonly (readonly [field: string, words: string, of: number])[] = [
