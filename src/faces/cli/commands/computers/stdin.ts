@@ -5,7 +5,7 @@ import { pathBytes } from '#kernel/text/file-path.ts'
 import { ApiError } from '../../../client.ts'
 import { Stop, exitFor } from '../../exit.ts'
 import { copyContent } from './cp/copy.ts'
-import { progressOn } from './cp/progress.ts'
+import { progressOn } from '../../output/progress.ts'
 import { filesOf } from './cp/there.ts'
 import { type Target, homeOf } from './target.ts'
 
