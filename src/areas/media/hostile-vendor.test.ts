@@ -188,3 +188,27 @@ test('a picture that was made and lies where nobody may fetch it is paid, for it
     await until(spent, (usd) => usd === paid)
   }
 })
+
+test('a model’s name does not lead a request to another path of the vendor with the endpoint’s key', async () => {
+  const asked: string[] = []
+  await using shop = await startRaw(({ path }, socket) => {
+    asked.push(path)
+    writeAnswer(socket, { body: '{}' })
+  })
+  for (const shape of ['replicate', 'fal'])
+    await addEndpoint(
+      alice,
+      `up-${shape}`,
+      { origin: shop.origin, key: KEY },
+      {
+        shape,
+        models: [{ id: 'owner/../../account', kind: 'image', pricing: { image: 1 } }],
+      },
+    )
+  for (const shape of ['replicate', 'fal']) {
+    const answer = await draw({ model: `up-${shape}/owner/../../account` })
+    assert.deepEqual([answer.status, answer.body.error.code], [400, 'invalid_parameter'])
+    assert.match(answer.body.error.message, /^`owner\/\.\.\/\.\.\/account` is not the name of a model/)
+  }
+  assert.deepEqual(asked, [])
+})

@@ -8,6 +8,7 @@ import { type Upstream, upstreamOf } from '../providers/upstream.ts'
 import { MediaFault, type MediaWire, type WireAnswer } from './adapter.ts'
 import { ExchangeBroke, exchange } from './exchange.ts'
 import { brokenOff, faultOf } from './fault.ts'
+import { leadsUp } from '../model/path-name.ts'
 
 /** Of an error's body. */
 const ERROR_BYTES = 256 << 10
@@ -157,6 +158,11 @@ async function textOf({ body }: WireAnswer): Promise<string> {
 
 /** Below the endpoint's own address, or one that takes its key: it goes nowhere else. */
 function addressOf(path: string, base: URL, endpoint: ProviderEndpoint): URL {
+  // A second wall: what the vendor itself names as a whole address is judged by where it leads.
+  if (path.startsWith('/') && leadsUp(path))
+    throw new MediaFault('bad_request', 'A name in this request leads to another path of the provider.', {
+      sent: false,
+    })
   const url = path.startsWith('/') ? URL.parse(base.origin + base.pathname.replace(/\/$/, '') + path) : URL.parse(path)
   if (url === null || !takesKey(endpoint, url))
     throw new MediaFault('bad_answer', 'The provider named an address of another server than its own.')

@@ -32,6 +32,7 @@ import { quirksOwner, usesConverse } from '../providers/supports.ts'
 import { stopAt } from './stop-at.ts'
 import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
 import { upstreamOf } from '../providers/upstream.ts'
+import { modelSegment } from '../model/path-name.ts'
 
 /** Puts a CanonicalRequest to providers of a shape, and reads their answers. */
 interface Translator {
@@ -65,7 +66,7 @@ const translators: Partial<Record<Shape, Translator>> = {
     readAnswer: readAnthropicAnswer,
   },
   gemini: {
-    path: (model) => `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
+    path: (model) => `/models/${modelSegment(model)}:streamGenerateContent?alt=sse`,
     encode: encodeGemini,
     reader: () => new GeminiReader(),
     readAnswer: readGeminiAnswer,
@@ -74,7 +75,7 @@ const translators: Partial<Record<Shape, Translator>> = {
 
 /** Bedrock's Converse, to which requests of no client travel as they are. */
 const converse: Translator = {
-  path: (model) => `/model/${encodeURIComponent(model)}/converse-stream`,
+  path: (model) => `/model/${modelSegment(model)}/converse-stream`,
   encode: encodeConverse,
   reader: () => new ConverseReader(),
   readAnswer: readConverse,
@@ -109,6 +110,7 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
   const { body, losses, renamed, watched = [] } = translator.encode(canonical, target, { stream: true })
   const stops = watched.filter((words) => words !== '')
   const upstream = upstreamOf(endpoint)
+  const path = upstream.base + translator.path(offer.upstreamModel)
   const headers = [...upstream.headers]
   if (endpoint.shape === 'anthropic-messages' && !upstream.names.has('anthropic-version'))
     headers.push('anthropic-version', '2023-06-01')
@@ -122,7 +124,7 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
         upstream,
         {
           origin: upstream.origin,
-          path: upstream.base + translator.path(offer.upstreamModel),
+          path,
           method: 'POST',
           headers,
           body: Buffer.from(JSON.stringify(body)),

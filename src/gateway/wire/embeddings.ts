@@ -1,6 +1,7 @@
 /** Requests for vectors and their answers, per wire. Pure. */
 import { z } from 'zod'
 import type { Shape } from '../model/offer.ts'
+import { modelSegment } from '../model/path-name.ts'
 
 export interface EmbeddingWire {
   /** Behind the base of the shape. */
@@ -36,7 +37,7 @@ const GeminiAnswer = z.object({
   usageMetadata: z.object({ promptTokenCount: tokens }).nullish(),
 })
 const gemini: EmbeddingWire = {
-  path: (model) => `/models/${encodeURIComponent(model)}:batchEmbedContents`,
+  path: (model) => `/models/${modelSegment(model)}:batchEmbedContents`,
   body: (model, texts) => ({
     requests: texts.map((text) => ({ model: `models/${model}`, content: { parts: [{ text }] } })),
   }),

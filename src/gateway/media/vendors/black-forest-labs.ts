@@ -4,6 +4,7 @@ import { SHORT_BYTES, SHORT_MS, VIDEO_BYTES, badAnswer, jsonOf, pictureBytes } f
 import type { Deferred, ImageRequest, MediaAdapter, MediaWire, Polled, VendorJob, VideoRequest } from '../adapter.ts'
 import { type Inline, jsonBody } from '../request-body.ts'
 import { lossesIn, withOptions } from '../request-fields.ts'
+import { named } from './named-path.ts'
 
 const MOST_PICTURES = 10
 /** Its model for a masked part calls the picture otherwise: `@ai-sdk/black-forest-labs` 2.0.41, black-forest-labs-image-model.ts. */
@@ -18,7 +19,7 @@ async function submit(
 ): Promise<VendorJob> {
   const answer = await wire.ask({
     method: 'POST',
-    path: `/${encodeURIComponent(model)}`,
+    path: `/${named('model', model)}`,
     ...jsonBody(write),
     mostBytes: SHORT_BYTES,
     withinMs: SHORT_MS,

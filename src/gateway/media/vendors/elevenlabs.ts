@@ -4,6 +4,7 @@ import type { Immediate, MediaAdapter, SoundFormat, SpeechRequest, Spoken, Trans
 import { formBody, jsonBody } from '../request-body.ts'
 import { baseLanguage, charactersOf, formOptions, lossesIn, withOptions } from '../request-fields.ts'
 import { languageTag, segmentsOf } from '../transcript/transcripts.ts'
+import { named } from './named-path.ts'
 
 /** Rachel, the voice where nobody is named: `@ai-sdk/elevenlabs` 3.0.46, elevenlabs-speech-model.ts. */
 const VOICE = '21m00Tcm4TlvDq8ikWAM'
@@ -27,7 +28,7 @@ const speech: Immediate<SpeechRequest> = {
     }
     const answer = await wire.ask({
       method: 'POST',
-      path: `/text-to-speech/${encodeURIComponent(voice ?? VOICE)}/stream?${query.toString()}`,
+      path: `/text-to-speech/${named('voice', voice ?? VOICE)}/stream?${query.toString()}`,
       ...jsonBody(() =>
         withOptions(options, {
           text: input,

@@ -30,6 +30,7 @@ import {
 import { type Inline, jsonBody } from '../request-body.ts'
 import { baseLanguage, charactersOf, lossesIn, withOptions } from '../request-fields.ts'
 import { languageTag, segmentsOf } from '../transcript/transcripts.ts'
+import { modelPath } from './named-path.ts'
 
 /** Sizes that it has a name for: `@ai-sdk/fal` 3.0.41, fal-image-model.ts. */
 const sizes: Readonly<Record<string, string>> = {
@@ -115,7 +116,7 @@ const queued = <R extends MediaRequest>(asked: Asked<R>): Deferred<R> => ({
   async submit(wire, request) {
     const answer = await wire.ask({
       method: 'POST',
-      path: `/${request.model.split('/').map(encodeURIComponent).join('/')}`,
+      path: `/${modelPath(request.model)}`,
       ...jsonBody((inline) => withOptions(request.providerOptions, asked.write(request, inline))),
       mostBytes: SHORT_BYTES,
       withinMs: SHORT_MS,

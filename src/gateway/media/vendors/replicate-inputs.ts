@@ -3,6 +3,7 @@ import { SHORT_BYTES, SHORT_MS, jsonOf } from '../answers.ts'
 import { type ImageRequest, MediaFault, type MediaInput, type MediaWire, type VideoRequest } from '../adapter.ts'
 import type { Inline } from '../request-body.ts'
 import { lossesIn, ratioOf, sizeWords } from '../request-fields.ts'
+import { modelPath, named } from './named-path.ts'
 
 /** The inputs of a model, each with its schema; null: it did not tell. */
 export type Inputs = Readonly<Json> | null
@@ -10,8 +11,8 @@ export type Inputs = Readonly<Json> | null
 /** Every model has inputs of its own, and tells them: `replicate` 1.4.0, index.d.ts, `ModelVersion.openapi_schema`. */
 export async function inputsOf(wire: MediaWire, model: string): Promise<Inputs> {
   const [name = '', version] = model.split(':')
-  const place = `/models/${name.split('/').map(encodeURIComponent).join('/')}`
-  const path = version === undefined ? place : `${place}/versions/${encodeURIComponent(version)}`
+  const place = `/models/${modelPath(name)}`
+  const path = version === undefined ? place : `${place}/versions/${named('model', version)}`
   try {
     const told = await jsonOf(await wire.ask({ method: 'GET', path, mostBytes: SHORT_BYTES, withinMs: SHORT_MS }))
     const { openapi_schema: schema } = version === undefined ? objectOf(told['latest_version']) : told

@@ -15,12 +15,13 @@ import { type Inline, jsonBody } from '../request-body.ts'
 import { withOptions } from '../request-fields.ts'
 import { retryAfter } from '../../wire/faults.ts'
 import { type Inputs, imageInput, inputsOf, videoInput } from './replicate-inputs.ts'
+import { modelPath, named } from './named-path.ts'
 
 /** Where predictions of this model are made: `owner/name`, of one version with `:version` behind. */
 function placeOf(model: string): { path: string; version?: string } {
   const [name = '', version] = model.split(':')
   if (version !== undefined) return { path: '/predictions', version }
-  return { path: `/models/${name.split('/').map(encodeURIComponent).join('/')}/predictions` }
+  return { path: `/models/${modelPath(name)}/predictions` }
 }
 
 /**
@@ -83,7 +84,7 @@ function fileAt(wire: MediaWire, url: string, most: number): MadeFile {
 }
 
 async function cancel(wire: MediaWire, { id, cancel: at }: VendorJob): Promise<boolean> {
-  const path = isWord(at) ? at : isWord(id) ? `/predictions/${encodeURIComponent(id)}/cancel` : null
+  const path = isWord(at) ? at : isWord(id) ? `/predictions/${named('job', id)}/cancel` : null
   if (path === null) return false
   const answer = await wire.ask({ method: 'POST', path, mostBytes: SHORT_BYTES, withinMs: SHORT_MS })
   return ['canceled', 'aborted'].includes(String((await jsonOf(answer))['status']))

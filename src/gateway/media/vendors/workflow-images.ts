@@ -2,6 +2,7 @@ import { MAKING_MS, inOne, pictureBytes, wholeOf } from '../answers.ts'
 import { type ImageRequest, type Immediate, MediaFault } from '../adapter.ts'
 import { jsonBody } from '../request-body.ts'
 import { lossesIn, ratioOf, withOptions } from '../request-fields.ts'
+import { modelPath } from './named-path.ts'
 
 /**
  * Pictures at `/workflows/<model>/text_to_image`, which answers the bytes of one: `@ai-sdk/fireworks` 3.0.62,
@@ -18,7 +19,7 @@ export const workflowImages: Immediate<ImageRequest> = {
     const png = outputFormat !== 'jpeg'
     const answer = await wire.ask({
       method: 'POST',
-      path: `/workflows/${model.split('/').map(encodeURIComponent).join('/')}/text_to_image`,
+      path: `/workflows/${modelPath(model)}/text_to_image`,
       ...withAccept(
         jsonBody(() =>
           withOptions(providerOptions, {

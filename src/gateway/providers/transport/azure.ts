@@ -1,5 +1,5 @@
 import type { ProviderEndpoint } from '../../model/offer.ts'
-import { type Transport, TransportFailed } from './transport.ts'
+import { type Transport, TransportFailed, named } from './transport.ts'
 
 /**
  * Azure OpenAI's older paths: `{base}/deployments/{deployment}/…?api-version=…`. Null where the base ends in `/v1`, which
@@ -19,7 +19,7 @@ export function azureTransport({ baseUrl, headers }: ProviderEndpoint, base: str
       const [path = '', query] = send.path.slice(base.length).split('?')
       const asked = new URLSearchParams(query)
       asked.set('api-version', version)
-      return { ...send, path: `${base}/deployments/${encodeURIComponent(model)}${path}?${asked.toString()}` }
+      return { ...send, path: `${base}/deployments/${named(model)}${path}?${asked.toString()}` }
     },
   }
 }

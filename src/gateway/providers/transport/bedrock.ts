@@ -2,7 +2,7 @@ import { AwsV4Signer } from 'aws4fetch'
 import type { Send } from '#engine/http-client/send.ts'
 import type { ProviderEndpoint } from '../../model/offer.ts'
 import { anthropicBody, dropped } from './claude-body.ts'
-import { type Transport, TransportFailed, ENDPOINT_SETTING, headerIn } from './transport.ts'
+import { type Transport, TransportFailed, named, ENDPOINT_SETTING, headerIn } from './transport.ts'
 
 const VERSION = 'bedrock-2023-05-31'
 
@@ -66,7 +66,7 @@ function invoke(send: Send, base: string, model: string, stream: boolean, allowe
   const verb = stream ? 'invoke-with-response-stream' : 'invoke'
   return {
     ...send,
-    path: `${base}/model/${encodeURIComponent(model)}/${verb}`,
+    path: `${base}/model/${named(model)}/${verb}`,
     headers: withoutAnthropic(send.headers),
     body: anthropicBody(String(send.body), VERSION, headerIn(send.headers, 'anthropic-beta'), allowed, false),
   }

@@ -3,6 +3,7 @@ import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Send } from '#engine/http-client/send.ts'
 import type { UpstreamFault } from '../../model/canonical-request.ts'
 import type { ProviderRequest } from '../../model/offer.ts'
+import { notAName, segmentOf } from '../../model/path-name.ts'
 
 /**
  * Carries requests of a known shape to a provider that wraps them in something of its own: other paths, signatures, tokens,
@@ -24,6 +25,13 @@ export class TransportFailed extends Error {
     super(fault.message)
     this.fault = fault
   }
+}
+
+/** The model's name as one segment of a path. Throws `TransportFailed` for one that leads to another path. */
+export function named(model: string): string {
+  const segment = segmentOf(model)
+  if (segment === null) throw new TransportFailed({ kind: 'model_not_found', message: notAName('model', model) })
+  return segment
 }
 
 /**

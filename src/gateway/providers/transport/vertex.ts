@@ -9,7 +9,7 @@ import { isObject, parseJson, textOf } from '../../model/json.ts'
 import { readFault } from '../../wire/faults.ts'
 import { anthropicBody, dropped } from './claude-body.ts'
 import { allowedBetas, withoutAnthropic } from './bedrock.ts'
-import { type Transport, TransportFailed, headerIn, forwardingHandler } from './transport.ts'
+import { type Transport, TransportFailed, named, headerIn, forwardingHandler } from './transport.ts'
 
 const VERSION = 'vertex-2023-10-16'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
@@ -65,7 +65,7 @@ function rawPredict(send: Send, base: string, model: string, stream: boolean, al
   const verb = stream ? 'streamRawPredict' : 'rawPredict'
   return {
     ...send,
-    path: `${base}/publishers/anthropic/models/${encodeURIComponent(model)}:${verb}`,
+    path: `${base}/publishers/anthropic/models/${named(model)}:${verb}`,
     headers: withoutAnthropic(send.headers),
     body: anthropicBody(String(send.body), VERSION, headerIn(send.headers, 'anthropic-beta'), allowed, true),
   }

@@ -2,6 +2,7 @@ import { countOf, isWord, type Json, listOf, objectOf } from '../../../model/jso
 import { MAKING_MS, jsonOf } from '../../answers.ts'
 import { MediaFault, type MediaUnits, type MediaWire } from '../../adapter.ts'
 import type { RequestBody } from '../../request-body.ts'
+import { named } from '../named-path.ts'
 
 /** Finish reasons of an answer that its filters held back: `@google/genai` 3.1.0, types. */
 const HELD_BACK = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/
@@ -24,7 +25,7 @@ export async function generateContent(
   body: RequestBody,
   mostBytes: number,
 ): Promise<Content> {
-  const path = `/models/${encodeURIComponent(model)}:generateContent`
+  const path = `/models/${named('model', model)}:generateContent`
   const answer = await jsonOf(await wire.ask({ method: 'POST', path, ...body, mostBytes, withinMs: MAKING_MS }))
   const candidates = listOf(answer['candidates']).map(objectOf)
   const parts = candidates.flatMap(({ content }) => listOf(objectOf(content)['parts']).map(objectOf))

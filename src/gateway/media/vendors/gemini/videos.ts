@@ -5,6 +5,7 @@ import { isRefusal } from '../../refusal-words.ts'
 import { type Inline, jsonBody } from '../../request-body.ts'
 import { lossesIn, ratioOf, withOptions } from '../../request-fields.ts'
 import { retryAfter } from '../../../wire/faults.ts'
+import { modelPath, named } from '../named-path.ts'
 
 /** An operation's name stands in an address. */
 const NAME = /^[\w-]+(?:\/[\w.-]*[\w-]){1,8}$/
@@ -24,7 +25,7 @@ export const geminiVideos: Deferred<VideoRequest> = {
     const known = size === null ? undefined : resolutions[Math.min(size.width, size.height)]
     const answer = await wire.ask({
       method: 'POST',
-      path: `/models/${encodeURIComponent(model)}:predictLongRunning`,
+      path: `/models/${named('model', model)}:predictLongRunning`,
       ...jsonBody((inline) => {
         const picture = pictureBy(inline)
         return {
@@ -62,7 +63,7 @@ export const geminiVideos: Deferred<VideoRequest> = {
     }
   },
   async poll(wire, job) {
-    const path = `/${String(job['name'])}`
+    const path = `/${modelPath(String(job['name']))}`
     const answer = await wire.ask({ method: 'GET', path, mostBytes: SHORT_BYTES, withinMs: SHORT_MS })
     const { done, error, response } = await jsonOf(answer)
     if (done !== true) return { status: 'pending', progress: null, retryAfterSeconds: retryAfter(answer.headers) }

@@ -5,6 +5,7 @@ import { isRefusal } from '../../refusal-words.ts'
 import { formBody } from '../../request-body.ts'
 import { formOptions, lossesIn, sizeWords } from '../../request-fields.ts'
 import { retryAfter } from '../../../wire/faults.ts'
+import { named } from '../named-path.ts'
 
 /** Ids stand in addresses. */
 const ID = /^[\w-]{1,200}$/
@@ -49,7 +50,7 @@ export const openaiVideos: Deferred<VideoRequest> = {
     }
   },
   async poll(wire, job) {
-    const path = `/videos/${String(job['id'])}`
+    const path = `/videos/${named('job', String(job['id']))}`
     const answer = await wire.ask({ method: 'GET', path, mostBytes: SHORT_BYTES, withinMs: SHORT_MS })
     const { status, progress, error } = await jsonOf(answer)
     if (status === 'completed') {
