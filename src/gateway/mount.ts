@@ -18,6 +18,7 @@ import type { ErrorAnswer } from './wire/problem.ts'
 import { SurfaceCall } from './call/surface-call.ts'
 import { type Offer, isMediaOffer } from './model/offer.ts'
 import { canServe, serveMedia } from './surfaces/compat-a/media/serve.ts'
+import { pricedByUnits } from './surfaces/compat-a/media/price-passed.ts'
 import { serveVideos } from './surfaces/compat-a/media/videos.ts'
 import { passesThrough } from './translation/translate.ts'
 import { compatAPassed } from './surfaces/compat-a/passed.ts'
@@ -30,6 +31,7 @@ import { accountReads } from './surfaces/compat-c/account.ts'
 import { showEndpoints } from './surfaces/compat-c/endpoints.ts'
 import { compatCFurther } from './surfaces/compat-c/further.ts'
 import { compatC } from './surfaces/compat-c/surface.ts'
+import type { PassthroughFormat } from './passthrough/formats/format.ts'
 import type { Operation, Surface } from './request/surface.ts'
 import { GatewayRequest } from './request/request.ts'
 import { CacheAffinity } from './routing/cache-affinity.ts'
@@ -180,9 +182,9 @@ function run(request: GatewayRequest, media: MediaGateway, operation: Operation,
     case 'generate':
       return request.readBody((bytes) =>
         request.after(withRecalled(request, bodyOf(request, bytes)), (body) =>
-          request.after(isPassed(request, body), (passed) => {
-            if (!passed) return serveMedia(request, media, id, bytes)
-            return new SurfaceCall(new ModelRequest(request, body, request.surface.format, true)).start()
+          request.after(passedIn(request, body, bytes), (format) => {
+            if (format === null) return serveMedia(request, media, id, bytes)
+            return new SurfaceCall(new ModelRequest(request, body, format, true)).start()
           }),
         ),
       )
@@ -210,25 +212,33 @@ function run(request: GatewayRequest, media: MediaGateway, operation: Operation,
 }
 
 /**
- * Whether a client's bytes travel as they are. Not so those for media whose model nobody of the client's own shape has, or
- * whose price a cap or a balance wants to know before they are sent: it is that of the units asked for, which no bytes tell.
+ * The format in which a client's bytes travel as they are. Null: they do not, being for media whose model nobody of the
+ * client's own shape has, or whose price a cap or a balance wants to know before they are sent: it is that of the units asked
+ * for, which no bytes tell.
  */
-function isPassed({ surface, gateway, caller }: GatewayRequest, body: Body): boolean | Promise<boolean> {
-  const { media, path } = surface.format
+function passedIn(
+  request: GatewayRequest,
+  body: Body,
+  bytes: Buffer,
+): PassthroughFormat | null | Promise<PassthroughFormat | null> {
+  const { surface, gateway, caller } = request
+  const { format } = surface
+  const { media, path } = format
   const model = media === undefined ? undefined : body.json['model']
-  if (typeof model !== 'string') return true
+  if (typeof model !== 'string') return format
   const { ledger } = gateway.engine
   const isHeld = (offer: Offer): boolean =>
     canServe(path) &&
     isMediaOffer(offer) &&
     offer.media.pricing !== null &&
     ledger.isGuarded(caller.payer, offer.endpoint.billing)
-  const fits = (offers: readonly Offer[]): boolean => {
+  const fitting = (offers: readonly Offer[]): PassthroughFormat | null | Promise<PassthroughFormat> => {
     const own = offers.filter((offer) => passesThrough(surface, offer) && !isOwn(offer))
-    return offers.length === 0 || (own.length > 0 && !own.some(isHeld))
+    const isPassed = offers.length === 0 || (own.length > 0 && !own.some(isHeld))
+    return isPassed ? pricedByUnits(request, format, body, bytes, own) : null
   }
   const offers = gateway.directory.offers(caller.principal, model)
-  return offers instanceof Promise ? offers.then(fits) : fits(offers)
+  return offers instanceof Promise ? offers.then(fitting) : fitting(offers)
 }
 
 /** Voices of this server are asked within it. */

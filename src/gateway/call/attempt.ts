@@ -270,6 +270,7 @@ export class Attempt implements AttemptListener {
       usage,
       reportedUsd: reading.reportedUsd,
       media: reading.media,
+      priced: reading.priced,
       unpriced: reading.unpriced === true,
       estimated,
       finishReason: reading.finishReason,

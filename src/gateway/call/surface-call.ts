@@ -148,7 +148,7 @@ export class SurfaceCall implements CallHandler {
     const { media } = format
     const passthrough = media
       ? new BinaryPassthrough(attempt, request.response, (type, tail) =>
-          media.read(modelRequest.body.json, offer.pricing, type, tail),
+          media.read(modelRequest.body.json, offer, type, tail),
         )
       : new TextPassthrough(attempt, request.response, format, streaming, this.#redraftFor(attempt))
     attempt.sent(passthrough)

@@ -90,6 +90,17 @@ export function mediaUsage(request: MediaRequest, told: MediaUnits): Usage {
   })
 }
 
+/**
+ * The request as it reached the vendor, which had no word for these fields (contract's names): what a price hangs on and was not
+ * said there was the vendor's choice.
+ */
+export function asSent<R extends MediaRequest>(request: R, losses: readonly string[]): R {
+  const lost = (['size', 'quality', 'resolution', 'audio'] as const).filter(
+    (name) => name in request && losses.includes(name),
+  )
+  return lost.length === 0 ? request : { ...request, ...Object.fromEntries(lost.map((name) => [name, null])) }
+}
+
 /** The prices of a request of which all is said: of variants the first that matches, over the plain ones. */
 function pricesOf(pricing: Pricing, request: MediaRequest): Prices {
   const asked = chosenBy(request)
@@ -223,6 +234,10 @@ const UNITS = {
 
 const unitsOfKind = (kind: MediaRequest['kind']) =>
   Object.entries(UNITS[kind]) as [keyof Prices, keyof Units & keyof MediaUnits][]
+
+/** Whether sound is paid by its seconds, at some price of these. */
+export const chargesSeconds = (pricing: Pricing): boolean =>
+  [pricing, ...(pricing.variants ?? [])].some((prices) => secondOf({ ...pricing, ...prices }) !== undefined)
 
 const priceIn = (prices: Prices, bucket: keyof Prices): Usd | undefined =>
   bucket === 'audio_second' ? secondOf(prices) : prices[bucket]

@@ -8,7 +8,7 @@ import { type Upstream, upstreamOf } from '../providers/upstream.ts'
 import { MediaFault, type MediaWire, type WireAnswer } from './adapter.ts'
 import { ExchangeBroke, exchange } from './exchange.ts'
 import { brokenOff, faultOf } from './fault.ts'
-import { leadsUp } from '../model/path-name.ts'
+import { leadsUp } from '../wire/path-name.ts'
 
 /** Of an error's body. */
 const ERROR_BYTES = 256 << 10

@@ -1,5 +1,5 @@
 import type { Usage } from '#kernel/usage.ts'
-import type { TokensOfMedia } from './cost.ts'
+import type { Cost, TokensOfMedia } from './cost.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamFault } from './canonical-request.ts'
 
@@ -10,6 +10,8 @@ export interface Reading {
   reportedUsd?: number | undefined
   /** How many of the tokens were sound or pictures, where the provider says so. */
   media?: TokensOfMedia | undefined
+  /** The cost, where it is not that of `usage` at the offer's prices for conversations. */
+  priced?: Cost
   /** Something was used that nobody counted: its cost is not known. */
   unpriced?: boolean
   finishReason: string | null

@@ -32,7 +32,7 @@ import { quirksOwner, usesConverse } from '../providers/supports.ts'
 import { stopAt } from './stop-at.ts'
 import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
 import { upstreamOf } from '../providers/upstream.ts'
-import { modelSegment } from '../model/path-name.ts'
+import { modelSegment } from '../wire/path-name.ts'
 
 /** Puts a CanonicalRequest to providers of a shape, and reads their answers. */
 interface Translator {

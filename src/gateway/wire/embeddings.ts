@@ -1,7 +1,7 @@
 /** Requests for vectors and their answers, per wire. Pure. */
 import { z } from 'zod'
 import type { Shape } from '../model/offer.ts'
-import { modelSegment } from '../model/path-name.ts'
+import { modelSegment } from './path-name.ts'
 
 export interface EmbeddingWire {
   /** Behind the base of the shape. */

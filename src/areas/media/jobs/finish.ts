@@ -2,7 +2,7 @@ import { checkGeneratedTarget, keepGenerated } from '#areas/drive/service.ts'
 import { operationCosts } from '#areas/operations/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import type { MediaRequest, MediaUnits } from '#gateway/media/adapter.ts'
-import { costOf, mediaUsage, worstCase } from '#gateway/media/price.ts'
+import { asSent, costOf, mediaUsage, worstCase } from '#gateway/media/price.ts'
 import type { MediaOffer } from '#gateway/model/offer.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Nano } from '#kernel/money.ts'
@@ -134,7 +134,7 @@ function costOfPart(
   const asHeld = { nano: held, source: held === null ? null : ('estimated' as const) }
   switch (end.end) {
     case 'delivered':
-      return costOf(request, unitsOf(end), offer, held)
+      return costOf(asSent(request, end.collected.losses), unitsOf(end), offer, held)
     case 'elsewhere':
       return { nano: 0n, source: 'computed' }
     case 'cancelled':

@@ -75,6 +75,8 @@ export interface AttemptEnd {
   usage: Usage
   reportedUsd: number | undefined
   media?: TokensOfMedia | undefined
+  /** The cost, where the usage does not tell it. */
+  priced?: Cost | undefined
   /** Usage that nobody counted. */
   unpriced?: boolean
   /** The usage is a guess. */
@@ -202,7 +204,8 @@ export class Metering {
     const { nano, source } =
       end.unpriced && this.offer.endpoint.billing !== 'free'
         ? unknown
-        : costOf(end.usage, this.offer, reportedBy(this.offer.endpoint, end.reportedUsd), this.#reserved, end)
+        : (end.priced ??
+          costOf(end.usage, this.offer, reportedBy(this.offer.endpoint, end.reportedUsd), this.#reserved, end))
     if (this.#settled) return nano
     this.#settled = true
     this.#ledger.settle(this.call, {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { imageRequest, speechRequest, transcriptionRequest, videoRequest } from '#test/media/requests.ts'
 import { endpointAt, inputOf } from '#test/media/wire.ts'
 import type { Shape } from '../../model/offer.ts'
-import { leadsUp } from '../../model/path-name.ts'
+import { leadsUp } from '../../wire/path-name.ts'
 import { prepare } from '../../translation/upstream-stream.ts'
 import { offerOf } from '../../model/offer-of.test.ts'
 import { everyProvider } from '../../providers/every-provider.ts'
@@ -34,7 +34,7 @@ const endpoints = [
   ...(['gemini', 'elevenlabs', 'deepgram', 'replicate', 'fal', 'black-forest-labs', 'stability'] as const).map(
     (shape) => ({ shape: shape as Shape, preset: null as string | null }),
   ),
-  ...everyProvider.map(({ id, shape }) => ({ shape: shape as Shape, preset: id as string | null })),
+  ...everyProvider.map(({ id, shape }) => ({ shape, preset: id as string | null })),
 ].map(({ shape, preset }) => endpointAt('http://vendor.test/v1', shape, { preset }))
 
 test('no name of a model, a voice or a job leads a request of any vendor’s adapter to another of its paths', async () => {

@@ -1,4 +1,4 @@
-import { notAName, pathOf, segmentOf } from '../../model/path-name.ts'
+import { notAName, pathOf, segmentOf } from '../../wire/path-name.ts'
 import { MediaFault } from '../adapter.ts'
 
 /** A model's name in a path, its slashes kept. Throws `MediaFault` `bad_request` for one that leads elsewhere. */

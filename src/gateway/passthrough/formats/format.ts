@@ -1,6 +1,5 @@
 import type { Reading } from '../../model/in-progress.ts'
-import type { Pricing } from '../../catalogue/model.ts'
-import type { Shape } from '../../model/offer.ts'
+import type { Offer, Shape } from '../../model/offer.ts'
 import { isObject, parseJson } from '../../model/json.ts'
 
 /** Pictures and sound, whose bytes pass in either direction whatever they are. */
@@ -8,7 +7,7 @@ export interface Media {
   /** The number of pictures that a request asks for; null: its answer is not counted in pictures. */
   images: ((request: Record<string, unknown>) => number) | null
   /** The facts that the end of an answer tells. */
-  read(request: Record<string, unknown>, pricing: Pricing | null, contentType: string, tail: string): Reading
+  read(request: Record<string, unknown>, offer: Offer, contentType: string, tail: string): Reading
 }
 
 /** A wire shape as far as the gateway must know it to pass its bytes through: where to, with what, and where usage stands. */

@@ -54,7 +54,7 @@ const MOST_IMAGES = 1_000_000
 const pictures: Media = {
   images: ({ n }) =>
     typeof n === 'number' || typeof n === 'string' ? Math.min(MOST_IMAGES, Math.max(1, Math.ceil(Number(n)) || 1)) : 1,
-  read(request, pricing, contentType, tail) {
+  read(request, { pricing }, contentType, tail) {
     const usage = usageAtEnd(contentType, tail)
     const images = pictures.images!(request)
     // One of the two: a source prices pictures or their tokens.
@@ -94,7 +94,7 @@ const tokensOf = (usage: Json): Reading['usage'] =>
   usageOf({ input_tokens: countOf(usage.input_tokens), output_tokens: countOf(usage.output_tokens) })
 
 /** The last `usage` that an answer tells, whole or as events; null where it tells none, as sound does not. */
-function usageAtEnd(contentType: string, tail: string): Json | null {
+export function usageAtEnd(contentType: string, tail: string): Json | null {
   if (/^text\/event-stream/i.test(contentType)) {
     for (const event of eventsFromEnd(tail)) {
       const usage = objectOf(parseJson(event)).usage

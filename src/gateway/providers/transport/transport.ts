@@ -3,7 +3,7 @@ import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Send } from '#engine/http-client/send.ts'
 import type { UpstreamFault } from '../../model/canonical-request.ts'
 import type { ProviderRequest } from '../../model/offer.ts'
-import { notAName, segmentOf } from '../../model/path-name.ts'
+import { notAName, segmentOf } from '../../wire/path-name.ts'
 
 /**
  * Carries requests of a known shape to a provider that wraps them in something of its own: other paths, signatures, tokens,

@@ -16,7 +16,7 @@ import {
 } from '../../../media/adapter.ts'
 import { type Fate, fateOf, mediaRefusal, passes, pollDelayMs } from '../../../media/fate.ts'
 import type { MediaGateway } from '../../../media/gateway.ts'
-import { costOf, mediaUsage, worstCase } from '../../../media/price.ts'
+import { asSent, costOf, mediaUsage, worstCase } from '../../../media/price.ts'
 import type { MediaOffer } from '../../../model/offer.ts'
 import type { Gateway } from '../../../request/gateway.ts'
 
@@ -231,7 +231,8 @@ function unitsOf(delivered: Delivered): MediaUnits {
 
 function paidFor(request: MediaRequest, delivered: Delivered, offer: MediaOffer) {
   const units = unitsOf(delivered)
-  return { ...costOf(request, units, offer, worstCase(request, offer)), usage: mediaUsage(request, units) }
+  const sent = asSent(request, delivered.losses)
+  return { ...costOf(sent, units, offer, worstCase(request, offer)), usage: mediaUsage(sent, units) }
 }
 
 /** What a fault costs: nothing where it was not done, the worst where nobody knows. */
