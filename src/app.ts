@@ -169,6 +169,7 @@ export async function startApp({
     directory: endpoints,
     usageLookup: createUsageLookup({ postgres, ledger }),
     outbound,
+    mediaAnswerBytes: config.mediaAnswerBytes,
     // Begun below: what keeps them are endpoints, which call models.
     videos: () => videos,
     preflightHead,

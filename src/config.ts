@@ -27,6 +27,10 @@ export interface Config {
   readonly sim: boolean
   readonly upstreamAllow: readonly string[]
   readonly fetchAllow: readonly string[]
+  /** Of answers with media that have to be whole in one process, together. */
+  readonly mediaAnswerBytes: number
+  /** A call of media that takes longer is answered with its operation. */
+  readonly inlineMs: number
   readonly limits: Readonly<
     Record<'reads' | 'writes' | 'searches' | 'inference' | 'logins' | 'sign_ups' | 'in_flight', number>
   >
@@ -125,6 +129,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     sim: choice('UK_SIM', ['on', 'off'], loopback(host) ? 'on' : 'off') === 'on',
     upstreamAllow: list('UK_UPSTREAM_ALLOW'),
     fetchAllow: list('UK_FETCH_ALLOW'),
+    mediaAnswerBytes: whole('UK_MEDIA_ANSWER_MB', 1, 1e6) * 2 ** 20,
+    inlineMs: whole('UK_INLINE_SECONDS', 1, 3_600) * 1_000,
     limits: Object.freeze({
       reads: whole('UK_LIMIT_READS', 0, 1e9),
       writes: whole('UK_LIMIT_WRITES', 0, 1e9),

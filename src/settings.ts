@@ -108,6 +108,16 @@ export const settings: readonly Setting[] = [
     meaning: 'Private `host:port` or `CIDR[:port]` that provider endpoints given by users may reach.',
   },
   { name: 'UK_FETCH_ALLOW', fallback: '', meaning: 'The same for web fetch, webhooks and outside MCP servers.' },
+  {
+    name: 'UK_MEDIA_ANSWER_MB',
+    fallback: '512',
+    meaning: 'Answers with pictures and sound that one server process holds in memory together; who comes later waits.',
+  },
+  {
+    name: 'UK_INLINE_SECONDS',
+    fallback: '600',
+    meaning: 'How long a call of `/inference` for media is waited for before it is answered 202 with its operation.',
+  },
   { name: 'UK_LIMIT_READS', fallback: '6000', meaning: 'Reads per minute and caller; 0 is off. So for the next five.' },
   { name: 'UK_LIMIT_WRITES', fallback: '1200', meaning: 'Writes per minute and caller.' },
   { name: 'UK_LIMIT_SEARCHES', fallback: '600', meaning: 'Searches per minute and caller.' },

@@ -168,7 +168,7 @@ test('the instance’s key of the environment serves on credits, in its own shap
   const { data } = (await alice.post('/inference/text', hello('claude-haiku-4-5', { max_output_tokens: 64 }))).body
   assert.deepEqual([data.model, data.provider, data.text], ['anthropic/claude-haiku-4-5', 'anthropic', 'hello you'])
   assert.ok(data.cost_usd > 0)
-  assert.equal(anthropic.requests.at(-1)!.headers['x-api-key'], anthropic.key)
+  assert.equal(anthropic.requests.findLast(({ method }) => method === 'POST')!.headers['x-api-key'], anthropic.key)
 })
 
 test('private addresses are refused to users unless the instance allows them; slugs and addresses are checked', async () => {

@@ -264,7 +264,7 @@ test('parts, tools and the wished form travel to the provider in its own shape',
     response_format: { type: 'json_schema', name: 'seen', schema },
   })
   assert.equal(answer.status, 200, answer.text)
-  const sent = vendor.requests.at(-1)!.json()
+  const sent = vendor.requests.findLast(({ method }) => method === 'POST')!.json()
   assert.deepEqual([sent.messages[0].role, sent.temperature, sent.tools[0].function.name], ['system', 0.5, 'zoom'])
   assert.equal(sent.messages[1].content[1].image_url.url, `data:image/png;base64,${data}`)
   assert.deepEqual(sent.response_format.json_schema.schema, schema)
@@ -294,7 +294,7 @@ test('what a model thought goes back to it as it was answered, its signature byt
     })
   const answer = await ask(thought)
   assert.equal(answer.status, 200, answer.text)
-  const sent = vendor.requests.at(-1)!.json()
+  const sent = vendor.requests.findLast(({ method }) => method === 'POST')!.json()
   assert.deepEqual(sent.messages[1].content[0], { type: 'thinking', thinking: 'hm', signature: 'c2lnbmVk' })
 
   // A fault deep in one of several forms is named where it is.

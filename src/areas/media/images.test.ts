@@ -91,7 +91,7 @@ test('pictures are changed: what lies in the drive and what is sent go to the pr
     images: [source],
   })
   assert.equal(answer.status, 200, answer.text)
-  const edited = vendor.requests.at(-1)!
+  const edited = vendor.requests.findLast(({ method }) => method === 'POST')!
   assert.equal(edited.path, '/v1/images/edits')
   const file = answer.body.data.files[0]
   const more = await alice.post('/inference/images', {

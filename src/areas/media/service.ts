@@ -30,9 +30,6 @@ export interface MediaHandles extends HasMediaGateway, HasOperationWatch {
   mediaWork: MediaWork
 }
 
-/** Nobody waits longer for an answer: then it is an operation. */
-const INLINE_MS = 600_000
-
 type Of<K extends keyof typeof mediaEndpoints> = Input<(typeof mediaEndpoints)[K]>
 type Answered<K extends keyof typeof mediaEndpoints> = Promise<Output<(typeof mediaEndpoints)[K]>>
 type Ctx = Context<MediaHandles>
@@ -104,7 +101,8 @@ async function inline(ctx: Ctx, job: MediaJob, seed: number): Promise<unknown> {
   const { engine } = ctx
   const running = engine.mediaWork.start(ctx, job)
   const left = new AbortController()
-  const timer = setTimeout(() => left.abort(), INLINE_MS)
+  // Nobody waits longer for an answer: then it is an operation.
+  const timer = setTimeout(() => left.abort(), engine.config.inlineMs)
   const onGone = (): void => left.abort(ctx.signal.reason)
   ctx.signal.addEventListener('abort', onGone, { once: true })
   if (ctx.signal.aborted) onGone()

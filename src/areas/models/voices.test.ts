@@ -130,7 +130,7 @@ test('at Deepgram a voice is a model, and a family speaks with all of its own', 
     voice: 'celeste',
   })
   assert.equal(spoken.status, 200, spoken.text)
-  assert.equal(deepgram.requests.at(-1)!.query.get('model'), 'aura-2-celeste-es')
+  assert.equal(deepgram.requests.findLast(({ method }) => method === 'POST')!.query.get('model'), 'aura-2-celeste-es')
   const other = await alice.post('/inference/speech', { model: 'deep/aura-2', input: 'x', voice: 'aura-asteria-en' })
   assert.deepEqual([other.status, other.body.error.param], [400, 'voice'])
 })
@@ -152,7 +152,10 @@ test('speech names a voice by slug, by id or by the provider’s name; one that 
   for (const voice of [george!.slug, george!.id, 'George', 'JBFqnCBsd6RMkjVDRZzb']) {
     const { status, text } = await say(voice)
     assert.equal(status, 200, text)
-    assert.match(eleven.requests.at(-1)!.path, /^\/v1\/text-to-speech\/JBFqnCBsd6RMkjVDRZzb\//)
+    assert.match(
+      eleven.requests.findLast(({ method }) => method === 'POST')!.path,
+      /^\/v1\/text-to-speech\/JBFqnCBsd6RMkjVDRZzb\//,
+    )
   }
   const before = eleven.requests.length
   for (const voice of ['Nobody', 'kokoro/af_heart', 'openai/nova']) {

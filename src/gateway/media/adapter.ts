@@ -1,4 +1,5 @@
 import type { MediaFacts, SoundFormat } from '#engine/media/facts.ts'
+import type { AnswerPlace } from '#engine/media/answer-room.ts'
 
 export type { SoundFormat } from '#engine/media/facts.ts'
 
@@ -207,6 +208,8 @@ export interface WireAnswer {
   /** Lower-case names. */
   headers: Readonly<Record<string, string>>
   body: AsyncIterable<Uint8Array>
+  /** Where its bytes stand that have to be whole. */
+  place?: AnswerPlace
 }
 
 /** One request, one answer. */

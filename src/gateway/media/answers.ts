@@ -21,15 +21,23 @@ export const SOUND_BYTES = 512 << 20
 /** A vendor answered what cannot be read. It may have done the work. */
 export const badAnswer = (message: string): MediaFault => new MediaFault('bad_answer', message)
 
-/** The whole of an answer. The wire bounds how much that is. */
-export async function wholeOf({ body }: Pick<WireAnswer, 'body'>): Promise<Buffer> {
+/** A word about a job needs no room of its own. */
+const SMALL_BYTES = 1 << 20
+
+/** The whole of an answer. The wire bounds how much that is, and the room of all answers when it goes on. */
+export async function wholeOf({ body, place }: Pick<WireAnswer, 'body' | 'place'>): Promise<Buffer> {
   const pieces: Uint8Array[] = []
-  for await (const piece of body) pieces.push(piece)
+  let size = 0
+  for await (const piece of body) {
+    size += piece.length
+    if (size > SMALL_BYTES) await place?.take(piece.length)
+    pieces.push(piece)
+  }
   return Buffer.concat(pieces)
 }
 
 /** The object that an answer is. Throws `MediaFault` `bad_answer`. */
-export async function jsonOf(answer: Pick<WireAnswer, 'body'>): Promise<Json> {
+export async function jsonOf(answer: Pick<WireAnswer, 'body' | 'place'>): Promise<Json> {
   const json = parseJson((await wholeOf(answer)).toString())
   if (!isObject(json)) throw badAnswer('The provider answered something that is not a JSON object.')
   return json

@@ -9,6 +9,7 @@ import type { Gateway } from '../request/gateway.ts'
 import { newSeed } from '../routing/router.ts'
 import { isSimulated } from '../sim/offers.ts'
 import type { Maker, MediaAdapter, MediaFault, MediaKind, MediaRequest, MediaWire } from './adapter.ts'
+import { type AnswerPlace, AnswerRoom } from '#engine/media/answer-room.ts'
 import { believed } from './believed.ts'
 import { type MediaDirectory, mediaCandidates } from './models.ts'
 import { localMedia } from './own/local.ts'
@@ -35,7 +36,9 @@ export interface MediaGateway {
   makerOf<R extends MediaRequest>(offer: Offer, kind: R['kind'], account: Id): Maker<R> | null
   /** The pictures that one request to it may ask for. */
   mostImages(offer: MediaOffer): number
-  wireTo(offer: Offer, party: string, signal: AbortSignal): MediaWire
+  /** Memory for the answers of one call that have to be whole, until it is disposed of. */
+  place(signal: AbortSignal): AnswerPlace
+  wireTo(offer: Offer, party: string, signal: AbortSignal, place: AnswerPlace): MediaWire
   /** For the metrics, once per call. */
   counted(surface: string, status: 'succeeded' | 'failed' | 'cancelled'): void
   succeeded(offer: Offer, durationMs: number): void
@@ -47,6 +50,7 @@ const MOST_IMAGES = 10
 
 export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, media: Media): MediaGateway {
   const { outbound, health } = gateway
+  const room = new AnswerRoom(gateway.mediaAnswerBytes)
 
   function adapterFor(offer: Offer, account: Id): MediaAdapter {
     if (isSimulated(offer)) return simulatedMedia
@@ -85,10 +89,11 @@ export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, 
       const known = isSimulated(offer) ? null : (adapterOf(offer.endpoint).mostImages?.(offer.upstreamModel) ?? null)
       return Math.max(1, known ?? listed ?? MOST_IMAGES)
     },
-    wireTo: (offer, party, signal) =>
+    place: (signal) => room.place(signal),
+    wireTo: (offer, party, signal, place) =>
       isSimulated(offer) || isOwnEngine(offer)
         ? noWire(signal)
-        : mediaWire({ outbound, endpoint: offer.endpoint, model: offer.upstreamModel, party, signal }),
+        : mediaWire({ outbound, endpoint: offer.endpoint, model: offer.upstreamModel, party, signal, place }),
     counted: (surface, status) => gateway.engine.metrics.gateway.call(surface, status, null),
     succeeded: (offer, durationMs) => health.succeeded(offer, durationMs, durationMs, 0),
     failed: (offer, fault) => health.failed(offer, upstreamFault(fault)),

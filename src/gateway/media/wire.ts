@@ -5,6 +5,7 @@ import type { ProviderEndpoint } from '../model/offer.ts'
 import { dispatch } from '../providers/dispatch.ts'
 import { takesKey } from '../providers/takes-key.ts'
 import { type Upstream, upstreamOf } from '../providers/upstream.ts'
+import type { AnswerPlace } from '#engine/media/answer-room.ts'
 import { MediaFault, type MediaWire, type WireAnswer } from './adapter.ts'
 import { ExchangeBroke, exchange } from './exchange.ts'
 import { brokenOff, faultOf } from './fault.ts'
@@ -26,6 +27,8 @@ export interface MediaWireOptions {
   /** Whose call it is: its connections carry nobody else's. */
   party: string
   signal: AbortSignal
+  /** Of what has to be whole in memory. */
+  place: AnswerPlace
 }
 
 /** The way to one provider endpoint for one call. */
@@ -52,7 +55,7 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
         withinMs,
       }
       const answer = await answerTo(await withBody(send, body, upstream), url, mostBytes)
-      if (answer.status < 300) return answer
+      if (answer.status < 300) return { ...answer, place: options.place }
       throw faultOf(answer.status, answer.headers, await textOf(answer), endpoint)
     },
     download: (address, mostBytes) => download(address, mostBytes),

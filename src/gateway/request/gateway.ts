@@ -25,6 +25,8 @@ export interface GatewayParts extends AdmissionParts {
   directory: Directory
   usageLookup: UsageLookup
   outbound: Outbound
+  /** Of answers with media that have to be whole in this process, all together. */
+  mediaAnswerBytes: number
   /** Videos that outlive the requests of compat-a. */
   videos(): VideoShelf
   /** Of `access-control-expose-headers`. */

@@ -4,6 +4,7 @@ import { addressPolicy } from '#engine/http-client/address.ts'
 import { createOutbound } from '#engine/http-client/outbound.ts'
 import type { MediaWire, Polled } from '#gateway/media/adapter.ts'
 import { adapterOf } from '#gateway/media/vendors/every-adapter.ts'
+import { AnswerRoom } from '#engine/media/answer-room.ts'
 import { mediaWire } from '#gateway/media/wire.ts'
 import type { ProviderEndpoint, Shape } from '#gateway/model/offer.ts'
 import { googleMedia } from '#test/vendors/media/google.ts'
@@ -35,7 +36,14 @@ async function connected(
   const outbound = createOutbound(addressPolicy(['127.0.0.0/8']))
   const endpoint = endpointAt(vendor.origin + path, shape, { apiKey: vendor.key, ...more })
   const signal = AbortSignal.timeout(60_000)
-  const wire = mediaWire({ outbound, endpoint, model: 'm', party: 'test', signal })
+  const wire = mediaWire({
+    outbound,
+    endpoint,
+    model: 'm',
+    party: 'test',
+    signal,
+    place: new AnswerRoom(1 << 30).place(signal),
+  })
   return { endpoint, wire, [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose]() }
 }
 

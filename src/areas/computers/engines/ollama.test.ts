@@ -152,7 +152,8 @@ test('its models answer on all surfaces, whole and streamed, in chats, by /infer
   const asked = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
   assert.equal(asked.json()['model'], 'tiny:latest')
   await client.chat.completions.create({ ...ask('one two three four five six'), max_completion_tokens: 2 })
-  assert.equal(box.ollama.requests.at(-1)!.seen!.limit, 2)
+  const bounded = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
+  assert.equal(bounded.seen!.limit, 2)
   const responses = await client.responses.create({ model: 'local/tiny:latest', input: 'hello there' })
   assert.equal(responses.output_text, 'hello there')
   const anthropic = new Anthropic({ apiKey: key.key, baseURL: `${server.origin}/compat-b`, maxRetries: 0 })
@@ -240,7 +241,8 @@ test('a model of the platform is answered by it while it is mapped', async () =>
     .withResponse()
   assert.equal(data.choices[0]!.message.content, 'hello there')
   assert.match(response.headers.get('x-uk-route')!, /provider=local/)
-  assert.equal(box.ollama.requests.at(-1)!.json()['model'], 'smollm:135m')
+  const mappedTo = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
+  assert.equal(mappedTo.json()['model'], 'smollm:135m')
   await alice.patch(local(`/models/${id}/mapping`), { model: null })
   await assert.rejects(openai().chat.completions.create(ask('x', 'openai/gpt-5-mini')), { status: 404 })
 })

@@ -63,6 +63,9 @@ async function begin(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driv
   await finish(ctx, job, null, [{ end: 'failed', error, cost: 'nothing' }])
 }
 
+/** Its operation was cancelled while it was about to leave. */
+class CancelledBefore extends Error {}
+
 /** Null: it is over. Else nobody there took it up, and why. */
 async function tryCandidate(
   ctx: Context<HasMediaGateway>,
@@ -82,13 +85,18 @@ async function tryCandidate(
   const parts = partsOf(countIn(job), most.kind === 'image' ? mediaGateway.mostImages(offer) : 1)
   const sent = { call, offer: keptOf(offer), reserved: worst, parts }
   try {
-    const mine = await postgres.db.transaction().execute(async (tx) => {
+    await postgres.db.transaction().execute(async (tx) => {
       await ledger.outlive(tx, call.id)
-      return mediaJobs.send(tx, job.id, processId, sent)
+      if (!(await mediaJobs.send(tx, job.id, processId, sent))) throw new JobLeft()
+      // Behind the row: whoever cancels from now on finds it sent.
+      if (job.operation_id !== null && (await mediaJobs.isCancelled(tx, job.operation_id))) throw new CancelledBefore()
     })
-    if (!mine) throw new JobLeft()
   } catch (error) {
     ledger.release(call)
+    if (error instanceof CancelledBefore) {
+      await finish(ctx, job, null, [{ end: 'cancelled', cost: 'nothing' }])
+      return null
+    }
     throw error
   }
   const held: MediaJob = { ...job, request, call, offer: sent.offer, reserved_nano: worst, parts, status: 'sent' }

@@ -50,6 +50,8 @@ export async function runPart<R extends MediaRequest>(
   request: R,
   part: Part,
 ): Promise<PartEnd> {
+  // Cancelled while it was written down as sent: nothing of it has left.
+  if (runner.driving.cancelled.aborted) return { end: 'cancelled', cost: 'nothing' }
   return maker.how === 'immediate' ? runAtOnce(runner, maker, request) : submit(runner, maker, request, part)
 }
 
@@ -61,9 +63,10 @@ async function runAtOnce<R extends MediaRequest>(
   const { gateway, offer, driving } = runner
   const signal = AbortSignal.any([driving.cancelled, AbortSignal.timeout(IMMEDIATE_MS)])
   const startedAt = performance.now()
+  using place = gateway.place(signal)
   let made: Delivered
   try {
-    made = await maker.run(gateway.wireTo(offer, runner.party, signal), request)
+    made = await maker.run(gateway.wireTo(offer, runner.party, signal, place), request)
   } catch (error) {
     if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
     return failed(runner, error, 'immediate')
@@ -76,6 +79,7 @@ async function runAtOnce<R extends MediaRequest>(
   } catch (error) {
     if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
     // It was made, whatever keeps it from being fetched or kept here: nobody else is asked, and it is paid.
+    if (isFull(error)) return noRoom()
     if (!(error instanceof MediaFault || error instanceof Refusal)) return unclear(error)
     if (error instanceof MediaFault) gateway.failed(offer, error)
     return { end: 'failed', error: mediaRefusal(error), cost: 'asked' }
@@ -104,7 +108,9 @@ async function submit<R extends MediaRequest>(
   const { gateway, offer } = runner
   let part: Part
   try {
-    const wire = gateway.wireTo(offer, runner.party, AbortSignal.timeout(SUBMIT_MS))
+    const until = AbortSignal.timeout(SUBMIT_MS)
+    using place = gateway.place(until)
+    const wire = gateway.wireTo(offer, runner.party, until, place)
     part = { n, ...(await maker.submit(wire, request)) }
   } catch (error) {
     return failed(runner, error, 'deferred')
@@ -125,6 +131,15 @@ function failed({ gateway, offer }: PartRunner, error: unknown, how: 'immediate'
     case 'unclear':
       return unclear(error)
   }
+}
+
+/** The disk, or a bucket's quota, takes no more. */
+const isFull = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+
+function noRoom(): PartEnd {
+  const message = 'The provider made it, and it counts as paid, but there is no room left on this server to keep it.'
+  return { end: 'failed', error: new Refusal('storage_full', { message }), cost: 'asked' }
 }
 
 export function unclear(error: unknown): PartEnd {
@@ -152,9 +167,11 @@ export async function follow<R extends MediaRequest>(
     if (driving.cancelled.aborted) return cancel(runner, maker, job)
     if (driving.leaving.aborted) throw new JobLeft()
     let polled: Polled
+    const until = AbortSignal.timeout(POLL_MS)
+    using place = gateway.place(until)
     try {
       offer = (await runner.again()) ?? withdrawn()
-      polled = await maker.poll(gateway.wireTo(offer, runner.party, AbortSignal.timeout(POLL_MS)), job)
+      polled = await maker.poll(gateway.wireTo(offer, runner.party, until, place), job)
       blind = 0
     } catch (error) {
       if (!passes(error) || ++blind >= MOST_BLIND) return lost(error)
@@ -177,6 +194,7 @@ export async function follow<R extends MediaRequest>(
       return { end: 'delivered', collected: { ...collected, losses: [...part.losses, ...collected.losses] } }
     } catch (error) {
       if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
+      if (isFull(error)) return noRoom()
       const again = passes(error) || (error instanceof Refusal && error.code === 'unavailable')
       if (!again || ++fetches >= MOST_FETCHES) return { end: 'failed', error: mediaRefusal(error), cost: 'asked' }
       retryAfterSeconds = null
@@ -208,7 +226,9 @@ async function cancel<R extends MediaRequest>(
 ): Promise<PartEnd> {
   if (maker.cancel === undefined) return { end: 'cancelled', cost: 'held' }
   try {
-    const confirmed = await maker.cancel(gateway.wireTo(offer, party, AbortSignal.timeout(CANCEL_MS)), job)
+    const until = AbortSignal.timeout(CANCEL_MS)
+    using place = gateway.place(until)
+    const confirmed = await maker.cancel(gateway.wireTo(offer, party, until, place), job)
     return { end: 'cancelled', cost: confirmed ? 'nothing' : 'held' }
   } catch {
     return { end: 'cancelled', cost: 'held' }

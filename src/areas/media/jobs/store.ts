@@ -193,6 +193,15 @@ export const mediaJobs = {
   },
 
   /** Sent → waiting: nobody took it up, and nothing is held any more. */
+  /** Whether its operation is to end: what has not left by then does not leave. */
+  isCancelled: async (db: Db, operationId: Id): Promise<boolean> => {
+    const { rows } = await sql<{ cancelled: boolean }>`
+      select cancel_requested_at is not null or status <> 'running' as cancelled from operations where id = ${operationId}`.execute(
+      db,
+    )
+    return rows[0]?.cancelled ?? true
+  },
+
   unsend: async (db: Db, id: Id): Promise<void> => {
     await db
       .updateTable('media_jobs')

@@ -3,6 +3,7 @@ import type { MeteredCall } from '#engine/ledger/ledger.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { MediaFault, type MediaUnits, type SpeechRequest } from '#gateway/media/adapter.ts'
 import { fateOf, mediaRefusal } from '#gateway/media/fate.ts'
+import type { AnswerPlace } from '#engine/media/answer-room.ts'
 import type { MediaCandidate } from '#gateway/media/gateway.ts'
 import { costOf, mediaUsage, worstCase } from '#gateway/media/price.ts'
 import { type ShapedSound, soundAs } from '#gateway/media/sound-as.ts'
@@ -89,6 +90,7 @@ class SpeechAttempt {
   readonly #request: SpeechRequest
   readonly #call: MeteredCall
   readonly #worst: Nano | null
+  readonly #place: AnswerPlace
   /** Ends the vendor's request, or the work of this machine. */
   readonly #leaving = new AbortController()
   readonly #startedAt = performance.now()
@@ -103,6 +105,9 @@ class SpeechAttempt {
     this.#request = request
     this.#call = call
     this.#worst = worst
+    const place = ctx.engine.mediaGateway.place(AbortSignal.any([ctx.signal, this.#leaving.signal]))
+    this.#leaving.signal.addEventListener('abort', () => place[Symbol.dispose](), { once: true })
+    this.#place = place
     this.#watch = ctx.engine.endpoints.watch(candidate.offer.endpoint, () => {
       const message = 'The provider’s endpoint was disabled or deleted while it spoke.'
       this.#leaving.abort(new Refusal('no_route', { message }))
@@ -120,7 +125,7 @@ class SpeechAttempt {
     ledger.sent(this.#call, this.#worst ?? 0n)
     try {
       if (maker?.how !== 'immediate') return refuse('unsupported_model', { param: 'model' })
-      const wire = mediaGateway.wireTo(offer, `${accountId} speech ${this.#call.id}`, leave)
+      const wire = mediaGateway.wireTo(offer, `${accountId} speech ${this.#call.id}`, leave, this.#place)
       const delivered = await maker.run(wire, this.#request)
       if (delivered.kind !== 'sound') throw new MediaFault('bad_answer', 'The provider answered no sound.')
       const { format } = this.#request

@@ -74,7 +74,7 @@ test('alice has pictures made and saved: the ending says the kind, several have 
   )
   for (const name of ['boats.jpg', 'boats-2.jpg'])
     assert.equal((await sharp(await readFile(at(name))).metadata()).format, 'jpeg')
-  assert.equal(vendor.requests.at(-1)?.json()['output_format'], 'jpeg')
+  assert.equal(vendor.requests.findLast(({ method }) => method === 'POST')?.json()['output_format'], 'jpeg')
 })
 
 test('a picture of this machine is changed, or one of the drive by its id', async () => {
@@ -82,7 +82,7 @@ test('a picture of this machine is changed, or one of the drive by its id', asyn
   const edit = ['inference', 'images', '--model', 'studio/gpt-image-2', '--prompt', 'Blue']
   const first = await uk([...edit, '--images', at('boat.png'), '--json'])
   assert.equal(first.code, 0, first.err)
-  assert.equal(vendor.requests.at(-1)?.path, '/v1/images/edits')
+  assert.equal(vendor.requests.findLast(({ method }) => method === 'POST')?.path, '/v1/images/edits')
   const [{ id }] = JSON.parse(first.out.toString()).data.files
   assert.equal((await uk([...edit, '--images', id, '--images', at('boat.png')])).code, 0)
   assert.equal(

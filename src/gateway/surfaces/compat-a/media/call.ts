@@ -15,6 +15,7 @@ import {
   type MediaWire,
 } from '../../../media/adapter.ts'
 import { type Fate, fateOf, mediaRefusal, passes, pollDelayMs } from '../../../media/fate.ts'
+import type { AnswerPlace } from '#engine/media/answer-room.ts'
 import type { MediaGateway } from '../../../media/gateway.ts'
 import { asSent, costOf, mediaUsage, worstCase } from '../../../media/price.ts'
 import type { MediaOffer } from '../../../model/offer.ts'
@@ -32,6 +33,7 @@ export interface MediaCallOptions<R extends MediaRequest> {
   /** Things wanted: pictures; of all else one. */
   n: number
   signal: AbortSignal
+  place: AnswerPlace
 }
 
 /** Made, and not settled yet. */
@@ -59,7 +61,7 @@ export async function callMedia<R extends MediaRequest>(
   media: MediaGateway,
   options: MediaCallOptions<R>,
 ): Promise<MadeMedia> {
-  const { kind, model, principal, payer, surface, requestFor, n, signal } = options
+  const { kind, model, principal, payer, surface, requestFor, n, signal, place } = options
   const candidates = await media.candidates(principal, payer, { kind, model })
   let refusal: Refusal | null = null
   for (const { offer, seed } of candidates) {
@@ -80,15 +82,15 @@ export async function callMedia<R extends MediaRequest>(
     const most = kind === 'image' ? media.mostImages(offer) : 1
     const startedAt = performance.now()
     const parts = await Promise.allSettled(
-      shares(n, most).map(async (share, place) => {
+      shares(n, most).map(async (share, part) => {
         const wireFor = (until: AbortSignal) =>
-          media.wireTo(offer, `${principal.accountId} media ${call.id} ${place}`, until)
+          media.wireTo(offer, `${principal.accountId} media ${call.id} ${part}`, until, place)
         const request = requestFor(offer, share)
         const made =
           maker.how === 'immediate'
             ? await maker.run(wireFor(signal), request)
             : await awaited(maker, wireFor, request, signal)
-        return { request, delivered: await inMemory(made) }
+        return { request, delivered: await inMemory(made, place) }
       }),
     )
     const made = parts.flatMap((part) => (part.status === 'fulfilled' ? [part.value] : []))
@@ -195,7 +197,7 @@ async function awaited<R extends MediaRequest>(
 }
 
 /** Files with their bytes; sound is left to come. */
-async function inMemory(delivered: Delivered): Promise<Delivered> {
+async function inMemory(delivered: Delivered, place: AnswerPlace): Promise<Delivered> {
   if (delivered.kind !== 'files') return delivered
   let total = 0
   async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -207,7 +209,7 @@ async function inMemory(delivered: Delivered): Promise<Delivered> {
   }
   const files = await Promise.all(
     delivered.files.map(async ({ bytes, revisedPrompt }) => {
-      const whole = await wholeOf({ body: bounded(bytes) })
+      const whole = await wholeOf({ body: bounded(bytes), place })
       if (whole.length === 0) throw new MediaFault('bad_answer', 'The provider answered with a file without bytes.')
       return { bytes: once(whole), revisedPrompt }
     }),

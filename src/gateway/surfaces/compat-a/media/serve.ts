@@ -3,6 +3,7 @@ import { type MadeMedia, type MediaCallOptions, callMedia } from './call.ts'
 import type { MediaOffer } from '../../../model/offer.ts'
 import { inOne, wholeOf } from '../../../media/answers.ts'
 import type { Delivered, MadeSound, MediaInput, MediaRequest, SoundFormat } from '../../../media/adapter.ts'
+import type { AnswerPlace } from '#engine/media/answer-room.ts'
 import type { MediaGateway } from '../../../media/gateway.ts'
 import { soundAs } from '../../../media/sound-as.ts'
 import { lossesHeader } from '../../../translation/translate.ts'
@@ -43,16 +44,19 @@ class MediaAnswer {
   readonly #request: GatewayRequest
   readonly #media: MediaGateway
   readonly #leaving = new AbortController()
+  readonly #place: AnswerPlace
 
   constructor(request: GatewayRequest, media: MediaGateway) {
     this.#request = request
     this.#media = media
+    this.#place = media.place(this.#leaving.signal)
   }
 
   async serve(path: string, bytes: Buffer): Promise<void> {
     const { gateway, caller } = this.#request
     const account = caller.principal.accountId
     this.#request.onLeave(() => this.#leaving.abort(new Refusal('unavailable', { message: 'The client has left.' })))
+    using _ = this.#place
     await using inputs = new StagedInputs(gateway.engine.media, account, this.#leaving.signal)
     const { fields, files } = fieldsOf(bytes, this.#request.incoming.headers['content-type'])
     const model = fields.needed('model')
@@ -175,6 +179,7 @@ class MediaAnswer {
       requestFor,
       n,
       signal: this.#leaving.signal,
+      place: this.#place,
     }
     return callMedia(gateway, this.#media, options)
   }

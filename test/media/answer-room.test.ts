@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { wholeOf } from '#gateway/media/answers.ts'
+import { AnswerRoom } from '#engine/media/answer-room.ts'
+
+const MIB = 1 << 20
+const never = new AbortController().signal
+async function* answer(mib: number): AsyncGenerator<Uint8Array> {
+  for (let i = 0; i < mib; i++) yield new Uint8Array(MIB)
+}
+
+test('answers that have to be whole take no more memory together than the room has, and all come to an end', async () => {
+  const room = new AnswerRoom(24 * MIB)
+  let most = 0
+  let done = 0
+  await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      using place = room.place(never)
+      const whole = await wholeOf({ body: answer(9), place })
+      most = Math.max(most, room.heldBytes)
+      assert.equal(whole.length, 9 * MIB)
+      await new Promise((resolve) => setImmediate(resolve))
+      done++
+    }),
+  )
+  assert.equal(done, 20)
+  // The one that began first is never kept waiting: it may go over by what it has itself.
+  assert.ok(most <= (24 + 9) * MIB, `${most / MIB} MiB`)
+  assert.ok(most > 8 * MIB, 'not one after the other')
+  assert.equal(room.heldBytes, 0)
+})
+
+test('an answer that is larger than the room still comes, alone', async () => {
+  const room = new AnswerRoom(MIB)
+  using place = room.place(never)
+  assert.equal((await wholeOf({ body: answer(5), place })).length, 5 * MIB)
+})
+
+test('who leaves while it waits for room waits no longer, and holds nothing', async () => {
+  const room = new AnswerRoom(4 * MIB)
+  using first = room.place(never)
+  await first.take(4 * MIB)
+  const leaving = new AbortController()
+  const second = room.place(leaving.signal)
+  const waiting = second.take(MIB)
+  leaving.abort(new Error('the client left'))
+  await assert.rejects(waiting, /the client left/)
+  second[Symbol.dispose]()
+  assert.equal(room.heldBytes, 4 * MIB)
+})
