@@ -83,7 +83,7 @@ async function idle(folder: string): Promise<Record<string, unknown>> {
   const cpuShare = await share(IDLE_SECONDS)
   await using _rest = await machines(credentials.slice(IDLE))
   const kbEach = (((await least(IDLE_SECONDS)) - before) * 1_024) / MANY
-  return { part: 'idle', computers: IDLE, kbEach, alone, cpuShare }
+  return { part: 'idle', computers: IDLE, many: MANY, kbEach, alone, cpuShare }
 
   async function least(seconds: number): Promise<number> {
     let megabytes = Infinity
@@ -128,7 +128,7 @@ export function table(rows: Record<string, unknown>[]): string {
     ...(quiet
       ? [
           `| a core with ${String(quiet.computers)} idle computers, and the server alone | ${(Number(quiet.cpuShare) * 100).toFixed(1)} %, ${(Number(quiet.alone) * 100).toFixed(1)} % | ≤ 2 % more |`,
-          `| memory of the server for each of ${MANY} | ${Number(quiet.kbEach) < 0 ? 'less than its own ups and downs' : `${Number(quiet.kbEach).toFixed(0)} KB`} | ≤ 100 KB |`,
+          `| memory of the server for each${quiet.many === undefined ? '' : ` of ${String(quiet.many)}`} | ${Number(quiet.kbEach) < 0 ? 'less than its own ups and downs' : `${Number(quiet.kbEach).toFixed(0)} KB`} | ≤ 100 KB |`,
         ]
       : []),
   ].join('\n')

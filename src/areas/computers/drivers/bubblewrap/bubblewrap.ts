@@ -9,6 +9,7 @@ import { type Box, type Driver, DriverFault, type Probe } from '../driver.ts'
 import { type Host, makeFolderFor, writeFileFor } from '../host.ts'
 import { openControlGroups } from '../limits/control-groups.ts'
 import { type DiskQuota, openDiskQuota } from '../limits/disk-quota.ts'
+import { totalOf } from '../limits/disk-watch.ts'
 import type { ControlGroups } from '../limits/groups.ts'
 import { LONGEST_MS, whileRoom } from '../limits/room.ts'
 import { endAll, processesOf, signal, supervise, supervisorOf, tail } from '../processes.ts'
@@ -133,9 +134,9 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
       const { home, state } = placeOf(box)
       let bytes = 0
       for (const folder of [home, state]) {
-        const { code, stdout } = await run(tool(box, DISK_USED, false, folder), { timeoutMs: 60_000 })
-        if (code !== 0) return null
-        bytes += Number.parseInt(stdout, 10)
+        const total = totalOf(await run(tool(box, DISK_USED, false, folder), { timeoutMs: 60_000 }))
+        if (total === null) return null
+        bytes += total
       }
       return bytes
     },

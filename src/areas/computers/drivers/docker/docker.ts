@@ -6,6 +6,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Box, Driver } from '../driver.ts'
 import { type Host, makeFolderFor, writeFileFor } from '../host.ts'
 import { type DiskQuota, openDiskQuota } from '../limits/disk-quota.ts'
+import { totalOf } from '../limits/disk-watch.ts'
 import { LONGEST_MS, whileRoom } from '../limits/room.ts'
 import { run } from '../run.ts'
 import { hostnameOf, identity, nameserversOfHost } from '../inside/identity.ts'
@@ -139,8 +140,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
 
     async used(box) {
       const { home, state } = placeOf(box)
-      const { code, stdout } = await run(['du', '-s', '-c', '-B1', '-x', home, state], { timeoutMs: 60_000 })
-      return code === 0 ? Number.parseInt(stdout.trim().split('\n').at(-1)!, 10) : null
+      return totalOf(await run(['du', '-s', '-c', '-B1', '-x', home, state], { timeoutMs: 60_000 }))
     },
 
     lastWords: ({ id }) => engine.logs(nameOf(id)).catch(() => ''),

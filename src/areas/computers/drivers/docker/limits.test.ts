@@ -9,12 +9,13 @@ import { needs } from '#test/needs.ts'
 import { testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 import { openHost } from '../host.ts'
+import { totalOf } from '../limits/disk-watch.ts'
 
 const IMAGE = 'localhost/small:1'
 const here = podmanHere()
 const containers = needs(here, 'podman, runc and root')
 const podman = here ? await startPodman() : null
-await podman?.image(IMAGE, 'sh bash cat chmod head id ls mkdir mkfifo rm sha256sum sleep stat touch true'.split(' '))
+await podman?.image(IMAGE, 'sh bash cat chmod head id ls mkdir mkfifo rm sha256sum sleep stat touch'.split(' '))
 const database = await testDatabase()
 const server = await testServer({
   environment: {
@@ -76,7 +77,9 @@ test(
       '',
     )
     if (limits.disk_enforced) return
-    const command = 'for i in 1 2 3 4 5 6; do head -c 10000000 /dev/urandom > fill.$i; done; sleep 100'
+    // What comes and goes meanwhile hides nothing of the rest.
+    const churn = '(while :; do mkdir -p churn/a/b/c; rm -r churn; done) &'
+    const command = `${churn} for i in 1 2 3 4 5 6; do head -c 10000000 /dev/urandom > fill.$i; done; sleep 100`
     await alice.post(`/computers/${id}/exec`, { command, background: true })
     await settles(id, 'error')
     assert.match((await read(id)).lifecycle_reason, /^It has 6\d{7} bytes on its disk and may have 33554432/)
@@ -86,7 +89,7 @@ test(
     await settles(id, 'running')
     const full = await upload(1_000)
     assert.deepEqual([full.status, full.body.error.details.free_bytes], [507, 0])
-    assert.equal((await exec(id, 'rm fill.*; ls')).stdout, 'up\n')
+    assert.equal((await exec(id, 'rm -rf fill.* churn; ls')).stdout, 'up\n')
     await until(
       () => used(id),
       (bytes) => bytes < 1_000_000,
@@ -111,6 +114,10 @@ test('a home that does not fit begins no container, and one that fits begins it 
   const again = await make({ disk_mb: 32, from_snapshot: result.id })
   assert.equal((await exec(again, 'sha256sum -c sum')).stdout, 'kept: OK\n')
   // What it began with counts.
+  await until(
+    () => used(again),
+    (bytes) => bytes >= 20_000_000,
+  )
   const more = await alice.request(
     'POST',
     `/computers/${again}/fs/upload?path=/home/user/more`,
@@ -119,4 +126,11 @@ test('a home that does not fit begins no container, and one that fits begins it 
   )
   assert.deepEqual([more.status, more.body.error.type], [507, 'storage_full'], more.text)
   assert.equal((await ended((await alice.post(`/computers/${again}/snapshots`, {})).body.data.id)).status, 'succeeded')
+})
+
+test('what was removed while it was measured does not make the rest unknown', () => {
+  assert.equal(totalOf({ code: 0, stdout: '4096\t/a\n8192\t/b\n12288\ttotal\n' }), 12_288)
+  assert.equal(totalOf({ code: 1, stdout: '12288\ttotal\n' }), 12_288)
+  assert.equal(totalOf({ code: 1, stdout: '' }), null)
+  assert.equal(totalOf({ code: null, stdout: '12288\ttotal\n' }), null)
 })

@@ -2,6 +2,7 @@
 import type { Id } from '#kernel/ids.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Driver } from '../driver.ts'
+import type { Ran } from '../run.ts'
 import { type CloudRow, boxOf, cloudStore } from '../store.ts'
 
 /** Between two looks at one computer; ten times as long as the last took, where that is longer. */
@@ -58,4 +59,13 @@ export function watchDisks(db: Db, failed: (error: unknown, id: Id) => void): Di
     },
     forget: (id) => void known.delete(id),
   }
+}
+
+/**
+ * What du(1) found, in bytes; null: nothing. It ends with 1 where something was removed while it looked: what makes and removes
+ * files without end is measured by the rest.
+ */
+export function totalOf({ code, stdout }: Pick<Ran, 'code' | 'stdout'>): number | null {
+  const [, bytes] = /^(\d+)\s/.exec(stdout.trimEnd().split('\n').at(-1)!) ?? []
+  return (code === 0 || code === 1) && bytes !== undefined ? Number(bytes) : null
 }
