@@ -66,11 +66,16 @@ test('the client that is packed is installed elsewhere, fits its types strictly,
       rootDir: '.',
     }
     const compilerOptions = { ...strictly, ...target }
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['story.ts', 'readme.ts'] }))
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: ['story.ts', 'readme.ts', 'guide.ts'] }),
+    )
     cpSync(join(import.meta.dirname, 'stories/package.ts.txt'), join(folder, 'story.ts'))
     const readme = readFileSync(join(root, 'packages/client/README.md'), 'utf8')
     const blocks = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
     writeFileSync(join(folder, 'readme.ts'), blocks.join('\n'))
+    const guide = readFileSync(join(root, 'docs/guides/clients.md'), 'utf8')
+    writeFileSync(join(folder, 'guide.ts'), /^```ts\n(.*?)^```$/ms.exec(guide)![1]!)
     await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder]).catch(
       ({ stdout }: { stdout: string }) => assert.fail(stdout.slice(0, 4_000)),
     )

@@ -16,9 +16,10 @@ for (const [look, theme, width, height] of [
   ['dark', 'dark', 1280, 900],
   ['phone', 'light', 390, 800],
 ] as const) {
-  await using visitor = await visit(browser, server.origin, { theme, width, height })
+  await using visitor = await visit(browser, server.origin, { theme })
   const { page } = visitor
   await signIn(page, aki)
+  await page.setViewportSize({ width, height })
   for (const [name, path] of [
     ['home', '/docs'],
     ['area', '/docs/api/drive'],

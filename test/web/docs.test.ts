@@ -81,7 +81,10 @@ test(
     const { page } = visitor
     await signIn(page, aki)
     const sent = await page.goto('/docs/api/chats/create')
-    await page.getByText(`export UK_KEY='${key.slice(0, 11)}…'`).waitFor()
+    await page.getByText(`# UK_KEY is your key “laptop”, ${key.slice(0, 11)}…`).waitFor()
+    // In the long list beside it, the page that is open is in sight.
+    const inSight = `document.querySelector('nav [aria-current]').getBoundingClientRect().bottom < innerHeight`
+    assert.equal(await page.evaluate<boolean>(inSight), true)
     const source = await sent!.text()
     assert.ok(!source.includes(key.slice(0, 11)) && !source.includes('Aki'))
     assert.ok(!(await page.content()).includes(key))

@@ -143,30 +143,41 @@ function eventsOf(schema: Schema, schemas: Record<string, Schema>): string {
   return examples.map(({ event, data }) => `event: ${String(event)}\ndata: ${JSON.stringify(data)}`).join('\n\n')
 }
 
+/** What this endpoint refuses of its own stands first; what every call may meet is there for who asks. */
 function refusalsOf({ endpoint }: Listed): Html {
   const rows = refusalsByStatus(endpoint).flatMap(([, codes]) => codes.map((code) => ({ code, ...describeCode(code) })))
-  const own = new Set<string>(endpoint.errors ?? [])
-  const inOrder = [...rows.filter(({ code }) => own.has(code)), ...rows.filter(({ code }) => !own.has(code))]
+  const own = new Set<string>(endpoint.refused === undefined ? (endpoint.errors ?? []) : [endpoint.refused])
+  const [usual, special] = [rows.filter(({ code }) => !own.has(code)), rows.filter(({ code }) => own.has(code))]
   return html`<h2>Errors</h2>
-    <div class="wide" tabindex="0">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Status</th>
-            <th scope="col">Code</th>
-            <th scope="col">Meaning</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${inOrder.map(
-            ({ status, code, message }) =>
-              html`<tr>
-                <td>${status}</td>
-                <td><code>${code}</code></td>
-                <td>${inline(message)}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>`
+    ${special.length > 0 && refusalTable(special)}
+    ${
+      usual.length > 0 &&
+      html`<details>
+        <summary>${special.length > 0 ? 'Errors that most calls may get' : 'Those that most calls may get'}</summary>
+        ${refusalTable(usual)}
+      </details>`
+    }`
 }
+
+const refusalTable = (rows: readonly { status: number; code: string; message: string }[]): Html =>
+  html`<div class="wide" tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Status</th>
+          <th scope="col">Code</th>
+          <th scope="col">Meaning</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ({ status, code, message }) =>
+            html`<tr>
+              <td>${status}</td>
+              <td><code>${code}</code></td>
+              <td>${inline(message)}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`

@@ -118,7 +118,7 @@ document.addEventListener('keydown', (event) => {
 // ── where one is ────────────────────────────────────────────────────────────
 const menu = document.querySelector('nav')
 const current = menu.querySelector('[aria-current]')
-if (current) menu.scrollTop = current.offsetTop - menu.offsetTop - menu.clientHeight / 3
+if (current) menu.scrollTop = current.offsetTop - menu.clientHeight / 3
 
 // ── who reads ───────────────────────────────────────────────────────────────
 /** What the server says to the session of the app; null to who is not signed in. */
@@ -140,10 +140,10 @@ async function greet() {
   if (!curl?.textContent.includes('$UK_KEY')) return
   const keys = (await ask('/api-keys?limit=100')) ?? []
   const key = keys.find(({ status }) => status === 'active')
-  // The server does not know the rest of a key; whoever made it does.
+  // A comment, so that what is copied runs: nobody but its owner knows the rest of a key.
   const words = key
-    ? `export UK_KEY='${key.prefix}…'  # “${key.name.replaceAll(/\s+/g, ' ')}”\n`
-    : `export UK_KEY='uk_…'  # make one: ${location.origin}/app/settings/developer\n`
+    ? `# UK_KEY is your key “${key.name.replaceAll(/\s+/g, ' ')}”, ${key.prefix}…\n`
+    : `# UK_KEY is a key of yours: ${location.origin}/app/settings/developer makes one\n`
   curl.prepend(words)
 }
 
