@@ -1,0 +1,29 @@
+// Thorough: run by the merge check, or by name.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { at } from '#test/endpoints/house.ts'
+import { testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+
+test('a provider that never answers its test holds nobody up, and is failing when the test has ended', async () => {
+  await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
+  const bob = await server.person('Bob')
+  let asked = 0
+  const tarpit = createServer((request) => void (request.resume(), asked++)).listen(0, '127.0.0.1')
+  await once(tarpit, 'listening')
+  using _ = { [Symbol.dispose]: () => (tarpit.closeAllConnections(), void tarpit.close()) }
+  const base_url = `http://127.0.0.1:${(tarpit.address() as AddressInfo).port}/v1`
+  const made = await bob.post(at, { name: 'Slow', slug: 'slow', shape: 'openai-chat', base_url, models: [{ id: 'x' }] })
+  assert.deepEqual([made.status, made.body.data?.status, asked], [201, 'untested', 1], made.text)
+  const late = await until(
+    async () => (await bob.get(`${at}/${made.body.data.id}`)).body.data,
+    ({ status }) => status === 'failing',
+  )
+  assert.deepEqual(
+    [late.status_reason, late.last_error],
+    ['It took too long.', 'The provider did not answer within 10 s.'],
+  )
+})
