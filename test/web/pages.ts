@@ -61,6 +61,13 @@ export const pagesOf = ({
     },
   },
   {
+    name: 'chats',
+    path: '/app/chats',
+    async open(page) {
+      await page.getByRole('link', { name: 'Views of the mountain' }).waitFor()
+    },
+  },
+  {
     name: 'chat',
     path: `/app/chats/${chatId}`,
     async open(page) {

@@ -29,7 +29,6 @@ export function MessageList({
   end: ReactNode
 }) {
   const scroller = useRef<HTMLDivElement>(null)
-  const tail = useRef<HTMLDivElement>(null)
   const [away, setAway] = useState(false)
   const list = useVirtualizer({
     count: rows.length,
@@ -40,20 +39,46 @@ export function MessageList({
     anchorTo: 'end',
     followOnAppend: true,
   })
-  const begun = useRef(false)
+  // At the end, the end is followed: whatever grows, comes or is measured anew.
+  const follows = useRef(true)
+  /** The reader is on the way down: at the end it is followed again. */
+  const returns = useRef(false)
   useLayoutEffect(() => {
-    if (begun.current || rows.length === 0) return
-    begun.current = true
-    list.scrollToEnd()
-  }, [rows.length, list])
+    const box = scroller.current!
+    const follow = new ResizeObserver(() => {
+      if (follows.current) box.scrollTop = box.scrollHeight
+    })
+    for (const one of [box, ...box.children]) follow.observe(one)
+    // To find words in the page scrolls it too.
+    const find = ({ key, ctrlKey, metaKey }: KeyboardEvent): void => {
+      if (key === 'f' && (ctrlKey || metaKey)) follows.current = false
+    }
+    addEventListener('keydown', find)
+    return () => {
+      follow.disconnect()
+      removeEventListener('keydown', find)
+    }
+  }, [])
   const items = list.getVirtualItems()
   const first = items[0]?.index
   useEffect(() => {
-    if (begun.current && first === 0 && earlier === 'more') onEarlier()
+    if (first === 0 && earlier === 'more' && !follows.current) onEarlier()
   }, [first, earlier, onEarlier])
+  // Sizes that are learnt and rows that come scroll too: only what a reader does lets go of the end, or returns to it.
+  const release = (): void => {
+    follows.current = false
+    returns.current = false
+  }
+  const comeBack = (): void => {
+    returns.current = true
+  }
+  const hold = (): void => {
+    follows.current = true
+    returns.current = false
+  }
   const toEnd = (): void => {
-    list.scrollToEnd()
-    scroller.current?.scrollTo({ top: scroller.current.scrollHeight })
+    hold()
+    scroller.current!.scrollTop = scroller.current!.scrollHeight
   }
   return (
     <div className="relative min-h-0 flex-1">
@@ -63,12 +88,26 @@ export function MessageList({
         aria-label="Messages"
         aria-busy={busy}
         tabIndex={0}
-        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) =>
-          setAway(scrollHeight - scrollTop - clientHeight > NEAR)
-        }
+        onScroll={({ currentTarget: box }) => {
+          const left = box.scrollHeight - box.scrollTop - box.clientHeight
+          if (returns.current && left <= NEAR) hold()
+          if (follows.current && left > 1) box.scrollTop = box.scrollHeight
+          setAway(!follows.current)
+        }}
+        onWheel={({ deltaY }) => (deltaY < 0 ? release() : comeBack())}
+        onTouchMove={release}
+        onTouchEnd={comeBack}
+        onPointerDown={({ target, currentTarget }) => target === currentTarget && release()}
+        onPointerUp={comeBack}
+        onKeyDown={({ key }) => {
+          if (/^(PageUp|ArrowUp|Home)$/.test(key)) release()
+          if (/^(PageDown|ArrowDown|End| )$/.test(key)) comeBack()
+        }}
         className="h-full overflow-y-auto overscroll-contain outline-offset-[-2px] [overflow-anchor:none]"
       >
-        {earlier === 'coming' && <p className="py-3 text-center text-sm text-quiet">Earlier messages …</p>}
+        <p role="status" className="absolute inset-x-0 top-2 z-10 text-center text-sm text-quiet empty:hidden">
+          {earlier === 'coming' && 'Earlier messages …'}
+        </p>
         <div className="relative" style={{ height: list.getTotalSize() }}>
           {items.map((item) => (
             <div
@@ -82,7 +121,7 @@ export function MessageList({
             </div>
           ))}
         </div>
-        <div ref={tail}>{end}</div>
+        <div>{end}</div>
       </div>
       {away && (
         <Button icon="down" onClick={toEnd} className="absolute right-4 bottom-3 shadow-sm">

@@ -121,7 +121,8 @@ export class Thread {
         cursor = next
         if (next === null || known === null || known.size === 0 || met) break
       }
-      const grown = known === null ? found : new Map([...known, ...found])
+      // Earlier ones may have come meanwhile.
+      const grown = new Map([...(this.#state.messages ?? []), ...found])
       const unfinished = runs.rows.filter(isUnfinished).toReversed()
       const newest = runs.rows.find((run) => !isUnfinished(run))
       if (known === null) this.#cursor = cursor
