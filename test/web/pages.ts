@@ -20,7 +20,7 @@ export const pagesOf = ({
     path: '/app/ai-routing',
     async open(page) {
       await page.getByRole('button', { name: 'Test OpenAI', exact: true }).click()
-      await page.getByText('Works ·').waitFor()
+      await page.getByText('The provider answers.').waitFor({ state: 'attached' })
     },
   },
   {

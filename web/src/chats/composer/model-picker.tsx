@@ -23,11 +23,11 @@ export function ModelPicker({ model, onModel }: { model: string | null; onModel:
   }
   return (
     <Popover.Root open={open} onOpenChange={setOpen}>
-      <Popover.Trigger
-        aria-label={`Model: ${model ?? 'none chosen'}`}
-        className="flex h-9 min-w-0 items-center gap-1.5 rounded-xs px-2.5 text-sm text-quiet hover:bg-sunk hover:text-ink"
-      >
-        <span className="truncate">{model ?? 'Choose a model'}</span>
+      <Popover.Trigger className="flex h-9 min-w-0 items-center gap-1.5 rounded-xs px-2.5 text-sm text-quiet hover:bg-sunk hover:text-ink">
+        <span className="truncate">
+          <span className="sr-only">Model: </span>
+          {model ?? 'Choose a model'}
+        </span>
         <Icon name="chevron" className="size-3.5" />
       </Popover.Trigger>
       <Popover.Portal>
