@@ -92,3 +92,21 @@ export interface Feed extends AsyncIterable<Event> {
   recheck(ctx: unknown): Promise<void>
 }
 export const isFeed = (events: AsyncIterable<Event>): events is Feed => 'attach' in events
+
+/**
+ * The events that a source gives, which is disposed once their reader leaves, also before it has asked for the first one: a
+ * generator that was never begun has no `finally`.
+ */
+export const eventsOf = (
+  source: AsyncDisposable,
+  events: AsyncGenerator<Event, void, undefined>,
+): AsyncIterable<Event> => ({
+  [Symbol.asyncIterator]: () => ({
+    next: () => events.next(),
+    async return() {
+      await source[Symbol.asyncDispose]()
+      await events.return()
+      return { done: true, value: undefined }
+    },
+  }),
+})

@@ -7,7 +7,8 @@ import { testDatabase } from '#test/database.ts'
 import { caller } from '#test/server.ts'
 import { until } from '#test/until.ts'
 import { serverElsewhere } from './elsewhere.ts'
-import { ended, openaiFor, studioServer } from './studio.ts'
+import { openaiFor, studioServer } from './studio.ts'
+import { ended } from '../operations/ended.ts'
 
 const MANY = 200
 

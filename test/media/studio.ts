@@ -1,3 +1,4 @@
+import { after } from 'node:test'
 import { type Caller, type Person, type TestServer, testServer, type TestOptions } from '#test/server.ts'
 import { openaiMedia } from '#test/vendors/media/openai/openai.ts'
 import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
@@ -8,6 +9,15 @@ export const studioServer = (more: TestOptions = {}): Promise<TestServer> =>
     ...more,
     environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_FETCH_ALLOW: '127.0.0.0/8', ...more.environment },
   })
+
+/** A server with alice, bob and the loopback OpenAI as alice's endpoint, for all tests of a file; they go when it has ended. */
+export async function studio(): Promise<{ server: TestServer; alice: Person; bob: Person; vendor: MediaVendor }> {
+  const stack = new AsyncDisposableStack()
+  after(() => stack.disposeAsync())
+  const server = stack.use(await studioServer())
+  const alice = await server.person('Alice')
+  return { server, alice, bob: await server.person('Bob'), vendor: stack.use(await openaiFor(alice)) }
+}
 
 export const models = [
   { id: 'gpt-image-2', kind: 'image', pricing: { image: 40_000 } },
@@ -43,13 +53,4 @@ export async function addEndpoint(
   })
   if (made.status !== 201) throw new Error(`an endpoint ${slug}: ${made.status} ${made.text}`)
   return made.body.data.id as string
-}
-
-/** An operation once it has ended. */
-export async function ended(by: Caller, id: string): Promise<any> {
-  for (let since = 'queued'; ;) {
-    const { body } = await by.get(`/operations/${id}/await?since_status=${since}&timeout_seconds=60`)
-    since = body.data.status
-    if (since !== 'queued' && since !== 'running') return body.data
-  }
 }

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { Operation } from '#areas/operations/contract.ts'
 import { type OperationKind, defineOperation, startOperation } from '#areas/operations/service.ts'
 import { implement } from '#engine/context.ts'
-import type { Caller } from '#test/server.ts'
 import { area, endpoint, operation, workspaceId } from '#kernel/contract.ts'
 
 export interface Work {
@@ -47,12 +46,3 @@ export const endless = (begun: (how: string) => void): OperationKind[] =>
       { repeatable },
     ),
   )
-
-/** Waits through as many transitions as it takes. */
-export async function ended(by: Caller, id: string) {
-  for (let since = 'queued'; ;) {
-    const { body } = await by.get(`/operations/${id}/await?since_status=${since}&timeout_seconds=30`)
-    since = body.data.status
-    if (since !== 'queued' && since !== 'running') return body.data
-  }
-}

@@ -1,6 +1,6 @@
 import type { Context } from '#engine/context.ts'
 import { refusalOf } from '#gateway/model/refusal.ts'
-import type { Event } from '#kernel/answers.ts'
+import { type Event, eventsOf } from '#kernel/answers.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
 import { iso } from '#kernel/time.ts'
 import type { InferenceAnswer, StreamEvent } from './answer.ts'
@@ -10,20 +10,8 @@ import type { StartedCall } from './complete.ts'
  * The events of a stream (contract, part 6), each with its number. Ends silently when the caller has left, with its
  * reason when the caller lost the right to it or the server stops.
  */
-export function streamEvents(ctx: Context, answer: InferenceAnswer, call: StartedCall): AsyncIterable<Event> {
-  const events = tell(ctx, answer, call)
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: () => events.next(),
-      // A generator that was never begun has no `finally`: the call is left here, whether it was or not.
-      async return() {
-        await call[Symbol.asyncDispose]()
-        await events.return()
-        return { done: true, value: undefined }
-      },
-    }),
-  }
-}
+export const streamEvents = (ctx: Context, answer: InferenceAnswer, call: StartedCall): AsyncIterable<Event> =>
+  eventsOf(call, tell(ctx, answer, call))
 
 async function* tell(ctx: Context, answer: InferenceAnswer, call: StartedCall): AsyncGenerator<Event, void, undefined> {
   let seq = 0

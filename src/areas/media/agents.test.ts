@@ -1,23 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { call, say, script } from '#test/chats/chats.ts'
-import { openaiFor, studioServer } from '#test/media/studio.ts'
-import type { Person, TestServer } from '#test/server.ts'
+import { studio } from '#test/media/studio.ts'
 import { until } from '#test/until.ts'
-import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
 
-let server: TestServer
-let alice: Person
-let vendor: MediaVendor
-before(async () => {
-  server = await studioServer()
-  alice = await server.person('Alice')
-  vendor = await openaiFor(alice)
-})
-after(async () => {
-  await server?.[Symbol.asyncDispose]()
-  await vendor?.[Symbol.asyncDispose]()
-})
+const { server, alice } = await studio()
 
 const named = ['inference.images', 'inference.speech', 'inference.transcriptions']
 async function chatWith(policy: string, more: object = {}): Promise<string> {

@@ -1,24 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ended, openaiFor, studioServer } from '#test/media/studio.ts'
-import { type Person, type TestServer, testServer } from '#test/server.ts'
-import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
+import { test } from 'node:test'
+import { studio } from '#test/media/studio.ts'
+import { ended } from '#test/operations/ended.ts'
+import { testServer } from '#test/server.ts'
 import { picture } from '#test/vendors/media/made/picture.ts'
 
-let server: TestServer
-let alice: Person
-let bob: Person
-let vendor: MediaVendor
-before(async () => {
-  server = await studioServer()
-  alice = await server.person('Alice')
-  bob = await server.person('Bob')
-  vendor = await openaiFor(alice)
-})
-after(async () => {
-  await server?.[Symbol.asyncDispose]()
-  await vendor?.[Symbol.asyncDispose]()
-})
+const { alice, bob, vendor } = await studio()
 
 test('alice has a simulated picture made: it lies in Generated, under the words of its prompt, and says what it is', async () => {
   const answer = await alice.post('/inference/images', { model: 'sim/image', prompt: 'A red boat', size: '320x200' })

@@ -1,26 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { addEndpoint, openaiFor, studioServer } from '#test/media/studio.ts'
+import { test } from 'node:test'
+import { addEndpoint, studio } from '#test/media/studio.ts'
 import { teamOf } from '#test/makers.ts'
-import type { Person, TestServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
 import { openaiMedia } from '#test/vendors/media/openai/openai.ts'
 
-let server: TestServer
-let alice: Person
-let bob: Person
-let vendor: MediaVendor
-before(async () => {
-  server = await studioServer()
-  alice = await server.person('Alice')
-  bob = await server.person('Bob')
-  vendor = await openaiFor(alice)
-})
-after(async () => {
-  await server?.[Symbol.asyncDispose]()
-  await vendor?.[Symbol.asyncDispose]()
-})
+const { server, alice, bob, vendor } = await studio()
 
 const model = 'studio/gpt-image-2'
 const pictures = (requests: MediaVendor['requests']): number =>

@@ -1,21 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ended, openaiFor, studioServer } from '#test/media/studio.ts'
-import type { Person, TestServer } from '#test/server.ts'
-import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
+import { test } from 'node:test'
+import { studio } from '#test/media/studio.ts'
+import { ended } from '#test/operations/ended.ts'
 
-let server: TestServer
-let alice: Person
-let vendor: MediaVendor
-before(async () => {
-  server = await studioServer()
-  alice = await server.person('Alice')
-  vendor = await openaiFor(alice)
-})
-after(async () => {
-  await server?.[Symbol.asyncDispose]()
-  await vendor?.[Symbol.asyncDispose]()
-})
+const { alice, vendor } = await studio()
 
 test('a text is said by the server’s own voice where nobody is named, and kept in the drive', async () => {
   const answer = await alice.post('/inference/speech', { input: 'Good morning to all of you.' })

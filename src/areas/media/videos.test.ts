@@ -1,22 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ended, openaiFor, studioServer } from '#test/media/studio.ts'
-import type { Person, TestServer } from '#test/server.ts'
+import { test } from 'node:test'
+import { studio } from '#test/media/studio.ts'
+import { ended } from '#test/operations/ended.ts'
 import { until } from '#test/until.ts'
-import type { MediaVendor } from '#test/vendors/media/jobs/jobs.ts'
 
-let server: TestServer
-let alice: Person
-let vendor: MediaVendor
-before(async () => {
-  server = await studioServer()
-  alice = await server.person('Alice')
-  vendor = await openaiFor(alice)
-})
-after(async () => {
-  await server?.[Symbol.asyncDispose]()
-  await vendor?.[Symbol.asyncDispose]()
-})
+const { server, alice, vendor } = await studio()
 
 test('a video is always an operation: a simulated one is there soon, with its size and length', async () => {
   const begun = await alice.post('/inference/videos', {

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type TestDatabase, testDatabase } from '#test/database.ts'
-import { ended, endless, worksService } from '#test/operations/works.ts'
+import { ended } from '#test/operations/ended.ts'
+import { endless, worksService } from '#test/operations/works.ts'
 import { caller, testServer } from '#test/server.ts'
 
 /** A server in a process of its own, in the middle of two operations. */

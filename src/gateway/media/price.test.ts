@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { fromUsd } from '#kernel/money.ts'
+import { imageRequest, speechRequest, transcriptionRequest, videoRequest } from '#test/media/requests.ts'
 import { type MediaKind, unknownAbilities } from '../catalogue/media.ts'
 import type { Pricing } from '../catalogue/model.ts'
 import { priceOfOne } from '../catalogue/price-of-one.ts'
@@ -18,51 +19,9 @@ import type {
 } from './adapter.ts'
 import { costOf, mediaUsage, worstCase } from './price.ts'
 
-const base = { model: 'm', providerOptions: {} }
-const image = (more: Partial<ImageRequest> = {}): ImageRequest => ({
-  ...base,
-  kind: 'image',
-  prompt: 'a cat',
-  n: 1,
-  size: null,
-  aspectRatio: null,
-  quality: null,
-  transparent: null,
-  outputFormat: null,
-  seed: null,
-  negativePrompt: null,
-  images: [],
-  mask: null,
-  ...more,
-})
-const video = (more: Partial<VideoRequest> = {}): VideoRequest => ({
-  ...base,
-  kind: 'video',
-  prompt: 'a cat',
-  seconds: null,
-  size: null,
-  resolution: null,
-  aspectRatio: null,
-  fps: null,
-  audio: null,
-  seed: null,
-  negativePrompt: null,
-  firstFrame: null,
-  lastFrame: null,
-  references: [],
-  ...more,
-})
-const speech = (more: Partial<SpeechRequest> = {}): SpeechRequest => ({
-  ...base,
-  kind: 'speech',
-  input: 'hello',
-  voice: null,
-  format: 'mp3',
-  speed: null,
-  language: null,
-  instructions: null,
-  ...more,
-})
+const image = (more: Partial<ImageRequest> = {}) => imageRequest(more)
+const video = (more: Partial<VideoRequest> = {}) => videoRequest(more)
+const speech = (more: Partial<SpeechRequest> = {}) => speechRequest({ input: 'hello', ...more })
 const sound = (durationSeconds: number | null, sizeBytes = 1): MediaInput => ({
   kind: 'audio',
   type: 'audio/wav',
@@ -74,16 +33,8 @@ const sound = (durationSeconds: number | null, sizeBytes = 1): MediaInput => ({
   name: 'sound.wav',
   read: async function* () {},
 })
-const transcription = (more: Partial<TranscriptionRequest> = {}): TranscriptionRequest => ({
-  ...base,
-  kind: 'transcription',
-  sound: sound(60),
-  language: null,
-  prompt: null,
-  timestamps: 'none',
-  speakers: false,
-  ...more,
-})
+const transcription = (more: Partial<TranscriptionRequest> = {}) =>
+  transcriptionRequest(sound(60), { timestamps: 'none', ...more })
 
 function offer(kind: MediaKind, pricing: Partial<Pricing> | null, abilities: object = {}): MediaOffer {
   const media = {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { addEndpoint, ended, studioServer } from '#test/media/studio.ts'
+import { addEndpoint, studioServer } from '#test/media/studio.ts'
+import { ended } from '#test/operations/ended.ts'
 import type { Person, TestServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 import { blackForestLabsMedia } from '#test/vendors/media/jobs/black-forest-labs.ts'

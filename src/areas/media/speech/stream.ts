@@ -4,7 +4,7 @@ import type { Context } from '#engine/context.ts'
 import { MediaFault } from '#gateway/media/adapter.ts'
 import { mediaRefusal } from '#gateway/media/fate.ts'
 import { lossesHeader } from '#gateway/translation/translate.ts'
-import type { Event } from '#kernel/answers.ts'
+import { type Event, eventsOf } from '#kernel/answers.ts'
 import type { Input } from '#kernel/contract.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
 import { toUsd } from '#kernel/money.ts'
@@ -35,18 +35,7 @@ export async function streamSpeech(
   const call = await startSpeech(ctx, ask)
   ctx.answer.headers['x-uk-route'] = `provider=${call.offer.endpoint.slug}; seed=${call.seed}`
   if (call.losses.length > 0) ctx.answer.headers['x-uk-losses'] = lossesHeader(call.losses)
-  const events = tell(ctx, ask, call, save)
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: () => events.next(),
-      // A generator that was never begun has no `finally`: the call is left here, whether it was or not.
-      async return() {
-        await call[Symbol.asyncDispose]()
-        await events.return()
-        return { done: true, value: undefined }
-      },
-    }),
-  }
+  return eventsOf(call, tell(ctx, ask, call, save))
 }
 
 async function* tell(ctx: Ctx, ask: MediaAsk, call: SpeechCall, save: boolean): AsyncGenerator<Event, void, undefined> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import sharp from 'sharp'
+import { imageRequest, videoRequest } from '#test/media/requests.ts'
 import type {
   Deferred,
   Immediate,
@@ -19,39 +20,8 @@ const wire: MediaWire = {
     throw new Error('nothing is fetched')
   },
 }
-const image: ImageRequest = {
-  kind: 'image',
-  model: 'image',
-  providerOptions: {},
-  prompt: 'a hill',
-  n: 1,
-  size: null,
-  aspectRatio: null,
-  quality: null,
-  transparent: null,
-  outputFormat: null,
-  seed: null,
-  negativePrompt: null,
-  images: [],
-  mask: null,
-}
-const video: VideoRequest = {
-  kind: 'video',
-  model: 'video',
-  providerOptions: {},
-  prompt: 'a hill',
-  seconds: 1,
-  size: null,
-  resolution: null,
-  aspectRatio: null,
-  fps: null,
-  audio: null,
-  seed: null,
-  negativePrompt: null,
-  firstFrame: null,
-  lastFrame: null,
-  references: [],
-}
+const image = imageRequest({ model: 'image', prompt: 'a hill' })
+const video = videoRequest({ model: 'video', prompt: 'a hill', seconds: 1 })
 const input = (words: string): MediaInput => ({
   kind: 'audio',
   type: 'audio/wav',
