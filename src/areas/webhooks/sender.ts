@@ -1,6 +1,6 @@
 import type { Engine } from '#engine/context.ts'
 import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
-import { signed } from '#engine/standard-webhooks.ts'
+import { signed } from '#kernel/text/standard-webhooks.ts'
 import type { Id } from '#kernel/ids.ts'
 import { FAILING_DAYS, nextAttempt } from './retries.ts'
 import { disable, placeOfResponsible } from './responsible.ts'

@@ -1,5 +1,6 @@
 import type { Listed } from '#kernel/registry.ts'
 import { globals } from './globals.ts'
+import type { Fill } from './input/arguments.ts'
 import { Stop, codeOf } from './exit.ts'
 import { nearWords } from './near.ts'
 import type { Found } from './resolve.ts'
@@ -83,7 +84,11 @@ async function runEndpoint(listed: Listed, words: readonly string[], terminal: T
     import('./input/input.ts'),
     import('./server/call.ts'),
   ])
-  const { input, globals } = await parseArguments(words, fieldsOf(listed.endpoint), readText)
+  const fill: Fill = async (field, given) =>
+    terminal.canAsk && !given['no-input']
+      ? (await import('./input/prompt.ts')).askField(field, given, terminal)
+      : undefined
+  const { input, globals } = await parseArguments(words, fieldsOf(listed.endpoint), readText, fill)
   if (globals.help) return help([listed], terminal, true)
   return callEndpoint(listed, input, globals, terminal)
 }

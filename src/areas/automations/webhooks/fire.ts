@@ -1,5 +1,5 @@
 import type { Context } from '#engine/context.ts'
-import { isSigned, newWebhookSecret } from '#engine/standard-webhooks.ts'
+import { isSigned, newWebhookSecret } from '#kernel/text/standard-webhooks.ts'
 import { hashSecret } from '#access/api-key.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'

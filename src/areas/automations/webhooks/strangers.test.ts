@@ -4,7 +4,7 @@ import { type Made, make } from '#test/automations/hooks.ts'
 import { signed } from '#test/automations/senders.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 import { newId } from '#kernel/ids.ts'
-import { newWebhookSecret } from '#engine/standard-webhooks.ts'
+import { newWebhookSecret } from '#kernel/text/standard-webhooks.ts'
 import { newToken } from './token.ts'
 
 let server: TestServer

@@ -97,16 +97,27 @@ const byLength = <T>(map: ReadonlyMap<string, T>): [string, T][] => [...map].toS
 
 const bash = ({ next, flags, values }: Tree): string => `# bash completion for uk
 _uk() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[*]:1:COMP_CWORD-1}" words=''
+  local cur="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[*]:1:COMP_CWORD-1}" words='' ask='' names='' name=''
   case "$before" in
 ${[...next].map(([words, follow]) => `    ${quote(words)}) words=${joined(follow)} ;;`).join('\n')}
 ${byLength(values)
   .map(([at, choices]) => valueCase(at, choices))
   .join('\n')}
 ${byLength(flags)
-  .map(([words, follow]) => `    ${quote(words)} | ${quote(`${words} `)}*) words=${joined(follow)} ;;`)
+  .map(([words, follow]) => `    ${quote(words)} | ${quote(`${words} `)}*) words=${joined(follow)} ask=1 ;;`)
   .join('\n')}
   esac
+  # Names of things, which only the server knows.
+  if [[ -n "$ask" && "$cur" != -* ]]; then
+    names="$(uk complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)"
+    if [[ -n "$names" ]]; then
+      COMPREPLY=()
+      while IFS= read -r name; do
+        [[ "$name" == "$cur"* ]] && COMPREPLY+=("$(printf '%q' "$name")")
+      done <<<"$names"
+      return
+    fi
+  fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
 complete -o default -F _uk uk
@@ -123,17 +134,23 @@ const described = (words: readonly Word[]): string =>
 const zsh = ({ next, flags, values }: Tree): string => `#compdef uk
 _uk() {
   local before="\${(j: :)words[2,CURRENT-1]}"
-  local -a follow
+  local -a follow names
+  local ask=''
   case "$before" in
 ${[...next].map(([words, follow]) => `    ${quote(words)}) follow=(${described(follow)}) ;;`).join('\n')}
 ${byLength(values)
   .map(([at, choices]) => valueCase(at, choices).replace(/words='(.*)' ;;$/, 'follow=($1) ;;'))
   .join('\n')}
 ${byLength(flags)
-  .map(([words, follow]) => `    ${quote(words)} | ${quote(`${words} `)}*) follow=(${described(follow)}) ;;`)
+  .map(([words, follow]) => `    ${quote(words)} | ${quote(`${words} `)}*) follow=(${described(follow)}); ask=1 ;;`)
   .join('\n')}
     *) _files; return ;;
   esac
+  # Names of things, which only the server knows.
+  if [[ -n "$ask" && "\${words[CURRENT]}" != -* ]]; then
+    names=(\${(f)"$(uk complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
+    if (( \${#names} )); then compadd -a names; return; fi
+  fi
   _describe uk follow || _files
 }
 if [ "$funcstack[1]" = _uk ]; then _uk "$@"; else compdef _uk uk; fi
@@ -162,6 +179,8 @@ ${[...flags]
     }),
   )
   .join('\n')}
+# Names of things, which only the server knows.
+complete -c uk -n 'test (count (commandline -opc)) -gt 1; and not string match -q -- "-*" (commandline -ct)' -a '(command -q uk; and uk complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
 `
 
 const shells = { bash, zsh, fish }

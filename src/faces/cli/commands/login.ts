@@ -8,7 +8,7 @@ import { Stop, codeOf } from '../exit.ts'
 import { readText } from '../input/input.ts'
 import { ask, askHidden, askNewPassword } from '../input/prompt.ts'
 import { send } from '../server/send.ts'
-import { inSession, withSession } from '../server/session.ts'
+import { endKept, inSession, withSession } from '../server/session.ts'
 import { card } from '../output/table.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -73,6 +73,7 @@ async function keepKey(call: SendCall, origin: string, email: string, terminal: 
 export async function logout(words: readonly string[], terminal: Terminal): Promise<number> {
   await parseArguments(words, [], readText)
   const login = await readLogin(terminal).catch(() => null)
+  await endKept(terminal)
   await forgetLogin(terminal)
   terminal.err(
     login === null

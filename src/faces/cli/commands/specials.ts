@@ -217,6 +217,21 @@ export const specials: readonly Special[] = [
     run: async (...given) => (await import('./host/host.ts')).doctor(...given),
   },
   {
+    words: ['listen'],
+    usage: '[--forward <url>] [--events <types>] [--secret -|@file] [--workspace <workspace>] [--json]',
+    summary: 'Bring the webhooks of a workspace to this machine',
+    more: 'Shows each event, and with --forward sends it to an address of this machine as a webhook would: the same body, and a signature of Standard Webhooks. Nothing is set up on the server. The secret is one of this machine, which is said; --secret takes another. --events chooses types such as run.failed or chat.*, again for more; `uk webhooks event-types` lists them. What breaks off is made again and goes on where it was.',
+    examples: ['uk listen', "uk listen --forward http://localhost:3000/hook --events 'chat.*'"],
+    run: async (...given) => (await import('./listen.ts')).listen(...given),
+  },
+  {
+    words: ['complete'],
+    usage: '-- <words>',
+    summary: 'Print the names that the last of these words may become',
+    more: 'For the scripts of `uk completion`.',
+    run: async (...given) => (await import('./complete.ts')).complete(...given),
+  },
+  {
     words: ['completion'],
     usage: 'bash|zsh|fish',
     summary: 'Print the completion script of a shell',

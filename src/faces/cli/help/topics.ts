@@ -114,7 +114,7 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
         ['XDG_CONFIG_HOME', 'ukiyo/credentials.json under it holds the login (mode 0600). Default: ~/.config.'],
         [
           'XDG_STATE_HOME',
-          'ukiyo/state.json under it holds the chosen workspace and the last chat. Default: ~/.local/state.',
+          'ukiyo/ under it holds the chosen workspace, the last chat, the history of `uk chat` and unfinished uploads. Default: ~/.local/state.',
         ],
         ['XDG_CACHE_HOME', 'ukiyo/compile under it holds compiled code. Default: ~/.cache.'],
         ['NO_COLOR, FORCE_COLOR', 'Colours off, or on in a pipe.'],

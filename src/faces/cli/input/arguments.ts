@@ -8,6 +8,9 @@ export interface Parsed {
   globals: Globals
 }
 
+/** Asks a person for a field that is missing; undefined where nobody can be asked. */
+export type Fill = (field: Field, globals: Globals) => Promise<string | undefined>
+
 /** Reads `@file` and `-`, as text. */
 export type ReadText = (from: string) => Promise<string>
 
@@ -16,6 +19,7 @@ export async function parseArguments(
   words: readonly string[],
   fields: readonly Field[],
   readText: ReadText,
+  fill?: Fill,
 ): Promise<Parsed> {
   const { placed: given, flags, globals } = sort(words, fields)
   const input: Record<string, unknown> =
@@ -34,9 +38,17 @@ export async function parseArguments(
     input[field.name] = field.inPath ? word : await valueOf(field, [word], `<${field.flag}>`, readText)
   }
   if (!globals.help) {
-    const missing = fields.find((field) => field.required && !(field.name in input))
-    if (missing)
+    for (const missing of fields.filter((field) => field.required && !(field.name in input))) {
+      const typed = await fill?.(missing, globals)
+      if (typed !== undefined) {
+        // A secret that was typed unseen is as good as one from a file.
+        input[missing.name] = missing.inPath
+          ? typed
+          : await valueOf({ ...missing, secret: false }, [typed], `<${missing.flag}>`, readText)
+        continue
+      }
       throw new Stop('usage', missing.inPath ? `<${missing.flag}> is missing.` : `--${missing.flag} is missing.`)
+    }
   }
   return { input, globals }
 }

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { Globals } from '../globals.ts'
 import { Stop, codeOf } from '../exit.ts'
+import type { Field } from './fields.ts'
 import { readText } from './input.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -63,6 +64,18 @@ export function askHidden(question: string, flag: string, globals: Globals, term
     }
     stdin.on('data', read)
   })
+}
+
+/** Asks for a field that a command needs and was not given. */
+export async function askField(field: Field, globals: Globals, terminal: Terminal): Promise<string> {
+  const { flag, choices, secret, description } = field
+  if (description !== '') terminal.err(terminal.style('dim', description))
+  const label = choices.length > 0 && choices.length <= 8 ? `${flag} (${choices.join(', ')})` : flag
+  const typed = secret
+    ? await askHidden(label, `--${flag}`, globals, terminal)
+    : await ask(label, `--${flag}`, globals, terminal)
+  if (typed === '') throw new Stop('usage', `${flag} was left empty.`)
+  return typed
 }
 
 function mayAsk(flag: string, globals: Globals, terminal: Terminal): void {

@@ -30,8 +30,8 @@ export async function callEndpoint(
   const go = async (call: SendCall) =>
     answer(listed, await meant(listed, input, globals, { target, call }, terminal), globals, terminal, { target, call })
   if (auth === 'session') {
-    if (!globals['password-stdin'] && terminal.canAsk) terminal.err(whyPassword(listed.area.name))
-    return (await import('./session.ts')).withSession(origin, globals, terminal, go)
+    const why = whyPassword(listed.area.name)
+    return (await import('./session.ts')).withSession(origin, globals, terminal, go, { why })
   }
   return go(auth === 'any' ? signedIn(target).call : createCall({ origin, send }))
 }

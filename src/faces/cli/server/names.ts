@@ -144,9 +144,7 @@ export function noSuch(kind: string, word: string, names: readonly string[], lis
 }
 
 async function memberOf(workspace: string, word: string, call: SendCall): Promise<string> {
-  const { endpoints } = await contracts.members()
   const named = { word: 'member', area: 'members', verb: 'list', by: ['email', 'name'] } as const
-  void endpoints
   return pick(named, word, await listed(named, call, { id: workspace }))
 }
 
@@ -176,6 +174,13 @@ async function fileAt(path: string, { workspace_id }: Record<string, unknown>, c
     beside.map((row) => row.path),
     'uk drive list',
   )
+}
+
+/** The paths in the drive that begin like this, for completion. */
+export async function pathsFrom(begins: string, call: SendCall): Promise<string[]> {
+  const { endpoints } = await contracts.drive()
+  const answer = await call(endpoints.glob, { pattern: [`/${escaped(begins)}*`], type: 'any', limit: 100 })
+  return (JSON.parse(await answer.text()) as { data: { path: string }[] }).data.map(({ path }) => path)
 }
 
 const escaped = (text: string): string => text.replace(/[\\*?[\]{}!]/g, '\\$&')

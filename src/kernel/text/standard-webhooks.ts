@@ -1,6 +1,6 @@
 /** Webhooks after Standard Webhooks (https://www.standardwebhooks.com), in both directions. */
 import { createHmac, randomBytes } from 'node:crypto'
-import { isSameText } from '#kernel/text/same-text.ts'
+import { isSameText } from './same-text.ts'
 
 /** `whsec_` and 32 bytes in base64 ("Signature scheme"). */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
