@@ -145,6 +145,21 @@ test('what fails is tested again by itself, also when the process that was to te
   await until(() => one(bob, left.id), isWorking)
 })
 
+test('an endpoint that a server of an older version made beside this one is told like any other', async () => {
+  await using vendor = await startOpenAI()
+  const made = await bring(bob, vendor, 'newer', { test: false, api_key: null, models: [{ id: 'gpt-4o' }] })
+  const columns =
+    'account_id, workspace_id, owner_id, name, shape, base_url, models, enabled, priority, weight, created_by'
+  const id = made.id.replace(/.$/, made.id.endsWith('0') ? '1' : '0')
+  await server.app.engine.postgres.pool.query(
+    `insert into provider_endpoints (id, slug, ${columns}) select $1, 'older', ${columns} from provider_endpoints where id = $2`,
+    [id, made.id],
+  )
+  assert.equal((await one(bob, id)).status, 'untested')
+  assert.equal((await bob.post(`${at}/${id}/test`)).body.data.ok, false)
+  assert.deepEqual([(await one(bob, id)).status, (await one(bob, made.id)).status], ['failing', 'untested'])
+})
+
 test('strangers and viewers test nothing, and a provider’s own words are for those who look after it', async () => {
   await using vendor = await startOpenAI({ key: 'sk-team-0123456789' })
   const { id } = (await alice.post('/workspaces', { name: 'Tested' })).body.data
