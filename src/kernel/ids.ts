@@ -34,6 +34,9 @@ export function idOf(...words: string[]): Id {
   return out
 }
 
+/** The same id for the same moment and words, sorted by the moment: for what was made elsewhere. */
+export const idAt = (ms: number, ...words: string[]): Id => encodeTime(Math.floor(ms)) + idOf(...words).slice(-16)
+
 /** The id in its stored form, or null when the words are not an id. Lower case is accepted. */
 export const parseId = (words: string): Id | null => (SHAPE.test(words) ? words.toUpperCase() : null)
 

@@ -18,6 +18,7 @@ import {
 } from '#kernel/contract.ts'
 import { costEndpoints } from './contract-costs.ts'
 import { goalEndpoints } from './contract-goals.ts'
+import { importEndpoints } from './contract-import.ts'
 import { GivenContent, Message, model } from './contract-messages.ts'
 import { Answered, RunEvent, background, runEndpoints, sendErrors } from './contract-runs.ts'
 
@@ -224,6 +225,7 @@ export const chats = area(
       status: 201,
       errors: ['limit_reached'],
     }),
+    ...importEndpoints,
     ...costEndpoints,
   },
 )

@@ -23,6 +23,7 @@ import { delegate } from './commands/delegate.ts'
 import { retry } from './commands/retry.ts'
 import { stopAll } from './commands/stop.ts'
 import { exportChat } from './copies/export.ts'
+import { importChat } from './copies/import.ts'
 import { untilAnswered, follow } from './worker/follow.ts'
 import { goalStore } from './goals/goal-store.ts'
 import { endGoalOf, readGoal, resumeGoal, startGoal } from './goals/goals.ts'
@@ -182,6 +183,8 @@ export const chatService = implementWith<Context<ChatHandles>>()(
     compact: (ctx, { model }) => compact(ctx, chat.of(ctx), model),
 
     export: (ctx, { format, branch }) => exportChat(ctx, chat.of(ctx), format, branch),
+
+    import: (ctx, given) => importChat(ctx, ctx.workspace!.id, given),
 
     async copy_to_agent(ctx, { agent_id }) {
       const { workspace_id: workspaceId } = await agentFor(ctx, agent_id)

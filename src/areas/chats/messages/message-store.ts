@@ -171,11 +171,11 @@ export const messageStore = {
 
   /** The same for many: one text whatever their number. */
   async insertMany(db: Db, rows: readonly MessageRow[]): Promise<void> {
-    await sql`insert into messages (id, chat_id, parent_id, line_id, depth, seq, run_id, role, status, content, text, created_by,
-        created_at, updated_at)
-      select id, chat_id, parent_id, line_id, depth, seq, run_id, role, status, content, text, created_by, created_at, updated_at
+    await sql`insert into messages (id, chat_id, parent_id, line_id, depth, seq, run_id, role, status, content, text, model,
+        created_by, created_at, updated_at)
+      select id, chat_id, parent_id, line_id, depth, seq, run_id, role, status, content, text, model, created_by, created_at, updated_at
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as x(id ulid, chat_id ulid, parent_id ulid, line_id ulid, depth int,
-        seq int, run_id ulid, role text, status text, content jsonb, text text, created_by ulid, created_at timestamptz,
+        seq int, run_id ulid, role text, status text, content jsonb, text text, model text, created_by ulid, created_at timestamptz,
         updated_at timestamptz)`.execute(db)
   },
 

@@ -185,6 +185,26 @@ export const specials: readonly Special[] = [
     examples: ['uk workspaces use Team', 'uk workspaces use', 'uk workspaces use --clear'],
     run: async (...given) => (await import('./workspaces.ts')).use(...given),
   },
+  ...(['chatgpt', 'claude', 'open-webui'] as const).map((source): Special => ({
+    words: ['import', source],
+    usage: `<file> [--dry-run] [--yes] ${source === 'open-webui' ? '[--user <address>] ' : ''}[--workspace <name>] [--json]`,
+    summary: `Bring chats from ${{ chatgpt: 'ChatGPT', claude: 'Claude', 'open-webui': 'Open WebUI' }[source]}, with their branches`,
+    more: `${
+      source === 'open-webui'
+        ? 'The file is what its settings export (Export All Chats), or its webui.db, of which --user chooses a person.'
+        : 'The file is the ZIP of its data export, or the conversations.json in it.'
+    } It says what it found and what is left out (pictures and files, thoughts, calls of tools), then asks; --yes goes on where nobody can be asked, --dry-run only says. A chat that was imported before is left as it is, so the same command goes on after an interruption.`,
+    examples: [`uk import ${source} ${source === 'open-webui' ? 'chats.json' : 'export.zip'} --dry-run`],
+    run: async (...given) => (await import('./import/import.ts')).importChats(source, ...given),
+  })),
+  {
+    words: ['import', 'litellm'],
+    usage: '<config.yaml> [--dry-run] [--yes] [--instance] [--workspace <name>] [--json]',
+    summary: 'Bring models, provider keys and the budget of a LiteLLM proxy',
+    more: 'Entries of model_list with the same provider, address and key become one provider endpoint, for you alone, for a workspace (--workspace), or for everybody (--instance). Keys that stand as os.environ/NAME are read from this environment. It says what is left out and why, and which models are called otherwise here, then asks. A provider that is there already is left as it is.',
+    examples: ['uk import litellm config.yaml --dry-run', 'uk import litellm config.yaml --workspace Team --yes'],
+    run: async (...given) => (await import('./import/litellm.ts')).importLitellm(...given),
+  },
   {
     words: ['backup'],
     usage: '[--to <folder>|<file>.tar|-] [--keep <number>] [--with-key] [--passphrase-file -|<file>] [--json]',

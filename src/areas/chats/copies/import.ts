@@ -1,0 +1,121 @@
+import type { Context } from '#engine/context.ts'
+import { sqlState } from '#engine/postgres/client.ts'
+import { insertResource } from '#access/resources.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, idAt } from '#kernel/ids.ts'
+import { type MessageRow, messageStore } from '../messages/message-store.ts'
+import { chatStore } from '../store.ts'
+
+interface GivenMessage {
+  id: string
+  parent_id: string | null
+  role: 'system' | 'user' | 'assistant'
+  text: string
+  created_at?: string | undefined
+  model: string | null
+}
+
+export interface GivenChat {
+  source: string
+  external_id: string
+  title: string
+  created_at?: string | undefined
+  messages: readonly GivenMessage[]
+  head_id?: string | undefined
+}
+
+/** A chat with the messages that it had elsewhere. Its id follows from where it comes from, so it is there once. */
+export async function importChat(outer: Context, workspaceId: Id, given: GivenChat) {
+  const now = outer.now()
+  const began = given.created_at ?? given.messages.find(({ created_at }) => created_at !== undefined)?.created_at
+  const begun = past(began, now, now)
+  // By what is given alone: the clock says something else at each time that it is brought.
+  const id = idAt(begun === now ? 0 : begun.getTime(), 'import', workspaceId, given.source, given.external_id)
+  const rows = treeOf(outer, id, begun, given)
+  const head =
+    given.head_id === undefined ? rows.at(-1)! : rows[given.messages.findIndex((one) => one.id === given.head_id)]
+  if (head === undefined)
+    refuse('invalid_parameter', { param: 'head_id', message: 'None of the messages has this id.' })
+  const before = await shown(outer, id)
+  if (before) return { ...before, created: false }
+  try {
+    return await outer.transaction(async (ctx) => {
+      const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: workspaceId })
+      await ctx.db.updateTable('resources').set({ created_at: begun }).where('id', '=', id).execute()
+      await chatStore.insert(ctx.db, { id, title: given.title, title_source: 'user', agent_id: null, model: null })
+      await messageStore.insertMany(ctx.db, rows)
+      const at = rows.reduce((latest, row) => (row.created_at > latest ? row.created_at : latest), begun)
+      await chatStore.grow(ctx.db, id, { head: head.id, lastSeq: rows.length, at, title: null })
+      await ctx.emit({
+        type: 'chat.created',
+        channels: [`chat:${id}`, `workspace:${workspaceId}`],
+        resource: { type: 'chat', id },
+        data: { id, workspace_id: workspaceId, status: register.status },
+      })
+      return { id, created: true, status: register.status, message_count: rows.length }
+    })
+  } catch (error) {
+    // Somebody brought the same one meanwhile.
+    const there = sqlState(error) === '23505' ? await shown(outer, id) : null
+    if (there === null) throw error
+    return { ...there, created: false }
+  }
+}
+
+async function shown({ db }: Context, id: Id) {
+  const row = await chatStore.get(db, id)
+  return row && { id, status: row.status, message_count: row.last_seq }
+}
+
+/** A time of another clock, which may be wrong: never ahead of us. */
+function past(given: string | undefined, fallback: Date, now: Date): Date {
+  if (given === undefined) return fallback
+  const at = new Date(given)
+  if (at.getTime() < 0) return fallback
+  return at > now ? now : at
+}
+
+/** Rows on their lines, in the order in which they were given. */
+function treeOf(ctx: Context, chatId: Id, begun: Date, { messages }: GivenChat): MessageRow[] {
+  const now = ctx.now()
+  const placed = new Map<string, { row: MessageRow; continued: boolean }>()
+  messages.forEach((given, i) => {
+    const param = `messages.${i}`
+    if (placed.has(given.id))
+      refuse('invalid_parameter', { param: `${param}.id`, message: 'Another message above has this id.' })
+    const parent =
+      given.parent_id === null
+        ? null
+        : (placed.get(given.parent_id) ??
+          refuse('invalid_parameter', {
+            param: `${param}.parent_id`,
+            message: 'No message above has this id: each stands behind the one that it answers.',
+          }))
+    const at = past(given.created_at, begun, now)
+    const id = idAt(at.getTime(), chatId, given.id)
+    const row: MessageRow = {
+      id,
+      chat_id: chatId,
+      parent_id: parent?.row.id ?? null,
+      line_id: parent === null || parent.continued ? id : parent.row.line_id,
+      depth: parent === null ? 0 : parent.row.depth + 1,
+      seq: i + 1,
+      run_id: null,
+      role: given.role,
+      status: 'completed',
+      content: [{ type: 'text', text: given.text }],
+      text: given.text,
+      model: given.model,
+      provider: null,
+      finish_reason: null,
+      usage: null,
+      cost_nano: null,
+      created_by: given.role === 'user' ? ctx.principal.accountId : null,
+      created_at: at,
+      updated_at: at,
+    }
+    if (parent !== null) parent.continued = true
+    placed.set(given.id, { row, continued: false })
+  })
+  return [...placed.values()].map(({ row }) => row)
+}

@@ -1,0 +1,381 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { ZipFile } from 'yazl'
+import { type Ran, program, ranBy } from '#test/cli/uk.ts'
+import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { exits } from '../../exit.ts'
+import { Exported, type Node, conversationOf } from './conversation.ts'
+import { planOf } from './litellm-plan.ts'
+
+const stack = new AsyncDisposableStack()
+after(() => stack.disposeAsync())
+let server: TestServer
+let alice: Person
+let home: string
+let env: Record<string, string>
+
+before(async () => {
+  home = await mkdtemp(join(tmpdir(), 'uk-import-'))
+  stack.defer(() => rm(home, { recursive: true }))
+  server = stack.use(await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8' } }))
+  alice = await server.person('Alice')
+  const { key } = await alice.key()
+  env = { PATH: process.env.PATH!, HOME: home, UK_KEY: key, UK_ORIGIN: server.origin }
+})
+
+const uk = (...words: string[]): Promise<Ran> => ranBy(spawn(program, words, { env }), '')
+
+async function zipped(name: string, files: Record<string, string | Buffer>): Promise<string> {
+  const zip = new ZipFile()
+  for (const [path, content] of Object.entries(files)) zip.addBuffer(Buffer.from(content), path)
+  zip.end()
+  const path = join(home, name)
+  await writeFile(path, await buffer(zip.outputStream))
+  return path
+}
+
+const said = (id: string, parent: string | null, role: string, text: string, more: object = {}) => ({
+  id,
+  parent,
+  children: [],
+  message: {
+    id,
+    author: { role },
+    create_time: 1_736_209_400,
+    content: { content_type: 'text', parts: [text] },
+    ...more,
+  },
+})
+
+const ofChatGpt = [
+  {
+    title: 'Postgres or not',
+    create_time: 1_736_209_400.5,
+    conversation_id: 'c-1',
+    current_node: 'a2',
+    mapping: {
+      root: { id: 'root', parent: null, children: ['s'], message: null },
+      s: said('s', 'root', 'system', 'You are hidden.', { weight: 0 }),
+      q1: said('q1', 's', 'user', 'Which database?'),
+      a1: said('a1', 'q1', 'assistant', 'The first answer.', { metadata: { model_slug: 'gpt-4o' } }),
+      // An edit of the question, and a picture and a tool on its way.
+      q2: said('q2', 's', 'user', '', {
+        content: {
+          content_type: 'multimodal_text',
+          parts: [{ content_type: 'image_asset_pointer' }, 'Which of these?'],
+        },
+      }),
+      t: said('t', 'q2', 'tool', 'output of a tool'),
+      a2: said('a2', 't', 'assistant', 'The second answer.'),
+    },
+  },
+]
+
+test('alice brings her chats of ChatGPT with their branches; a dry run changes nothing, and again brings no doubles', async () => {
+  const path = await zipped('chatgpt.zip', {
+    'conversations.json': JSON.stringify(ofChatGpt),
+    'chat.html': '<html>',
+    'user.json': '{}',
+  })
+  const dry = await uk('import', 'chatgpt', path, '--dry-run')
+  assert.equal(dry.code, 0, dry.err)
+  assert.match(
+    dry.err,
+    /1 chats with 4 messages:\n {2}Postgres or not +\(4\)\nLeft out:\n[\s\S]*1 pictures, sound and files/,
+  )
+  assert.match(dry.err, /1 answers of tools[\s\S]*this was a dry run/)
+  const unasked = await uk('import', 'chatgpt', path)
+  assert.equal(unasked.code, exits.usage[0])
+  assert.match(unasked.err, /Nothing was imported: nobody can be asked here\.\nGive --yes/)
+  assert.deepEqual((await alice.get('/chats')).body.data, [])
+
+  const done = await uk('import', 'chatgpt', path, '--yes', '--json')
+  assert.equal(done.code, 0, done.err)
+  assert.deepEqual(JSON.parse(done.out).imported, 1)
+  const [chat] = (await alice.get('/chats')).body.data
+  assert.deepEqual(
+    [chat.title, chat.created_at, chat.message_count],
+    ['Postgres or not', '2025-01-07T00:23:20.500Z', 4],
+  )
+  const active = (await alice.get(`/chats/${chat.id}/messages`)).body.data
+  assert.deepEqual(
+    active.map((one: any) => [one.role, one.text, one.model]),
+    [
+      ['user', 'Which of these?', null],
+      ['assistant', 'The second answer.', null],
+    ],
+  )
+  const all = (await alice.get(`/chats/${chat.id}/messages?branch=all`)).body.data
+  assert.deepEqual(
+    all.map((one: any) => [one.text, one.model]),
+    [
+      ['Which database?', null],
+      ['The first answer.', 'gpt-4o'],
+      ['Which of these?', null],
+      ['The second answer.', null],
+    ],
+  )
+  // It goes on from there, on either branch.
+  const on = await alice.post(`/chats/${chat.id}/messages`, {
+    content: 'And now?',
+    model: 'sim/echo',
+    parent_id: all[1].id,
+  })
+  assert.equal(on.status, 200, on.text)
+  const again = await uk('import', 'chatgpt', path, '--yes')
+  assert.match(again.err, /0 chats were imported, 1 were there already/)
+  assert.equal((await alice.get('/chats')).body.data.length, 1)
+})
+
+test('chats of Claude come with what was attached as text; those of Open WebUI from its export and from its database, once', async () => {
+  const claude = [
+    {
+      uuid: 'k-1',
+      name: '',
+      created_at: '2025-03-01T10:00:00Z',
+      chat_messages: [
+        {
+          uuid: 'm-1',
+          sender: 'human',
+          text: '',
+          content: [{ type: 'text', text: 'Read this' }],
+          attachments: [{ file_name: 'notes.txt', extracted_content: 'the notes' }],
+          files: [{ file_name: 'x.png' }],
+        },
+        {
+          uuid: 'm-2',
+          sender: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'hm' },
+            { type: 'text', text: 'I have read it.' },
+          ],
+        },
+        { uuid: 'm-3', sender: 'assistant', content: [{ type: 'text', text: 'Or so.' }], parent_message_uuid: 'm-1' },
+      ],
+    },
+  ]
+  const ran = await uk(
+    'import',
+    'claude',
+    await zipped('claude.zip', { 'data/conversations.json': JSON.stringify(claude) }),
+    '--yes',
+  )
+  assert.equal(ran.code, 0, ran.err)
+  assert.match(ran.err, /1 thoughts of models/)
+  const find = async (title: string) =>
+    (await alice.get('/chats?limit=100')).body.data.find((chat: any) => chat.title.startsWith(title))
+  const chat = await find('Read this')
+  const all = (await alice.get(`/chats/${chat.id}/messages?branch=all`)).body.data
+  assert.equal(all[0].text, 'Read this\n\nnotes.txt:\n\nthe notes')
+  assert.deepEqual(
+    all.slice(1).map((one: any) => one.parent_id),
+    [all[0].id, all[0].id],
+  )
+
+  const web = {
+    id: 'w-1',
+    title: 'From the web',
+    created_at: 1_740_000_000,
+    chat: {
+      history: {
+        currentId: 'b',
+        messages: {
+          b: {
+            id: 'b',
+            parentId: 'a',
+            role: 'assistant',
+            model: 'llama3',
+            content: '<details type="reasoning" done="true">hm</details>\nHello.',
+          },
+          a: { id: 'a', parentId: null, role: 'user', content: 'Hi', timestamp: 1_740_000_001 },
+        },
+      },
+    },
+  }
+  const json = join(home, 'webui.json')
+  await writeFile(json, JSON.stringify([web, { nothing: true }]))
+  const first = await uk('import', 'open-webui', json, '--yes')
+  assert.match(first.err, /1 entries that are not chats[\s\S]*1 chats were imported/)
+  const webChat = await find('From the web')
+  const messages = (await alice.get(`/chats/${webChat.id}/messages`)).body.data
+  assert.deepEqual(
+    messages.map((one: any) => [one.role, one.text, one.model]),
+    [
+      ['user', 'Hi', null],
+      ['assistant', 'Hello.', 'llama3'],
+    ],
+  )
+  const file = join(home, 'webui.db')
+  const database = new DatabaseSync(file)
+  database.exec(
+    'create table user (id text, email text); create table chat (id text, user_id text, title text, chat text, created_at integer)',
+  )
+  for (const user of ['u', 'v']) {
+    database.prepare('insert into user values (?, ?)').run(user, `${user}@example.com`)
+    database
+      .prepare('insert into chat values (?, ?, ?, ?, ?)')
+      .run(user === 'u' ? web.id : 'w-2', user, web.title, JSON.stringify(web.chat), web.created_at)
+  }
+  database.close()
+  const whose = await uk('import', 'open-webui', file, '--yes')
+  assert.equal(whose.code, exits.usage[0])
+  assert.match(whose.err, /--user: u@example\.com \(1\), v@example\.com \(1\)/)
+  const same = await uk('import', 'open-webui', file, '--user', 'u@example.com', '--yes')
+  assert.match(same.err, /0 chats were imported, 1 were there already/)
+})
+
+test('what is not an export, nests too deep or swells is refused in words', async () => {
+  const refused = async (path: string, words: RegExp): Promise<void> => {
+    const ran = await uk('import', 'chatgpt', path, '--yes')
+    assert.equal(ran.code, exits.usage[0], ran.err)
+    assert.match(ran.err, words)
+  }
+  const write = async (name: string, content: string | Buffer): Promise<string> => {
+    await writeFile(join(home, name), content)
+    return join(home, name)
+  }
+  await refused(join(home, 'none.zip'), /is not a file that can be read/)
+  await refused(await write('a.json', '{"not": '), /does not hold JSON that can be read/)
+  await refused(await write('b.json', '7'), /does not hold a list of chats/)
+  await refused(
+    await write('c.zip', Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(100)])),
+    /is not a ZIP that can be read/,
+  )
+  await refused(await zipped('d.zip', { 'other.json': '[]' }), /has no conversations\.json/)
+  const strange = await uk(
+    'import',
+    'chatgpt',
+    await write('e.json', JSON.stringify([1, null, { mapping: [] }, { mapping: {} }])),
+    '--yes',
+    '--json',
+  )
+  assert.deepEqual(JSON.parse(strange.out).found, 0)
+  const deep = await uk('import', 'chatgpt', await write('f.json', '['.repeat(1_000_000)), '--yes')
+  assert.equal(deep.code, exits.usage[0])
+})
+
+test('whatever a tree of messages is like, each stands once behind the one that it answers', () => {
+  const ids = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f')
+  const node = fc.record({
+    id: ids,
+    parent: fc.option(ids),
+    role: fc.constantFrom<Node['role']>('user', 'assistant'),
+    text: fc.constantFrom('', ' ', 'words'),
+    at: fc.constant(null),
+    model: fc.constant(null),
+  })
+  fc.assert(
+    fc.property(fc.uniqueArray(node, { selector: ({ id }) => id, maxLength: 6 }), fc.option(ids), (nodes, head) => {
+      const exported = new Exported()
+      conversationOf({ external_id: 'x', title: '', at: null, head }, nodes, exported)
+      const [chat] = exported.conversations
+      const worded = nodes.filter(({ text }) => text.trim() !== '').map(({ id }) => id)
+      assert.deepEqual((chat?.messages ?? []).map(({ id }) => id).toSorted(), worded.toSorted())
+      const seen = new Set<string>()
+      for (const { id, parent_id } of chat?.messages ?? []) {
+        assert.ok(parent_id === null || seen.has(parent_id))
+        seen.add(id)
+      }
+      assert.ok(chat === undefined || seen.has(chat.head_id))
+    }),
+  )
+})
+
+const config = `
+model_list:
+  - model_name: gpt-4o
+    litellm_params: {model: openai/gpt-4o, api_key: os.environ/THEIR_OPENAI_KEY, rpm: 100}
+    model_info: {input_cost_per_token: 0.0000025, output_cost_per_token: 0.00001}
+  - model_name: fast
+    litellm_params: {model: openai/gpt-4o-mini, api_key: os.environ/THEIR_OPENAI_KEY}
+  - model_name: eu
+    litellm_params: {model: azure/gpt-4o-eu, api_base: https://my-eu.openai.azure.com/, api_key: azure-secret-0123456789}
+  - model_name: mine
+    litellm_params: {model: hosted_vllm/facebook/opt-125m, api_base: http://127.0.0.1:9/v1}
+  - model_name: lost
+    litellm_params: {model: openai/x, api_key: os.environ/NOT_SET}
+  - model_name: far
+    litellm_params: {model: sagemaker/jumpstart}
+  - {model_name: "openai/*", litellm_params: {model: "openai/*"}}
+litellm_settings: {max_budget: 100, budget_duration: 30d, fallbacks: [{gpt-4o: [fast]}]}
+general_settings: {master_key: sk-1234}
+`
+
+test('a config.yaml of LiteLLM becomes provider endpoints, once, with what is left out said and no key shown', async () => {
+  const path = join(home, 'config.yaml')
+  await writeFile(path, config)
+  env = { ...env, THEIR_OPENAI_KEY: 'sk-their-openai-key-0123456789' }
+  const team = (await alice.post('/workspaces', { name: 'Gateway' })).body.data.id
+  const words = ['import', 'litellm', path, '--workspace', 'Gateway']
+  const dry = await uk(...words, '--dry-run')
+  assert.equal(dry.code, 0, dry.err)
+  assert.match(dry.err, /3 providers:\n {2}openai {2}at its own address {2}with its key {2}gpt-4o, gpt-4o-mini/)
+  assert.match(dry.err, /fast → openai\/gpt-4o-mini/)
+  assert.match(dry.err, /NOT_SET is not set in this environment[\s\S]*"sagemaker" is not known here[\s\S]*fallbacks/)
+  const done = await uk(...words, '--yes')
+  assert.equal(done.code, 0, done.err)
+  assert.match(done.err, /3 providers were added\.\nThe budget of the workspace was set\./)
+  for (const { out, err } of [dry, done]) assert.doesNotMatch(out + err, /sk-their|azure-secret|sk-1234/)
+  const endpoints = (await alice.get('/ai-gateway/provider-endpoints?limit=100')).body.data.filter(
+    (one: any) => one.workspace_id === team,
+  )
+  assert.deepEqual(endpoints.map((one: any) => [one.slug, one.base_url, one.has_api_key]).toSorted(), [
+    ['azure-my-eu', 'https://my-eu.openai.azure.com/openai/v1', true],
+    ['openai', 'https://api.openai.com/v1', true],
+    ['vllm-127', 'http://127.0.0.1:9/v1', false],
+  ])
+  const openai = endpoints.find((one: any) => one.slug === 'openai')
+  assert.deepEqual(openai.models[0].pricing, { input: 2.5, output: 10 })
+  assert.equal((await alice.get(`/workspaces/${team}`)).body.data.spend_cap_usd, 100)
+  assert.match((await uk(...words, '--yes')).err, /0 providers were added, 3 were there already/)
+
+  const bomb = [
+    'a: &a [x,x,x,x,x,x,x,x,x]',
+    ...Array.from(
+      { length: 9 },
+      (_, i) =>
+        `b${i}: &b${i} [${Array(9)
+          .fill(i === 0 ? '*a' : `*b${i - 1}`)
+          .join(',')}]`,
+    ),
+  ]
+  await writeFile(path, bomb.join('\n'))
+  assert.match((await uk(...words, '--yes')).err, /is not a config\.yaml that can be read/)
+  assert.throws(() => planOf([], {}), TypeError)
+})
+
+test('an import keeps to the rights of its caller, and to the order of what it is given', async () => {
+  const bob = await server.person('Bob')
+  const message = { id: '1', parent_id: null, role: 'user', text: 'hello' }
+  const chat = { source: 'chatgpt', external_id: 'x', title: 'T', messages: [message] }
+  const other = await bob.post('/chats/import', { ...chat, workspace_id: alice.workspaceId })
+  assert.equal(other.status, 404)
+  const reader = await alice.key({ scopes: ['chat:read'] })
+  assert.equal((await reader.post('/chats/import', chat)).status, 403)
+  for (const [wrong, param] of [
+    [{ ...chat, messages: [message, { ...message, id: '2', parent_id: '3' }] }, 'messages.1.parent_id'],
+    [{ ...chat, messages: [message, message] }, 'messages.1.id'],
+    [{ ...chat, head_id: '9' }, 'head_id'],
+    [{ ...chat, source: 'Chat GPT' }, 'source'],
+  ] as const) {
+    const refused = await alice.post('/chats/import', wrong)
+    assert.deepEqual([refused.status, refused.body.error.param], [400, param])
+  }
+  // Two at once make one.
+  const both = await Promise.all([1, 2, 3].map(() => bob.post('/chats/import', chat)))
+  assert.deepEqual(
+    both.map(({ status }) => status),
+    [201, 201, 201],
+  )
+  assert.equal(both.filter(({ body }) => body.data.created).length, 1)
+  assert.equal(new Set(both.map(({ body }) => body.data.id)).size, 1)
+  // The same chat of somebody else is another one.
+  assert.notEqual((await alice.post('/chats/import', chat)).body.data.id, both[0]!.body.data.id)
+})

@@ -1,0 +1,228 @@
+import { isObject, textOr } from './conversation.ts'
+
+/** A `config.yaml` of LiteLLM's proxy as provider endpoints of ours. Pure. https://docs.litellm.ai/docs/proxy/configs */
+
+export interface PlannedModel {
+  id: string
+  pricing?: { input: number; output: number }
+}
+
+export interface PlannedEndpoint {
+  slug: string
+  name: string
+  preset: string | null
+  shape: string | null
+  base_url: string | null
+  /** Never shown. */
+  api_key: string | null
+  models: PlannedModel[]
+}
+
+export interface LitellmPlan {
+  endpoints: PlannedEndpoint[]
+  /** How a model is called from now on, where its name there was another. */
+  renamed: { was: string; now: string }[]
+  budget: { usd: number; period: 'day' | 'week' | 'month' } | null
+  /** What stays behind, and why. */
+  left: string[]
+}
+
+/** LiteLLM's words before the slash, and our presets. */
+const presets: Readonly<Record<string, string>> = {
+  openai: 'openai',
+  anthropic: 'anthropic',
+  gemini: 'google',
+  openrouter: 'openrouter',
+  mistral: 'mistral',
+  groq: 'groq',
+  together_ai: 'together',
+  fireworks_ai: 'fireworks',
+  deepseek: 'deepseek',
+  xai: 'xai',
+  cohere: 'cohere',
+  cohere_chat: 'cohere',
+  cerebras: 'cerebras',
+  moonshot: 'moonshotai',
+  azure: 'azure',
+  ollama: 'ollama',
+  ollama_chat: 'ollama',
+  lm_studio: 'lm-studio',
+  hosted_vllm: 'vllm',
+}
+/** Those that speak OpenAI's shape at an address of their own, where one is given. */
+const openAiAlike: ReadonlySet<string> = new Set([
+  'openai',
+  'custom_openai',
+  'text-completion-openai',
+  'openai_like',
+  'llamafile',
+  'litellm_proxy',
+  'xinference',
+  'nvidia_nim',
+  'perplexity',
+  'deepinfra',
+  'sambanova',
+])
+/** Where the vendor of a bare name is plain. */
+const bare: readonly [RegExp, string][] = [
+  [/^(gpt-|o\d|text-embedding-|dall-e|whisper|tts-|chatgpt-)/, 'openai'],
+  [/^claude-/, 'anthropic'],
+  [/^gemini-/, 'gemini'],
+]
+const needsAddress: ReadonlySet<string> = new Set(['azure'])
+
+export function planOf(config: unknown, environment: Readonly<Record<string, string | undefined>>): LitellmPlan {
+  const plan: LitellmPlan = { endpoints: [], renamed: [], budget: null, left: [] }
+  if (!isObject(config)) throw new TypeError('it is not a mapping')
+  const groups = new Map<string, PlannedEndpoint>()
+  const list = Array.isArray(config.model_list) ? config.model_list : []
+  for (const entry of list) {
+    const name = isObject(entry) ? textOr(entry.model_name, '') : ''
+    const given = isObject(entry) && isObject(entry.litellm_params) ? entry.litellm_params : null
+    const model = given === null ? '' : textOr(given.model, '')
+    if (!isObject(entry) || given === null || model === '') {
+      plan.left.push(`an entry of model_list without litellm_params.model`)
+      continue
+    }
+    planModel(
+      { name, model, given, info: isObject(entry.model_info) ? entry.model_info : {} },
+      environment,
+      groups,
+      plan,
+    )
+  }
+  plan.endpoints = [...groups.values()]
+  planRest(config, plan)
+  return plan
+}
+
+interface Given {
+  name: string
+  model: string
+  given: Record<string, unknown>
+  info: Record<string, unknown>
+}
+
+function planModel(
+  { name, model, given, info }: Given,
+  environment: Readonly<Record<string, string | undefined>>,
+  groups: Map<string, PlannedEndpoint>,
+  plan: LitellmPlan,
+): void {
+  const called = name === '' || name === model ? model : `${name} (${model})`
+  if (model.includes('*') || name.includes('*'))
+    return void plan.left.push(`${called}: a pattern; a provider without a list of models is asked for all of its own`)
+  const address = valueOf(given.api_base ?? given.base_url, environment)
+  const key = valueOf(given.api_key, environment)
+  const slash = model.indexOf('/')
+  const prefix = slash < 0 ? (bare.find(([pattern]) => pattern.test(model))?.[1] ?? '') : model.slice(0, slash)
+  const id = slash < 0 ? model : model.slice(slash + 1)
+  const preset = presets[prefix]
+  const alike = openAiAlike.has(prefix) || (prefix === '' && address.value !== null)
+  if (id === '' || (preset === undefined && !(alike && address.value !== null)))
+    return void plan.left.push(`${called}: the provider "${prefix || model}" is not known here`)
+  for (const { missing } of [address, key])
+    if (missing !== null) return void plan.left.push(`${called}: ${missing} is not set in this environment`)
+  if (needsAddress.has(prefix) && address.value === null) return void plan.left.push(`${called}: it has no api_base`)
+  for (const word of ['vertex_project', 'aws_access_key_id', 'aws_region_name'])
+    if (given[word] !== undefined) return void plan.left.push(`${called}: ${word} is not carried over`)
+  if (prefix === 'azure' && address.value !== null) address.value = azureAddress(address.value)
+  const ours = preset === 'openai' && address.value !== null ? null : (preset ?? null)
+  const group = `${prefix}\0${address.value ?? ''}\0${key.value ?? ''}`
+  let endpoint = groups.get(group)
+  if (endpoint === undefined) {
+    const slug = freeSlug(slugOf(preset ?? prefix, address.value), [...groups.values()])
+    endpoint = {
+      slug,
+      name: slug,
+      preset: ours,
+      shape: ours === null ? 'openai-chat' : null,
+      base_url: address.value,
+      api_key: key.value,
+      models: [],
+    }
+    groups.set(group, endpoint)
+  }
+  if (!endpoint.models.some((one) => one.id === id)) endpoint.models.push({ id, ...pricesOf(given, info) })
+  const now = `${endpoint.slug}/${id}`
+  if (name !== '' && name !== now && name !== id) plan.renamed.push({ was: name, now })
+  for (const word of ['rpm', 'tpm', 'max_budget'])
+    if (given[word] !== undefined) plan.left.push(`${called}: ${word}; caps are of keys, workspaces and members here`)
+}
+
+/** LiteLLM is given the resource; Azure's API without dated versions lies below it. */
+const azureAddress = (address: string): string =>
+  /\/openai(\/|$)/.test(address) ? address : `${address.replace(/\/+$/, '')}/openai/v1`
+
+/** `os.environ/NAME` is read here, as LiteLLM reads it where it runs. */
+function valueOf(
+  given: unknown,
+  environment: Readonly<Record<string, string | undefined>>,
+): { value: string | null; missing: string | null } {
+  if (typeof given !== 'string' || given === '') return { value: null, missing: null }
+  const name = /^os\.environ\/(\w+)$/.exec(given)?.[1]
+  if (name === undefined) return { value: given, missing: null }
+  const value = environment[name]
+  return value ? { value, missing: null } : { value: null, missing: name }
+}
+
+function slugOf(provider: string, address: string | null): string {
+  const host = address !== null && URL.canParse(address) ? new URL(address).hostname.split('.')[0]! : ''
+  const words = address === null ? provider : `${provider}-${host}`
+  return (
+    words
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '-')
+      .replaceAll(/^-+|-+$/g, '')
+      .slice(0, 28) || 'litellm'
+  )
+}
+
+function freeSlug(slug: string, taken: readonly PlannedEndpoint[]): string {
+  for (let i = 1; ; i += 1) {
+    const one = i === 1 ? slug : `${slug}-${i}`
+    if (!taken.some((endpoint) => endpoint.slug === one)) return one
+  }
+}
+
+/** Per token there, per million here. */
+function pricesOf(given: Record<string, unknown>, info: Record<string, unknown>): Pick<PlannedModel, 'pricing'> {
+  const price = (word: string): number | undefined => {
+    const value = Number(given[word] ?? info[word] ?? Number.NaN)
+    return Number.isFinite(value) && value >= 0 ? Math.round(value * 1e6 * 1e9) / 1e9 : undefined
+  }
+  const [input, output] = [price('input_cost_per_token'), price('output_cost_per_token')]
+  return input === undefined || output === undefined ? {} : { pricing: { input, output } }
+}
+
+const periods: Readonly<Record<string, 'day' | 'week' | 'month'>> = {
+  '24h': 'day',
+  '1d': 'day',
+  daily: 'day',
+  '7d': 'week',
+  weekly: 'week',
+  '30d': 'month',
+  '1mo': 'month',
+  monthly: 'month',
+}
+
+function planRest(config: Record<string, unknown>, plan: LitellmPlan): void {
+  const settings = isObject(config.litellm_settings) ? config.litellm_settings : {}
+  const budget = Number(settings.max_budget ?? Number.NaN)
+  const period = periods[textOr(settings.budget_duration, '')]
+  if (Number.isFinite(budget) && period !== undefined) plan.budget = { usd: budget, period }
+  else if (settings.max_budget !== undefined)
+    plan.left.push('litellm_settings.max_budget: its budget_duration is not a day, a week or a month')
+  for (const [word, why] of [
+    ['fallbacks', 'name several models in `models` of a call'],
+    ['success_callback', 'usage is kept here: `uk ai-gateway usage`'],
+    ['cache', 'answers are not kept here'],
+  ] as const)
+    if (settings[word] !== undefined) plan.left.push(`litellm_settings.${word}: ${why}`)
+  if (isObject(config.router_settings)) plan.left.push('router_settings: see docs/routing.md')
+  const general = isObject(config.general_settings) ? config.general_settings : {}
+  if (general.master_key !== undefined)
+    plan.left.push('general_settings.master_key: make keys here with `uk api-keys create`')
+  if (general.database_url !== undefined)
+    plan.left.push('virtual keys, teams and spend in its database: they are not in config.yaml')
+}

@@ -1,0 +1,123 @@
+import { stat } from 'node:fs/promises'
+import { contracts } from '#areas/contracts.ts'
+import { type Incoming, pageIn } from '../../../client.ts'
+import { Stop, codeOf } from '../../exit.ts'
+import { parseArguments } from '../../input/arguments.ts'
+import { readText } from '../../input/input.ts'
+import { type Caller, callerOf } from '../../server/caller.ts'
+import { workspaceOf } from '../../server/workspace.ts'
+import { clean, type Terminal } from '../../terminal.ts'
+import { agreed, fileField, switchField } from './import.ts'
+import { type LitellmPlan, type PlannedEndpoint, planOf } from './litellm-plan.ts'
+
+const MOST_BYTES = 10_000_000
+
+/** `uk import litellm <config.yaml>`: its models as provider endpoints, with their keys, and its budget. */
+export async function importLitellm(words: readonly string[], terminal: Terminal): Promise<number> {
+  const fields = [fileField('file'), switchField('dry_run'), switchField('yes'), switchField('instance')]
+  const { input, globals } = await parseArguments(words, fields, readText)
+  const plan = await read(String(input.file), terminal)
+  if (!globals.json) show(plan, terminal)
+  const told = {
+    endpoints: plan.endpoints.length,
+    made: 0,
+    already: [] as string[],
+    taken: [] as string[],
+    budget: false,
+  }
+  const tell = async (dryRun: boolean): Promise<number> => {
+    if (globals.json)
+      await terminal.out(
+        `${JSON.stringify({ ...told, dry_run: dryRun, renamed: plan.renamed, left_out: plan.left })}\n`,
+      )
+    else if (dryRun) terminal.err('Nothing was imported: this was a dry run.')
+    else {
+      terminal.err(
+        `${told.made} providers were added${told.already.length > 0 ? `, ${told.already.length} were there already` : ''}.`,
+      )
+      for (const slug of told.taken) terminal.err(`${slug} is taken by another provider, and was left as it is.`)
+      if (told.budget) terminal.err('The budget of the workspace was set.')
+    }
+    return codeOf('ok')
+  }
+  if (plan.endpoints.length === 0 || input.dry_run === true) return tell(input.dry_run === true)
+  const caller = await callerOf(globals, terminal)
+  const workspace = input.instance === true ? undefined : await workspaceOf(globals, caller, terminal)
+  const place =
+    input.instance === true ? 'for everybody on this instance' : workspace ? `to ${workspace.name}` : 'for you alone'
+  if (!(await agreed(`Add these providers ${place}?`, { yes: input.yes === true }, globals, terminal)))
+    return codeOf('ok')
+  const owner = input.instance === true ? { instance: true } : workspace ? { workspace_id: workspace.id } : {}
+  const known = await slugsOf(caller, workspace?.id ?? null, input.instance === true)
+  for (const endpoint of plan.endpoints) {
+    const there = known.get(endpoint.slug)
+    if (there === undefined) {
+      await add(endpoint, owner, caller)
+      told.made += 1
+    } else if (endpoint.base_url === null || sameAddress(there, endpoint.base_url)) told.already.push(endpoint.slug)
+    else told.taken.push(endpoint.slug)
+  }
+  if (plan.budget && workspace) {
+    const { update } = (await contracts.workspaces()).endpoints
+    await caller.call(update, {
+      id: workspace.id,
+      spend_cap_usd: plan.budget.usd,
+      spend_cap_period: plan.budget.period,
+    })
+    told.budget = true
+  } else if (plan.budget) plan.left.push('its budget: name a workspace with --workspace, whose budget it becomes')
+  return tell(false)
+}
+
+async function read(path: string, terminal: Terminal): Promise<LitellmPlan> {
+  const found = await stat(path).catch(() => null)
+  if (!found?.isFile()) throw new Stop('usage', `${path} is not a file that can be read.`)
+  if (found.size > MOST_BYTES) throw new Stop('usage', `${path} is larger than ${MOST_BYTES / 1e6} MB.`)
+  const { parse } = await import('yaml')
+  try {
+    // Aliases that multiply each other are bounded by the reader.
+    return planOf(parse(await readText(path), { maxAliasCount: 100, logLevel: 'silent' }), terminal.env)
+  } catch (error) {
+    throw new Stop(
+      'usage',
+      `${path} is not a config.yaml that can be read: ${(error as Error).message.split('\n')[0]}.`,
+    )
+  }
+}
+
+function show({ endpoints, renamed, budget, left }: LitellmPlan, terminal: Terminal): void {
+  terminal.err(`${endpoints.length} providers:`)
+  for (const { slug, base_url, api_key, models } of endpoints)
+    terminal.err(
+      clean(
+        `  ${slug}  ${base_url ?? 'at its own address'}  ${api_key === null ? 'without a key' : 'with its key'}  ${models.map(({ id }) => id).join(', ')}`,
+      ),
+    )
+  if (renamed.length > 0) terminal.err('Called otherwise from now on:')
+  for (const { was, now } of renamed) terminal.err(clean(`  ${was} → ${now}`))
+  if (budget) terminal.err(`A budget of ${budget.usd} USD per ${budget.period}.`)
+  if (left.length > 0) terminal.err('Left out:')
+  for (const line of left) terminal.err(clean(`  ${line}`))
+}
+
+/** The addresses of the endpoints of the same owner, by their slugs. */
+async function slugsOf({ call }: Caller, workspaceId: string | null, instance: boolean): Promise<Map<string, string>> {
+  const { list } = (await contracts.ai_gateway()).endpoints
+  const found = new Map<string, string>()
+  for (let cursor: string | null = null; ;) {
+    const answer: Incoming = await call(list, { limit: 100, ...(cursor !== null && { cursor }) })
+    const { rows, next } = pageIn(JSON.parse(await answer.text()))
+    for (const one of rows as { slug: string; base_url: string; workspace_id: string | null; instance: boolean }[])
+      if (one.workspace_id === workspaceId && one.instance === instance) found.set(one.slug, one.base_url)
+    if (next === null) return found
+    cursor = next
+  }
+}
+
+const sameAddress = (a: string, b: string): boolean => a.replace(/\/+$/, '') === b.replace(/\/+$/, '')
+
+async function add(endpoint: PlannedEndpoint, owner: object, { call }: Caller): Promise<void> {
+  const { create } = (await contracts.ai_gateway()).endpoints
+  const given = Object.fromEntries(Object.entries(endpoint).filter(([, value]) => value !== null))
+  await call(create, { ...given, ...owner })
+}

@@ -1,0 +1,54 @@
+import { open } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
+import { Stop } from '../../exit.ts'
+
+const MAGIC = 'SQLite format 3\0'
+const MOST_CHATS = 100_000
+
+export async function isDatabase(path: string): Promise<boolean> {
+  const file = await open(path, 'r').catch(() => null)
+  if (file === null) return false
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0)
+    return bytesRead === 16 && buffer.toString('latin1') === MAGIC
+  } finally {
+    await file.close()
+  }
+}
+
+/** The chats of a `webui.db`, as its export has them: of one person, whose address is asked for where there are several. */
+export function chatsOfDatabase(path: string, email: string | undefined): unknown[] {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    const people = database
+      .prepare('select u.id, u.email, count(*) as chats from chat c join user u on u.id = c.user_id group by u.id')
+      .all() as { id: string; email: string; chats: number }[]
+    const chosen = email === undefined && people.length === 1 ? people[0] : people.find((one) => one.email === email)
+    if (chosen === undefined)
+      throw new Stop(
+        'usage',
+        email === undefined ? `${path} holds chats of ${people.length} people.` : `${path} holds no chats of ${email}.`,
+        `Name one with --user: ${people
+          .map((one) => `${one.email} (${one.chats})`)
+          .slice(0, 20)
+          .join(', ')}`,
+      )
+    const rows = database
+      .prepare('select id, title, chat, created_at from chat where user_id = ? limit ?')
+      .all(chosen.id, MOST_CHATS) as { id: string; title: string; chat: string; created_at: number }[]
+    return rows.map((row) => ({ ...row, chat: parsed(row.chat) }))
+  } catch (error) {
+    if (error instanceof Stop) throw error
+    throw new Stop('usage', `${path} is not a webui.db that can be read: ${(error as Error).message}.`)
+  } finally {
+    database.close()
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
