@@ -57,11 +57,13 @@ function answerTo(
   { url, method, headers, body, signal }: Outgoing,
   open: (options: Options) => ClientRequest,
 ): Promise<IncomingMessage> {
-  const form = body instanceof FormData ? new Response(body) : null
+  // Asked last what it is: the name of a form alone loads what `fetch` does.
+  const plain = body === null || typeof body === 'string' || body instanceof Uint8Array
+  const form = plain ? null : new Response(body)
   const about =
     form !== null
       ? { 'content-type': form.headers.get('content-type')! }
-      : body !== null && !(body instanceof FormData)
+      : plain && body !== null
         ? { 'content-length': Buffer.byteLength(body) }
         : {}
   return new Promise((resolve, reject) => {
