@@ -114,7 +114,9 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
       const now = performance.now()
       // Its end is not noted yet.
       const lost_ms = place?.processId === engine.processId ? 0 : (place?.lost_ms ?? null)
-      const within = place === null || NEVER_WAITS.has(asked.op) ? 0 : comesWithin({ ...place, lost_ms }, now - begun)
+      // It does not come to a server that stops.
+      const waits = place !== null && !live.draining && !NEVER_WAITS.has(asked.op)
+      const within = waits ? comesWithin({ ...place, lost_ms }, now - begun) : 0
       const left = Math.min(within, since + COMES_BACK_MS - now)
       if (left <= 0) return offline(place)
       await links.online(computerId, Math.min(left, LOOK_MS), signal)

@@ -67,6 +67,11 @@ export class LiveLinks implements AsyncDisposable {
     return [...this.#links.keys()]
   }
 
+  /** This process takes no further links. */
+  get draining(): boolean {
+    return this.#draining
+  }
+
   /** This process holds no links any more, and asks for nothing. */
   get over(): boolean {
     return this.#over
