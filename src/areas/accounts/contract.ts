@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { area, base, day, deleted, endpoint, id, idOut, none, one, page, pageOr, time, usd } from '#kernel/contract.ts'
 import { callSums, usageSchema } from '#kernel/usage.ts'
+import { answeringRequests, askingForCredits } from './contract-credits.ts'
 
 export const Account = z
   .object({
@@ -213,6 +214,7 @@ export const me = area(
       scope: 'user:read',
       reply: one(Limits),
     }),
+    ...askingForCredits,
   },
 )
 
@@ -256,15 +258,31 @@ export const Refund = z
   })
   .meta({ id: 'Refund' })
 
+export const AccountForAdmin = Account.extend({
+  status: z.enum(['active']).describe('Further ones may come.'),
+  balance_usd: usd.nullable().describe('Null: the tier draws on no balance.'),
+  spent_usd: usd.describe('What the model calls of the account have cost, charged or not.'),
+  spent_30d_usd: usd.describe('Of it, in the last 30 days, today included.'),
+  last_seen_at: time.nullable().describe('When a session or a key of the account was last used, to some seconds.'),
+}).meta({ id: 'AccountForAdmin' })
+
+const account = z
+  .string()
+  .trim()
+  .min(1)
+  .max(254)
+  .describe('The account: its id, its e-mail address, or its name where only one has it.')
+
 export const admin = area(
   'admin',
   { title: 'Administration', summary: 'For the administrator of the instance.' },
   {
     accounts: endpoint('GET /admin/accounts', {
-      summary: 'List the accounts of this instance',
+      summary: 'List the accounts of this instance, with what they have left, spent, and when they were last seen',
       scope: null,
       auth: 'session',
-      reply: page(Account),
+      query: { q: z.string().trim().max(254).optional().describe('Only those with these words in name or e-mail.') },
+      reply: page(AccountForAdmin),
       beyond: true,
     }),
     credits: endpoint('POST /admin/accounts/:id/credits', {
@@ -272,6 +290,7 @@ export const admin = area(
       scope: null,
       consent: 'person',
       auth: 'session',
+      params: { id: account },
       body: {
         amount_usd: z.number().gt(0).max(1_000_000).describe('Up to 9 decimals.'),
         note: z.string().trim().max(500).default(''),
@@ -296,5 +315,6 @@ export const admin = area(
       errors: ['invalid_state'],
       beyond: true,
     }),
+    ...answeringRequests,
   },
 )

@@ -12,6 +12,8 @@ import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { isTimeZone, iso } from '#kernel/time.ts'
 import { emailSubject, networkSubject, refundLogin, takeLogin, takeSignUp } from './sign-in/attempts.ts'
 import { admin, auth, me, settings } from './contract.ts'
+import { accountNamed, accountsForAdmin } from './credits/admin-accounts.ts'
+import { answerRequest, listRequests, ownRequests, requestCredits } from './credits/credit-requests.ts'
 import { hashPassword, passwordMatches } from './sign-in/password.ts'
 import { MAX_SESSIONS, SESSION_IDLE_SECONDS, SESSION_MAX_SECONDS, startSession } from './sign-in/sessions.ts'
 import { isSetupToken, spendSetupToken } from './sign-in/setup.ts'
@@ -129,6 +131,8 @@ export const meService = implement(me, {
     return view === 'history' ? usageHistory(ctx, filters) : usageSummary(ctx, await present(ctx))
   },
   get: async (ctx) => showAccount(await present(ctx)),
+  request_credits: requestCredits,
+  credit_requests: ownRequests,
   async limits(ctx) {
     const account = await present(ctx)
     return {
@@ -165,15 +169,13 @@ export const settingsService = implement(settings, {
 })
 
 export const adminService = implement(admin, {
-  async accounts(ctx, { cursor, limit }) {
+  async accounts(ctx, { q, cursor, limit }) {
     requireAdministrator(ctx)
-    const before = positionOf('accounts', null, cursor)
-    const rows = await accountStore.list(ctx.db, (before?.[0] as string) ?? null, limit + 1)
-    return pageOf(rows, limit, ({ id }) => cursorOf('accounts', null, [id]), showAccount)
+    return accountsForAdmin(ctx, { q, cursor, limit })
   },
-  async credits(ctx, { id, amount_usd, note }) {
+  async credits(ctx, { id: named, amount_usd, note }) {
     requireAdministrator(ctx)
-    if (!(await accountStore.get(ctx.db, id))) refuse('not_found', { param: 'id' })
+    const { id } = await accountNamed(ctx, named)
     return ctx.transaction(async (ctx) => {
       const balance = await ctx.engine.ledger.grant(ctx.db, id, fromUsd(amount_usd), note, ctx.principal.accountId)
       await ctx.emit({
@@ -184,6 +186,18 @@ export const adminService = implement(admin, {
       })
       return { id, created_at: iso(ctx.now()), account_id: id, balance_usd: toUsd(balance) }
     })
+  },
+  credit_requests(ctx, { status, cursor, limit }) {
+    requireAdministrator(ctx)
+    return listRequests(ctx, { accountId: null, status, cursor, limit })
+  },
+  grant_request(ctx, { id, amount_usd, note }) {
+    requireAdministrator(ctx)
+    return answerRequest(ctx, id, { status: 'granted', amount_usd, note })
+  },
+  refuse_request(ctx, { id, note }) {
+    requireAdministrator(ctx)
+    return answerRequest(ctx, id, { status: 'refused', note })
   },
   async refund(ctx, { id, amount_usd, note }) {
     requireAdministrator(ctx)

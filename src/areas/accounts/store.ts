@@ -63,16 +63,17 @@ export const accountStore = {
       .selectAll()
       .where(sql`lower(email)`, '=', email.toLowerCase())
       .executeTakeFirst(),
-  get: (db: Db, id: Id): Promise<AccountRow | undefined> =>
-    db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst(),
-  list: (db: Db, before: Id | null, limit: number): Promise<AccountRow[]> =>
+  /** Accounts of this name, whatever its case. */
+  byName: (db: Db, name: string): Promise<AccountRow[]> =>
     db
       .selectFrom('accounts')
       .selectAll()
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .where(sql`lower(name)`, '=', name.toLowerCase())
+      .orderBy('id')
+      .limit(10)
       .execute(),
+  get: (db: Db, id: Id): Promise<AccountRow | undefined> =>
+    db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst(),
   setPassword: (db: Db, id: Id, password_hash: string): Promise<AccountRow> =>
     db
       .updateTable('accounts')

@@ -84,6 +84,9 @@ const sources: Readonly<Record<string, Source>> = {
       actionUrl: '/app/shared-with-me',
     }))
   },
+  'credits.requested': creditsAsked,
+  'credits.granted': creditsAnswered,
+  'credits.refused': creditsAnswered,
   'cap.near': cap,
   'cap.reached': cap,
   'webhook_endpoint.disabled': async (_, event) =>
@@ -99,14 +102,13 @@ const sources: Readonly<Record<string, Source>> = {
 
 export const notificationConsumer = (engine: Engine): Consumer => ({
   name: 'notifications',
-  types: [...Object.keys(sources), 'credits.granted', 'account.created'],
+  types: [...Object.keys(sources), 'account.created'],
   // An automation tells of its own runs.
   sift: async () => (event) => !event.type.startsWith('run.') || !event.data.automation_run_id,
   async handle(event) {
     const { db } = engine.postgres
-    if (event.type === 'credits.granted' || event.type === 'account.created')
-      return await filled(db, event.resource_id!)
-    const words = await sources[event.type]!(engine, event)
+    if (event.type === 'credits.granted' || event.type === 'account.created') await filled(db, event.resource_id!)
+    const words = (await sources[event.type]?.(engine, event)) ?? []
     if (words.length === 0) return
     await db.transaction().execute(async (tx) => {
       for (const word of words) await notify(engine, tx, { toldOf: event.id, ...word })
@@ -194,6 +196,36 @@ function sharedThing({ data, resource_type, resource_id }: DeliveredEvent): { ty
   if (typeof data.resource_type === 'string' && typeof data.resource_id === 'string')
     return { type: data.resource_type, id: data.resource_id }
   return resource_type !== null && resource_id !== null ? { type: resource_type, id: resource_id } : null
+}
+
+/** To the administrators: who asks hears of it when it is answered. */
+async function creditsAsked(_: Engine, event: DeliveredEvent) {
+  const { account_id, name, amount_usd, note } = event.data
+  const much = typeof amount_usd === 'number' ? `${amount_usd} USD` : 'As many as you see fit'
+  return accountsOf(event)
+    .filter((to) => to !== account_id)
+    .map((to) => ({
+      to,
+      type: 'credits.requested' as const,
+      title: `${String(name)} asks for credits`,
+      body: `${much}.${note ? ` “${String(note)}”` : ''}`,
+      resource: { type: 'credit_request', id: event.resource_id! },
+      actionUrl: '/app/accounts',
+    }))
+}
+
+/** What was granted unasked is no answer. */
+async function creditsAnswered(_: Engine, event: DeliveredEvent) {
+  const { request_id, amount_usd, note } = event.data
+  if (typeof request_id !== 'string') return []
+  const granted = event.type === 'credits.granted'
+  return accountsOf(event).map((to) => ({
+    to,
+    type: granted ? ('credits.granted' as const) : ('credits.refused' as const),
+    title: granted ? `You were given ${String(amount_usd)} USD of credits` : 'Your request for credits was refused',
+    body: note ? String(note) : null,
+    resource: { type: 'credit_request', id: request_id },
+  }))
 }
 
 async function cap(_: Engine, event: DeliveredEvent) {

@@ -43,6 +43,13 @@ export const types = {
   'share.received': { summary: 'Something was shared with you.', severity: 'info', on: here },
   'cap.near': { summary: '80 % of a cap, a budget or your balance is used.', severity: 'warning', on: everywhere },
   'cap.reached': { summary: 'A cap, a budget or your balance is used up.', severity: 'error', on: everywhere },
+  'credits.requested': {
+    summary: 'Somebody asks you for credits, as the administrator.',
+    severity: 'info',
+    on: everywhere,
+  },
+  'credits.granted': { summary: 'You were given the credits that you asked for.', severity: 'success', on: everywhere },
+  'credits.refused': { summary: 'Your request for credits was refused.', severity: 'warning', on: everywhere },
   'webhook.disabled': {
     summary: 'A webhook endpoint was switched off because it kept failing.',
     severity: 'error',

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Caller, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+
+const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body.error?.code]
+const told = async (by: Caller, type: string) =>
+  (
+    await until(
+      () => by.get(`/notifications?type=${type}`),
+      ({ body }) => body.data.length > 0,
+    )
+  ).body.data[0]
+
+test('bob has nothing left and asks; alice hears of it and grants; he hears of that and goes on', async () => {
+  await using server = await testServer()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  const key = await bob.key()
+  const ask = () =>
+    key.post('/inference/text', {
+      model: 'sim/echo',
+      max_output_tokens: 10,
+      messages: [{ role: 'user', content: 'a' }],
+    })
+  assert.deepEqual(code(await ask()), [402, 'insufficient_credits'])
+  const asked = await key.post('/me/credit-requests', { amount_usd: 5, note: 'for the report' })
+  assert.equal(asked.status, 201)
+  assert.deepEqual([asked.body.data.status, asked.body.data.amount_usd, asked.body.data.balance_usd], ['pending', 5, 0])
+  assert.deepEqual(code(await bob.post('/me/credit-requests', {})), [409, 'already_exists'])
+  const notice = await told(alice, 'credits.requested')
+  assert.deepEqual(
+    [notice.title, notice.body, notice.action_url],
+    ['Bob asks for credits', '5 USD. “for the report”', '/app/accounts'],
+  )
+  const [listed] = (await alice.get('/admin/credit-requests?status=pending')).body.data
+  assert.deepEqual([listed.id, listed.name, listed.email], [asked.body.data.id, 'Bob', bob.email])
+
+  const at = `/admin/credit-requests/${listed.id}`
+  const granted = (await alice.post(`${at}/grant`, { note: 'here you are' })).body.data
+  assert.deepEqual([granted.status, granted.granted_usd, granted.balance_usd], ['granted', 5, 5])
+  const again = await alice.post(`${at}/grant`, {})
+  assert.deepEqual([again.status, again.body.data.balance_usd], [200, 5], 'once')
+  assert.deepEqual(code(await alice.post(`${at}/refuse`, {})), [409, 'invalid_state'])
+  const answer = await told(bob, 'credits.granted')
+  assert.deepEqual([answer.title, answer.body], ['You were given 5 USD of credits', 'here you are'])
+  assert.equal((await ask()).status, 200)
+  assert.equal((await bob.get('/me/credit-requests')).body.data[0].answer, 'here you are')
+
+  const second = (await bob.post('/me/credit-requests', { note: 'more' })).body.data
+  const other = `/admin/credit-requests/${second.id}`
+  assert.deepEqual(code(await alice.post(`${other}/grant`, {})), [400, 'missing_parameter'])
+  assert.equal((await alice.post(`${other}/refuse`, { note: 'next month' })).body.data.status, 'refused')
+  assert.equal((await told(bob, 'credits.refused')).body, 'next month')
+})
+
+test('requests are asked by whoever draws on a balance, and answered by the administrator alone', async () => {
+  await using server = await testServer()
+  const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
+  assert.deepEqual(code(await alice.post('/me/credit-requests', {})), [409, 'invalid_state'])
+  const held = await bob.key({ workspace_id: bob.workspaceId })
+  assert.deepEqual(code(await held.post('/me/credit-requests', {})), [403, 'capability_denied'])
+  const narrow = await bob.key({ scopes: ['usage:read'] })
+  assert.deepEqual(code(await narrow.post('/me/credit-requests', {})), [403, 'missing_scope'])
+  const all = await Promise.all([1, 2, 3].map(() => bob.post('/me/credit-requests', { amount_usd: 1 })))
+  assert.deepEqual(all.map(({ status }) => status).toSorted(), [201, 409, 409], 'one at a time')
+  const { id } = (await alice.get('/admin/credit-requests')).body.data[0]
+  assert.deepEqual((await carol.get('/me/credit-requests')).body.data, [])
+  for (const path of ['grant', 'refuse'])
+    assert.deepEqual(code(await bob.post(`/admin/credit-requests/${id}/${path}`, {})), [403, 'insufficient_role'])
+  assert.deepEqual(code(await bob.get('/admin/credit-requests')), [403, 'insufficient_role'])
+  assert.deepEqual(code(await (await alice.key()).get('/admin/credit-requests')), [403, 'cookie_session_required'])
+})
+
+test('alice sees what each account has left and has spent, and grants by address or name', async () => {
+  await using server = await testServer()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob Stone')]
+  const grant = (named: string) => alice.post(`/admin/accounts/${encodeURIComponent(named)}/credits`, { amount_usd: 1 })
+  for (const named of [bob.id, bob.id.toLowerCase(), bob.email.toUpperCase(), 'bob stone'])
+    assert.equal((await grant(named)).body.data?.account_id, bob.id, named)
+  assert.equal((await grant('nobody@example.com')).status, 404)
+  assert.equal((await grant('Nobody')).status, 404)
+  const key = await bob.key()
+  await key.post('/inference/text', {
+    model: 'sim/echo',
+    max_output_tokens: 10,
+    messages: [{ role: 'user', content: 'one two three' }],
+  })
+  const [row, ...others] = (await alice.get('/admin/accounts?q=STONE')).body.data
+  assert.deepEqual(others, [])
+  assert.deepEqual([row.id, row.status, row.spent_usd], [bob.id, 'active', 0.000009])
+  assert.deepEqual([row.spent_30d_usd, row.balance_usd], [0.000009, 3.999991])
+  assert.ok(Date.now() - Date.parse(row.last_seen_at) < 60_000)
+  const rows = (await alice.get('/admin/accounts')).body.data
+  assert.deepEqual(
+    rows.map((one: { name: string; balance_usd: number | null }) => [one.name, one.balance_usd]),
+    [
+      ['Bob Stone', 3.999991],
+      ['Alice', null],
+    ],
+  )
+  const twin = await server.stranger.post(
+    '/auth/sign-up',
+    { email: 'other@example.com', password: 'another password', name: 'Bob Stone' },
+    { 'x-uk-csrf': '1' },
+  )
+  assert.equal(twin.status, 201)
+  const unclear = await grant('Bob Stone')
+  assert.deepEqual([unclear.status, unclear.body.error.details.accounts.length], [400, 2])
+})
