@@ -82,6 +82,7 @@ export const pagesOf = ({
     },
   },
   { name: 'workspaces', path: '/app/workspaces' },
+  { name: 'accounts', path: '/app/accounts' },
   { name: 'shared-with-me', path: '/app/shared-with-me' },
   { name: 'notifications', path: '/app/settings/notifications' },
 ]

@@ -96,6 +96,11 @@ const chats = createRoute({
   path: '/chats',
   component: lazyRouteComponent(() => import('./chats/chats.tsx'), 'ChatsPage'),
 })
+const accounts = createRoute({
+  getParentRoute: () => shell,
+  path: '/accounts',
+  component: lazyRouteComponent(() => import('./accounts/accounts.tsx'), 'Accounts'),
+})
 const chat = createRoute({
   getParentRoute: () => shell,
   path: '/chats/$id',
@@ -156,6 +161,7 @@ export const router = createRouter({
       invitations,
       workspaces,
       workspace,
+      accounts,
       chats,
       chat,
       automation,

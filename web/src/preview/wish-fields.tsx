@@ -1,3 +1,5 @@
+import { useQuery } from '@tanstack/react-query'
+import { workspacesQuery } from '../session.ts'
 import { shapes } from '../routing/words.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
@@ -11,6 +13,7 @@ interface Props {
 }
 
 export function WishFields({ wish, onWish, at }: Props) {
+  const { data: workspaces = [] } = useQuery(workspacesQuery)
   const set = (change: Partial<Wish>) => onWish({ ...wish, ...change })
   return (
     <div className="space-y-5">
@@ -33,6 +36,19 @@ export function WishFields({ wish, onWish, at }: Props) {
           error={at('max_tokens')}
         />
       </div>
+      {workspaces.length > 1 && (
+        <SelectField
+          label="In"
+          hint="Its budgets and rules hold."
+          value={wish.workspace}
+          onValue={(workspace) => set({ workspace })}
+          options={[
+            ['', 'Your own workspace'],
+            ...workspaces.filter(({ kind }) => kind === 'team').map(({ id, name }) => [id, name] as const),
+          ]}
+          error={at('workspace_id')}
+        />
+      )}
       <div className="flex flex-wrap gap-x-6 gap-y-2">
         <CheckField label="Offers tools" checked={wish.tools} onChecked={(tools) => set({ tools })} />
         <CheckField label="Holds images" checked={wish.images} onChecked={(images) => set({ images })} />

@@ -21,6 +21,8 @@ export interface Wish {
   max_output_price: string
   private: boolean
   seed: string
+  /** Where the call would be made; empty: in one's own. */
+  workspace: string
 }
 
 export const anyWish: Wish = {
@@ -38,6 +40,7 @@ export const anyWish: Wish = {
   max_output_price: '',
   private: false,
   seed: '',
+  workspace: '',
 }
 
 const list = (words: string): string[] =>
@@ -73,6 +76,7 @@ export function callOf(wish: Wish): Call {
     tools: wish.tools,
     images: wish.images,
     seed: figure(wish.seed),
+    ...(wish.workspace && { workspace_id: wish.workspace }),
   }
 }
 

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useAccount } from '../session.ts'
 import { receivedQuery } from '../invitations/queries.ts'
 import { Icon, type IconName } from '../ui/icons.tsx'
 
@@ -20,6 +21,7 @@ const here =
 
 export function Nav({ onGo }: { onGo?: () => void }) {
   const { data: received = [] } = useQuery(receivedQuery)
+  const { administrator } = useAccount()
   return (
     <nav aria-label="Pages" className="flex flex-col gap-0.5">
       {pages.map(({ to, label, icon }) => (
@@ -28,6 +30,12 @@ export function Nav({ onGo }: { onGo?: () => void }) {
           {label}
         </Link>
       ))}
+      {administrator && (
+        <Link to="/accounts" onClick={onGo} className={`${place} ${here}`}>
+          <Icon name="people" />
+          Accounts
+        </Link>
+      )}
       {received.length > 0 && (
         <Link to="/invitations" onClick={onGo} className={`${place} ${here}`}>
           <Icon name="mail" />

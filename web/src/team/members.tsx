@@ -1,14 +1,28 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Workspace } from '../api.ts'
-import { useAccount } from '../session.ts'
+import { isManaged, useAccount } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { useOpen } from '../ui/dialogs/dialog.tsx'
+import { SpendMeter } from '../ui/meter.tsx'
 import { Failure, Waiting } from '../ui/notice.tsx'
 import { Rows, Section, Tag } from '../ui/page.tsx'
+import { MemberDialog } from './member-dialog.tsx'
 import { type Member, membersQuery } from './queries.ts'
 
-export function Members({ workspace: { id, name } }: { workspace: Workspace }) {
+export function Members({ workspace }: { workspace: Workspace }) {
+  const { id, name } = workspace
   const { data: members, error, refetch } = useQuery(membersQuery(id))
+  const { open, on, show, onOpen } = useOpen<Member>()
+  const manages = workspace.kind === 'team' && isManaged(workspace)
   return (
-    <Section title="Members">
+    <Section
+      title="Members"
+      about={
+        manages
+          ? 'A budget holds all that somebody calls here, by any key, in chats and by automations; it is never crossed.'
+          : undefined
+      }
+    >
       {error && !members ? (
         <Failure what="The members" error={error} again={refetch} />
       ) : !members ? (
@@ -16,26 +30,51 @@ export function Members({ workspace: { id, name } }: { workspace: Workspace }) {
       ) : (
         <Rows label={`Members of ${name}`}>
           {members.map((member) => (
-            <MemberRow key={member.id} member={member} />
+            <MemberRow
+              key={member.id}
+              member={member}
+              {...(manages && isLimitable(member, workspace) && { onChange: () => show(member) })}
+            />
           ))}
         </Rows>
       )}
+      {on && <MemberDialog key={on.id} member={on} open={open} onOpen={onOpen} />}
     </Section>
   )
 }
 
-function MemberRow({ member: { user_id, name, email, role } }: { member: Member }) {
+/** Who is owner is above an admin. */
+const isLimitable = ({ role }: Member, workspace: Workspace): boolean => role !== 'owner' || workspace.role === 'owner'
+
+function MemberRow({ member, onChange }: { member: Member; onChange?: () => void }) {
+  const { user_id, name, email, role, spend_cap_usd, spend_cap_period, spent_usd, keys, allowed_models } = member
   const { id } = useAccount()
   return (
     <li className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3.5">
-      <div className="min-w-0 flex-1 basis-60">
+      <div className="min-w-0 flex-1 basis-52">
         <p className="font-medium break-words">
           {name}
           {user_id === id && <span className="font-normal text-quiet"> (you)</span>}
         </p>
         <p className="text-[0.8125rem] break-words text-quiet">{email}</p>
+        {allowed_models !== null && (
+          <p className="text-[0.8125rem] break-words text-quiet">
+            Models: {allowed_models.length === 0 ? 'none' : allowed_models.join(', ')}
+          </p>
+        )}
       </div>
+      {spent_usd !== null && (
+        <div className="w-44">
+          <SpendMeter spent={spent_usd} cap={spend_cap_usd} per={spend_cap_period} name={name} />
+        </div>
+      )}
+      {keys === 'workspace' && <Tag>keys of the workspace only</Tag>}
       <Tag tone={role === 'owner' || role === 'admin' ? 'ai' : 'plain'}>{role}</Tag>
+      {onChange && (
+        <Button aria-label={`Limits of ${name}`} onClick={onChange}>
+          Limits
+        </Button>
+      )}
     </li>
   )
 }

@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useAccount, workspacesQuery } from '../session.ts'
 import { SelectField } from '../ui/field.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
+import { Credits } from '../accounts/ask.tsx'
 import { Breakdown } from './breakdown.tsx'
 import { Calls } from './calls.tsx'
 import { Choice } from './choice.tsx'
@@ -25,6 +26,7 @@ export function UsagePage() {
   const { data: usage, error, refetch, isPlaceholderData } = useQuery(usageQuery(view))
   return (
     <>
+      <Credits />
       <div className="mb-6 flex flex-wrap items-end gap-x-5 gap-y-3">
         <Whose value={view.whose} onValue={(whose) => set({ whose })} />
         <Choice

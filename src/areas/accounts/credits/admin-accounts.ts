@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { Context } from '#engine/context.ts'
 import type { Page } from '#kernel/answers.ts'
 import { absent, refuse } from '#kernel/errors.ts'
-import { type Id, parseId } from '#kernel/ids.ts'
+import { parseId } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { isoOrNull } from '#kernel/time.ts'
@@ -35,7 +35,7 @@ export async function accountsForAdmin(
           coalesce(sum(d.cost_nano) filter (where d.day > (now() at time zone 'UTC')::date - 30), 0)::bigint
             as spent_30d_nano
         from usage_days d where d.account_id = a.id) u
-    where true ${before === null ? sql`` : sql`and a.id < ${before[0] as Id}`}
+    where true ${before === null ? sql`` : sql`and a.id < ${before[0]}`}
       ${words === '' ? sql`` : sql`and (position(${words} in lower(a.name)) > 0 or position(${words} in lower(a.email)) > 0)`}
     order by a.id desc limit ${limit + 1}`.execute(ctx.db)
   return pageOf(rows, limit, ({ id }) => cursorOf('accounts', q ?? null, [id]), show)

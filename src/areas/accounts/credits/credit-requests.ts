@@ -115,7 +115,7 @@ export async function listRequests(
   const { rows } = await sql<Row>`${named} where true
     ${accountId === null ? sql`` : sql`and r.account_id = ${accountId}`}
     ${status === undefined ? sql`` : sql`and r.status = ${status}`}
-    ${before === null ? sql`` : sql`and r.id < ${before[0] as Id}`} order by r.id desc limit ${limit + 1}`.execute(db)
+    ${before === null ? sql`` : sql`and r.id < ${before[0]}`} order by r.id desc limit ${limit + 1}`.execute(db)
   return pageOf(rows, limit, ({ id }) => cursorOf('credit_requests', filters, [id]), show)
 }
 

@@ -1,0 +1,68 @@
+import { useState } from 'react'
+import { uk } from '../api.ts'
+import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
+import { say } from '../ui/dialogs/toast.tsx'
+import { TextField } from '../ui/field.tsx'
+import { useSend } from '../ui/send.ts'
+import { usd } from '../ui/text/format.ts'
+import { typedNumber } from '../ui/text/typed-number.ts'
+import { type CreditRequest, refreshMoney } from './queries.ts'
+
+/** Credits for somebody, in answer to a request or unasked. */
+export interface Granting {
+  account_id: string
+  name: string
+  request?: CreditRequest
+}
+
+export function GrantDialog({
+  granting: { account_id, name, request },
+  open,
+  onOpen,
+}: {
+  granting: Granting
+  open: boolean
+  onOpen: (open: boolean) => void
+}) {
+  const [amount, setAmount] = useState(request?.amount_usd == null ? '' : String(request.amount_usd))
+  const [note, setNote] = useState('')
+  const sending = useSend(
+    async (given: { amount_usd: number; note: string }) => {
+      if (request) await uk.admin.grant_request({ id: request.id, ...given })
+      else await uk.admin.credits({ id: account_id, ...given })
+    },
+    async (_, { amount_usd }) => {
+      await refreshMoney()
+      say(`${name} has ${usd(amount_usd)} more`)
+      onOpen(false)
+    },
+  )
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      title={`Credits for ${name}`}
+      about="They pay calls on this instance’s providers."
+      sending={sending}
+      fields={['amount_usd', 'note']}
+      verb="Grant"
+      onSend={() => void sending.send({ amount_usd: typedNumber(amount), note })}
+    >
+      <TextField
+        label="Amount in USD"
+        inputMode="decimal"
+        value={amount}
+        onValue={setAmount}
+        error={sending.at('amount_usd')}
+      />
+      <TextField
+        label="Note"
+        optional
+        value={note}
+        onValue={setNote}
+        error={sending.at('note')}
+        {...(request && { hint: 'It is told with the answer.' })}
+      />
+    </FormDialog>
+  )
+}
