@@ -39,6 +39,10 @@ export async function embeddingModel(engine: Engine<HasEndpoints>, principal: Pr
   return rows.find(({ kind, endpoint }) => kind === 'embedding' && endpoint.billing === 'free')?.slug ?? null
 }
 
+/** The index is the server's own work, by no key: lists of models hold for it, a rule of keys does not. */
+const indexing = (payer: Payer): Payer =>
+  payer.rules ? { ...payer, rules: payer.rules.filter(({ kind }) => kind !== 'keys') } : payer
+
 /** Answers the vector of a question, and by which model; or why there is none. */
 export async function embedQuestion(
   ctx: Context<SearchHandles>,
@@ -48,7 +52,7 @@ export async function embedQuestion(
   const model = await embeddingModel(engine, principal)
   if (model === null) return 'semantic: no embedding model is configured'
   try {
-    const payer = payerOf(principal, ctx.workspace?.id ?? principal.personalWorkspaceId)
+    const payer = indexing(payerOf(principal, ctx.workspace?.id ?? principal.personalWorkspaceId))
     const { vectors } = await engine.embed(principal, model, [question], {
       signal: ctx.signal,
       payer,
@@ -158,7 +162,7 @@ async function embedRows(
       const texts = passages.slice(at, at + PASSAGES).map(({ text }) => text)
       const answer = await engine.embed(ctx.principal, model, texts, {
         signal,
-        payer: payerOf(ctx.principal, workspace_id),
+        payer: indexing(payerOf(ctx.principal, workspace_id)),
         surface: 'search',
       })
       vectors.push(...answer.vectors)

@@ -9,8 +9,8 @@ import { useSend } from '../ui/send.ts'
 import { usd } from '../ui/text/format.ts'
 import { Ago } from '../ui/text/time.tsx'
 import { typedNumber } from '../ui/text/typed-number.ts'
-import { balanceQuery } from '../usage/queries.ts'
-import { ownRequestsQuery, refreshMoney } from './queries.ts'
+import { balanceQuery } from './queries.ts'
+import { ownRequestsQuery, refreshMoney } from '../accounts/queries.ts'
 
 /** What somebody has left, and the way to ask for more. Nothing where calls draw on no balance. */
 export function Credits() {

@@ -1,12 +1,12 @@
 // Takes long: begun before others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { needs } from '../needs.ts'
-import { testServer } from '../server.ts'
-import { until } from '../until.ts'
-import { breaches } from './axe.ts'
-import { hasChromium, sharedBrowser, visit } from './browser.ts'
-import { signIn } from './steps.ts'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { until } from '../../until.ts'
+import { breaches } from '../axe.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
 
 const browser = sharedBrowser()
 const chromium = needs(hasChromium, 'Chromium')

@@ -1,11 +1,11 @@
 // Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { needs } from '../needs.ts'
-import { testServer } from '../server.ts'
-import { until } from '../until.ts'
-import { hasChromium, sharedBrowser, visit } from './browser.ts'
-import { signIn } from './steps.ts'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { until } from '../../until.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
 
 const browser = sharedBrowser()
 
