@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { LARGEST_FRAME } from '../../src/wire/frames.ts'
 import type { Mux } from '../../src/wire/mux.ts'
-import type { Asked } from '../../src/wire/mux.ts'
+import type { OperationRequest } from '../../src/wire/mux.ts'
 import type { OperationName } from '../../src/wire/operations.ts'
 import { overWebSocket } from '../../src/wire/over-websocket.ts'
 import { measured, median } from '../measure/process.ts'
@@ -81,7 +81,7 @@ async function withStreams(): Promise<Way> {
   await promise
   mux.ping()
   const open = (does: string, bytes = 0) =>
-    mux.open({ op: 'bench', input: { does, bytes } } as Asked & { op: OperationName })
+    mux.open({ op: 'bench', input: { does, bytes } } as OperationRequest & { op: OperationName })
   const echo = open('echo')
   const back = echo[Symbol.asyncIterator]()
   const chunk = Buffer.alloc(65_536, 7)

@@ -1,6 +1,6 @@
 import { type Capability, type Input, type OperationName, type Output, operations } from '#wire/operations.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
-import type { Asked, MuxOptions } from '#wire/mux.ts'
+import type { OperationRequest, MuxOptions } from '#wire/mux.ts'
 import type { Stream } from '#wire/stream.ts'
 
 type Handler<O extends OperationName> = (
@@ -16,7 +16,7 @@ export type Handlers = { [O in OperationName]?: Handler<O> }
  * for, in that order. The server may have been told otherwise, or be somebody else's: what counts is checked here.
  */
 export function serve(handlers: Handlers, allows: readonly Capability[]): MuxOptions['answer'] {
-  return async ({ op, input }: Asked, stream, call) => {
+  return async ({ op, input }: OperationRequest, stream, call) => {
     if (!isOperation(op))
       return refuse('not_supported', { message: `This daemon does not know \`${op.slice(0, 64)}\`.` })
     const { needs, input: schema } = operations[op]

@@ -30,7 +30,7 @@ export interface Pipe {
 }
 
 /** What an OPEN asks for. */
-export interface Asked {
+export interface OperationRequest {
   op: string
   input: unknown
   /** Between servers: the computer that it is for. */
@@ -45,9 +45,9 @@ export interface MuxOptions {
   /** The other end's first words. Throws `Violation` for what it cannot be. */
   onHello(hello: Record<string, unknown>): void
   /** Does what the other end asks for. What it throws is said there: a `Refusal` as it is, all else as `internal_error`. */
-  answer(asked: Asked, stream: Stream, call: { signal: AbortSignal }): Promise<object>
+  answer(asked: OperationRequest, stream: Stream, call: { signal: AbortSignal }): Promise<object>
   /** A fault of `answer`; of the link itself where nothing was asked: it is closed then. */
-  onFault?(error: unknown, asked: Asked | null): void
+  onFault?(error: unknown, asked: OperationRequest | null): void
   /** The link is over: by `close`, by a violation (4002), or because its pipe was lost. */
   onClose?(code: number, reason: string): void
   /** ms */
@@ -123,7 +123,7 @@ export class Mux implements Line {
     this.send(encodeFrame(FRAME.hello, 0, 0, 0, writeJson(hello)!))
   }
 
-  open<O extends OperationName>(asked: Asked & { op: O }): AskedStream<O> {
+  open<O extends OperationName>(asked: OperationRequest & { op: O }): AskedStream<O> {
     if (this.#closed) throw new LinkLost('the link is closed')
     if (this.#streams.size - this.#theirs >= MOST_STREAMS)
       throw new Refusal('concurrency_limited', { message: 'The computer has 1,024 calls in progress.' })
@@ -204,7 +204,7 @@ export class Mux implements Line {
     this.#highest = id
     this.#theirs++
     const between = typeof computer_id === 'string' && { computer_id, movable: movable === true }
-    const asked: Asked = { op, input, ...between }
+    const asked: OperationRequest = { op, input, ...between }
     const end = new StreamEnd(id, this)
     const gone = new AbortController()
     end.settle = { end: () => {}, fail: (error) => gone.abort(error) }
@@ -212,7 +212,7 @@ export class Mux implements Line {
     void this.#answer(asked, end, gone.signal)
   }
 
-  async #answer(asked: Asked, end: StreamEnd, signal: AbortSignal): Promise<void> {
+  async #answer(asked: OperationRequest, end: StreamEnd, signal: AbortSignal): Promise<void> {
     let answer: Buffer | null
     try {
       answer = writeJson({ output: await this.#options.answer(asked, end, { signal }) })

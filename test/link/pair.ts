@@ -1,5 +1,5 @@
 import { LARGEST_FRAME } from '#wire/frames.ts'
-import { type Asked, Mux, type Pipe } from '#wire/mux.ts'
+import { type OperationRequest, Mux, type Pipe } from '#wire/mux.ts'
 import type { Stream } from '#wire/stream.ts'
 
 /** A pipe in memory: frames wait in it until they are moved by hand. */
@@ -23,7 +23,7 @@ export class HeldPipe implements Pipe {
   }
 }
 
-export type Answerer = (asked: Asked, stream: Stream, call: { signal: AbortSignal }) => Promise<object>
+export type Answerer = (asked: OperationRequest, stream: Stream, call: { signal: AbortSignal }) => Promise<object>
 
 export interface HeldLink {
   server: Mux

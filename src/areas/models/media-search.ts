@@ -2,7 +2,7 @@ import type { Found, ShownAudio, ShownImage, ShownVideo } from './media-models.t
 import { hasWords, sortedBy, speaks } from './lists.ts'
 import type { ShownModel } from './show.ts'
 
-interface Asked<S extends string> {
+interface MediaFilters<S extends string> {
   q?: string | undefined
   provider?: string | undefined
   max_price?: number | undefined
@@ -10,17 +10,17 @@ interface Asked<S extends string> {
   order?: 'asc' | 'desc' | undefined
 }
 
-export interface ImageFilters extends Asked<'price' | 'name'> {
+export interface ImageFilters extends MediaFilters<'price' | 'name'> {
   tier?: ShownImage['tier'] | undefined
 }
 
-export interface VideoFilters extends Asked<'price' | 'name'> {
+export interface VideoFilters extends MediaFilters<'price' | 'name'> {
   mode?: ShownVideo['modes'][number] | undefined
   resolution?: string | undefined
   audio?: boolean | undefined
 }
 
-export interface AudioFilters extends Asked<'speed' | 'price' | 'name'> {
+export interface AudioFilters extends MediaFilters<'speed' | 'price' | 'name'> {
   kind?: ShownAudio['kind'] | undefined
   language?: string | undefined
   min_speed?: number | undefined
@@ -29,7 +29,7 @@ export interface AudioFilters extends Asked<'speed' | 'price' | 'name'> {
 /** What passes every filter, in the order asked for. A model of which the filtered fact is not known does not pass. */
 function searched<T extends ShownModel>(
   models: readonly Found<T>[],
-  { q, provider, max_price, sort = 'name', order }: Asked<string>,
+  { q, provider, max_price, sort = 'name', order }: MediaFilters<string>,
   passes: (shown: T) => boolean,
   speed: (shown: T) => number | null = () => null,
 ): T[] {

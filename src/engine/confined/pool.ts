@@ -3,17 +3,17 @@ import { type TurnLimits, createTurns } from './turns.ts'
 import { type Outcome, Worker, type WorkerLimits } from './worker.ts'
 
 /** Work on what strangers sent, in processes without rights; accounts are served in turn. */
-export interface Pool<Asked, Said> extends AsyncDisposable {
+export interface Pool<Request, Answer> extends AsyncDisposable {
   /**
    * The question is loaded when its turn has come; the signal ends the wait for it, and work that has begun goes on to
    * its end. `conclude` is waited for before the turn is given on. Throws `Busy`, and what loading throws.
    */
   ask(
     account: string,
-    load: () => Asked | Promise<Asked>,
+    load: () => Request | Promise<Request>,
     signal?: AbortSignal,
-    conclude?: (outcome: Outcome<Said>) => Promise<void>,
-  ): Promise<Outcome<Said>>
+    conclude?: (outcome: Outcome<Answer>) => Promise<void>,
+  ): Promise<Outcome<Answer>>
 }
 
 export interface PoolLimits extends WorkerLimits, TurnLimits {
@@ -31,21 +31,21 @@ export const TURNS: TurnLimits & { idleMs: number } = {
 /** A library's leaks go with its process. */
 const MOST_ANSWERED = 500
 
-export function createPool<Asked, Said>(
+export function createPool<Request, Answer>(
   program: string,
   limits: PoolLimits,
   rights: readonly string[] = [],
-): Pool<Asked, Said> {
+): Pool<Request, Answer> {
   const turns = createTurns(limits)
-  const idle: Worker<Asked, Said>[] = []
-  const alive = new Set<Worker<Asked, Said>>()
+  const idle: Worker<Request, Answer>[] = []
+  const alive = new Set<Worker<Request, Answer>>()
   let closed = false
 
   async function work(
     turn: Disposable,
-    load: () => Asked | Promise<Asked>,
-    conclude: (outcome: Outcome<Said>) => Promise<void> = async () => {},
-  ): Promise<Outcome<Said>> {
+    load: () => Request | Promise<Request>,
+    conclude: (outcome: Outcome<Answer>) => Promise<void> = async () => {},
+  ): Promise<Outcome<Answer>> {
     using _turn = turn
     const asked = await load()
     if (closed) return { lost: 'unsent' }
@@ -61,13 +61,13 @@ export function createPool<Asked, Said>(
     return outcome
   }
 
-  function start(): Worker<Asked, Said> {
-    const worker = new Worker<Asked, Said>(program, limits, rights)
+  function start(): Worker<Request, Answer> {
+    const worker = new Worker<Request, Answer>(program, limits, rights)
     alive.add(worker)
     return worker
   }
 
-  function drop(worker: Worker<Asked, Said>): void {
+  function drop(worker: Worker<Request, Answer>): void {
     clearTimeout(worker.idle)
     alive.delete(worker)
     const at = idle.indexOf(worker)

@@ -11,7 +11,7 @@ export interface WorkerLimits {
 
 /** Why a process gave no answer: it was ended, or ended itself. `unsent`: not for its question, which it may not even have got. */
 export type WorkerFailure = 'too_slow' | 'too_large' | 'unsent'
-export type Outcome<Said> = { said: Said } | { lost: WorkerFailure }
+export type Outcome<Answer> = { said: Answer } | { lost: WorkerFailure }
 
 const LOOK_MS = 25
 /** Sent to all processes of a service, or of a terminal, that is stopped: nothing is wrong with what was asked. */
@@ -21,11 +21,11 @@ const STOPS: ReadonlySet<NodeJS.Signals> = new Set(['SIGTERM', 'SIGINT', 'SIGHUP
  * A process without rights, and the one question that it may be answering: it gets nothing of this server's environment,
  * for keys live there, may neither write files nor start programs, and is ended when it takes too long or too much.
  */
-export class Worker<Asked, Said> {
+export class Worker<Request, Answer> {
   readonly ended: Promise<void>
   readonly #child: ChildProcess
   readonly #limits: WorkerLimits
-  #answer: ((outcome: Outcome<Said>) => void) | null = null
+  #answer: ((outcome: Outcome<Answer>) => void) | null = null
   idle: NodeJS.Timeout | undefined
   answered = 0
   gone = false
@@ -44,7 +44,7 @@ export class Worker<Asked, Said> {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    this.#child.on('message', (said: Said) => this.#answer?.({ said }))
+    this.#child.on('message', (said: Answer) => this.#answer?.({ said }))
     this.#child.on('error', () => this.#child.kill('SIGKILL'))
     this.ended = new Promise((resolve) =>
       this.#child.on('close', (_, signal) => {
@@ -57,9 +57,9 @@ export class Worker<Asked, Said> {
     )
   }
 
-  ask(asked: Asked): Promise<Outcome<Said>> {
+  ask(asked: Request): Promise<Outcome<Answer>> {
     const { timeMs, memoryMb } = this.#limits
-    const { promise, resolve } = Promise.withResolvers<Outcome<Said>>()
+    const { promise, resolve } = Promise.withResolvers<Outcome<Answer>>()
     const stop = (lost: WorkerFailure): void => {
       resolve({ lost })
       this.end()

@@ -15,7 +15,7 @@ const bound = (json: object) => inputBound(json, capped, null)
 const rough = (json: string) => roughInputBound(readBody(Buffer.from(json), scanBody), capped)
 const bytes = (text: string) => Buffer.byteLength(text)
 
-interface Asked {
+interface WeighedRequest {
   system: string
   texts: string[]
   name: string
@@ -27,7 +27,7 @@ interface Asked {
 
 const text = fc.string({ unit: 'grapheme', maxLength: 200 })
 const key = fc.string({ minLength: 1, maxLength: 40 }).filter((name) => name !== '__proto__')
-const asked: fc.Arbitrary<Asked> = fc.record({
+const asked: fc.Arbitrary<WeighedRequest> = fc.record({
   system: text,
   texts: fc.array(text, { minLength: 1, maxLength: 6 }),
   name: fc.stringMatching(/^[a-z]{1,40}$/),
@@ -41,13 +41,13 @@ const asked: fc.Arbitrary<Asked> = fc.record({
 })
 
 /** One token a byte: no tokeniser makes more of them. */
-const truth = ({ system, texts, name, description, schema, given, result }: Asked): number =>
+const truth = ({ system, texts, name, description, schema, given, result }: WeighedRequest): number =>
   [system, ...texts, name, description, JSON.stringify(schema), name, JSON.stringify(given), result].reduce(
     (sum, one) => sum + bytes(one),
     0,
   )
 
-const turnOf = ({ system, texts, name, description, schema, given, result }: Asked): CanonicalRequest => ({
+const turnOf = ({ system, texts, name, description, schema, given, result }: WeighedRequest): CanonicalRequest => ({
   model: 'm',
   messages: [
     { role: 'system', content: [{ type: 'text', text: system }] },
@@ -61,10 +61,10 @@ const turnOf = ({ system, texts, name, description, schema, given, result }: Ask
   tools: [{ name, description, parameters: schema }],
 })
 
-const call = ({ name, given }: Asked) => ({ name, arguments: JSON.stringify(given) })
+const call = ({ name, given }: WeighedRequest) => ({ name, arguments: JSON.stringify(given) })
 
 /** The same question as each shape of request has it. */
-const requests: Record<string, (one: Asked) => object> = {
+const requests: Record<string, (one: WeighedRequest) => object> = {
   'openai-chat': (one) => ({
     messages: [
       { role: 'system', content: one.system },

@@ -166,10 +166,14 @@ const betaFields = Object.fromEntries(betaNames.map((name): [string, Rule] => [n
 /** In the beta of message threads; `continue` may send nothing new, after a turn that was not finished. */
 const thread = union({ create: closed({ type }), continue: closed({ type, previous_message_id: text }) })
 
-type Asked = { counting?: boolean; continues?: boolean }
+type MessageRuleOptions = { counting?: boolean; continues?: boolean }
 
 /** `betas`: false when the request names none. `continues`: the rest of the conversation lies in a thread. */
-export function messageRequest(version: string, betas: string[] | false, { counting, continues }: Asked = {}): Rule {
+export function messageRequest(
+  version: string,
+  betas: string[] | false,
+  { counting, continues }: MessageRuleOptions = {},
+): Rule {
   return closed({
     ...shared,
     ...(continues ? { messages: { ...shared['messages']!, minItems: 0 } } : {}),

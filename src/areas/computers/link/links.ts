@@ -1,7 +1,7 @@
 import type { Engine } from '#engine/context.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Asked } from '#wire/mux.ts'
+import type { OperationRequest } from '#wire/mux.ts'
 import { type Input, type OperationName, type Output, operations } from '#wire/operations.ts'
 import { relay } from '#wire/relay.ts'
 import { type AskedStream, LinkLost, type Stream, StreamReset } from '#wire/stream.ts'
@@ -102,7 +102,7 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
   const begun = performance.now()
   async function reach<O extends OperationName>(
     computerId: Id,
-    asked: Asked & { op: O },
+    asked: OperationRequest & { op: O },
     signal: AbortSignal,
   ): Promise<AskedStream<O>> {
     const since = performance.now()
@@ -125,7 +125,10 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
   const isElsewhere = (place: Place | null): place is Elsewhere =>
     place !== null && place.peer !== null && place.processId !== null && place.processId !== engine.processId
 
-  async function beyond<O extends OperationName>(place: Elsewhere, asked: Asked & { op: O }): Promise<AskedStream<O>> {
+  async function beyond<O extends OperationName>(
+    place: Elsewhere,
+    asked: OperationRequest & { op: O },
+  ): Promise<AskedStream<O>> {
     try {
       return await peers.open(place.processId, place.peer, asked)
     } catch (error) {
@@ -205,7 +208,10 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
 }
 
 /** Null: this process does not hold its link. */
-function openHere(live: LiveLinks, { op, input, computer_id, movable }: Asked): AskedStream<OperationName> | null {
+function openHere(
+  live: LiveLinks,
+  { op, input, computer_id, movable }: OperationRequest,
+): AskedStream<OperationName> | null {
   const link = live.get(computer_id ?? '')
   if (link === undefined || link.mux.closed) return null
   link.asked = true

@@ -10,7 +10,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { Violation } from '#wire/frames.ts'
 import { keepAlive } from '#wire/heartbeat.ts'
-import { type Asked, CLOSE, Mux } from '#wire/mux.ts'
+import { type OperationRequest, CLOSE, Mux } from '#wire/mux.ts'
 import type { OperationName } from '#wire/operations.ts'
 import { overSocket } from '#wire/over-socket.ts'
 import { type AskedStream, LinkLost, type Stream } from '#wire/stream.ts'
@@ -22,14 +22,18 @@ export interface Peers extends AsyncDisposable {
   /** `host:port` */
   address: string
   /** Asks another process. Throws `LinkLost` where it cannot be reached. */
-  open<O extends OperationName>(processId: Id, address: string, asked: Asked & { op: O }): Promise<AskedStream<O>>
+  open<O extends OperationName>(
+    processId: Id,
+    address: string,
+    asked: OperationRequest & { op: O },
+  ): Promise<AskedStream<O>>
 }
 
 export interface PeerParts {
   engine: Pick<Engine, 'log' | 'postgres' | 'processId'>
   host: string
   /** Does what another process asks for. */
-  answer(asked: Asked, stream: Stream, call: { signal: AbortSignal }): Promise<object>
+  answer(asked: OperationRequest, stream: Stream, call: { signal: AbortSignal }): Promise<object>
 }
 
 /** Calls on one connection: then another one is made, so that one caller's many never keep the others waiting. */

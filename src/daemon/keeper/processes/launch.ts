@@ -19,7 +19,7 @@ export interface Launch {
 /** The environment variable by which everything is found that a command started. */
 export const MARK = 'UK_RUN_ID'
 
-interface Asked {
+interface LaunchRequest {
   argv: string[] | null
   cwd: string | null
   env: Record<string, string>
@@ -38,7 +38,11 @@ interface Account {
 export type Gives = (environment: NodeJS.ProcessEnv) => Record<string, string>
 
 /** Without `argv`, the user's shell. Refuses a user or a folder that the command can't have. */
-export async function launch({ argv, cwd, env, user }: Asked, mark: string, gives: Gives = forLogin): Promise<Launch> {
+export async function launch(
+  { argv, cwd, env, user }: LaunchRequest,
+  mark: string,
+  gives: Gives = forLogin,
+): Promise<Launch> {
   const self = own()
   const other = user === null || user === self.name ? null : await accountOf(user)
   if (other && self.uid !== 0)

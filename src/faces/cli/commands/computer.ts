@@ -25,7 +25,7 @@ import { targetOf } from '../server/credentials.ts'
 import { send } from '../server/send.ts'
 import type { Terminal } from '../terminal.ts'
 
-export interface Asked {
+export interface ComputerOptions {
   url: string | undefined
   name: string | undefined
   tokenFile: string | undefined
@@ -54,7 +54,7 @@ const fields = [
   ...['update', 'detach', 'replace', 'trial', 'quiet'].map(switchField),
 ]
 
-export async function read(words: readonly string[]): Promise<Asked> {
+export async function read(words: readonly string[]): Promise<ComputerOptions> {
   const { input, globals } = await parseArguments(words, fields, readText)
   const { url, name, token_file, workspace_id, allow, root, update, keeper_unit } = input as Record<string, any>
   if (url !== undefined && !(URL.canParse(url) && /^https?:/.test(url)))
@@ -170,7 +170,7 @@ async function goOver(next: Version, words: readonly string[]): Promise<void> {
 }
 
 /** Makes this machine one of the server's computers, by a token or by the key of whoever is signed in here. */
-export async function joinServer(asked: Asked, terminal: Terminal): Promise<void> {
+export async function joinServer(asked: ComputerOptions, terminal: Terminal): Promise<void> {
   const folder = stateDir(terminal.env)
   const before = await readState(folder)
   if (before !== null && !asked.replace)
@@ -211,7 +211,7 @@ export async function joinServer(asked: Asked, terminal: Terminal): Promise<void
 }
 
 /** The words by which the same daemon is started again, now that this machine is paired. */
-const again = ({ allows, roots, engines, url, updates, keeperUnit }: Asked): string[] => [
+const again = ({ allows, roots, engines, url, updates, keeperUnit }: ComputerOptions): string[] => [
   ...(allows === null ? [] : ['--allow', allows.join(',')]),
   ...(roots ?? []).flatMap((root) => ['--root', root]),
   ...Object.entries(engines ?? {}).flatMap(([name, value]) => [
@@ -228,7 +228,7 @@ interface Paired {
 }
 
 /** Never from an argument: others on the machine can read those. */
-async function tokenGiven({ tokenFile }: Asked, { env }: Terminal): Promise<string | null> {
+async function tokenGiven({ tokenFile }: ComputerOptions, { env }: Terminal): Promise<string | null> {
   if (env.UK_PAIR_TOKEN) return env.UK_PAIR_TOKEN
   if (tokenFile === undefined) return null
   const text = tokenFile === '-' ? await readText('-') : await readFile(tokenFile, 'utf8').catch(unreadable)
@@ -244,7 +244,12 @@ function unreadable(error: NodeJS.ErrnoException): never {
   )
 }
 
-async function tokenMade(origin: string, key: string | undefined, asked: Asked, terminal: Terminal): Promise<string> {
+async function tokenMade(
+  origin: string,
+  key: string | undefined,
+  asked: ComputerOptions,
+  terminal: Terminal,
+): Promise<string> {
   if (key === undefined) return (await askHidden('Token or code', '--token-file', asked.globals, terminal)).trim()
   const { computerPairings } = await import('#areas/computers/contract.ts')
   const answer = await createCall({ origin, key, send })(computerPairings.endpoints.create, {

@@ -14,7 +14,7 @@ import type { ImageModel } from './models.ts'
 import { edit, generation } from './rules.ts'
 
 type Shop = { models: ImageModel[]; links: Links }
-type Asked = { model: ImageModel; body: Json; size: string; format: PictureFormat; inputs: Upload[] }
+type PictureRequest = { model: ImageModel; body: Json; size: string; format: PictureFormat; inputs: Upload[] }
 
 export async function generate(call: Call, shop: Shop): Promise<Answer> {
   if (!isJson(call)) return unsupportedType(call)
@@ -75,7 +75,7 @@ async function answer(call: Call, shop: Shop, body: Json, inputs: Upload[]): Pro
   if (call.behaviour.media?.moderated) return problem(moderated)
   const asked = body['size'] && body['size'] !== 'auto' ? (body['size'] as string) : '1024x1024'
   const format = (body['output_format'] ?? 'png') as PictureFormat
-  const made: Asked = { model, body, size: call.behaviour.media?.size ?? asked, format, inputs }
+  const made: PictureRequest = { model, body, size: call.behaviour.media?.size ?? asked, format, inputs }
   return body['stream'] ? await stream(call, made) : await whole(call, shop, made)
 }
 
@@ -136,7 +136,7 @@ function fits(size: string, { sizes }: ImageModel): boolean {
   return width % 16 === 0 && height % 16 === 0 && short > 0 && long / short <= 3 && long <= 3_840 && short <= 2_160
 }
 
-async function whole(call: Call, { links }: Shop, made: Asked): Promise<Whole> {
+async function whole(call: Call, { links }: Shop, made: PictureRequest): Promise<Whole> {
   const { model, body, size, format } = made
   const making = call.behaviour.media
   const files = await Promise.all(Array.from({ length: body['n'] ?? 1 }, (_, n) => draw(made, n)))
@@ -156,7 +156,7 @@ async function whole(call: Call, { links }: Shop, made: Asked): Promise<Whole> {
 }
 
 /** Of several pictures at once the order of events is not known: here one after the other. */
-async function stream(call: Call, made: Asked): Promise<Answer> {
+async function stream(call: Call, made: PictureRequest): Promise<Answer> {
   const { body, size, format, inputs } = made
   const family = inputs.length > 0 ? 'image_edit' : 'image_generation'
   const head = () => ({
@@ -190,7 +190,7 @@ function brokenOff({ status = 500, type, code, message = 'The server had an erro
   return [{ event: 'error', data: { type: 'error', error: { type: kind, code: code ?? null, message, param: null } } }]
 }
 
-async function draw({ body, size, format }: Asked, n: number): Promise<MediaFile> {
+async function draw({ body, size, format }: PictureRequest, n: number): Promise<MediaFile> {
   const transparent = body['background'] === 'transparent'
   return await picture(size, { format, words: `${body['prompt']} ${n}`, transparent })
 }
@@ -206,7 +206,7 @@ function qualityOf(body: Json): string {
 /** Tokens of a square, by quality; pictures that came in count 194 each, which is a guess. */
 const tokens: Record<string, number> = { low: 272, medium: 1_056, high: 4_160, xhigh: 6_240, max: 8_320 }
 
-function usageOf({ behaviour }: Call, { body, inputs }: Asked, count: number, detailed: boolean): Json {
+function usageOf({ behaviour }: Call, { body, inputs }: PictureRequest, count: number, detailed: boolean): Json {
   const text = weigh(body['prompt'])
   const image = inputs.length * 194
   const input = behaviour.usage?.input ?? text + image

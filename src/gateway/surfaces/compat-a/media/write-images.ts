@@ -7,7 +7,7 @@ export interface Picture {
   revisedPrompt: string | null
 }
 
-type Asked = Pick<ImageRequest, 'size' | 'quality' | 'outputFormat' | 'transparent' | 'images'>
+type PictureRequest = Pick<ImageRequest, 'size' | 'quality' | 'outputFormat' | 'transparent' | 'images'>
 
 const seconds = (): number => Math.floor(Date.now() / 1000)
 
@@ -29,7 +29,7 @@ const tokensOf = ({ input_tokens: input, output_tokens: output }: Usage): object
         },
       }
 
-const about = ({ size, quality, transparent }: Asked): object => ({
+const about = ({ size, quality, transparent }: PictureRequest): object => ({
   background: transparent === true ? 'transparent' : 'opaque',
   ...(quality !== null && { quality }),
   ...(size !== null && { size: sizeWords(size) }),
@@ -38,7 +38,7 @@ const about = ({ size, quality, transparent }: Asked): object => ({
 /** Pictures as OpenAI answers them. Nothing is kept here, so an address is one that holds the bytes itself (RFC 2397). */
 export const writeImages = (
   pictures: readonly Picture[],
-  asked: Asked,
+  asked: PictureRequest,
   format: 'b64_json' | 'url',
   usage: Usage,
 ): object => ({
@@ -56,7 +56,7 @@ export const writeImages = (
 })
 
 /** The same as events: other providers tell of no partial pictures. */
-export function* imageEvents(pictures: readonly Picture[], asked: Asked, usage: Usage): Generator<object> {
+export function* imageEvents(pictures: readonly Picture[], asked: PictureRequest, usage: Usage): Generator<object> {
   const type = asked.images.length > 0 ? 'image_edit.completed' : 'image_generation.completed'
   for (const { bytes } of pictures)
     yield {
