@@ -110,9 +110,6 @@ function hintFor(error: ApiError, around: Around): string | undefined {
       if (/Did you mean/.test(error.message)) return undefined
       return 'This program and the server may be of different versions: compare `uk --version`.'
   }
-  // Whatever is ours has a request id.
-  if (status === 413 && error.requestId === null)
-    return 'This refusal comes from a proxy in front of the server: raise its limit there (nginx: client_max_body_size), or send less.'
   if (param === 'model') return 'See `uk models list`.'
   if (status === 401)
     return around.terminal.env.UK_KEY

@@ -92,7 +92,7 @@ test('a file passes a proxy with a small limit, goes on after a cut, and in anot
     await writeFile(join(home, 'wide.json'), JSON.stringify({ content: 'x'.repeat(1_500_000) }))
     const chat = (await alice.post('/chats', { model: 'sim/echo' })).body.data.id as string
     const refused = await run('chats', 'send', chat, '--input', join(home, 'wide.json')).ended
-    assert.match(refused.err, /413.*\nThis refusal comes from a proxy/)
+    assert.match(refused.err, /A proxy in front of the server refused the body/)
   } finally {
     await rm(home, { recursive: true })
   }
