@@ -84,5 +84,6 @@ export const pagesOf = ({
   { name: 'workspaces', path: '/app/workspaces' },
   { name: 'accounts', path: '/app/accounts' },
   { name: 'shared-with-me', path: '/app/shared-with-me' },
+  { name: 'inbox', path: '/app/inbox' },
   { name: 'notifications', path: '/app/settings/notifications' },
 ]

@@ -117,6 +117,11 @@ const shared = createRoute({
   path: '/shared-with-me',
   component: lazyRouteComponent(() => import('./shared/shared.tsx'), 'SharedWithMe'),
 })
+const inbox = createRoute({
+  getParentRoute: () => shell,
+  path: '/inbox',
+  component: lazyRouteComponent(() => import('./inbox/inbox.tsx'), 'Inbox'),
+})
 const notifications = createRoute({
   getParentRoute: () => shell,
   path: '/settings/notifications',
@@ -157,6 +162,7 @@ export const router = createRouter({
     shell.addChildren([
       home,
       developer,
+      inbox,
       notifications,
       invitations,
       workspaces,

@@ -7,6 +7,7 @@ import { buttonClass } from '../ui/button.tsx'
 import { Icon, Seal } from '../ui/icons.tsx'
 import { AccountCorner } from './account.tsx'
 import { Announce } from './announce.tsx'
+import { useFollow } from './follow.ts'
 import { Nav } from './nav.tsx'
 import { adoptTheme } from './theme.ts'
 
@@ -16,6 +17,7 @@ export function Shell() {
   const router = useRouter()
   const whole = useMatches().some(({ staticData }) => staticData.whole === true)
   useEffect(() => void adoptTheme(), [])
+  useFollow(session?.account.id)
   // Ended meanwhile, elsewhere or by time: the route is asked again, and it shows the door.
   useEffect(() => {
     if (session === null) void router.invalidate()

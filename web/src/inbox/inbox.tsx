@@ -1,0 +1,125 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, useRouter } from '@tanstack/react-router'
+import { useState } from 'react'
+import { queryClient, uk } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Actions } from '../ui/dialogs/menu.tsx'
+import { Paged } from '../ui/more.tsx'
+import { Empty, Refused } from '../ui/notice.tsx'
+import { Page } from '../ui/page.tsx'
+import { useSend } from '../ui/send.ts'
+import { Ago } from '../ui/text/time.tsx'
+import { pageOf } from './page-of.ts'
+import { type Notification, inboxQuery, unreadQuery } from './queries.ts'
+
+const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['inbox'] })
+
+/** What the person was told of, the newest first. */
+export function Inbox() {
+  const [only, setOnly] = useState<'all' | 'unread'>('all')
+  const query = useInfiniteQuery(inboxQuery(only))
+  const { data: unread = 0 } = useQuery(unreadQuery)
+  const newest = query.data?.pages[0]?.rows[0]?.created_at
+  const { send, pending, rest } = useSend(() => uk.notifications.read_all(newest ? { before: newest } : {}), refresh)
+  return (
+    <Page
+      title="Inbox"
+      lead={
+        <>
+          What you were told of. Where else you hear of it is yours to choose in{' '}
+          <Link to="/settings/notifications" className="link">
+            its settings
+          </Link>
+          .
+        </>
+      }
+      action={
+        <Button icon="check" pending={pending} disabled={unread === 0} onClick={() => void send(undefined)}>
+          Mark all as read
+        </Button>
+      }
+    >
+      <Refused>{rest()}</Refused>
+      <label className="mb-4 flex w-fit items-center gap-2 text-sm">
+        <input
+          type="checkbox"
+          checked={only === 'unread'}
+          onChange={({ target }) => setOnly(target.checked ? 'unread' : 'all')}
+        />
+        Unread ones only
+      </label>
+      <Paged
+        query={query}
+        what="your notifications"
+        label="Notifications"
+        none={
+          <Empty title={only === 'unread' ? 'All read' : 'Nothing yet'}>
+            What happens while you are away is told here.
+          </Empty>
+        }
+      >
+        {(one) => <Row notification={one} />}
+      </Paged>
+    </Page>
+  )
+}
+
+function Row({ notification }: { notification: Notification }) {
+  const { id, title, body, status, severity, created_at } = notification
+  const router = useRouter()
+  const mark = useSend((to: 'read' | 'unread') => uk.notifications.update({ id, status: to }), refresh)
+  const remove = useSend(() => uk.notifications.delete({ id }), refresh)
+  const leads = pageOf(notification)
+  const isUnread = status === 'unread'
+  return (
+    <div className="flex items-start gap-3">
+      <span
+        aria-hidden="true"
+        className={`mt-2 size-2 shrink-0 rounded-full ${isUnread ? 'bg-seal' : 'bg-transparent'}`}
+      />
+      <div className="min-w-0 flex-1">
+        <p className={isUnread ? 'font-medium' : ''}>
+          {isUnread && <span className="sr-only">Unread: </span>}
+          {leads === null ? (
+            title
+          ) : 'page' in leads ? (
+            <a
+              href={`/app${leads.page}`}
+              className="link"
+              onClick={(event) => {
+                if (isUnread) void mark.send('read')
+                if (event.metaKey || event.ctrlKey) return
+                event.preventDefault()
+                router.history.push(`/app${leads.page}`)
+              }}
+            >
+              {title}
+            </a>
+          ) : (
+            <>
+              {title}{' '}
+              <a href={leads.href} className="link text-sm font-normal break-all" rel="noopener noreferrer nofollow">
+                {leads.href}
+              </a>
+            </>
+          )}
+        </p>
+        {body && <p className="mt-0.5 text-sm break-words whitespace-pre-line text-quiet">{body}</p>}
+        <p className="mt-0.5 text-[0.8125rem] text-quiet">
+          {severity === 'error' ? 'failed · ' : severity === 'warning' ? 'needs a look · ' : ''}
+          <Ago time={created_at} />
+        </p>
+        <Refused>{mark.rest() ?? remove.rest()}</Refused>
+      </div>
+      <Actions
+        label={`More for ${title}`}
+        actions={[
+          isUnread
+            ? { label: 'Mark as read', run: () => void mark.send('read') }
+            : { label: 'Mark as unread', run: () => void mark.send('unread') },
+          { label: 'Delete', danger: true, run: () => void remove.send(undefined) },
+        ]}
+      />
+    </div>
+  )
+}
