@@ -44,6 +44,7 @@ export async function startMeasurable(
     port: how.port ?? Number(ready[1]),
     ...measured(pid),
     async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null || child.signalCode !== null) return
       const ended = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGTERM')
       const timer = setTimeout(() => child.kill('SIGKILL'), 10_000)

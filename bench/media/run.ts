@@ -5,6 +5,7 @@
 import { startOurs } from '../measure/ours.ts'
 import { median } from '../measure/process.ts'
 import type { Report } from '../report.ts'
+import { soundInMemory, videosOverAKill } from './jobs.ts'
 
 const ROUNDS = 12
 /** In so many of them a sound is read to its end. */
@@ -15,6 +16,12 @@ const VOICES = ['slt', 'rms', 'awb', 'kal16'] as const
 const FORMATS = ['pcm', 'mp3', 'opus'] as const
 
 export async function media(): Promise<Report> {
+  const rows = await spoken()
+  rows.push(await soundInMemory(), await videosOverAKill())
+  return { name: 'media', rows, table: table(rows) }
+}
+
+async function spoken(): Promise<Record<string, unknown>[]> {
   await using ours = await startOurs()
   const ask = (path: string, body: object): Promise<Response> =>
     fetch(`${ours.origin}/v1/inference/${path}`, {
@@ -36,7 +43,7 @@ export async function media(): Promise<Report> {
     await whole.arrayBuffer()
     if (round > 0) rows.push({ what: 'whole', voice: 'slt', format: 'mp3', round, ms: performance.now() - started })
   }
-  return { name: 'media', rows, table: table(rows) }
+  return rows
 }
 
 /** To the first delta; `whole`: and to the end of a sound of which every delta is read. Else it is left, as a listener does. */
@@ -88,5 +95,28 @@ export function table(raw: Record<string, unknown>[]): string {
     '|---|--:|--:|',
     `| first sound of a long text in the server’s own voice, median | ${median(own).toFixed(0)} ms | ≤ 100 ms |`,
     `| the same text asked for whole, as MP3 | ${median(whole).toFixed(0)} ms | – |`,
+    ...beyond(raw),
   ].join('\n')
+}
+
+/** What is not spoken. */
+function beyond(rows: Record<string, unknown>[]): string[] {
+  const of = (what: string) => rows.find((row) => row['what'] === what) as Record<string, number> | undefined
+  const heard = of('heard')
+  const jobs = of('jobs')
+  return [
+    ...(heard === undefined
+      ? []
+      : [
+          `| memory that ${heard['megabytes']} MB of sound take on their way to be written down, at most | ${heard['more']!.toFixed(0)} MB | ≤ 200 MB |`,
+        ]),
+    ...(jobs === undefined
+      ? []
+      : [
+          `| of ${jobs['count']} videos at once, over the death of the server: made | ${jobs['succeeded']} | all but those on their way to the vendor |`,
+          `| – not known, since the server died while they were sent | ${jobs['unknown']} | – |`,
+          `| – submitted twice | ${jobs['twice']} | 0 |`,
+          `| – seconds from the start of the next server to the last | ${jobs['seconds']!.toFixed(0)} s | – |`,
+        ]),
+  ]
 }
