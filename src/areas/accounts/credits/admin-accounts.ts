@@ -50,13 +50,14 @@ const show = (row: Row): z.output<typeof AccountForAdmin> => ({
   last_seen_at: isoOrNull(row.last_seen_at),
 })
 
-/** An account by its id, its address or its name. Refuses a name that several have, with who they are. */
+/**
+ * An account by its id, its address or its name. Refuses a name that several have, with who they are. What has the form of
+ * an id or an address is looked for as that alone: anybody may call themselves so.
+ */
 export async function accountNamed({ db }: Pick<Context, 'db'>, named: string): Promise<AccountRow> {
   const id = parseId(named)
-  const found =
-    (id === null ? undefined : await accountStore.get(db, id)) ??
-    (named.includes('@') ? await accountStore.byEmail(db, named) : undefined)
-  if (found) return found
+  if (id !== null) return (await accountStore.get(db, id)) ?? gone()
+  if (named.includes('@')) return (await accountStore.byEmail(db, named)) ?? gone()
   const same = await accountStore.byName(db, named)
   if (same.length > 1)
     refuse('invalid_parameter', {
@@ -64,5 +65,7 @@ export async function accountNamed({ db }: Pick<Context, 'db'>, named: string): 
       message: `Several accounts are called ${named}. Name one by its e-mail address.`,
       details: { accounts: same.map(({ id: one, email }) => ({ id: one, email })) },
     })
-  return same[0] ?? refuse('not_found', { param: 'id', message: absent('account') })
+  return same[0] ?? gone()
 }
+
+const gone = (): never => refuse('not_found', { param: 'id', message: absent('account') })

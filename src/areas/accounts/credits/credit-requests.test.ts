@@ -107,3 +107,13 @@ test('alice sees what each account has left and has spent, and grants by address
   const unclear = await grant('Bob Stone')
   assert.deepEqual([unclear.status, unclear.body.error.details.accounts.length], [400, 2])
 })
+
+test('mallory calls herself by an address and an id that nobody has: what alice grants to those is not hers', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  for (const named of ['carol@example.com', '01ARZ3NDEKTSV4RRFFQ69G5FAV']) {
+    await server.person(named)
+    const granted = await alice.post(`/admin/accounts/${encodeURIComponent(named)}/credits`, { amount_usd: 1 })
+    assert.equal(granted.status, 404, named)
+  }
+})
