@@ -48,3 +48,19 @@ test('who leaves while it waits for room waits no longer, and holds nothing', as
   second[Symbol.dispose]()
   assert.equal(room.heldBytes, 4 * MIB)
 })
+
+test('who reads on once its call has left gets no room, and holds up nobody', async () => {
+  const room = new AnswerRoom(4 * MIB)
+  const left = room.place(never)
+  const waiting = (async () => {
+    using first = room.place(never)
+    await first.take(4 * MIB)
+    const behind = left.take(MIB)
+    left[Symbol.dispose]()
+    return behind
+  })()
+  await assert.rejects(waiting, /is over/)
+  // One of several files that are read at once failed: the call has ended, and the others are still coming.
+  await assert.rejects(wholeOf({ body: answer(9), place: left }), /is over/)
+  assert.equal(room.heldBytes, 0)
+})

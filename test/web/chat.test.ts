@@ -76,6 +76,37 @@ test(
 )
 
 test(
+  'a file goes with its own message alone, and one that is attached while the answer comes waits for the next',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment })
+    const alice = await server.person('Alice')
+    const chat = (await alice.post('/chats', { title: 'Files', model: 'sim/script' })).body.data
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, alice)
+    await page.goto(`/app/chats/${chat.id}`)
+    await page.getByText('Nobody has said anything yet.').waitFor()
+    const attached = page.getByRole('list', { name: 'Attached files' })
+    const attach = async (name: string): Promise<void> => {
+      await page.locator('input[type=file]').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from('a,b\n') })
+      await attached.getByText(name).waitFor()
+      await page.getByText('uploading …').waitFor({ state: 'detached' })
+    }
+    await attach('first.csv')
+    await field(page).fill(script({ text: 'Reading it. ' }, { delay_ms: 60_000 }, { text: 'Done.' }))
+    await page.getByRole('button', { name: 'Send (Enter)' }).click()
+    await log(page).getByText('Reading it.', { exact: true }).waitFor()
+    assert.equal(await attached.count(), 0)
+    await attach('second.csv')
+    await page.getByRole('button', { name: 'Stop (Esc)' }).click()
+    await page.getByText('The answer was stopped.').waitFor()
+    await attached.getByText('second.csv').waitFor()
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)
+
+test(
   'what a model writes can do nothing to its reader: no call to elsewhere, no HTML, no script',
   needs(hasChromium, 'Chromium'),
   async () => {

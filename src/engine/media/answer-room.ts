@@ -6,8 +6,8 @@
 export class AnswerRoom {
   readonly #limit: number
   #held = 0
-  /** Those that hold something, the one that began first in front. */
-  readonly #places = new Set<AnswerPlace>()
+  /** What each holds that has asked for some, the one that began first in front. */
+  readonly #places = new Map<AnswerPlace, number>()
   #waiting: (() => void)[] = []
 
   constructor(limitBytes: number) {
@@ -25,22 +25,28 @@ export class AnswerRoom {
 
   /** Of `AnswerPlace` alone. */
   async take(place: AnswerPlace, bytes: number, signal: AbortSignal): Promise<void> {
-    this.#places.add(place)
-    while (this.#held + bytes > this.#limit && this.#places.values().next().value !== place) {
+    const goesOn = (): void => {
       signal.throwIfAborted()
+      // Who has left would come back for good: nobody is there to leave a second time.
+      if (place.left) throw new Error('The call that this answer was for is over.')
+    }
+    goesOn()
+    if (!this.#places.has(place)) this.#places.set(place, 0)
+    while (this.#held + bytes > this.#limit && this.#places.keys().next().value !== place) {
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve)
         signal.addEventListener('abort', () => resolve(), { once: true })
       })
+      goesOn()
     }
-    signal.throwIfAborted()
+    this.#places.set(place, this.#places.get(place)! + bytes)
     this.#held += bytes
   }
 
   /** Of `AnswerPlace` alone. */
-  leave(place: AnswerPlace, bytes: number): void {
+  leave(place: AnswerPlace): void {
+    this.#held -= this.#places.get(place) ?? 0
     this.#places.delete(place)
-    this.#held -= bytes
     const woken = this.#waiting
     this.#waiting = []
     for (const wake of woken) wake()
@@ -51,21 +57,24 @@ export class AnswerRoom {
 export class AnswerPlace implements Disposable {
   readonly #room: AnswerRoom
   readonly #signal: AbortSignal
-  #bytes = 0
+  #left = false
 
   constructor(room: AnswerRoom, signal: AbortSignal) {
     this.#room = room
     this.#signal = signal
   }
 
-  /** Waits until there is room for so many bytes more. Throws the signal's reason. */
-  async take(bytes: number): Promise<void> {
-    await this.#room.take(this, bytes, this.#signal)
-    this.#bytes += bytes
+  get left(): boolean {
+    return this.#left
+  }
+
+  /** Waits until there is room for so many bytes more. Throws the signal's reason, and once the place was left. */
+  take(bytes: number): Promise<void> {
+    return this.#room.take(this, bytes, this.#signal)
   }
 
   [Symbol.dispose](): void {
-    this.#room.leave(this, this.#bytes)
-    this.#bytes = 0
+    this.#left = true
+    this.#room.leave(this)
   }
 }

@@ -10,6 +10,8 @@ export interface Reading {
   reportedUsd?: number | undefined
   /** How many of the tokens were sound or pictures, where the provider says so. */
   media?: TokensOfMedia | undefined
+  /** Pictures that came, where the provider told no usage. */
+  pictures?: number
   /** The cost, where it is not that of `usage` at the offer's prices for conversations. */
   priced?: Cost
   /** Something was used that nobody counted: its cost is not known. */

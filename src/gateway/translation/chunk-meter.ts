@@ -1,5 +1,6 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import type { CanonicalRequest, Chunk, UpstreamFault } from '../model/canonical-request.ts'
+import { noMedia } from '../model/cost.ts'
 import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { countInput, countWords } from '../sim/words.ts'
 
@@ -7,8 +8,9 @@ import { countInput, countWords } from '../sim/words.ts'
 const MOST_CHARACTERS = 32 << 20
 /** A call, a citation or the end of a thought takes as much as so many characters, besides those that it has. */
 const OF_A_PART = 256
-/** As many characters as one picture is worth in tokens, four of them each: 1,290 tokens (ai.google.dev, image generation). */
-const OF_A_PICTURE = 1_290 * 4
+/** What one picture is worth in tokens (ai.google.dev, image generation), and in characters, four of which are a token. */
+const PICTURE_TOKENS = 1_290
+const OF_A_PICTURE = PICTURE_TOKENS * 4
 /** Of pictures and sound, in base64: as much as one event of a stream may hold. */
 const MOST_MEDIA = 64 << 20
 
@@ -92,6 +94,12 @@ export class ChunkMeter {
       usage: this.#used(told?.usage ?? (this.#simulated ? this.#counted() : null)),
       ...(told?.cost_usd !== undefined && { reportedUsd: told.cost_usd }),
       ...(told?.media !== undefined && { media: told.media }),
+      // Who leaves before the usage comes pays for the pictures that came, by their number or their tokens.
+      ...(told === null &&
+        this.#pictures > 0 && {
+          pictures: this.#pictures,
+          media: { ...noMedia, imageOutput: this.#pictures * PICTURE_TOKENS },
+        }),
       finishReason: finish?.native ?? finish?.reason ?? null,
       ended: finish !== null,
       closed: true,

@@ -109,7 +109,10 @@ function Conversation({ id }: { id: string }) {
     setDraft('')
     setEdited(null)
     const went = await send({ id, content, ...parent })
-    if (!went) setDraft((now) => now || written.text)
+    if (!went) {
+      setDraft((now) => now || written.text)
+      setEdited((now) => now ?? edited)
+    }
     return went
   }
   return (

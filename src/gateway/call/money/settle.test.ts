@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { usageOf } from '#kernel/usage.ts'
+import { costOf } from '../../model/cost.ts'
 import { emptyReading } from '../../model/in-progress.ts'
+import { offerOf } from '../../model/offer-of.test.ts'
+import { ChunkMeter } from '../../translation/chunk-meter.ts'
 import { billedUsage } from './settle.ts'
 
 const told = (output: number, finishReason: string | null = null) => ({
@@ -28,4 +31,20 @@ test('of what broke off or was left, what was written counts where it is more th
 test('where nothing was told, both are reckoned; where nobody can, nothing is', () => {
   assert.deepEqual(used(emptyReading(), true, 41), [7, 11, true])
   assert.deepEqual(used({ ...emptyReading(), unpriced: true }, false, 400), [0, 0, true])
+})
+
+test('who leaves once a picture came, and before the usage, pays for the picture', () => {
+  const meter = new ChunkMeter({ model: 'm', messages: [] }, false)
+  meter.add({ type: 'text', text: 'A fox.. ' })
+  meter.add({ type: 'image', source: { kind: 'base64', media_type: 'image/png', data: 'AAAA' } })
+  const reading = meter.reading()
+  const { usage, estimated } = billedUsage(reading, false, meter.uncounted, { guessInput: () => 7 })
+  const cost = (pricing: object) =>
+    costOf(usage, offerOf({ pricing: { input: '1', output: '2', ...pricing } }), undefined, null, {
+      estimated,
+      media: reading.media,
+    })
+  // By the picture, 0.04 USD each, and by its 1,290 tokens.
+  assert.deepEqual(cost({ image: '40000' }), { nano: 7_000n + 4_000n + 40_000_000n, source: 'estimated' })
+  assert.deepEqual(cost({ image_output: '30' }), { nano: 7_000n + 4_000n + 38_700_000n, source: 'estimated' })
 })

@@ -21,7 +21,10 @@ export function billedUsage(
   if (reading.unpriced) return { usage: usageOf({}), estimated: usage === null }
   const written = Math.ceil(characters / 4)
   if (usage === null)
-    return { usage: usageOf({ input_tokens: asked.guessInput(), output_tokens: written }), estimated: true }
+    return {
+      usage: usageOf({ input_tokens: asked.guessInput(), output_tokens: written, images: reading.pictures ?? 0 }),
+      estimated: true,
+    }
   const output = complete || reading.finishReason !== null ? 0 : written - usage.reasoning_tokens
   return output > usage.output_tokens
     ? { usage: usageOf({ ...usage, output_tokens: output }), estimated: true }

@@ -18,6 +18,8 @@ export interface Attaching {
   add(files: readonly File[]): void
   remove(key: number): void
   clear(): void
+  /** Those that were taken away come back. */
+  bring(files: readonly Attached[]): void
 }
 
 const FOLDER = 'Chat uploads'
@@ -46,6 +48,7 @@ export function useAttached(workspaceId: string | null): Attaching {
     add,
     remove: (key) => set((now) => now.filter((one) => one.key !== key)),
     clear: () => set([]),
+    bring: (back) => set((now) => [...back, ...now]),
   }
 }
 

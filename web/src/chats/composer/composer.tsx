@@ -43,8 +43,11 @@ export function Composer({
   const ready = (draft.trim() !== '' || attached.files.length > 0) && !attached.busy && !sending
   const send = async (): Promise<void> => {
     if (!ready) return
-    if (await onSend({ text: draft, files: attached.files })) attached.clear()
+    const { files } = attached
+    // At once: the answer may take minutes, and what is attached meanwhile is for the next message.
+    attached.clear()
     field.current?.focus()
+    if (!(await onSend({ text: draft, files }))) attached.bring(files)
   }
   const drop = (event: DragEvent): void => {
     event.preventDefault()

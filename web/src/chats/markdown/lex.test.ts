@@ -32,12 +32,17 @@ test('links lead to the web, to mail and to this server, and nowhere else', () =
     'vbscript:x',
     '//evil.example',
     '/\\evil',
+    '/\t/evil.example',
+    '/\n\\evil.example',
+    '/a/..//evil.example',
     'file:///x',
     'x y',
     '#a',
   ])
     assert.equal(targetOf(href), null, href)
   assert.deepEqual(targetOf('/app/chats'), { href: '/app/chats', host: null })
+  // A picture is loaded from the drive by the path that the browser takes, not by the one that is written.
+  assert.deepEqual(targetOf('/v1/drive/files/../../app'), { href: '/v1/app', host: null })
   assert.deepEqual(targetOf('https://a.example/b'), { href: 'https://a.example/b', host: 'a.example' })
   assert.equal(isMisleading('https://bank.example', 'evil.example'), true)
   assert.equal(isMisleading('bank.example/login', 'evil.example'), true)

@@ -1,10 +1,18 @@
 const own = /^\/(?![/\\])/
+/** No site: what is read against it and leaves it leads elsewhere. */
+const NOWHERE = 'http://own.invalid'
 
 /** Where a link may lead: the web, a mail address, a page of this server. Null: nowhere, it is shown as text. */
 export function targetOf(href: string): { href: string; host: string | null } | null {
   const trimmed = href.trim()
   if (trimmed.startsWith('#')) return null
-  if (own.test(trimmed)) return { href: trimmed, host: null }
+  if (own.test(trimmed)) {
+    // As a browser reads it: without its tabs and line ends, by which `/` and `/evil.example` become one, and with its dots walked.
+    const page = URL.parse(trimmed, NOWHERE)
+    if (page?.origin !== NOWHERE) return null
+    const path = page.pathname + page.search + page.hash
+    return own.test(path) ? { href: path, host: null } : null
+  }
   let url: URL
   try {
     url = new URL(trimmed)

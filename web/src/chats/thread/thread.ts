@@ -248,9 +248,15 @@ export class Thread {
         await this.refresh()
         return this.#set({ sending: null })
       }
-      const events = await uk.chats.stream(draft, signal ? { signal } : {})
-      this.#forget()
+      // From now on: were its run followed besides, what each of the two tells would hide what the other has yet to tell.
       this.#followed = ''
+      const events = await uk.chats.stream(draft, signal ? { signal } : {}).catch((error: unknown) => {
+        this.#followed = null
+        // The connection may have broken behind it, and its run go on.
+        void this.refresh()
+        throw error
+      })
+      this.#forget()
       try {
         await this.#take(events)
       } catch {
