@@ -4,8 +4,17 @@
  */
 import { type Generated, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Id } from '#kernel/ids.ts'
-import { type Membership, type Principal, membershipIn, reachableWorkspaces, isHeldToOne } from '#kernel/principal.ts'
+import type { Nano } from '#kernel/money.ts'
+import {
+  type HeldTo,
+  type Membership,
+  type Principal,
+  membershipIn,
+  reachableWorkspaces,
+  isHeldToOne,
+} from '#kernel/principal.ts'
 import { type Scope, atLeast, grants, roleFor } from '#kernel/scopes.ts'
+import type { Period } from '#kernel/time.ts'
 import type { Db } from '#engine/postgres/client.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -111,4 +120,27 @@ function writesIn(principal: Principal, workspaceId: Id, scope: Scope): boolean 
   const place = membershipIn(principal, workspaceId)
   if (place === null || place.status === 'archived' || !atLeast(place.role, roleFor(scope))) return false
   return place.permissions === null || place.permissions.has(scope)
+}
+
+/**
+ * What holds a guest's model calls in a workspace that something was shared from: its budget, which they count under, and
+ * its rules, as they hold every member. Undefined for a member, who is held by the membership.
+ */
+export async function guestOf(db: Db, principal: Principal, workspaceId: Id): Promise<HeldTo | undefined> {
+  if (principal.memberships.has(workspaceId)) return undefined
+  const { rows } = await sql<{
+    nano: Nano | null
+    period: Period
+    keys: 'any' | 'workspace'
+    models: string[] | null
+  }>`select spend_cap_nano as nano, spend_cap_period as period, keys, allowed_models as models
+    from workspaces where id = ${workspaceId}`.execute(db)
+  const [held] = rows
+  if (held === undefined) return undefined
+  const { nano, period, keys, models } = held
+  return {
+    ...(nano !== null && { budget: { nano, period } }),
+    ...(models !== null && { rules: [{ kind: 'allowed', of: 'workspace', models }] }),
+    ...(keys === 'workspace' && { keysOnly: keys }),
+  }
 }

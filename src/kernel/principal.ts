@@ -28,6 +28,9 @@ export interface Membership {
   keysOnly?: 'member' | 'workspace'
 }
 
+/** What somebody's model calls in a workspace are held to. */
+export type HeldTo = Pick<Membership, 'budget' | 'ownBudget' | 'rules' | 'keysOnly'>
+
 /** An account that lends its rights, with as much of them as the credential had that it acted by. */
 export interface Lender {
   /** Null: nobody knows who it was. */
@@ -247,10 +250,13 @@ export const ruleAgainst = (
   })
 
 /** The rules that hold for what this caller does in a workspace; undefined: none, as for nearly everybody. */
-export function rulesFor(principal: Principal, workspaceId: Id): readonly ModelRule[] | undefined {
+export function rulesFor(
+  principal: Principal,
+  workspaceId: Id,
+  place: HeldTo | undefined = principal.memberships.get(workspaceId),
+): readonly ModelRule[] | undefined {
   const { credential, memberships } = principal
   const key = keyOf(credential)
-  const place = memberships.get(workspaceId)
   const rules: ModelRule[] = []
   if (key?.allowedModels) rules.push({ kind: 'allowed', of: 'key', models: key.allowedModels })
   if (place?.rules) rules.push(...place.rules)

@@ -151,3 +151,33 @@ test('rules are for the admins: not for a viewer, an ex-member, a key held elsew
   assert.equal((await bob.patch(team.at, rules)).status, 404)
   assert.equal((await bob.patch(team.member, rules)).status, 404)
 })
+
+test('a guest of a shared chat is held to the budget and the rules of its workspace, and is not told its sums', async () => {
+  await using server = await testServer()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  const { id } = (await alice.post('/workspaces', { name: 'Team' })).body.data
+  await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 5 })
+  const chat = (await alice.post('/chats', { workspace_id: id, model: 'sim/echo' })).body.data
+  const grantee = { email: bob.email }
+  const share = { resource_type: 'chat', resource_id: chat.id, grantee, access: 'edit' }
+  const { token } = (await alice.post('/shares', share)).body.data
+  assert.equal((await bob.post('/invitations/accept', { token })).status, 200)
+  const say = () => bob.post(`/chats/${chat.id}/messages`, { content: 'hello' })
+  const set = (rules: object) => alice.patch(`/workspaces/${id}`, rules)
+  assert.equal((await say()).status, 200)
+
+  await set({ allowed_models: ['openai/*'] })
+  assert.match((await say()).body.error.message, /`allowed_models` of the workspace/)
+  assert.equal((await bob.post(`/chats/${chat.id}/compact`, {})).status, 403)
+  await set({ allowed_models: null, keys: 'workspace' })
+  assert.match((await say()).body.error.message, /`keys` of the workspace/)
+  await set({ keys: 'any', spend_cap_usd: 0.000001 })
+  for (const refused of [await say(), await bob.post(`/chats/${chat.id}/compact`, {})]) {
+    assert.deepEqual(code(refused), [402, 'budget_reached'])
+    const { available_usd, cap_usd } = refused.body.error.details
+    assert.deepEqual([available_usd, cap_usd], [undefined, undefined])
+    assert.doesNotMatch(refused.body.error.message, /are left/)
+  }
+  await set({ spend_cap_usd: null })
+  assert.equal((await say()).status, 200)
+})

@@ -17,6 +17,8 @@ export interface Payer {
   messageId?: Id
   /** Why a call is refused is read by others too, as in a run: by all who read its chat. */
   overheard?: true
+  /** No member of the workspace, whose sums it is not told. */
+  guest?: true
   /** Further caps, all checked in the one step with balance and key. */
   budgets?: readonly Budget[]
   /** What the router holds its calls to. */

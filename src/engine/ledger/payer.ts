@@ -1,16 +1,21 @@
 import type { Id } from '#kernel/ids.ts'
 import type { Budget } from '#kernel/money.ts'
-import { type Principal, rulesFor } from '#kernel/principal.ts'
+import { type HeldTo, type Principal, rulesFor } from '#kernel/principal.ts'
 import type { Payer } from './ledger.ts'
 
 /**
  * The payer of what this caller does in a workspace, under that workspace's budget, its own there, those of the run that it
  * acts for, and those that are named, and held to the rules there. A run or an operation pays like whoever started it.
+ * `guestOf`: what holds a caller who is no member there, and to whom its sums are not told.
  */
 export function payerOf(
   principal: Principal,
   workspaceId: Id,
-  { budgets = [], ...more }: Pick<Payer, 'chatId' | 'runId' | 'messageId' | 'budgets'> = {},
+  {
+    budgets = [],
+    guestOf,
+    ...more
+  }: Pick<Payer, 'chatId' | 'runId' | 'messageId' | 'budgets'> & { guestOf?: HeldTo | undefined } = {},
 ): Payer {
   const { accountId, tier, credential } = principal
   const key =
@@ -19,8 +24,8 @@ export function payerOf(
       : credential.kind === 'server'
         ? (credential.payingKey ?? null)
         : null
-  const place = principal.memberships.get(workspaceId)
-  const rules = rulesFor(principal, workspaceId)
+  const place = guestOf ?? principal.memberships.get(workspaceId)
+  const rules = rulesFor(principal, workspaceId, place)
   const within = credential.kind === 'server' ? (credential.run?.budgets ?? []) : []
   const overheard = more.runId !== undefined || (credential.kind === 'server' && credential.run !== undefined)
   const all: readonly Budget[] = [
@@ -36,6 +41,7 @@ export function payerOf(
     workspaceId,
     ...more,
     ...(overheard && { overheard }),
+    ...(guestOf && { guest: true }),
     ...(all.length > 0 && { budgets: all }),
     ...(rules && { rules }),
   }

@@ -113,12 +113,13 @@ function refusal({ call, worst }: Reserve, cap: CallCap | undefined, by: number,
       ...(cap && { period: cap.period, cap_usd: toUsd(cap.cap) }),
     },
   })
-  if (!call.payer.overheard || (cap && ofChat.has(cap.of))) return whole
+  const secret = call.payer.guest === true && cap?.of === 'workspace'
+  if (!secret && (!call.payer.overheard || (cap && ofChat.has(cap.of)))) return whole
   return new Refusal(purse.code, {
     ...param,
     message: `${purse.called} does not cover this call, which may cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
     details: { needed_usd },
-    toPayer: whole,
+    ...(!secret && { toPayer: whole }),
   })
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AgentRow, agentBehind } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
+import { guestOf } from '#access/shares.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import type { Completion, Served } from '#gateway/call/complete.ts'
 import { refusalOf } from '#gateway/model/refusal.ts'
@@ -175,6 +176,7 @@ export async function generate(
       kept = false
       asked = { request: turn, from: answer.parts.length }
       const payer = payerOf(principal, run.workspace_id, {
+        guestOf: await guestOf(engine.postgres.db, principal, run.workspace_id),
         chatId: run.chat_id,
         runId: run.id,
         messageId: output.id,

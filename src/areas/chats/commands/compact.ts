@@ -1,5 +1,6 @@
 import { agentFor } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
+import { guestOf } from '#access/shares.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
@@ -39,6 +40,7 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
   const path = await messageStore.said(engine.postgres, head)
   const id = newId()
   const payer = payerOf(principal, chat.workspace_id, {
+    guestOf: await guestOf(engine.postgres.db, principal, chat.workspace_id),
     chatId: chat.id,
     messageId: id,
     budgets: [chatBudget(chat.id, chat.max_cost_nano)],

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Context } from '#engine/context.ts'
+import { guestOf } from '#access/shares.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import type { Served } from '#gateway/call/complete.ts'
 import type { CanonicalMessage } from '#gateway/model/canonical-request.ts'
@@ -105,6 +106,7 @@ export async function judge(
   { path, answer, model }: { path: readonly PathMessage[]; answer: string; model: string },
 ): Promise<{ verdict: Verdict; served: Served | null; request: SealedRequest | null }> {
   const payer = payerOf(ctx.principal, goal.workspace_id, {
+    guestOf: await guestOf(ctx.engine.postgres.db, ctx.principal, goal.workspace_id),
     chatId: goal.chat_id,
     runId: run.id,
     budgets: judgesBudgets(await lineageOf(ctx.engine.postgres, run.id)),
