@@ -106,7 +106,7 @@ test('a server under writes is backed up: the copy is one moment of it, and the 
   const { rows } = await postgres.pool.query<{ sha256: string; place: string }>(
     'select b.sha256, b.place from files f join blobs b using (sha256)',
   )
-  assert.ok(rows.length > 10)
+  assert.ok(rows.length > 10, String(rows.length))
   for (const { sha256, place } of rows)
     assert.equal(hashOf(Buffer.concat(await Array.fromAsync(blobs.read(place)))), sha256)
   const { rows: sealed } = await postgres.pool.query('select id, sealed_key from provider_endpoints')

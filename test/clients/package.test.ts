@@ -43,7 +43,10 @@ test('the client that is packed is installed elsewhere, fits its types strictly,
   await new Promise((resolve) => gone.close(resolve))
   const folder = mkdtempSync(join(tmpdir(), 'uk-package-'))
   try {
-    await run('npm', ['pack', '--pack-destination', folder], { cwd: join(root, 'packages/client') })
+    // Packing is what makes it, also where npm is told to run no scripts of packages.
+    await run('npm', ['pack', '--ignore-scripts=false', '--pack-destination', folder], {
+      cwd: join(root, 'packages/client'),
+    })
     const packed = readdirSync(folder).find((name) => name.endsWith('.tgz'))!
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
     const silent = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts']

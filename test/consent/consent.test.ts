@@ -15,6 +15,7 @@ const all = list(areas)
 
 /** Marked although no rule covers them, and why. */
 const beyondTheRule: Readonly<Record<string, string>> = {
+  'admin.refuse_request': 'says no to somebody in the name of the administrator',
   'computers.pair': 'answers the credential of a machine to whoever has its token',
   'automations.unarchive':
     'brings back what was paused because its agent was changed: it acts in somebody’s rights again',

@@ -10,7 +10,7 @@ async function withPool(work: (pool: pg.Pool) => Promise<void>): Promise<void> {
   await using database = await testDatabase()
   const pool = createPool({ ...database.connection, max: MOST, connectionTimeoutMillis: 30_000 })
   // `end` does not wait until the database has closed the connections, and the database is dropped.
-  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}))
   try {
     await work(pool)
   } finally {

@@ -13,6 +13,8 @@ const homes = [
   'src/gateway/catalogue/',
   // `skill.type` of Anthropic's requests.
   'src/gateway/stored-references/anthropic.ts',
+  // LiteLLM's words for providers, and the presets that they become.
+  'src/faces/cli/commands/import/litellm-plan.ts',
 ]
 /** Ids that are words of ours as well: a shape has that name. */
 const words = new Set(['ollama', ...mediaProviders.map(({ id }) => id)])

@@ -1,5 +1,5 @@
 const stop = new Set(
-  'a am an and any are as at be can do does for from how i in is it its my not of on or our please that the this to want what which who with'.split(
+  'a all am an and any are as at be can do does for from how i in is it its my not of on or our please that the this to want what which who with'.split(
     ' ',
   ),
 )
@@ -36,7 +36,7 @@ const groups = [
   'create make new add build open',
   'update change edit modify rename patch set adjust',
   'delete remove trash destroy erase drop',
-  'list all show enumerate browse overview',
+  'list show enumerate browse overview',
   'get read show view retrieve inspect look fetch',
   'search find query grep lookup',
   'send post ask prompt talk reply message write',

@@ -19,6 +19,7 @@ import { checkScript } from '../inside/shut.ts'
 import { daemonLine, toolLine } from './line.ts'
 import { withinNetwork } from './network.ts'
 import { placeFilter } from '../inside/seccomp.ts'
+import { feed } from '../feed.ts'
 
 /** The image is the host’s own system, read-only. */
 const IMAGE = 'host'
@@ -222,11 +223,8 @@ async function holdStill(list: () => number[]): Promise<void> {
 }
 
 /** The reader of a pipe has gone. */
-const CLOSED = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'EPIPE'])
-
 /**
- * Runs a tool whose input or output is a stream. Its exit code is what says that all was taken: `tar` ends as soon as it
- * has read its last block, and Node may see the closed pipe before the end that it wrote itself.
+ * Runs a tool whose input or output is a stream, to the end of all of them.
  */
 async function through(argv: readonly string[], from: Readable | null, into: Writable | null): Promise<void> {
   const [file = '', ...args] = argv
@@ -242,13 +240,7 @@ async function through(argv: readonly string[], from: Readable | null, into: Wri
   const ended = new Promise<number | null>((resolve, reject) => child.once('close', resolve).once('error', reject))
   try {
     await Promise.all([
-      ...(from
-        ? [
-            pipeline(from, child.stdin!).catch(async (error) => {
-              if (!from.readableEnded || !CLOSED.has(error.code) || (await ended) !== 0) throw error
-            }),
-          ]
-        : []),
+      ...(from ? [feed(from, child.stdin!)] : []),
       ...(into ? [pipeline(child.stdout!, into)] : []),
       ended.then((code) => {
         if (code !== 0)
@@ -259,6 +251,7 @@ async function through(argv: readonly string[], from: Readable | null, into: Wri
     ])
   } finally {
     child.kill('SIGKILL')
+    from?.destroy()
     await ended.catch(() => {})
   }
 }

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { DriverFault } from '../driver.ts'
 import type { ContainerEngine } from './api.ts'
 import type { Spec } from './spec.ts'
+import { feed } from '../feed.ts'
 
 export interface Through {
   from?: Readable
@@ -39,7 +40,7 @@ export async function runContainer(
       into ?? collect((text) => (said.stdout = (said.stdout + text).slice(-MOST))),
     )
     // What it reads may end before its input does, where it fails: then its code says why.
-    const writing = from ? pipeline(from, halfOf(socket)) : Promise.resolve()
+    const writing = from ? feed(from, halfOf(socket)) : Promise.resolve()
     const [wrote] = await Promise.allSettled([writing, reading])
     const code = await engine.wait(name)
     if (code !== 0) throw new DriverFault(`It ended with ${code}: ${said.stderr.trim()}`)

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { feed } from './feed.ts'
+
+const parts = (amount: number): Readable => Readable.from(Array.from({ length: amount }, () => Buffer.alloc(65_536)))
+
+test('a program that stops reading before the end has all that it takes, and the rest is read by nobody', async () => {
+  for (const count of [0, 1, 100_000]) {
+    const child = spawn('head', ['-c', String(count)], { stdio: ['pipe', 'ignore', 'inherit'] })
+    const closed = once(child, 'close')
+    const from = parts(200)
+    await feed(from, child.stdin)
+    assert.equal(from.readableEnded, true)
+    assert.deepEqual(await closed, [0, null])
+  }
+})
+
+test('what breaks off on its way is said, and the program does not wait for more', async () => {
+  const child = spawn('cat', { stdio: ['pipe', 'ignore', 'inherit'] })
+  const closed = once(child, 'close')
+  const from = Readable.from(
+    (async function* () {
+      yield Buffer.alloc(65_536)
+      throw new Error('the store is away')
+    })(),
+  )
+  await assert.rejects(feed(from, child.stdin), /the store is away/)
+  child.stdin.destroy()
+  await closed
+  const left = spawn('cat', { stdio: ['pipe', 'ignore', 'inherit'] })
+  const gone = parts(200)
+  const feeding = feed(gone, left.stdin)
+  gone.destroy()
+  await assert.rejects(feeding, /broke off/)
+  left.kill()
+})
