@@ -72,10 +72,11 @@ test('a server under writes is backed up: the copy is one moment of it, and the 
   let written = 0
   const writer = async (): Promise<void> => {
     while (!enough.signal.aborted) {
-      const name = `${(written += 1)}.bin`
+      const mine = (written += 1)
+      const name = `${mine}.bin`
       const made = await upload(alice, { workspace_id: alice.workspaceId }, randomBytes(20_000), name)
       assert.equal(made.status, 201, made.text)
-      if (written % 3 === 0) {
+      if (mine % 3 === 0) {
         const { id } = made.body.data
         await alice.delete(`/drive/files/${id}`)
         await alice.delete(`/drive/files/${id}/permanent-delete`)

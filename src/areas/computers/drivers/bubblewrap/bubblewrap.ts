@@ -19,7 +19,7 @@ import { checkScript } from '../inside/shut.ts'
 import { daemonLine, toolLine } from './line.ts'
 import { withinNetwork } from './network.ts'
 import { placeFilter } from '../inside/seccomp.ts'
-import { feed } from '../feed.ts'
+import { feed } from '../unpacking/feed.ts'
 
 /** The image is the host’s own system, read-only. */
 const IMAGE = 'host'

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { DriverFault } from '../driver.ts'
 import type { ContainerEngine } from './api.ts'
 import type { Spec } from './spec.ts'
-import { feed } from '../feed.ts'
+import { feed } from '../unpacking/feed.ts'
 
 export interface Through {
   from?: Readable
