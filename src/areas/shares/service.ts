@@ -159,11 +159,14 @@ export async function claimShare(ctx: Context, token: string): Promise<ReturnTyp
   })
 }
 
-/** A share by the token of its link, as whoever holds that may read it. Null: no share has this token. */
+/**
+ * A share by the token of its link, as whoever holds that may read it: what is shared is named for as long as the link lets
+ * somebody to it. Null: no share has this token.
+ */
 export async function previewShare({ db }: Context, token: string) {
   const row = await shareStore.byToken(db, hashSecret(token))
   if (row === undefined) return null
-  const titles = await shareStore.titles(db, [row.resource_id])
+  const shared = row.claimed_by === null ? await shareStore.resource(db, row.resource_type, row.resource_id) : undefined
   return {
     id: row.id,
     created_at: iso(row.created_at),
@@ -171,7 +174,7 @@ export async function previewShare({ db }: Context, token: string) {
     email: row.email!,
     invited_by: row.shared_by,
     resource_type: row.resource_type,
-    title: titles.get(row.resource_id) ?? null,
+    title: shared === undefined || shared.status === 'trashed' ? null : shared.title,
     access: row.access,
   }
 }

@@ -50,7 +50,10 @@ export const InvitationPreview = z
       .describe('Null for a share: whoever gets one learns nothing of its workspace.'),
     role: z.enum(roles).nullable(),
     resource_type: z.enum(['chat', 'agent', 'file', 'folder']).nullable(),
-    title: z.string().nullable().describe('The title or name of what is shared.'),
+    title: z
+      .string()
+      .nullable()
+      .describe('The title or name of what is shared; null once somebody has taken it, or it is in the trash.'),
     access: z.enum(['view', 'edit']).nullable(),
     expires_at: time.nullable().describe('Null never.'),
   })

@@ -95,7 +95,7 @@ function Offered({ preview, by }: { preview: Preview; by: string }) {
 }
 
 const nameOf = ({ kind, workspace_name, title, resource_type }: Preview): string =>
-  (kind === 'workspace' ? workspace_name : title) ?? `a ${resource_type} without a name`
+  (kind === 'workspace' ? workspace_name : title) ?? `a ${resource_type}`
 
 /** Nobody is signed in. What they do next brings them back here, and in. */
 function Knock({ preview: { status } }: { preview: Preview }) {

@@ -81,8 +81,16 @@ test('a link to a shared chat says who shares what, and opens it once; who has a
     [told.kind, told.status, told.invited_by, told.resource_type, told.title, told.access, told.workspace_name],
     ['share', 'pending', 'Alice', 'chat', 'Views', 'view', null],
   )
+  await alice.delete(`/chats/${chat.id}`)
+  assert.equal((await preview()).body.data.title, null, 'what is in the trash is nobody’s to read')
+  await alice.post(`/chats/${chat.id}/restore`)
   assert.equal((await bob.post('/invitations/accept', { token })).body.data.resource_id, chat.id)
-  assert.equal((await preview()).body.data.status, 'accepted')
+  const { data: taken } = (await preview()).body
+  assert.deepEqual(
+    [taken.status, taken.title],
+    ['accepted', null],
+    'whoever else has the link does not follow the chat',
+  )
   assert.equal((await carol.post('/invitations/accept', { token })).status, 410)
 
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data
