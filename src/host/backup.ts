@@ -3,9 +3,7 @@ import pg from 'pg'
 import { allSealed } from '#areas/sealed.ts'
 import { BackupRefused } from '#engine/backup/refused.ts'
 import { makeBackup } from '#engine/backup/make.ts'
-import { keepNewest } from '#engine/backup/prune.ts'
 import { sealKeys } from '#engine/backup/root-keys.ts'
-import { openTarget } from '#engine/backup/target.ts'
 import { openBlobs } from '#engine/blobs/open.ts'
 import { attachDatabase } from '#engine/postgres/embedded/attach.ts'
 import { rootKeyId } from '#engine/secrets.ts'
@@ -32,10 +30,9 @@ export async function backup({ to, passphrase, keep, json }: BackupAsked, signal
   await using database = await attachDatabase(config)
   await using blobs = await openBlobs(config)
   const at = new Date()
-  await using target = await openTarget(to, at)
   using progress = followed(signal)
   const began = performance.now()
-  const { manifest, where } = await makeBackup(
+  const { manifest, where, removed } = await makeBackup(
     {
       connection: database.connection,
       blobs,
@@ -43,13 +40,11 @@ export async function backup({ to, passphrase, keep, json }: BackupAsked, signal
       key: { ids: keys.map(rootKeyId), sealed: passphrase === null ? null : sealKeys(keys, passphrase) },
       sealed: allSealed,
     },
-    target,
-    at,
+    { to, keep, at },
     progress,
   )
   progress[Symbol.dispose]()
   await remember(database.connection, { at: manifest.at, where, version: about.version })
-  const removed = keep === null ? 0 : await keepNewest(to, keep)
   const { count, bytes, missing } = manifest.blobs
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
   const seconds = (performance.now() - began) / 1000

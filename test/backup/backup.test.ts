@@ -1,9 +1,10 @@
 // Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { openTarget } from '#engine/backup/target.ts'
 import { sweepBlobs } from '#engine/blobs/sweep.ts'
 import { holdBlobs } from '#engine/blobs/hold.ts'
 import pg from 'pg'
@@ -276,6 +277,42 @@ test('bytes that a backup is copying are not swept away under it, and one backup
     (swept) => swept.unreferenced > 0,
   )
   assert.equal(unreferenced, 1)
+})
+
+test('a backup that waits for another one leaves alone what that one has half done', async () => {
+  using dir = temporaryDir()
+  await using server = await testServer()
+  const to = join(dir.path, 'backups')
+  const begun = join(to, '20260101T000000Z.partial')
+  await mkdir(begun, { recursive: true })
+  await mkdir(join(to, 'blobs'))
+  await writeFile(join(begun, 'files.1.list.zst'), 'the other one wrote this')
+  await writeFile(join(to, 'blobs', 'incoming-x'), 'and this')
+  const client = new pg.Client(server.database.connection)
+  await client.connect()
+  assert.equal(await holdBlobs(client, 0), true)
+  const second = uk(hostOf(server.database), ['backup', '--to', to])
+  const asking = `select from pg_stat_activity where application_name = 'ukiyo backup' and query like '%pg_try_advisory_lock%'`
+  await until(
+    () => server.app.engine.postgres.pool.query(asking),
+    ({ rowCount }) => rowCount === 1,
+  )
+  assert.deepEqual((await readdir(begun)).concat(await readdir(join(to, 'blobs'))), ['files.1.list.zst', 'incoming-x'])
+  await client.end()
+  // Now nobody makes it, so it was left by one that was killed.
+  const ended = await second
+  assert.equal(ended.status, 0, ended.stderr)
+  assert.deepEqual((await readdir(to)).toSorted(), [ended.stdout.toString().trim().split('/').at(-1), 'blobs'])
+})
+
+test('a backup whose first half somebody removed does not become one', async () => {
+  using dir = temporaryDir()
+  await using target = await openTarget(dir.path, new Date())
+  await target.put('database/accounts.1.copy.zst', Buffer.from('rows'))
+  const [half] = (await readdir(dir.path)).filter((name) => name.endsWith('.partial'))
+  await rm(join(dir.path, half!), { recursive: true })
+  await assert.rejects(target.put('database/chats.1.copy.zst', Buffer.from('rows')), /cannot be written/)
+  await assert.rejects(target.finish(Buffer.from('{}')), /cannot be written/)
 })
 
 test('files come from a bucket, and go to one', async () => {

@@ -1,4 +1,4 @@
-import { ConnectionError, errorOf } from './errors.ts'
+import { ApiError, ConnectionError, errorOf } from './errors.ts'
 import { type ReceivedEvent, readEvents } from './events.ts'
 import { type Input, type Route, type Routes, outgoing } from './route.ts'
 
@@ -72,7 +72,7 @@ function createSend({ origin, key, version, headers, retries = 2, fetch = global
       const answer = await fetch(base + path, init).catch((error: unknown) => failed(error, more.signal))
       if (!(answer instanceof ConnectionError) && answer.ok) return answer
       const error = answer instanceof ConnectionError ? answer : await errorOf(answer)
-      const seconds = waitFor(route, answer, tried)
+      const seconds = waitFor(route, answer, error, tried)
       if (tried >= most || seconds === null) throw error
       await sleep(seconds * 1_000, more.signal)
     }
@@ -87,11 +87,24 @@ function failed(error: unknown, signal: AbortSignal | undefined): ConnectionErro
 
 /**
  * Seconds to wait before the same again, or null where that could do something twice: the contract has no idempotency
- * keys. A 429 comes before anything is done; what only reads may be asked again after a fault, too.
+ * keys. A 429 comes before anything is done, unless it names a run that has failed; what only reads may be asked again after a
+ * fault, too.
  */
-function waitFor({ method }: Route, answer: Response | ConnectionError, tried: number): number | null {
+function waitFor(
+  { method }: Route,
+  answer: Response | ConnectionError,
+  error: ConnectionError | ApiError,
+  tried: number,
+): number | null {
   const reads = method === 'GET'
-  const again = answer instanceof ConnectionError ? reads : answer.status === 429 || (reads && answer.status >= 502)
+  // The message that began the run is kept, and would stand there twice.
+  const begun = error instanceof ApiError && error.details?.['run_id'] !== undefined
+  const again =
+    answer instanceof ConnectionError
+      ? reads
+      : reads
+        ? answer.status === 429 || answer.status >= 502
+        : answer.status === 429 && !begun
   if (!again) return null
   const asked = answer instanceof Response ? Number(answer.headers.get('retry-after') ?? NaN) : NaN
   const seconds = Number.isFinite(asked) ? asked : 0.25 * 2 ** tried * (0.75 + Math.random() / 2)

@@ -45,7 +45,11 @@ export function outgoing(route: Route, input: Input): Outgoing {
     const value = take(name)
     if (value === undefined || value === '') throw new TypeError(`${name} is missing`)
     const words = encodeURIComponent(String(value))
-    return greedy === '+' ? words.replaceAll('%2F', '/') : words
+    const said = greedy === '+' ? words.replaceAll('%2F', '/') : words
+    // An address is read without its dots: they would lead to another endpoint.
+    if (said.split('/').some((word) => word === '.' || word === '..'))
+      throw new TypeError(`${name} must not have "." or ".." as a part`)
+    return said
   })
   const query = new URLSearchParams()
   for (const name of route.query ?? []) {

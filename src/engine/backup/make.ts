@@ -9,7 +9,8 @@ import { BackupRefused } from './refused.ts'
 import { FORMAT, type Manifest, type Piece, writeManifest } from './manifest.ts'
 import { writePieces } from './pieces.ts'
 import type { Progress } from './progress.ts'
-import { type Target, WrongBytes } from './target.ts'
+import { keepNewest } from './prune.ts'
+import { type Target, WrongBytes, openTarget } from './target.ts'
 
 /** What a backup needs of its instance. */
 export interface Backed {
@@ -21,24 +22,33 @@ export interface Backed {
   sealed: readonly { table: string; columns: readonly string[] }[]
 }
 
+export interface Made {
+  manifest: Manifest
+  where: string
+  /** How many older backups went. */
+  removed: number
+}
+
 const HOLD_MS = 20_000
 
 /**
  * Writes a backup of a running instance: the database as it is at one moment, then the bytes of every file that it names, then
- * the manifest. Bytes that nobody has any more are not removed meanwhile. Answers the manifest, and where it all is.
+ * the manifest. Bytes that nobody has any more are not removed meanwhile, and no other backup is made: one that began would take
+ * what this one has half done for what was left, and bytes that it has just written would be removed here as nobody's.
+ * `keep`: so many backups are left in the folder; null leaves all.
  */
 export async function makeBackup(
   { connection, blobs, version, key, sealed }: Backed,
-  target: Target,
-  at: Date,
+  { to, keep, at }: { to: string; keep: number | null; at: Date },
   progress: Progress,
-): Promise<{ manifest: Manifest; where: string }> {
+): Promise<Made> {
   const client = new pg.Client({ ...connection, application_name: 'ukiyo backup', statement_timeout: 0 })
   // A connection that breaks tells its statement; unheard it would end the process besides.
   client.on('error', () => {})
   await client.connect()
   try {
     if (!(await holdBlobs(client, HOLD_MS))) throw new BackupRefused('another backup of this instance is being made')
+    await using target = await openTarget(to, at)
     // Times and floats in the form that loses nothing, whatever the database's own settings are.
     await client.query(
       `set datestyle = 'ISO, YMD'; set intervalstyle = postgres; set timezone = 'UTC'; set extra_float_digits = 1`,
@@ -58,7 +68,8 @@ export async function makeBackup(
       blobs: { count: named.length, bytes: named.reduce((sum, { size }) => sum + size, 0), lists, missing },
       key,
     }
-    return { manifest, where: await target.finish(writeManifest(manifest)) }
+    const where = await target.finish(writeManifest(manifest))
+    return { manifest, where, removed: keep === null ? 0 : await keepNewest(to, keep) }
   } finally {
     await client.end().catch(() => {})
   }

@@ -61,11 +61,10 @@ async function folderTarget(to: string, at: Date): Promise<Target> {
     if (name.startsWith('incoming-')) await rm(join(to, 'blobs', name), { force: true })
   if (await stat(final).catch(() => null)) throw new BackupRefused(`${final} is there already`)
   await mkdir(partial, { mode: 0o700 }).catch(refused)
+  await mkdir(join(partial, 'database'), { mode: 0o700 }).catch(refused)
   let finished = false
-  const put = async (name: string, bytes: Uint8Array): Promise<void> => {
-    await mkdir(dirname(join(partial, name)), { recursive: true, mode: 0o700 })
-    await written(join(partial, name), [bytes])
-  }
+  // Makes no folder: where somebody removed what was written before, the rest alone must not become a backup.
+  const put = (name: string, bytes: Uint8Array): Promise<void> => written(join(partial, name), [bytes])
   return {
     atOnce: 8,
     put: (name, bytes) => put(name, bytes).catch(refused),

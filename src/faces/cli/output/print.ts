@@ -65,7 +65,7 @@ export async function print(printing: Printing): Promise<number> {
   const made = kind === 'operation' ? madeIn(json.data) : null
   const view = wantsJson(globals) ? null : viewOf(listed.name, { json, input: printing.input ?? {}, terminal })
   if (made) await (await import('../media/keep.ts')).keep(made, globals, terminal, printing.open)
-  if (wantsJson(globals)) await terminal.out(await selected(text, globals))
+  if (wantsJson(globals)) await terminal.out(await selected(text, globals, terminal))
   else if (made) return codeOf('ok')
   else if (view !== null) await printView(view, json, terminal)
   else if (kind === 'page' && isPage(json)) await printPage(json, listed, terminal)
@@ -173,13 +173,13 @@ async function printAll({ listed, input = {}, response, next, globals, terminal 
   const first: unknown = JSON.parse(text)
   if (!isPage(first)) {
     const data = () => card((first as { data: Row }).data, terminal)
-    await terminal.out(wantsJson(globals) ? await selected(text, globals) : data())
+    await terminal.out(wantsJson(globals) ? await selected(text, globals, terminal) : data())
     return codeOf('ok')
   }
   const chosen = globals.query !== undefined || globals.jq !== undefined
   for (let page = pageIn(first); ; page = await pageOf(await next(page.next))) {
     // Page by page, as it comes.
-    if (chosen) await terminal.out(await selected(JSON.stringify({ data: page.rows }), globals))
+    if (chosen) await terminal.out(await selected(JSON.stringify({ data: page.rows }), globals, terminal))
     else if (globals.json) for (const row of page.rows) await terminal.out(`${JSON.stringify(row)}\n`)
     else rows.push(...(page.rows as Row[]))
     if (page.next === null) break

@@ -1,8 +1,15 @@
 import { Stop } from '../exit.ts'
 import type { Globals } from '../globals.ts'
+import { type Terminal, shown } from '../terminal.ts'
 
-/** JSON of an answer as `--jq`, `-q` or `--json` want it. Texts come out bare, as with `jq -r`; all else as JSON, one value a line. */
-export async function selected(text: string, { jq, query }: Globals): Promise<string> {
+/**
+ * JSON of an answer as `--jq`, `-q` or `--json` want it. Texts come out bare, as with `jq -r`; all else as JSON, one value a line.
+ * Others wrote them: a screen gets them without what it would obey.
+ */
+export const selected = async (text: string, globals: Globals, terminal: Terminal): Promise<string> =>
+  shown(await chosen(text, globals), terminal)
+
+async function chosen(text: string, { jq, query }: Globals): Promise<string> {
   if (jq !== undefined) return byJq(text, jq)
   if (query !== undefined) return lines(fieldAt(JSON.parse(text), query))
   return `${text}\n`

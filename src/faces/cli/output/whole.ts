@@ -7,7 +7,7 @@ import { selected } from './select.ts'
 /** An answer as JSON, or what `-q` and `--jq` choose of it. A run that waits for a person ends as one does. */
 export async function printWhole(response: Incoming, globals: Globals, terminal: Terminal): Promise<number> {
   const text = await response.text()
-  await terminal.out(await selected(text, globals))
+  await terminal.out(await selected(text, globals, terminal))
   const { data } = JSON.parse(text) as { data?: { run?: { status?: string } } }
   if (data?.run?.status === 'requires_action') return codeOf('undecided')
   return codeOf(data?.run?.status === 'cancelled' ? 'failure' : 'ok')

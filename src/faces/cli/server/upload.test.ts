@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { upload as uploadWhole } from '#test/drive/drive.ts'
 import { testServer } from '#test/server.ts'
 
 const program = fileURLToPath(new URL('../../../../bin/uk', import.meta.url))
@@ -93,6 +94,42 @@ test('a file passes a proxy with a small limit, goes on after a cut, and in anot
     const chat = (await alice.post('/chats', { model: 'sim/echo' })).body.data.id as string
     const refused = await run('chats', 'send', chat, '--input', join(home, 'wide.json')).ended
     assert.match(refused.err, /A proxy in front of the server refused the body/)
+  } finally {
+    await rm(home, { recursive: true })
+  }
+})
+
+test('a name that is taken while a file is sent ends the sending with the refusal', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const { key } = await alice.key()
+  const home = await mkdtemp(join(tmpdir(), 'uk-upload-'))
+  let parts = 0
+  let cut: (() => void) | null = null
+  await using proxy = await proxyTo(server.origin, ({ method }) => {
+    if (method === 'PATCH' && ++parts === 3) cut?.()
+    return false
+  })
+  try {
+    await writeFile(join(home, 'taken.bin'), randomBytes(3 * MIB))
+    const run = async (onSpawn: (end: () => void) => void = () => {}) => {
+      const child = spawn(program, ['drive', 'upload', '--file', join(home, 'taken.bin')], {
+        env: { PATH: process.env.PATH!, HOME: home, UK_KEY: key, UK_ORIGIN: proxy.origin },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      onSpawn(() => child.kill('SIGKILL'))
+      let err = ''
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+      const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+      return { code, err }
+    }
+    await run((end) => (cut = end))
+    const made = await uploadWhole(alice, { workspace_id: alice.workspaceId }, Buffer.from('other'), 'taken.bin')
+    assert.equal(made.status, 201, made.text)
+    cut = null
+    const refused = await run()
+    assert.notEqual(refused.code, 0)
+    assert.match(refused.err, /Goes on with taken\.bin[\s\S]*uk: There is a file of this name already/)
   } finally {
     await rm(home, { recursive: true })
   }

@@ -151,7 +151,8 @@ async function sendParts({ id, handle, size, from, caller, at }: Sending): Promi
       const byProxy = failure.requestId === null
       if (byProxy && answer.status === 413 && part > SMALLEST_PART) part = smaller(part)
       else if (byProxy && answer.status >= 500) throw new Unreachable(target.origin, failure)
-      else if (answer.status !== 409) throw failure
+      // Another 409 is a refusal of the file, such as a name that was taken meanwhile: the same again is refused again.
+      else if (failure.code !== 'stale_update') throw failure
       else offset = (await stateOf(id, caller))?.offset ?? gone()
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error
