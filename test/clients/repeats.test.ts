@@ -30,7 +30,7 @@ test('a message whose model is rate limited is sent once: its run has failed, an
 test('a word of a path does not lead to another endpoint', async () => {
   const asked: string[] = []
   const fetch = async (url: string | URL | Request) => {
-    asked.push(new URL(url as string).pathname)
+    asked.push(new URL(url instanceof Request ? url.url : url).pathname)
     return new Response('{"data":{}}', { headers: { 'content-type': 'application/json' } })
   }
   const client = clientOf(routes, { origin: 'http://127.0.0.1:9', key: 'uk_x', fetch }) as {

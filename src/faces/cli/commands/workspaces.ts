@@ -6,7 +6,7 @@ import { callerOf } from '../server/caller.ts'
 import { idOf } from '../server/names.ts'
 import { remember, remembered } from '../server/state.ts'
 import { contracts } from '#areas/contracts.ts'
-import type { Terminal } from '../terminal.ts'
+import { type Terminal, clean, shown } from '../terminal.ts'
 
 const fields = [
   { ...textField('name'), inPath: true },
@@ -28,12 +28,12 @@ export async function use(words: readonly string[], terminal: Terminal): Promise
     const answer = await caller.call((await contracts.workspaces()).endpoints.get, { id })
     const { data } = JSON.parse(await answer.text()) as { data: { id: string; name: string } }
     await remember(caller.target, { workspace: { id: data.id, name: data.name } }, terminal)
-    terminal.err(`Commands mean the workspace ${data.name} from here on. \`uk workspaces use --clear\` ends it.`)
+    terminal.err(clean(`Commands mean the workspace ${data.name} from here on. \`uk workspaces use --clear\` ends it.`))
     return codeOf('ok')
   }
   const { workspace } = await remembered(caller.target, terminal)
   if (globals.json) await terminal.out(`${JSON.stringify({ workspace: workspace ?? null })}\n`)
-  else if (workspace) await terminal.out(`${workspace.name}  ${workspace.id}\n`)
+  else if (workspace) await terminal.out(shown(`${workspace.name}  ${workspace.id}\n`, terminal))
   else terminal.err('No workspace is chosen. Choose one: uk workspaces use <name>')
   return codeOf('ok')
 }

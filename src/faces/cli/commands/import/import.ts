@@ -78,7 +78,7 @@ export async function agreed(
       'Nothing was imported: nobody can be asked here.',
       'Give --yes to import, or --dry-run to see what would be.',
     )
-  const answer = await ask(`${question} [y/N]`, '--yes', globals, terminal)
+  const answer = await ask(clean(`${question} [y/N]`), '--yes', globals, terminal)
   if (/^y(es)?$/i.test(answer)) return true
   terminal.err('Nothing was imported.')
   return false
