@@ -1,4 +1,3 @@
-// Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, test } from 'node:test'

@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name; versions of the program are bundled, and stand on trial for ten seconds.
+// Versions of the program are bundled, and stand on trial for ten seconds.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { versionsIn } from '#test/computers/installed.ts'

@@ -1,4 +1,3 @@
-// Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
