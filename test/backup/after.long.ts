@@ -5,6 +5,9 @@ import { mkdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import pg from 'pg'
+import { makeBackup } from '#engine/backup/make.ts'
+import { holdBlobs } from '#engine/blobs/hold.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { make, slow } from '../automations/hooks.ts'
 import { testDatabase } from '../database.ts'
@@ -256,3 +259,33 @@ const signedIn = async (origin: string, { email, password }: { email: string; pa
   const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
   return caller(origin, { cookie, 'x-uk-csrf': '1' })
 }
+
+test('bytes are held for as long as they are copied, also where the database ends connections that rest', async () => {
+  using dir = temporaryDir()
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  await upload(alice, { workspace_id: alice.workspaceId }, randomBytes(1_000), 'one.bin')
+  const { postgres, blobs } = server.app.engine
+  const { connection } = server.database
+  const { rows } = await postgres.pool.query<{ name: string }>('select current_database() as name')
+  await postgres.pool.query(`alter database "${rows[0]!.name}" set idle_session_timeout = '300ms'`)
+  const held: boolean[] = []
+  const slowly = {
+    ...blobs,
+    async *read(place: string) {
+      await sleep(1_500)
+      const other = new pg.Client(connection)
+      await other.connect()
+      held.push(!(await holdBlobs(other, 0)))
+      await other.end()
+      yield* blobs.read(place)
+    },
+  }
+  const key = { ids: [], sealed: null }
+  const made = await makeBackup(
+    { connection, blobs: slowly, version: '0', key, sealed: [] },
+    { to: dir.path, keep: null, at: new Date() },
+    { begin: () => {}, add: () => {} },
+  )
+  assert.deepEqual([held, made.manifest.blobs.missing], [[true], []])
+})

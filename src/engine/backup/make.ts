@@ -42,16 +42,22 @@ export async function makeBackup(
   { to, keep, at }: { to: string; keep: number | null; at: Date },
   progress: Progress,
 ): Promise<Made> {
-  const client = new pg.Client({ ...connection, application_name: 'ukiyo backup', statement_timeout: 0 })
+  const client = new pg.Client({
+    ...connection,
+    application_name: 'ukiyo backup',
+    statement_timeout: 0,
+    keepAlive: true,
+  })
   // A connection that breaks tells its statement; unheard it would end the process besides.
   client.on('error', () => {})
   await client.connect()
   try {
     if (!(await holdBlobs(client, HOLD_MS))) throw new BackupRefused('another backup of this instance is being made')
     await using target = await openTarget(to, at)
-    // Times and floats in the form that loses nothing, whatever the database's own settings are.
+    // Times and floats in the form that loses nothing, whatever the database's own settings are. The connection rests while
+    // bytes are copied, and is the hold on them: it must not end for that.
     await client.query(
-      `set datestyle = 'ISO, YMD'; set intervalstyle = postgres; set timezone = 'UTC'; set extra_float_digits = 1`,
+      `set idle_session_timeout = 0; set idle_in_transaction_session_timeout = 0; set datestyle = 'ISO, YMD'; set intervalstyle = postgres; set timezone = 'UTC'; set extra_float_digits = 1`,
     )
     await client.query('begin isolation level repeatable read read only')
     const database = await copyDatabase(client, target, sealed, progress)
