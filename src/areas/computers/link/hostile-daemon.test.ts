@@ -232,7 +232,10 @@ test('what is nested so deeply that nobody could say it again costs the link', a
   ]
   for (const lies of deep) {
     const { id, credential } = await pairedBy(alice)
-    using liar = await liarAt(server.origin, credential, lies)
+    // The server asks what it can infer with as soon as it is linked: to lie about that too would end the link before alice asks.
+    using liar = await liarAt(server.origin, credential, (asked, says) =>
+      asked.op === 'fs.remove' ? lies(asked, says) : says.end({ error: { code: 'not_found' } }),
+    )
     const asked = alice.post(`/computers/${id}/fs`, { op: 'remove', path: '/x' })
     assert.equal(await liar.closed, 4002)
     assert.deepEqual([(await asked).status, (await asked).body.error.code], [503, 'interrupted'])
