@@ -26,9 +26,10 @@ export async function transfer(outer: Context, { id, user_id, workspace_id }: Gi
     if (to === before.workspace_id) return before
     await checkRoom(ctx, to, before.kind)
     const exposed = before.exposures.map((one) => one.workspace_id)
+    // The computer before its models, as whoever learns what it has holds them.
+    await computerStore.update(ctx.db, id, { vouched: vouchesIn(ctx.principal, to) })
     await exposureStore.deleteAll(ctx.db, id)
     const unmapped = await localModels.unmapAll(ctx.db, id)
-    await computerStore.update(ctx.db, id, { vouched: vouchesIn(ctx.principal, to) })
     const row = await touch(ctx, id, { workspace_id: to })
     await grantsChanged(ctx, [before.workspace_id, to, ...exposed])
     await tell(ctx, 'transferred', row, { from_workspace_id: before.workspace_id }, [before.workspace_id, ...exposed])
