@@ -35,7 +35,7 @@ interface ShareTable {
   email: string | null
   access: Access
   token_hash: Buffer | null
-  /** Of the token that went to the address by mail. */
+  /** The hash of the token that was mailed to the address. */
   mail_token_hash: Buffer | null
   claimed_by: Id | null
   claimed_at: Date | null
@@ -123,8 +123,8 @@ function writesIn(principal: Principal, workspaceId: Id, scope: Scope): boolean 
 }
 
 /**
- * What holds a guest's model calls in a workspace that something was shared from: its budget, which they count under, and
- * its rules, as they hold every member. Undefined for a member, who is held by the membership.
+ * The budget and rules that hold a guest's model calls in a workspace that something was shared from, as they hold every
+ * member. Undefined for a member, who is held by the membership.
  */
 export async function guestOf(db: Db, principal: Principal, workspaceId: Id): Promise<HeldTo | undefined> {
   if (principal.memberships.has(workspaceId)) return undefined

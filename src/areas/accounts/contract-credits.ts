@@ -22,7 +22,7 @@ export const CreditRequest = z
 const amount = z.number().gt(0).max(1_000_000)
 const note = z.string().trim().max(500).default('')
 
-/** Of `me`: asking for credits. */
+/** The endpoints of `me` by which a person asks for credits. */
 export const askingForCredits = {
   request_credits: endpoint('POST /me/credit-requests', {
     summary: 'Ask the administrator for credits',
@@ -45,7 +45,7 @@ export const askingForCredits = {
   }),
 }
 
-/** Of `admin`: what was asked for, and the answer. */
+/** The endpoints of `admin` that list requests for credits and answer them. */
 export const answeringRequests = {
   credit_requests: endpoint('GET /admin/credit-requests', {
     summary: 'List requests for credits',

@@ -79,7 +79,10 @@ export type NewComputer = Pick<
 /** Without a sign of life for so long, a computer is offline, whatever its link seems to be. */
 export const OFFLINE_SECONDS = 45
 
-/** Of `computers c`: a process that lives holds its link, and has heard of it lately. What a process leaves when it is killed is no link. */
+/**
+ * A condition on `computers c`: a living process holds its link, and has heard of it lately. The row that a killed
+ * process leaves behind does not count.
+ */
 export const isLinked = sql<boolean>`(c.last_seen_at > now() - make_interval(secs => ${sql.lit(OFFLINE_SECONDS)})
   and exists (select from processes p where p.id = c.link_process_id and p.expires_at > now())) is true`
 

@@ -125,7 +125,7 @@ test('who sends elsewhere what another set up sends no more than they may read t
   assert.equal(await sent(turned), 0)
 })
 
-test('bob’s endpoint sends what bob may still read: nothing of what was narrowed away, nothing at all once he is no admin; carol switches it on for herself', async () => {
+test('bob’s endpoint sends what bob may still read: nothing of what was narrowed away, nothing at all once he is not an admin; carol switches it on for herself', async () => {
   await using hook = await receiver()
   const workspaceId = await team()
   const [bob, carol] = [await server.person('Bob Boss'), await server.person('Carol Chief')]

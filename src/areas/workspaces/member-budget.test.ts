@@ -125,7 +125,7 @@ test('bob’s budget in a team holds all that he calls there, by any key, in a c
   assert.equal((await ask(his[0]!)).status, 200)
 })
 
-test('who is invited under a budget never works without it; who is no admin sees neither what others spent nor changes it', async () => {
+test('who is invited under a budget never works without it; who is not an admin sees neither what others spent nor changes it', async () => {
   await using server = await testServer()
   const [alice, bob, carol, eve] = [
     await server.person('Alice'),

@@ -33,7 +33,7 @@ interface AccountRights {
         cap_period: Period
         allowed: string[] | null
         keys: 'any' | 'workspace'
-        /** Those of the membership: null where it has none, as most. */
+        /** The limits of the membership; null where it has none, as most. */
         own: {
           id: Id
           cap: string | null

@@ -66,7 +66,7 @@ export const untested = (now: Date): ConnectionState => ({
 })
 
 const SECOND = 1_000
-/** What goes on as before is written down so often. */
+/** An unchanged state is written down this often, in ms. */
 export const NOTED_MS = 60 * SECOND
 /** Calls in a row that found nobody: fewer may be one hiccup of the network. */
 const MANY_UNREACHED = 3
