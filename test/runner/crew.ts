@@ -20,6 +20,22 @@ const FILE_MS = 900_000
 const ALONE =
   /process\.(memoryUsage|cpuUsage|chdir|umask|on\()|process\.env\.\w+ = |delete process\.env|setFlagsFromString|globalThis\.set(Timeout|Interval) = |mock\.timers|PerformanceObserver/
 
+/**
+ * Chromium breaks off what it loads when an address of the machine changes (`ERR_NETWORK_CHANGED`), as containers with
+ * a bridge do: a file that opens a browser and one that makes such containers never run at the same time.
+ */
+const NETWORK: readonly [uses: 'changes' | 'watches', text: RegExp][] = [
+  ['changes', /startPodman\(/],
+  ['watches', /hasChromium/],
+]
+
+interface Waiting {
+  file: string
+  alone: boolean
+  weight: number
+  network: 'changes' | 'watches' | undefined
+}
+
 /** Runs the files, those first that take long; tells of each as it ends. */
 export async function runFiles(
   files: readonly string[],
@@ -28,25 +44,45 @@ export async function runFiles(
 ): Promise<void> {
   const waiting = files
     .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }))
-    .map(({ file, text }) => ({ file, alone: ALONE.test(text), weight: weight(text) }))
+    .map(({ file, text }): Waiting => {
+      const network = NETWORK.find(([, uses]) => uses.test(text))?.[0]
+      return { file, alone: ALONE.test(text), weight: weight(text), network }
+    })
     .toSorted((a, b) => b.weight - a.weight)
+  const running = new Set<Waiting>()
+  let ended = Promise.withResolvers<void>()
+  const disturbs = (one: Waiting): boolean =>
+    [...running].some(({ network }) => network && one.network && network !== one.network)
+  const one = async (run: (next: Waiting) => Promise<Outcome>): Promise<boolean> => {
+    while (waiting.length > 0 && waiting.every(disturbs)) await ended.promise
+    const next = waiting.find((each) => !disturbs(each))
+    if (!next) return false
+    waiting.splice(waiting.indexOf(next), 1)
+    running.add(next)
+    tell(await run(next))
+    running.delete(next)
+    ended.resolve()
+    ended = Promise.withResolvers()
+    return true
+  }
   await Promise.all(
     Array.from({ length: Math.min(WORKERS, waiting.length) }, async () => {
       let worker: Worker | null = null
-      for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const run = async (next: Waiting): Promise<Outcome> => {
         if (next.alone) {
           const own = startWorker(environment)
-          tell(await own.run(next.file))
+          const outcome = await own.run(next.file)
           await own.end()
-          continue
+          return outcome
         }
         if (!worker?.usable()) {
           await worker?.end()
           worker = startWorker(environment)
         }
-        tell(await worker.run(next.file))
+        return worker.run(next.file)
       }
-      await worker?.end()
+      while (await one(run));
+      await (worker as Worker | null)?.end()
     }),
   )
 }
