@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import type pg from 'pg'
+import { createProvider } from '#areas/accounts/identities/provider.ts'
 import { createAuthority } from '#areas/accounts/sign-in/authority.ts'
 import { createUsageLookup } from '#areas/ai-gateway/usage/usage-lookup.ts'
 import { createDirectory } from '#areas/ai-gateway/directory/endpoint-directory.ts'
@@ -223,6 +224,7 @@ export async function startApp({
     operationWatch: new OperationWatch({ postgres, bus, log }),
     outsideTools: createOutsideTools(),
     pushKeys: createPushKeys({ postgres, secrets }),
+    identityProvider: createProvider({ config, outside, log }),
     robots: createRobots(outside),
     thumbnails: createThumbnails(),
     // Begun below: a run calls tools, which are endpoints, which begin runs.
@@ -250,7 +252,7 @@ export async function startApp({
       const known = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
       const bound = known && (await withinRightsOf(authority, known, lenders))
       const principal = bound && within(bound, run, automationId)
-      const caller = { ip: '', userAgent: null, loopback: false }
+      const caller = { ip: '', userAgent: null, loopback: false, origin: null }
       const agent = { consented }
       return (
         principal && line.context({ principal, requestId: newId(), version: versions.newest, signal, caller, agent })

@@ -21,6 +21,8 @@ export interface Config {
   readonly previewDomain: string
   readonly signUp: 'open' | 'invite'
   readonly signUpCreditsUsd: string
+  /** Null: people sign in with what this instance knows of them alone. */
+  readonly oidc: OidcConfig | null
   readonly catalogueUrl: string
   /** Preset and base URL; null: the usual ones. */
   readonly localEngines: readonly { preset: string; origin: string }[] | null
@@ -57,6 +59,15 @@ export interface Config {
   readonly mailFrom: string
   /** The raw environment, for the instance's providers (`OPENAI_API_KEY`, `…_BASE_URL`, `OLLAMA_HOST`). */
   readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+export interface OidcConfig {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly name: string
+  /** Who of it may join; domains are of verified addresses. */
+  readonly join: 'anyone' | 'invited' | 'nobody' | { readonly domains: readonly string[] }
 }
 
 /** Each line says which variable is wrong and what would be right. */
@@ -109,6 +120,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     throw new ConfigRefused(
       `UK_PREVIEW_DOMAIN must be a name such as previews.example.com, not "${text('UK_PREVIEW_DOMAIN')}"`,
     )
+  const signUp = choice('UK_SIGN_UP', ['open', 'invite'], loopback(host) ? 'open' : 'invite') as Config['signUp']
   const config: Config = Object.freeze({
     host,
     peerHost: text('UK_PEER_HOST'),
@@ -122,7 +134,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     allowedHosts: list('UK_ALLOWED_HOSTS'),
     trustedProxies: list('UK_TRUSTED_PROXIES'),
     previewDomain: text('UK_PREVIEW_DOMAIN').toLowerCase(),
-    signUp: choice('UK_SIGN_UP', ['open', 'invite'], loopback(host) ? 'open' : 'invite') as Config['signUp'],
+    signUp,
+    oidc: oidcIn({ issuer: url('UK_OIDC_ISSUER', ['https:', 'http:']), text, list, signUp }),
     signUpCreditsUsd: text('UK_SIGN_UP_CREDITS_USD'),
     localEngines: localEngines(text('UK_LOCAL_ENGINES')),
     catalogueUrl: url('UK_CATALOGUE_URL', ['http:', 'https:'])!,
@@ -164,6 +177,49 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     environment: Object.freeze({ ...environment }),
   })
   return { config, warnings: unknownSettings(environment) }
+}
+
+function oidcIn({
+  issuer,
+  text,
+  list,
+  signUp,
+}: {
+  issuer: string | null
+  text(name: string): string
+  list(name: string): string[]
+  signUp: Config['signUp']
+}): OidcConfig | null {
+  const [clientId, clientSecret] = [text('UK_OIDC_CLIENT_ID'), text('UK_OIDC_CLIENT_SECRET')]
+  if (issuer === null) {
+    if (clientId !== '' || clientSecret !== '')
+      throw new ConfigRefused('UK_OIDC_ISSUER must name the identity provider that UK_OIDC_CLIENT_ID is known to')
+    return null
+  }
+  const { protocol, hostname } = new URL(issuer)
+  if (protocol === 'http:' && !loopback(hostname))
+    throw new ConfigRefused('UK_OIDC_ISSUER must start with https://; http:// is for this machine alone')
+  if (clientId === '' || clientSecret === '')
+    throw new ConfigRefused('UK_OIDC_ISSUER needs UK_OIDC_CLIENT_ID and UK_OIDC_CLIENT_SECRET')
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    name: text('UK_OIDC_NAME') || hostname,
+    join: joinIn(list('UK_OIDC_JOIN'), signUp),
+  }
+}
+
+function joinIn(words: readonly string[], signUp: Config['signUp']): OidcConfig['join'] {
+  const [word] = words
+  if (word === undefined) return signUp === 'open' ? 'anyone' : 'invited'
+  if (words.length === 1 && (word === 'anyone' || word === 'invited' || word === 'nobody')) return word
+  const wrong = words.find((each) => !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/i.test(each))
+  if (wrong !== undefined)
+    throw new ConfigRefused(
+      `UK_OIDC_JOIN must be anyone, invited, nobody, or domains such as example.com, not "${wrong}"`,
+    )
+  return { domains: words.map((each) => each.toLowerCase()) }
 }
 
 const COMPUTER_DRIVERS = ['bubblewrap', 'docker'] as const

@@ -87,6 +87,20 @@ export const settings: readonly Setting[] = [
   },
   { name: 'UK_SIGN_UP', fallback: '', meaning: '`open` or `invite`. Empty: open on loopback, else invite.' },
   {
+    name: 'UK_OIDC_ISSUER',
+    fallback: '',
+    meaning: 'An identity provider that people sign in with (OpenID Connect), such as https://login.example.com.',
+  },
+  { name: 'UK_OIDC_CLIENT_ID', fallback: '', meaning: 'What the identity provider calls this instance.' },
+  { name: 'UK_OIDC_CLIENT_SECRET', fallback: '', meaning: 'The secret that belongs to it.', secret: true },
+  { name: 'UK_OIDC_NAME', fallback: '', meaning: 'The name of the provider on the button. Empty: its host name.' },
+  {
+    name: 'UK_OIDC_JOIN',
+    fallback: '',
+    meaning:
+      'Who of the identity provider may join: `anyone`, `invited`, `nobody` (accounts are linked by who has them), or domains of verified addresses such as `example.com,example.org`. Empty: as UK_SIGN_UP says.',
+  },
+  {
     name: 'UK_SIGN_UP_CREDITS_USD',
     fallback: '0',
     meaning: 'Credits that a new account starts with; where SMTP_URL is set, once its address is confirmed.',

@@ -9,6 +9,7 @@ import { mailJobs } from '#engine/mail/mail.ts'
 import { retainKeptItems } from '#engine/kept-items.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/outbox/changes.ts'
+import { recoveryJobs } from './accounts/recovery/recovery.ts'
 import { accountSchedules } from './accounts/service.ts'
 import { watchSetup } from './accounts/sign-in/setup.ts'
 import { connectionSchedules } from './ai-gateway/service.ts'
@@ -82,6 +83,7 @@ export function background(
       ...operations.handlers,
       ...search.handlers,
       ...mailJobs(engine),
+      ...recoveryJobs(engine),
       ...notificationJobs(engine),
       ...goalJobs(engine),
     },

@@ -10,6 +10,9 @@ const workspaces = () => import('./workspaces/contract.ts')
 
 export const contracts = {
   auth: async () => (await accounts()).auth,
+  passkeys: async () => (await import('./accounts/contract-passkeys.ts')).passkeys,
+  identities: async () => (await import('./accounts/contract-identities.ts')).identities,
+  ways_in: async () => (await import('./accounts/contract-ways.ts')).waysIn,
   me: async () => (await accounts()).me,
   settings: async () => (await accounts()).settings,
   admin: async () => (await accounts()).admin,

@@ -1,7 +1,11 @@
 /** Every service: what app.ts serves. */
 import type { Context } from '#engine/context.ts'
 import type { Service } from '#kernel/implement.ts'
+import { identityService } from './accounts/identities/service.ts'
+import { passkeyService } from './accounts/passkeys/service.ts'
+import { type HasProvider } from './accounts/identities/provider.ts'
 import { adminService, authService, meService, settingsService } from './accounts/service.ts'
+import { waysInService } from './accounts/ways-in.ts'
 import { type AgentHandles, agentService } from './agents/service.ts'
 import { type GatewayHandles, type HasVoices, aiGatewayService, catalogueService } from './ai-gateway/service.ts'
 import { apiKeyService } from './api-keys/service.ts'
@@ -38,12 +42,16 @@ export type Handles = AgentHandles &
   HasLinks &
   HasCloud &
   HasOperationWatch &
+  HasProvider &
   HasPushKeys &
   HasRobots &
   HasThumbnails
 
 export const services: readonly Service<Context<Handles>>[] = [
   authService,
+  passkeyService,
+  identityService,
+  waysInService,
   meService,
   settingsService,
   adminService,

@@ -64,8 +64,11 @@ export interface CallContext {
    * their rights alone.
    */
   agent: { consented: boolean } | null
-  /** The origin of the call. `loopback`: all that is known of it says this machine, and nothing tells of a proxy. */
-  caller: { ip: string; userAgent: string | null; loopback: boolean }
+  /**
+   * Where the call comes from. `loopback`: all that is known of it says this machine, and nothing tells of a proxy.
+   * `origin`: of the page of ours that a browser says it comes from; null where nobody says one, or another site's.
+   */
+  caller: { ip: string; userAgent: string | null; loopback: boolean; origin: string | null }
   /** The caller asks for events as they happen, where the endpoint has some. */
   wantsEvents: boolean
   /** Null where the call brings no bytes. */

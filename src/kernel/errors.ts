@@ -48,6 +48,11 @@ const catalogue = {
     'forbidden',
     'An agent may do this only once a person has agreed to this very call; nobody is there to be asked.',
   ],
+  proof_required: [
+    403,
+    'forbidden',
+    'Show first that it is you: by your password, or by a passkey. That is enough for 10 minutes.',
+  ],
   cross_site: [403, 'forbidden', 'A call by cookie must come from the same origin, or carry `X-UK-CSRF: 1`.'],
   setup_required: [
     403,

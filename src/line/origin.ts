@@ -48,6 +48,13 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
     config.trustedProxies.length === 0
   const peer = (request: IncomingMessage): string => plainIp(request.socket.remoteAddress ?? '')
 
+  /** The `Origin` of a call from a page of ours: under the name that the call was sent to, or the public one. */
+  const ownOrigin = ({ headers }: Pick<IncomingMessage, 'headers'>): string | null => {
+    const origin = URL.canParse(headers.origin ?? '') ? new URL(headers.origin!) : null
+    if (origin === null) return null
+    return origin.host === headers.host?.toLowerCase() || origin.origin === publicUrl?.origin ? origin.origin : null
+  }
+
   const origins: Origins = {
     cookieName: secure ? '__Host-uk_session' : 'uk_session',
     secure,
@@ -63,9 +70,7 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
         if (headers['x-uk-csrf'] !== '1') refuse('cross_site')
         return
       }
-      const origin = URL.canParse(headers.origin) ? new URL(headers.origin) : null
-      if (origin && (origin.host === headers.host?.toLowerCase() || origin.origin === publicUrl?.origin)) return
-      refuse('cross_site')
+      if (ownOrigin({ headers }) === null) refuse('cross_site')
     },
     checkOrigin({ headers }) {
       if (headers.origin === undefined) return
@@ -79,6 +84,7 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
       ip: origins.clientIp(request),
       userAgent: request.headers['user-agent']?.slice(0, 512) ?? null,
       loopback: origins.isLoopback(request),
+      origin: ownOrigin(request),
     }),
     clientIp(request) {
       let ip = peer(request)

@@ -31,6 +31,7 @@ const users: Record<string, [credential: string, party: string]> = {
   'src/areas/webhooks/sender.ts': ['endpoint.id', 'endpoint.workspace_id'],
   'src/areas/notifications/delivery/push.ts': ["'vapid'", 'subscription.id'],
   // By the instance, for everybody.
+  'src/areas/accounts/identities/provider.ts': ["'identity provider'", "'identity provider'"],
   'src/areas/web/robots.ts': ["''", "'robots.txt'"],
   'src/areas/ai-gateway/catalogues/fetch-catalogue.ts': ["''", "'catalogue'"],
 }

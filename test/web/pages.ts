@@ -15,6 +15,7 @@ export const pagesOf = ({
       await page.getByLabel('Your choice').check()
     },
   },
+  { name: 'security', path: '/app/settings/security' },
   {
     name: 'providers',
     path: '/app/ai-routing',

@@ -42,8 +42,12 @@ export async function everyRow<T>(listing: Promise<{ all: AsyncIterable<T> }>, m
 export const refusal = (error: unknown): ApiError | null => (error instanceof ApiError ? error : null)
 export const isSignedOut = (error: unknown): boolean => refusal(error)?.status === 401
 
+/** A fault that is in words for people already. */
+export class Said extends Error {}
+
 /** A sentence for people: what the server said, or that it could not be reached. */
 export function sayError(error: unknown): string {
+  if (error instanceof Said) return error.message
   const refused = refusal(error)
   if (!refused) return 'The server can’t be reached. Check your connection and try again.'
   // The request id is there to quote to the person who runs the server; its log knows the rest.

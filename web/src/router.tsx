@@ -51,6 +51,17 @@ const invitation = createRoute({
   component: lazyRouteComponent(() => import('./invitations/invitation.tsx'), 'InvitationPage'),
 })
 
+const signedIn = createRoute({
+  getParentRoute: () => door,
+  path: '/signed-in',
+  component: lazyRouteComponent(() => import('./entry/signed-in.tsx'), 'SignedIn'),
+})
+const recovery = createRoute({
+  getParentRoute: () => door,
+  path: '/recovery',
+  component: lazyRouteComponent(() => import('./entry/recovery.tsx'), 'Recovery'),
+})
+
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
@@ -75,6 +86,11 @@ const developer = createRoute({
   getParentRoute: () => shell,
   path: '/settings/developer',
   component: lazyRouteComponent(() => import('./developer/developer.tsx'), 'Developer'),
+})
+const security = createRoute({
+  getParentRoute: () => shell,
+  path: '/settings/security',
+  component: lazyRouteComponent(() => import('./security/security.tsx'), 'Security'),
 })
 const invitations = createRoute({
   getParentRoute: () => shell,
@@ -158,10 +174,11 @@ export const router = createRouter({
   basepath: '/app',
   routeTree: root.addChildren([
     entry.addChildren([signIn, signUp]),
-    door.addChildren([invitation]),
+    door.addChildren([invitation, signedIn, recovery]),
     shell.addChildren([
       home,
       developer,
+      security,
       inbox,
       notifications,
       invitations,

@@ -2,7 +2,14 @@ import { eventTypes } from '#kernel/events.ts'
 
 export const accountEvents = [
   ...eventTypes(null, ['user'], { 'account.created': 'The account was made.' }),
-  ...eventTypes('settings:read', ['user'], { 'settings.updated': 'Settings of the account were changed.' }),
+  ...eventTypes('settings:read', ['user'], {
+    'settings.updated': 'Settings of the account were changed.',
+    'passkey.added': 'A passkey was added to the account.',
+    'passkey.removed': 'A passkey of the account was removed.',
+    'identity.linked': 'An account at the identity provider was linked to the account.',
+    'identity.unlinked': 'An account at the identity provider was unlinked from the account.',
+    'account.recovered': 'The password of the account was set anew by mail.',
+  }),
   ...eventTypes('usage:read', ['user'], {
     'credits.granted': 'The account was given credits.',
     'credits.requested': 'Somebody asked the administrator for credits.',

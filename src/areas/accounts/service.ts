@@ -1,12 +1,10 @@
 import { writeAudit } from '#access/audit.ts'
-import { createPersonalWorkspace, isInvited } from '#access/members.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { every } from '#engine/jobs/jobs.ts'
-import { canMail } from '#engine/mail/mail.ts'
-import { type Db, sqlState } from '#engine/postgres/client.ts'
+import type { Db } from '#engine/postgres/client.ts'
 import { retainRightsChanges, rightsChanged } from '#access/rights.ts'
 import { refuse } from '#kernel/errors.ts'
-import { type Id, newId } from '#kernel/ids.ts'
+import type { Id } from '#kernel/ids.ts'
 import { fromUsd, nanoOrNull, toUsd } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { isTimeZone, iso } from '#kernel/time.ts'
@@ -14,7 +12,10 @@ import { emailSubject, networkSubject, refundLogin, takeLogin, takeSignUp } from
 import { admin, auth, me, settings } from './contract.ts'
 import { accountNamed, accountsForAdmin } from './credits/admin-accounts.ts'
 import { answerRequest, listRequests, ownRequests, requestCredits } from './credits/credit-requests.ts'
+import { challengeStore } from './sign-in/challenges.ts'
+import { createAccount, requireInvitation } from './sign-in/join.ts'
 import { hashPassword, passwordMatches } from './sign-in/password.ts'
+import { requireProof, sessionId } from './sign-in/proof.ts'
 import { MAX_SESSIONS, SESSION_IDLE_SECONDS, SESSION_MAX_SECONDS, startSession } from './sign-in/sessions.ts'
 import { isSetupToken, spendSetupToken } from './sign-in/setup.ts'
 import { showAccount, showSession, showSettings } from './show.ts'
@@ -33,43 +34,11 @@ export const authService = implement(auth, {
         if (!ctx.caller.loopback && !(setup_token && (await isSetupToken(ctx.db, setup_token))))
           refuse('setup_required')
         await spendSetupToken(ctx)
-      } else if (
-        ctx.engine.config.signUp === 'invite' &&
-        !(invitation_token && (await isInvited(ctx.db, invitation_token, email)))
-      ) {
-        refuse('policy_denied', {
-          message: 'Sign-up is by invitation here: ask somebody to invite you, and use the address that was invited.',
-        })
+      } else if (ctx.engine.config.signUp === 'invite') {
+        await requireInvitation(ctx, invitation_token, email)
       }
-      const id = newId()
-      const personal_workspace_id = newId()
-      const credits = first ? 0n : fromUsd(ctx.engine.config.signUpCreditsUsd)
-      // Credits wait for a proven address where mail can prove it: nobody draws them for one that is not theirs.
-      const waits = credits > 0n && canMail(ctx.engine)
-      const row = await accountStore
-        .insert(ctx.db, {
-          id,
-          email,
-          name,
-          password_hash,
-          tier: first ? 'unlimited' : 'standard',
-          administrator: first,
-          personal_workspace_id,
-          promised_nano: waits ? credits : null,
-        })
-        .catch((error: unknown) => {
-          if (sqlState(error) !== '23505') throw error
-          return refuse('already_exists', { param: 'email', message: 'There is an account with this e-mail address.' })
-        })
-      await createPersonalWorkspace(ctx.db, personal_workspace_id, id)
-      if (credits > 0n && !waits) await ctx.engine.ledger.grant(ctx.db, id, credits, 'sign-up', null)
-      await ctx.emit({
-        type: 'account.created',
-        channels: [`user:${id}`],
-        resource: { type: 'account', id },
-        data: { id },
-      })
-      await startSession(ctx, id)
+      const row = await createAccount(ctx, { email, verified: false, name, passwordHash: password_hash, first })
+      await startSession(ctx, row.id)
       return row
     })
     return showAccount(account)
@@ -116,11 +85,16 @@ export const authService = implement(auth, {
 
   async change_password(ctx, { current_password, new_password }) {
     const account = await present(ctx)
-    const subjects = [emailSubject(account.email)]
-    await takeLogin(ctx, subjects)
-    if (!(await passwordMatches(account.password_hash, current_password)))
-      refuse('invalid_credentials', { param: 'current_password', message: 'The current password is wrong.' })
-    await refundLogin(ctx, subjects)
+    if (account.password_hash === null) await requireProof(ctx)
+    else {
+      if (current_password === undefined)
+        refuse('missing_parameter', { param: 'current_password', message: '`current_password` is missing.' })
+      const subjects = [emailSubject(account.email)]
+      await takeLogin(ctx, subjects)
+      if (!(await passwordMatches(account.password_hash, current_password)))
+        refuse('invalid_credentials', { param: 'current_password', message: 'The current password is wrong.' })
+      await refundLogin(ctx, subjects)
+    }
     const changed = await setPassword(ctx, account.id, new_password, sessionId(ctx))
     return showAccount(changed)
   },
@@ -237,6 +211,7 @@ export const accountSchedules = ({ postgres: { db } }: Pick<Context['engine'], '
   every('accounts.retain', 3_600, async () => {
     await sessionStore.retain(db, SESSION_IDLE_SECONDS)
     await loginStore.retain(db)
+    await challengeStore.retain(db)
     await retainRightsChanges(db)
   }),
 ]
@@ -302,12 +277,7 @@ async function present(ctx: Context): Promise<AccountRow> {
   return (await accountStore.get(ctx.db, ctx.principal.accountId)) ?? refuse('session_expired')
 }
 
-function sessionId({ principal: { credential } }: Context): string {
-  if (credential.kind !== 'session') return refuse('cookie_session_required')
-  return credential.id
-}
-
-async function endSession(ctx: Context, id: string): Promise<boolean> {
+export async function endSession(ctx: Context, id: string): Promise<boolean> {
   const ended = await ctx.transaction(async (ctx) => {
     await rightsChanged(ctx.db, [ctx.principal.accountId])
     return sessionStore.end(ctx.db, ctx.principal.accountId, id)

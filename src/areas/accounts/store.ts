@@ -18,7 +18,8 @@ interface AccountTable {
   email: string
   email_verified_at: Date | null
   name: string
-  password_hash: string
+  /** Null: whoever has it signs in by another way. */
+  password_hash: string | null
   tier: Tier
   administrator: boolean
   personal_workspace_id: Id
@@ -38,6 +39,10 @@ interface SessionTable {
   ip: string | null
   last_used_at: Date | null
   expires_at: Date
+  /** When a password or a passkey was last shown in it. */
+  proved_at: Date | null
+  /** The account at the identity provider that it was begun with. */
+  identity_id: Id | null
   created_at: Generated<Date>
 }
 export type SessionRow = Selectable<SessionTable>
@@ -48,13 +53,10 @@ export const accountStore = {
     await sql`select pg_advisory_xact_lock(7520202)`.execute(db)
     return (await db.selectFrom('accounts').select('id').limit(1).executeTakeFirst()) === undefined
   },
-  insert: (
-    db: Db,
-    row: Omit<AccountRow, 'created_at' | 'updated_at' | 'email_verified_at' | 'settings'>,
-  ): Promise<AccountRow> =>
+  insert: (db: Db, row: Omit<AccountRow, 'created_at' | 'updated_at' | 'settings'>): Promise<AccountRow> =>
     db
       .insertInto('accounts')
-      .values({ ...row, email_verified_at: null, settings: '{}' })
+      .values({ ...row, settings: '{}' })
       .returningAll()
       .executeTakeFirstOrThrow(),
   byEmail: (db: Db, email: string): Promise<AccountRow | undefined> =>

@@ -14,10 +14,14 @@ const BUFFERED = 256 * 1024
 /**
  * A `fetch` for libraries that want one. Everything goes through `outbound`, which checks the address it connects to; no
  * redirect is followed, nothing is unpacked, no more is read than `meter` leaves, and no answer takes longer than
- * `withinMs`. Rejects with RetrieveFailed.
+ * `withinMs`. `mayBePrivate`: for what the administrator set up. Rejects with RetrieveFailed.
  */
 export const fetchThrough =
-  (outbound: Outbound, meter: Meter, { credential, party, withinMs }: ExchangeOwner & { withinMs: number }) =>
+  (
+    outbound: Outbound,
+    meter: Meter,
+    { credential, party, withinMs, mayBePrivate }: ExchangeOwner & Pick<Send, 'mayBePrivate'> & { withinMs: number },
+  ) =>
   (input: string | URL, { method = 'GET', headers, body, signal }: RequestInit = {}): Promise<Response> => {
     const url = new URL(input)
     const { promise, resolve, reject } = Promise.withResolvers<Response>()
@@ -80,10 +84,11 @@ export const fetchThrough =
           path: url.pathname + url.search,
           method: method as Send['method'],
           headers: [...new Headers(headers ?? {})].flat(),
-          body: typeof body === 'string' ? Buffer.from(body) : null,
+          body: typeof body === 'string' || body instanceof URLSearchParams ? Buffer.from(body.toString()) : null,
           credential,
           party,
           withinMs,
+          ...(mayBePrivate === true && { mayBePrivate }),
         },
         handler,
       )

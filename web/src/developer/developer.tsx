@@ -7,8 +7,6 @@ import { NewKeyDialog } from './keys/key-dialogs.tsx'
 import { newDraft } from './keys/key-draft.ts'
 import { KeyList } from './keys/key-list.tsx'
 import { keysQuery } from './keys/keys.ts'
-import { Password } from './password.tsx'
-import { Sessions } from './sessions.tsx'
 
 export function Developer() {
   const { data: keys, error, refetch } = useQuery(keysQuery)
@@ -19,7 +17,7 @@ export function Developer() {
     </Button>
   )
   return (
-    <Page title="Developer settings" lead="Keys for your programs, and who is signed in as you.">
+    <Page title="Developer settings" lead="Keys for your programs.">
       <Section
         title="API keys"
         about="One key opens the REST API, the three model gateways and the agent tool, as far as its scopes go."
@@ -39,8 +37,6 @@ export function Developer() {
         )}
         <NewKeyDialog open={open} onOpen={setOpen} start={() => newDraft('gateway')} />
       </Section>
-      <Sessions />
-      <Password />
     </Page>
   )
 }

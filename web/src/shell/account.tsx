@@ -8,7 +8,7 @@ import { ThemeSwitch } from './theme-switch.tsx'
 export function AccountCorner() {
   const { name, email, administrator } = useAccount()
   // By a new page: nothing of the person who was here stays in the memory of this one.
-  const signOut = useSend(uk.auth.sign_out, () => location.assign('/app/sign-in'))
+  const signOut = useSend(uk.ways_in.sign_out, ({ url }) => location.assign(url ?? '/app/sign-in'))
   return (
     <div className="space-y-3 border-t border-line pt-4">
       <div className="px-3 text-sm leading-snug">

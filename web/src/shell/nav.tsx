@@ -12,6 +12,7 @@ const pages = [
   { to: '/workspaces', label: 'Workspaces', icon: 'people' },
   { to: '/shared-with-me', label: 'Shared with me', icon: 'person' },
   { to: '/settings/developer', label: 'Developer settings', icon: 'key' },
+  { to: '/settings/security', label: 'Security', icon: 'shield' },
 ] as const satisfies { to: string; label: string; icon: IconName }[]
 
 const place =

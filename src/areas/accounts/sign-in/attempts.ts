@@ -23,6 +23,14 @@ export async function refundLogin(ctx: Context, subjects: readonly string[]): Pr
 export const takeSignUp = (ctx: Context): Promise<void> =>
   take(ctx, `sign-up:${networkOf(ctx.caller.ip)}`, ctx.engine.config.limits.sign_ups, 'sign-ups')
 
+/** Challenges are made for anybody who opens the page to sign in: more of them than of wrong passwords. */
+export const takeChallengeOf = (ctx: Context): Promise<void> =>
+  take(ctx, `challenge:${networkOf(ctx.caller.ip)}`, ctx.engine.config.limits.logins * 6, 'attempts to sign in')
+
+/** Mails to who has forgotten: asking for one is counted by network, whether there is such an account or not. */
+export const takeRecovery = (ctx: Context): Promise<void> =>
+  take(ctx, `recovery:${networkOf(ctx.caller.ip)}`, ctx.engine.config.limits.logins, 'requests for a mail')
+
 async function take(ctx: Context, subject: string, perMinute: number, what: string): Promise<void> {
   if (perMinute === 0 || (await loginStore.take(ctx.db, subject, perMinute))) return
   refuse('rate_limited', {

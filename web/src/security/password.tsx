@@ -28,7 +28,7 @@ export function Password() {
         className="border border-line border-t-keyline bg-sheet px-4 py-4"
         onSubmit={(event) => {
           event.preventDefault()
-          void send({ current_password, new_password })
+          void send({ ...(current_password !== '' && { current_password }), new_password })
         }}
       >
         <input type="text" autoComplete="username" value={email} readOnly hidden />

@@ -2,7 +2,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { type Session, everyRow, queryClient, uk } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { date } from '../ui/text/format.ts'
-import { Failure, Waiting } from '../ui/notice.tsx'
+import { Failure, Refused, Waiting } from '../ui/notice.tsx'
 import { Rows, Section, Tag } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { Ago } from '../ui/text/time.tsx'
@@ -16,8 +16,25 @@ export const sessionsQuery = queryOptions({
 
 export function Sessions() {
   const { data: sessions, error, refetch } = useQuery(sessionsQuery)
+  const others = useSend(uk.ways_in.end_other_sessions, async () => {
+    await queryClient.invalidateQueries({ queryKey: ['sessions'] })
+    say('Every other session has ended')
+  })
   return (
-    <Section title="Sessions" about="Where you are signed in. End what you don’t recognise, then change your password.">
+    <Section
+      title="Sessions"
+      about="Where you are signed in. End what you don’t recognise, then change your password."
+      action={
+        sessions && sessions.length > 1 ? (
+          <Button pending={others.pending} onClick={() => void others.send({})}>
+            End all others
+          </Button>
+        ) : undefined
+      }
+    >
+      <div className="mb-3 empty:hidden">
+        <Refused>{others.rest()}</Refused>
+      </div>
       {error && !sessions ? (
         <Failure what="Your sessions" error={error} again={refetch} />
       ) : !sessions ? (

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Answer, type Caller, type Person, caller, testServer } from '#test/server.ts'
+import { type Issuer, type Lie, startIssuer } from '#test/vendors/oidc/issuer.ts'
+
+const settings = (issuer: Issuer, join = 'anyone') => ({
+  UK_OIDC_ISSUER: issuer.origin,
+  UK_OIDC_CLIENT_ID: issuer.clientId,
+  UK_OIDC_CLIENT_SECRET: issuer.clientSecret,
+  UK_OIDC_NAME: 'The house',
+  UK_OIDC_JOIN: join,
+})
+const refusedWith = ({ status, body }: Answer) => [status, body.error?.code]
+const cookieOf = (answer: Answer): string => answer.headers.get('set-cookie')!.split(';')[0]!
+const guest = (origin: string): Caller => caller(origin, { 'x-uk-csrf': '1' })
+
+/** The way through the provider, as a browser takes it. */
+async function signIn(by: Caller, issuer: Issuer, body: object = {}): Promise<Answer> {
+  const begun = await by.post('/v1/app/identities/start-sign-in', body)
+  assert.equal(begun.status, 200, begun.text)
+  const back = await issuer.visit(begun.body.data.url)
+  return by.post('/v1/app/identities/sign-in', { secret: begun.body.data.secret, query: back.search })
+}
+async function link(person: Person, issuer: Issuer): Promise<Answer> {
+  const begun = await person.post('/v1/app/identities/start-link')
+  assert.equal(begun.status, 200, begun.text)
+  const back = await issuer.visit(begun.body.data.url)
+  return person.post('/v1/app/identities', { secret: begun.body.data.secret, query: back.search })
+}
+
+test('bob joins by the identity provider, comes back by it to either process, and signs out of both', async () => {
+  await using issuer = await startIssuer()
+  await using server = await testServer({ environment: settings(issuer) })
+  await using twin = await server.twin()
+  issuer.sits({ sub: 'bob-1', email: 'bob@example.com', email_verified: true, name: 'Bob Ito' })
+  const early = await signIn(guest(server.origin), issuer)
+  assert.deepEqual(refusedWith(early), [403, 'setup_required'])
+  await server.person('Alice')
+  const ways = await server.stranger.get('/app/ways-in')
+  assert.deepEqual(ways.body.data, { identity_provider: { name: 'The house' }, recovery: false })
+
+  const joined = await signIn(guest(server.origin), issuer)
+  assert.equal(joined.status, 200, joined.text)
+  const { email, email_verified_at, name, administrator } = joined.body.data
+  assert.deepEqual(
+    [email, email_verified_at === null, name, administrator],
+    ['bob@example.com', false, 'Bob Ito', false],
+  )
+  // The provider's name for him stays; his address there may change.
+  issuer.sits({ sub: 'bob-1', email: 'b.ito@example.com', email_verified: true })
+  issuer.tellsByUserinfo = true
+  const begun = await guest(server.origin).post('/v1/app/identities/start-sign-in', {})
+  const back = await issuer.visit(begun.body.data.url)
+  const again = await guest(twin.origin).post('/v1/app/identities/sign-in', {
+    secret: begun.body.data.secret,
+    query: back.search,
+  })
+  assert.equal(again.body.data.id, joined.body.data.id, again.text)
+  const bob = caller(twin.origin, { cookie: cookieOf(again), 'x-uk-csrf': '1' })
+  const rows = (await bob.get('/app/identities')).body.data
+  assert.deepEqual(
+    rows.map((row: { issuer: string; email: string }) => [row.issuer, row.email]),
+    [[issuer.origin, 'b.ito@example.com']],
+  )
+  assert.deepEqual(refusedWith(await bob.delete(`/app/identities/${rows[0].id}`)), [409, 'invalid_state'])
+  const out = await bob.post('/v1/app/sign-out')
+  const url = new URL(out.body.data.url)
+  assert.equal(url.origin + url.pathname, `${issuer.origin}/logout`)
+  assert.equal(url.searchParams.get('post_logout_redirect_uri'), `${twin.origin}/app/sign-in`)
+  assert.equal((await bob.get('/me')).body.error.code, 'session_expired')
+})
+
+test('nothing that does not hold lets anybody in: nonce, audience, issuer, signature, mix-up, another browser, a second use', async () => {
+  await using issuer = await startIssuer()
+  await using evil = await startIssuer()
+  await using server = await testServer({ environment: settings(issuer) })
+  await server.person('Alice')
+  issuer.sits({ sub: 'bob-1', email: 'bob@example.com', email_verified: true })
+  const lies: Record<string, Lie> = {
+    nonce: { claims: { nonce: 'another sign-in’s' } },
+    audience: { claims: { aud: 'another client' } },
+    'the issuer of the token': { claims: { iss: evil.origin } },
+    'an old token': { claims: { exp: Math.floor(Date.now() / 1000) - 3_600 } },
+    'no signature': { signed: 'none' },
+    'another key': { signed: 'other' },
+    'mix-up': { iss: evil.origin },
+  }
+  for (const [what, lie] of Object.entries(lies)) {
+    issuer.lies(lie)
+    assert.deepEqual(refusedWith(await signIn(guest(server.origin), issuer)), [401, 'invalid_credentials'], what)
+  }
+  issuer.tellsByUserinfo = true
+  issuer.lies({ subject: 'alice-1' })
+  assert.equal((await signIn(guest(server.origin), issuer)).status, 401, 'the subject of userinfo')
+  issuer.tellsByUserinfo = false
+
+  const by = guest(server.origin)
+  const begin = async () => (await by.post('/v1/app/identities/start-sign-in', {})).body.data
+  const finish = (secret: string, query: string) => by.post('/v1/app/identities/sign-in', { secret, query })
+  // The victim's browser is sent where the attacker's sign-in ends.
+  const [theirs, mine] = [await begin(), await begin()]
+  const back = await issuer.visit(theirs.url)
+  assert.deepEqual(refusedWith(await finish(mine.secret, back.search)), [410, 'link_expired'])
+  // The code of another sign-in, under a state of one's own: its verifier is not here.
+  const [other, own] = [await begin(), await begin()]
+  const stolen = await issuer.visit(other.url)
+  stolen.searchParams.set('state', new URL(own.url).searchParams.get('state')!)
+  assert.deepEqual(refusedWith(await finish(own.secret, stolen.search)), [401, 'invalid_credentials'])
+  const once = await begin()
+  const { search } = await issuer.visit(once.url)
+  const answers = await Promise.all([finish(once.secret, search), finish(once.secret, search)])
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 410])
+  assert.equal(issuer.replays, 0, 'the code was sent once')
+  const denied = await begin()
+  const state = new URL(denied.url).searchParams.get('state')!
+  const refusal = await finish(
+    denied.secret,
+    new URLSearchParams({ error: 'access_denied', state, iss: issuer.origin }).toString(),
+  )
+  assert.match(refusal.body.error.message, /access_denied/)
+})
+
+test('an address is not who somebody is: an account is linked by who has signed in to it, and by nobody else', async () => {
+  await using issuer = await startIssuer()
+  await using server = await testServer({ environment: settings(issuer) })
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  for (const email_verified of [true, false]) {
+    issuer.sits({ sub: 'alice-1', email: alice.email.toUpperCase(), email_verified })
+    const attempt = await signIn(guest(server.origin), issuer)
+    assert.deepEqual(refusedWith(attempt), email_verified ? [409, 'already_exists'] : [403, 'policy_denied'])
+  }
+  issuer.sits({ sub: 'alice-1', email: alice.email, email_verified: false })
+  const linked = await link(alice, issuer)
+  assert.equal(linked.status, 201, linked.text)
+  assert.equal((await signIn(guest(server.origin), issuer)).body.data.id, alice.id)
+  assert.deepEqual(refusedWith(await link(bob, issuer)), [409, 'already_exists'])
+  // What alice began does not end in bob's account.
+  const begun = (await alice.post('/v1/app/identities/start-link')).body.data
+  issuer.sits({ sub: 'bob-1' })
+  const { search } = await issuer.visit(begun.url)
+  assert.deepEqual(refusedWith(await bob.post('/v1/app/identities', { secret: begun.secret, query: search })), [
+    410,
+    'link_expired',
+  ])
+  await server.app.engine.postgres.pool.query('update sessions set proved_at = null')
+  assert.deepEqual(refusedWith(await alice.post('/v1/app/identities/start-link')), [403, 'proof_required'])
+  const { id } = linked.body.data
+  assert.equal((await bob.delete(`/app/identities/${id}`)).status, 404)
+  assert.deepEqual(refusedWith(await alice.delete(`/app/identities/${id}`)), [403, 'proof_required'])
+  assert.equal((await alice.post('/v1/app/proofs', { password: alice.password })).status, 200)
+  assert.equal((await alice.delete(`/app/identities/${id}`)).status, 200)
+})
+
+test('who may join is said by the instance: those who are invited, those of a domain, or nobody', async () => {
+  await using issuer = await startIssuer()
+  const asked = async (
+    join: string,
+    someone: { sub: string; email: string; email_verified?: boolean },
+    invited?: string,
+  ) => {
+    await using server = await testServer({ environment: settings(issuer, join) })
+    const alice = await server.person('Alice')
+    if (invited) {
+      const team = (await alice.post('/workspaces', { name: 'Team' })).body.data
+      await alice.post(`/workspaces/${team.id}/invitations`, { email: invited })
+    }
+    issuer.sits({ email_verified: true, ...someone })
+    return (await signIn(guest(server.origin), issuer)).status
+  }
+  const bob = { sub: 'bob-1', email: 'bob@example.com' }
+  assert.equal(await asked('nobody', bob, bob.email), 403)
+  assert.equal(await asked('invited', bob), 403)
+  assert.equal(await asked('invited', bob, 'Bob@example.com'), 200)
+  assert.equal(await asked('example.org, example.com', bob), 200)
+  assert.equal(await asked('example.com', { ...bob, email: 'bob@example.com.evil.org' }), 403)
+  assert.equal(await asked('example.com', { ...bob, email_verified: false }), 403)
+})
+
+test('a provider that is away is said to be away', async () => {
+  const issuer = await startIssuer()
+  await using server = await testServer({ environment: settings(issuer) })
+  await issuer[Symbol.asyncDispose]()
+  const begun = await guest(server.origin).post('/v1/app/identities/start-sign-in', {})
+  assert.deepEqual(refusedWith(begun), [502, 'upstream_error'])
+  await using without = await testServer()
+  assert.deepEqual(refusedWith(await guest(without.origin).post('/v1/app/identities/start-sign-in', {})), [
+    409,
+    'not_supported',
+  ])
+})

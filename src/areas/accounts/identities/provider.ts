@@ -1,0 +1,182 @@
+import type { Configuration, CustomFetch } from 'openid-client'
+import type { Config, OidcConfig } from '#config'
+import type { Engine } from '#engine/context.ts'
+import { fetchThrough } from '#engine/http-client/fetch.ts'
+import type { Log } from '#engine/log.ts'
+import { refuse } from '#kernel/errors.ts'
+
+// Loaded with the first sign-in by it: most instances have none.
+const openid = () => import('openid-client')
+
+/** What only this sign-in knows. */
+export interface Attempt {
+  redirectUri: string
+  state: string
+  nonce: string
+  /** PKCE (RFC 7636). */
+  verifier: string
+}
+
+/** Who the provider says that it is. */
+export interface Claims {
+  issuer: string
+  subject: string
+  email: string | null
+  /** The provider has seen that the address is theirs. */
+  verified: boolean
+  name: string | null
+}
+
+/** The identity provider of the instance (OpenID Connect Core, the code flow). */
+export interface IdentityProvider {
+  /** The address that the browser goes to. */
+  begin(attempt: Attempt): Promise<string>
+  /** Redeems what the browser came back with; refuses what does not hold. */
+  finish(attempt: Attempt, query: string): Promise<Claims>
+  /** Where a browser goes to sign out of it, and then comes back from; null: it offers no such address. */
+  signOutUrl(backTo: string): Promise<string | null>
+}
+export interface HasProvider {
+  identityProvider: IdentityProvider | null
+}
+
+const WITHIN_MS = 10_000
+const MOST_BYTES = 1 << 20
+/** What the provider says of itself is asked for again after so long, and after a failure at once. Each process asks. */
+const KNOWN_MS = 3_600_000
+
+export function createProvider({
+  config,
+  outside,
+  log,
+}: Pick<Engine, 'outside' | 'log'> & { config: Pick<Config, 'oidc'> }): IdentityProvider | null {
+  const { oidc } = config
+  if (oidc === null) return null
+  let known: { at: number; configuration: Promise<Configuration> } | null = null
+  const configuration = (): Promise<Configuration> => {
+    if (known !== null && known.at > Date.now() - KNOWN_MS) return known.configuration
+    const asked = { at: Date.now(), configuration: discover(oidc, outside) }
+    asked.configuration.catch(() => {
+      if (known === asked) known = null
+    })
+    known = asked
+    return asked.configuration
+  }
+  return {
+    begin: ({ redirectUri, state, nonce, verifier }) =>
+      asking(log, async () => {
+        const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await openid()
+        return buildAuthorizationUrl(await configuration(), {
+          redirect_uri: redirectUri,
+          scope: 'openid email profile',
+          state,
+          nonce,
+          code_challenge: await calculatePKCECodeChallenge(verifier),
+          code_challenge_method: 'S256',
+        }).href
+      }),
+    finish: ({ redirectUri, state, nonce, verifier }, query) =>
+      asking(log, async () => {
+        const { authorizationCodeGrant, fetchUserInfo } = await openid()
+        const asked = await configuration()
+        const back = new URL(redirectUri)
+        back.search = query
+        const tokens = await authorizationCodeGrant(asked, back, {
+          pkceCodeVerifier: verifier,
+          expectedState: state,
+          expectedNonce: nonce,
+          idTokenExpected: true,
+        })
+        const told = tokens.claims()!
+        // Some say of the address only there; its subject must be the same one.
+        const more =
+          told.email === undefined && asked.serverMetadata().userinfo_endpoint !== undefined
+            ? await fetchUserInfo(asked, tokens.access_token, told.sub)
+            : told
+        const { email, email_verified, name } = more as Record<string, unknown>
+        return {
+          issuer: told.iss,
+          subject: told.sub,
+          email: typeof email === 'string' && /^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254 ? email : null,
+          verified: email_verified === true || email_verified === 'true',
+          name: typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 120) : null,
+        }
+      }),
+    async signOutUrl(backTo) {
+      const { buildEndSessionUrl } = await openid()
+      const asked = await configuration().catch((error: unknown) => {
+        log.warn({ error }, 'the identity provider does not say where one signs out of it')
+        return null
+      })
+      if (asked?.serverMetadata().end_session_endpoint === undefined) return null
+      return buildEndSessionUrl(asked, { post_logout_redirect_uri: backTo }).href
+    },
+  }
+}
+
+async function discover(oidc: OidcConfig, outside: Engine['outside']): Promise<Configuration> {
+  const {
+    ClientSecretBasic,
+    ClientSecretPost,
+    allowInsecureRequests,
+    customFetch,
+    discovery,
+    enableNonRepudiationChecks,
+  } = await openid()
+  const through: CustomFetch = (url, { body, headers, method, signal }) =>
+    fetchThrough(
+      outside,
+      { left: MOST_BYTES },
+      { credential: 'identity provider', party: 'identity provider', withinMs: WITHIN_MS, mayBePrivate: true },
+    )(url, {
+      method,
+      headers,
+      body: body as string | URLSearchParams | null,
+      ...(signal && { signal }),
+    })
+  const post = ClientSecretPost(oidc.clientSecret)
+  const basic = ClientSecretBasic(oidc.clientSecret)
+  return discovery(
+    new URL(oidc.issuer),
+    oidc.clientId,
+    undefined,
+    // Where a provider says nothing of it, it takes the one that all must (Discovery, 3).
+    (server, ...rest) =>
+      (server.token_endpoint_auth_methods_supported?.includes('client_secret_post') ? post : basic)(server, ...rest),
+    {
+      [customFetch]: through,
+      // The signature of an ID token counts, however it came.
+      execute: [enableNonRepudiationChecks, ...(oidc.issuer.startsWith('http:') ? [allowInsecureRequests] : [])],
+    },
+  )
+}
+
+/** The provider is away, or answers with what nobody asked for: not the fault of who signs in. */
+const AWAY = new Set([
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+])
+
+/** A provider that cannot be asked is a 502; whatever came of it that does not hold is a 401. The log knows more. */
+async function asking<T>(log: Log, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const { AuthorizationResponseError, ClientError, ResponseBodyError } = await openid()
+    log.info({ error }, 'a sign-in at the identity provider failed')
+    if (error instanceof AuthorizationResponseError)
+      return refuse('invalid_credentials', {
+        message: `The identity provider did not sign you in${/^[a-z_]{1,40}$/.test(error.error) ? `: ${error.error}` : ''}.`,
+      })
+    const code = error instanceof ClientError ? (error.code ?? 'OAUTH_ABORT') : null
+    if (error instanceof ResponseBodyError || (code !== null && !AWAY.has(code)))
+      return refuse('invalid_credentials', {
+        message:
+          'What came from the identity provider does not hold. Begin again; the log of the server says what it is.',
+      })
+    return refuse('upstream_error', { message: 'The identity provider cannot be reached now.' })
+  }
+}

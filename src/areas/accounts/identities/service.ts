@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto'
+import { writeAudit } from '#access/audit.ts'
+import type { Context } from '#engine/context.ts'
+import { sqlState } from '#engine/postgres/client.ts'
+import { refuse } from '#kernel/errors.ts'
+import { implementWith } from '#kernel/implement.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { isSameText } from '#kernel/text/same-text.ts'
+import { iso, isoOrNull } from '#kernel/time.ts'
+import { networkSubject, refundLogin, takeChallengeOf, takeLogin } from '../sign-in/attempts.ts'
+import { type Purpose, type Taken, makeChallenge, takeChallenge } from '../sign-in/challenges.ts'
+import { createAccount, requireInvitation } from '../sign-in/join.ts'
+import { requireProof } from '../sign-in/proof.ts'
+import { startSession } from '../sign-in/sessions.ts'
+import { checkAnotherWay, waysOf } from '../sign-in/ways.ts'
+import { identities } from '../contract-identities.ts'
+import { showAccount } from '../show.ts'
+import { type AccountRow, accountStore } from '../store.ts'
+import { type IdentityRow, identityStore } from './identity-store.ts'
+import type { Claims, HasProvider, IdentityProvider } from './provider.ts'
+
+/** The time that somebody has at the identity provider. */
+const AWAY_SECONDS = 900
+const MOST_IDENTITIES = 20
+
+type Ctx = Context<HasProvider>
+
+/** What waits here, sealed, for a browser that comes back from the provider. */
+interface Waiting {
+  secret: string
+  nonce: string
+  verifier: string
+  redirectUri: string
+  invitationToken: string | null
+}
+
+export const identityService = implementWith<Ctx>()(identities, {
+  async list(ctx, { cursor, limit }) {
+    const { accountId } = ctx.principal
+    const before = positionOf('identities', accountId, cursor)
+    const rows = await identityStore.list(ctx.db, accountId, (before?.[0] as string) ?? null, limit + 1)
+    return pageOf(rows, limit, ({ id }) => cursorOf('identities', accountId, [id]), showIdentity)
+  },
+
+  async start_sign_in(ctx, { invitation_token }) {
+    await takeChallengeOf(ctx)
+    return start(ctx, 'identity.sign_in', null, invitation_token ?? null)
+  },
+
+  async sign_in(ctx, { secret, query }) {
+    const subjects = [networkSubject(ctx)]
+    await takeLogin(ctx, subjects)
+    const { claims, waiting } = await comeBack(ctx, 'identity.sign_in', secret, query)
+    const account = await ctx.transaction(async (ctx) => {
+      const known = await identityStore.use(ctx.db, claims.issuer, claims.subject, claims.email)
+      const account = known ? await accountStore.get(ctx.db, known.account_id) : await join(ctx, claims, waiting)
+      if (!account) return refuse('invalid_credentials')
+      const identityId = known?.id ?? (await add(ctx, account.id, claims)).id
+      // Whoever has nothing else to show has shown enough. Else it may have been a session at the provider that nobody sat at.
+      const ways = await waysOf(ctx.db, account.id)
+      await startSession(ctx, account.id, { proved: !ways.password && ways.passkeys === 0, identityId })
+      return account
+    })
+    await refundLogin(ctx, subjects)
+    return showAccount(account)
+  },
+
+  async start_link(ctx) {
+    await requireProof(ctx)
+    return start(ctx, 'identity.link', ctx.principal.accountId, null)
+  },
+
+  async link(ctx, { secret, query }) {
+    await requireProof(ctx)
+    const { claims } = await comeBack(ctx, 'identity.link', secret, query)
+    const { accountId } = ctx.principal
+    return ctx.transaction(async (ctx) => {
+      if ((await identityStore.list(ctx.db, accountId, null, MOST_IDENTITIES)).length >= MOST_IDENTITIES)
+        refuse('limit_reached', { message: `An account is linked to ${MOST_IDENTITIES} others at most.` })
+      const row = await add(ctx, accountId, claims)
+      await tell(ctx, 'identity.linked', row)
+      return showIdentity(row)
+    })
+  },
+
+  async unlink(ctx, { id }) {
+    const { accountId } = ctx.principal
+    await ctx.transaction(async (ctx) => {
+      const rows = await identityStore.list(ctx.db, accountId, null, MOST_IDENTITIES)
+      if (!rows.some((row) => row.id === id)) refuse('not_found', { param: 'id' })
+      await requireProof(ctx)
+      await checkAnotherWay(ctx, 'identities')
+      const row = (await identityStore.remove(ctx.db, accountId, id)) ?? refuse('not_found', { param: 'id' })
+      await tell(ctx, 'identity.unlinked', row)
+    })
+    return { id }
+  },
+})
+
+const providerOf = ({ engine: { identityProvider } }: Ctx): IdentityProvider =>
+  identityProvider ??
+  refuse('not_supported', { message: 'This instance has no identity provider: its administrator sets UK_OIDC_ISSUER.' })
+
+/** `state` is what comes back by the browser; `secret` stays with the page that began, so that no other one can go on. */
+async function start(ctx: Ctx, purpose: Purpose, accountId: Id | null, invitationToken: string | null) {
+  const provider = providerOf(ctx)
+  const waiting: Waiting = {
+    secret: randomBytes(32).toString('base64url'),
+    nonce: randomBytes(32).toString('base64url'),
+    verifier: randomBytes(32).toString('base64url'),
+    redirectUri: `${ctx.caller.origin ?? ctx.engine.origin()}/app/signed-in`,
+    invitationToken,
+  }
+  const { token, expiresAt } = await makeChallenge(ctx, purpose, { accountId, seconds: AWAY_SECONDS, kept: waiting })
+  const url = await provider.begin({ ...waiting, state: token })
+  return { id: newId(), created_at: iso(ctx.now()), expires_at: iso(expiresAt), url, secret: waiting.secret }
+}
+
+/** Takes what was begun, once, and asks the provider who came back. */
+async function comeBack(
+  ctx: Ctx,
+  purpose: Purpose,
+  secret: string,
+  query: string,
+): Promise<{ claims: Claims; waiting: Waiting }> {
+  const provider = providerOf(ctx)
+  const state = new URLSearchParams(query).get('state') ?? ''
+  const taken: Taken | null = await takeChallenge(ctx, purpose, state)
+  const waiting = taken?.kept as Waiting | undefined
+  if (!taken || !waiting || !isSameText(secret, waiting.secret))
+    return refuse('link_expired', {
+      message: 'This was begun too long ago, elsewhere, or is used already. Begin again.',
+    })
+  if (taken.accountId !== null && taken.accountId !== ctx.principal.accountId)
+    return refuse('link_expired', { message: 'This was begun for another account. Begin again.' })
+  return { claims: await provider.finish({ ...waiting, state }, query), waiting }
+}
+
+/** Makes an account for somebody who has none, where the rule of this instance lets them join. */
+async function join(ctx: Ctx, claims: Claims, { invitationToken }: Waiting): Promise<AccountRow> {
+  const { oidc } = ctx.engine.config
+  if (await accountStore.lockFirst(ctx.db))
+    refuse('setup_required', {
+      message: 'This instance has no account yet: its first one is made with a password and the setup token.',
+    })
+  const { email, verified, name } = claims
+  if (email === null || !verified)
+    return refuse('policy_denied', {
+      message: 'The identity provider does not say that your e-mail address is verified, so nobody can join by it.',
+    })
+  // An address is not who somebody is: whoever has that account links this one to it (decision 0121).
+  if (await accountStore.byEmail(ctx.db, email))
+    refuse('already_exists', {
+      message:
+        'There is an account with your e-mail address. Sign in to it as before, then link the identity provider under Settings, Security.',
+    })
+  await mayJoin(ctx, oidc!.join, email, invitationToken)
+  return createAccount(ctx, {
+    email,
+    verified: true,
+    name: name ?? email.slice(0, email.indexOf('@')),
+    passwordHash: null,
+    first: false,
+  })
+}
+
+async function mayJoin(
+  ctx: Ctx,
+  rule: NonNullable<Ctx['engine']['config']['oidc']>['join'],
+  email: string,
+  invitationToken: string | null,
+): Promise<void> {
+  if (rule === 'anyone') return
+  if (typeof rule === 'object' && rule.domains.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase())) return
+  if (rule === 'nobody')
+    refuse('policy_denied', {
+      message:
+        'You have no account here, and none is made for those who come from the identity provider. Ask the administrator.',
+    })
+  // The provider has seen that the address is theirs: who was invited by it needs no token.
+  if (await identityStore.isAddressInvited(ctx.db, email)) return
+  await requireInvitation(ctx, invitationToken ?? undefined, email)
+}
+
+const add = (ctx: Ctx, account_id: Id, { issuer, subject, email }: Claims): Promise<IdentityRow> =>
+  identityStore
+    .insert(ctx.db, { id: newId(), account_id, issuer, subject, email, last_used_at: ctx.now() })
+    .catch((error: unknown) => {
+      if (sqlState(error) !== '23505') throw error
+      return refuse('already_exists', {
+        message: 'This account at the identity provider is linked to an account already.',
+      })
+    })
+
+async function tell(ctx: Ctx, type: 'identity.linked' | 'identity.unlinked', row: IdentityRow): Promise<void> {
+  await writeAudit(ctx, {
+    action: type,
+    workspaceId: null,
+    subject: { type: 'identity', id: row.id },
+    details: { issuer: row.issuer, email: row.email },
+  })
+  await ctx.emit({
+    type,
+    channels: [`user:${row.account_id}`],
+    resource: { type: 'identity', id: row.id },
+    data: { id: row.id },
+  })
+}
+
+const showIdentity = (row: IdentityRow) => ({
+  id: row.id,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+  issuer: row.issuer,
+  email: row.email,
+  last_used_at: isoOrNull(row.last_used_at),
+})

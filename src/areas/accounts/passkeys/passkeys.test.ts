@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { authenticator } from '#test/outside/authenticator.ts'
+import { type Answer, type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
+
+/** Somebody's browser on a page of this origin: it says so with every call, and its `Host` is the page's. */
+const onPage = (server: TestServer, page: string, cookie?: string): Caller => {
+  const { port } = new URL(server.origin)
+  return caller(`http://127.0.0.1:${port}`, { origin: page, ...(cookie && { cookie }) })
+}
+const refusedWith = ({ status, body }: Answer) => [status, body.error?.code]
+const cookieOf = (answer: Answer): string => answer.headers.get('set-cookie')!.split(';')[0]!
+
+/** The instance under a name: browsers make no passkeys for addresses. */
+const named = { UK_PUBLIC_URL: 'http://uk.localhost:4242' }
+const page = named.UK_PUBLIC_URL
+
+async function addPasskey(who: Caller, of = authenticator(), name = 'Laptop') {
+  const begun = await who.post('/v1/app/passkeys/creation-options')
+  assert.equal(begun.status, 200, begun.text)
+  const credential = of.create(begun.body.data.options, { origin: page })
+  const made = await who.post('/v1/app/passkeys', { name, credential })
+  return { made, credential, of }
+}
+const inBrowser = (server: TestServer, person: Person): Caller => onPage(server, page, person.headers.cookie)
+
+test('alice adds a passkey, signs in with it by either process, renames and removes it', async () => {
+  await using server = await testServer({ environment: named })
+  await using twin = await server.twin()
+  const alice = await server.person('Alice')
+  const browser = inBrowser(server, alice)
+  const { made, of } = await addPasskey(browser)
+  assert.equal(made.status, 201, made.text)
+  assert.deepEqual([made.body.data.name, made.body.data.rp_id], ['Laptop', 'uk.localhost'])
+
+  const begun = await onPage(server, page).post('/v1/app/passkeys/sign-in-options')
+  const { options } = begun.body.data
+  assert.deepEqual(
+    [options.rpId, options.userVerification, options.allowCredentials ?? []],
+    ['uk.localhost', 'required', []],
+  )
+  const credential = of.get(options, { origin: page })
+  const signedIn = await onPage(twin, page).post('/v1/app/passkeys/sign-in', { credential })
+  assert.equal(signedIn.status, 200, signedIn.text)
+  assert.equal(signedIn.body.data.id, alice.id)
+  assert.equal((await server.stranger.get('/me', { cookie: cookieOf(signedIn) })).body.data.id, alice.id)
+
+  const { id } = made.body.data
+  const bob = await server.person('Bob')
+  for (const attempt of [
+    await inBrowser(server, bob).patch(`/v1/app/passkeys/${id}`, { name: 'Mine' }),
+    await inBrowser(server, bob).delete(`/v1/app/passkeys/${id}`),
+  ])
+    assert.equal(attempt.status, 404)
+  assert.equal((await browser.patch(`/v1/app/passkeys/${id}`, { name: 'Old laptop' })).body.data.name, 'Old laptop')
+  const [row] = (await browser.get('/v1/app/passkeys')).body.data
+  assert.deepEqual([row.name, row.last_used_at === null], ['Old laptop', false])
+  assert.equal((await browser.delete(`/v1/app/passkeys/${id}`)).status, 200)
+  const again = await onPage(server, page).post('/v1/app/passkeys/sign-in-options')
+  const gone = await onPage(server, page).post('/v1/app/passkeys/sign-in', {
+    credential: of.get(again.body.data.options, { origin: page }),
+  })
+  assert.deepEqual(refusedWith(gone), [401, 'invalid_credentials'])
+})
+
+test('a challenge is good once, of many at the same time, for what it was made for, on our page, for who was verified', async () => {
+  await using server = await testServer({ environment: named })
+  await using twin = await server.twin()
+  const alice = await server.person('Alice')
+  const { of } = await addPasskey(inBrowser(server, alice))
+  const stranger = onPage(server, page)
+  const begin = async () => (await stranger.post('/v1/app/passkeys/sign-in-options')).body.data.options
+  const signIn = (credential: unknown, by = stranger) => by.post('/v1/app/passkeys/sign-in', { credential })
+
+  const once = of.get(await begin(), { origin: page })
+  const answers = await Promise.all(
+    [stranger, onPage(twin, page), stranger, onPage(twin, page)].map((by) => signIn(once, by)),
+  )
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 410, 410, 410])
+
+  // A page that looks like ours, and hands on what it gets from here.
+  const phished = of.get(await begin(), { origin: 'https://uk.evil.example', rpId: 'uk.localhost' })
+  assert.deepEqual(refusedWith(await signIn(phished)), [401, 'invalid_credentials'])
+  assert.deepEqual(refusedWith(await signIn(of.get(await begin(), { origin: page, rpId: 'evil.example' }))), [
+    401,
+    'invalid_credentials',
+  ])
+  assert.deepEqual(
+    refusedWith(await signIn(of.get(await begin(), { origin: page }), onPage(server, 'https://uk.evil.example'))),
+    [403, 'cross_site'],
+  )
+  assert.deepEqual(refusedWith(await signIn(of.get(await begin(), { origin: page, verified: false }))), [
+    401,
+    'invalid_credentials',
+  ])
+  // Of what was made for adding one, none signs in.
+  const other = (await inBrowser(server, alice).post('/v1/app/passkeys/creation-options')).body.data.options
+  assert.deepEqual(refusedWith(await signIn(of.get(other, { origin: page }))), [410, 'link_expired'])
+  assert.deepEqual(refusedWith(await signIn(of.get({ challenge: 'bm9ib2R5IG1hZGUgdGhpcw' }, { origin: page }))), [
+    410,
+    'link_expired',
+  ])
+  const expired = of.get(await begin(), { origin: page })
+  await server.app.engine.postgres.pool.query(`update sign_in_challenges set expires_at = now() - interval '1 second'`)
+  assert.deepEqual(refusedWith(await signIn(expired)), [410, 'link_expired'])
+})
+
+test('a copy of an authenticator is noticed by its counter, and another’s passkey is nobody’s proof', async () => {
+  await using server = await testServer({ environment: named })
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const { of } = await addPasskey(inBrowser(server, alice))
+  const stranger = onPage(server, page)
+  const signIn = async (more: object) => {
+    const { options } = (await stranger.post('/v1/app/passkeys/sign-in-options')).body.data
+    return stranger.post('/v1/app/passkeys/sign-in', { credential: of.get(options, { origin: page, ...more }) })
+  }
+  assert.equal((await signIn({ counter: 7 })).status, 200)
+  for (const counter of [7, 3, 0])
+    assert.deepEqual(refusedWith(await signIn({ counter })), [401, 'invalid_credentials'])
+  assert.equal((await signIn({ counter: 8 })).status, 200)
+
+  // Bob's session, Alice's passkey.
+  const { options } = (await inBrowser(server, bob).post('/v1/app/passkeys/proof-options')).body.data
+  const theirs = of.get(options, { origin: page, counter: 9 })
+  assert.deepEqual(refusedWith(await inBrowser(server, bob).post('/v1/app/proofs', { credential: theirs })), [
+    401,
+    'invalid_credentials',
+  ])
+  // The challenge of one account does not serve another.
+  const hers = (await inBrowser(server, alice).post('/v1/app/passkeys/proof-options')).body.data.options
+  const shown = of.get(hers, { origin: page, counter: 10 })
+  assert.deepEqual(refusedWith(await inBrowser(server, bob).post('/v1/app/proofs', { credential: shown })), [
+    410,
+    'link_expired',
+  ])
+  // Nor does what alice's browser made go into bob's account.
+  const begun = (await inBrowser(server, alice).post('/v1/app/passkeys/creation-options')).body.data.options
+  const credential = of.create(begun, { origin: page })
+  const stolen = await inBrowser(server, bob).post('/v1/app/passkeys', { name: 'Mine', credential })
+  assert.deepEqual(refusedWith(stolen), [410, 'link_expired'])
+})
+
+test('what gives or takes a way in wants a recent proof, and the last way in stays', async () => {
+  await using server = await testServer({ environment: named })
+  const alice = await server.person('Alice')
+  const browser = inBrowser(server, alice)
+  const { made, of } = await addPasskey(browser)
+  const { pool } = server.app.engine.postgres
+  const later = () => pool.query(`update sessions set proved_at = now() - interval '11 minutes'`)
+  const { id } = made.body.data
+
+  await later()
+  for (const answer of [
+    await browser.post('/v1/app/passkeys/creation-options'),
+    await browser.delete(`/v1/app/passkeys/${id}`),
+  ])
+    assert.deepEqual(refusedWith(answer), [403, 'proof_required'])
+  assert.deepEqual(refusedWith(await browser.post('/v1/app/proofs', { password: 'wrong' })), [
+    401,
+    'invalid_credentials',
+  ])
+  assert.equal((await browser.post('/v1/app/proofs', { password: alice.password })).status, 200)
+  assert.equal((await browser.post('/v1/app/passkeys/creation-options')).status, 200)
+  await later()
+  const { options } = (await browser.post('/v1/app/passkeys/proof-options')).body.data
+  assert.deepEqual(
+    options.allowCredentials.map((each: { id: string }) => each.id),
+    of.ids(),
+  )
+  assert.equal((await browser.post('/v1/app/proofs', { credential: of.get(options, { origin: page }) })).status, 200)
+
+  await pool.query('update accounts set password_hash = null')
+  const second = await addPasskey(browser, authenticator(), 'Phone')
+  const both = await Promise.all(
+    [id, second.made.body.data.id].map((each: string) => browser.delete(`/v1/app/passkeys/${each}`)),
+  )
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 409])
+  assert.match(both.find(({ status }) => status === 409)!.body.error.message, /last way to sign in/)
+  // Whoever has no password sets one without the one that is not there.
+  assert.equal((await browser.post('/auth/password', { new_password: 'a password after all' })).status, 200)
+})
+
+test('without a page of ours, or on one that has an address for a name, there are no passkeys', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  assert.deepEqual(refusedWith(await alice.post('/v1/app/passkeys/sign-in-options')), [409, 'not_supported'])
+  const byAddress = await onPage(server, server.origin).post('/v1/app/passkeys/sign-in-options')
+  assert.match(byAddress.body.error.message, /127\.0\.0\.1 is an address/)
+})

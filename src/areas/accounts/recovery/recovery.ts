@@ -1,0 +1,91 @@
+import { rightsChanged } from '#access/rights.ts'
+import type { Context, Engine } from '#engine/context.ts'
+import type { JobHandler } from '#engine/jobs/jobs.ts'
+import { canMail, sendMail } from '#engine/mail/mail.ts'
+import { tokenMail } from '#engine/mail/token-mail.ts'
+import { refuse } from '#kernel/errors.ts'
+import { newId } from '#kernel/ids.ts'
+import { networkSubject, refundLogin, takeLogin, takeRecovery } from '../sign-in/attempts.ts'
+import { challengeStore, makeChallenge, takeChallenge } from '../sign-in/challenges.ts'
+import { hashPassword } from '../sign-in/password.ts'
+import { startSession } from '../sign-in/sessions.ts'
+import { type AccountRow, accountStore, sessionStore } from '../store.ts'
+
+const GOOD_SECONDS = 3_600
+/** Between two mails, so that nobody can have somebody's mailbox filled. */
+const PAUSE_MS = 300_000
+
+interface Asked {
+  id: string
+  /** Sealed, for jobs are rows. */
+  email: string
+}
+
+/** Whether there is such an account is looked up by a job: the answer takes as long and says as much for every address. */
+export async function requestRecovery(ctx: Context, email: string): Promise<void> {
+  if (!canMail(ctx.engine))
+    refuse('not_ready', { message: 'This server cannot send mail: its administrator has to set SMTP_URL.' })
+  await takeRecovery(ctx)
+  const id = newId()
+  const asked: Asked = { id, email: ctx.engine.secrets.seal(email, id) }
+  await ctx.engine.jobs.add(ctx, 'accounts.recover', { ...asked })
+}
+
+/** The jobs of this file. */
+export const recoveryJobs = (engine: Engine): Record<string, JobHandler> => ({
+  async 'accounts.recover'({ id, email: sealed }: Asked) {
+    const email = engine.secrets.open(sealed, id)
+    await engine.postgres.db.transaction().execute(async (db) => {
+      const account = await accountStore.byEmail(db, email)
+      if (!account) return
+      const since = new Date(Date.now() - PAUSE_MS)
+      if ((await challengeStore.count(db, 'recovery', account.id, since)) > 0) return
+      // Of two mails the later one counts.
+      await challengeStore.forget(db, 'recovery', account.id)
+      const ctx = { db, engine, now: () => new Date() }
+      const { token } = await makeChallenge(ctx, 'recovery', { accountId: account.id, seconds: GOOD_SECONDS })
+      await sendMail({ engine, db }, recoveryMail(account, `${engine.origin()}/app/recovery#token=${token}`, token))
+    })
+  },
+})
+
+const recoveryMail = ({ email }: AccountRow, link: string, token: string) =>
+  tokenMail({
+    to: email,
+    subject: 'Set a new password',
+    intro: 'Somebody, most likely you, has forgotten the password of the account with this address.',
+    open: { words: 'Set a new password', link },
+    command: 'uk ways-in recover',
+    token,
+    further: [
+      'It is good for an hour, once, and ends every session of the account. If it was not you, ignore this mail: nothing has changed.',
+    ],
+  })
+
+/** Sets the password, ends every session and begins one: whoever reads the mail of the address has the account. */
+export async function recover(ctx: Context, token: string, password: string): Promise<AccountRow> {
+  const subjects = [networkSubject(ctx)]
+  await takeLogin(ctx, subjects)
+  const password_hash = await hashPassword(password)
+  const account = await ctx.transaction(async (ctx) => {
+    const taken = await takeChallenge(ctx, 'recovery', token)
+    if (taken?.accountId == null)
+      return refuse('link_expired', {
+        message: 'This link is used already, or was sent more than an hour ago. Ask for another.',
+      })
+    const row = await accountStore.setPassword(ctx.db, taken.accountId, password_hash)
+    await sessionStore.endOthers(ctx.db, row.id, null)
+    await rightsChanged(ctx.db, [row.id])
+    await ctx.emit({
+      type: 'account.recovered',
+      channels: [`user:${row.id}`],
+      resource: { type: 'account', id: row.id },
+      data: { id: row.id },
+    })
+    await startSession(ctx, row.id)
+    return row
+  })
+  await ctx.engine.rights.refresh()
+  await refundLogin(ctx, subjects)
+  return account
+}

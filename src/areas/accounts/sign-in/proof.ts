@@ -1,0 +1,28 @@
+import { sql } from 'kysely'
+import type { Context } from '#engine/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import { sessionStore } from '../store.ts'
+
+/** For so long a password or a passkey that was shown lets what gives a new way in, or takes one. */
+const PROOF_SECONDS = 600
+
+/** The session of the call. */
+export function sessionId({ principal: { credential } }: Context): string {
+  if (credential.kind !== 'session') return refuse('cookie_session_required')
+  return credential.id
+}
+
+/** Refuses with 403 where nobody has shown lately, in this session, that they are who has the account. */
+export async function requireProof(ctx: Context): Promise<void> {
+  const session = (await sessionStore.get(ctx.db, ctx.principal.accountId, sessionId(ctx))) ?? refuse('session_expired')
+  if (session.proved_at !== null && session.proved_at.getTime() > ctx.now().getTime() - PROOF_SECONDS * 1000) return
+  refuse('proof_required')
+}
+
+export async function noteProof(ctx: Context): Promise<Date> {
+  const { rows } = await sql<{ proved_at: Date }>`update sessions set proved_at = now()
+    where id = ${sessionId(ctx)} and account_id = ${ctx.principal.accountId} returning proved_at`.execute(ctx.db)
+  return rows[0]?.proved_at ?? refuse('session_expired')
+}
+
+export const provedUntil = (provedAt: Date): Date => new Date(provedAt.getTime() + PROOF_SECONDS * 1000)

@@ -1,0 +1,222 @@
+// An identity provider on loopback: discovery (OpenID Connect Discovery 1.0), authorization code flow with PKCE (RFC 6749, 7636,
+// 9207), ID tokens (OpenID Connect Core 1.0), keys (RFC 7517), userinfo, RP-initiated logout. Strict, and a liar where told to be.
+import { createHash, createSign, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type IncomingMessage, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface Someone {
+  sub: string
+  email?: string
+  email_verified?: boolean
+  name?: string
+}
+
+/** What it does wrong with the next sign-in. */
+export interface Lie {
+  /** Claims of the ID token in place of the true ones. */
+  claims?: Record<string, unknown>
+  /** `none`: without a signature. `other`: by a key that it does not show. */
+  signed?: 'none' | 'other'
+  /** The `iss` of the answer to the browser. */
+  iss?: string
+  /** The subject of userinfo. */
+  subject?: string
+}
+
+export interface Issuer extends AsyncDisposable {
+  origin: string
+  clientId: string
+  clientSecret: string
+  /** Who sits before the browser that is sent there. */
+  sits(someone: Someone): void
+  lies(lie: Lie): void
+  /** Sends a browser to an authorization URL: the address that it is sent back to. */
+  visit(url: string): Promise<URL>
+  /** Codes that were asked for again after they were used. */
+  replays: number
+  /** Says of the person only by userinfo. */
+  tellsByUserinfo: boolean
+}
+
+interface Grant {
+  redirectUri: string
+  nonce: string | null
+  challenge: string
+  someone: Someone
+  lie: Lie
+}
+
+export async function startIssuer(): Promise<Issuer> {
+  const pair = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const [own, other] = [pair(), pair()]
+  const grants = new Map<string, Grant>()
+  const tokens = new Map<string, Grant>()
+  const used = new Set<string>()
+  let someone: Someone = { sub: 'nobody' }
+  let lie: Lie = {}
+  const clientId = 'ukiyo'
+  const clientSecret = 'a secret: of/the client+'
+
+  const server = createServer((request, response) => {
+    void bodyOf(request).then((body) => {
+      const { status, headers = {}, json } = answer(request, new URL(request.url!, origin), new URLSearchParams(body))
+      response.writeHead(status, { 'content-type': 'application/json', ...headers })
+      response.end(json === undefined ? '' : JSON.stringify(json))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  interface Answer {
+    status: number
+    headers?: Record<string, string>
+    json?: unknown
+  }
+  function answer({ method, headers }: IncomingMessage, url: URL, form: URLSearchParams): Answer {
+    switch (`${method} ${url.pathname}`) {
+      case 'GET /.well-known/openid-configuration':
+        return {
+          status: 200,
+          json: {
+            issuer: origin,
+            authorization_endpoint: `${origin}/authorize`,
+            token_endpoint: `${origin}/token`,
+            userinfo_endpoint: `${origin}/userinfo`,
+            jwks_uri: `${origin}/keys`,
+            end_session_endpoint: `${origin}/logout`,
+            response_types_supported: ['code'],
+            subject_types_supported: ['public'],
+            id_token_signing_alg_values_supported: ['RS256', 'none'],
+            code_challenge_methods_supported: ['S256'],
+            authorization_response_iss_parameter_supported: true,
+          },
+        }
+      case 'GET /keys':
+        return {
+          status: 200,
+          json: { keys: [{ ...own.publicKey.export({ format: 'jwk' }), kid: 'own', alg: 'RS256', use: 'sig' }] },
+        }
+      case 'GET /authorize':
+        return authorize(url.searchParams)
+      case 'POST /token':
+        return token(headers.authorization, form)
+      case 'GET /userinfo': {
+        const grant = tokens.get(/^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? '')
+        if (!grant) return { status: 401, json: { error: 'invalid_token' } }
+        return { status: 200, json: { ...grant.someone, sub: grant.lie.subject ?? grant.someone.sub } }
+      }
+      // A page of it: its person is signed out, and the browser goes back.
+      case 'GET /logout':
+        return { status: 302, headers: { location: url.searchParams.get('post_logout_redirect_uri') ?? origin } }
+    }
+    return { status: 404, json: { error: 'not_found' } }
+  }
+
+  /** RFC 6749, 4.1.1 and 4.1.2: whoever sits there has agreed already. */
+  function authorize(asked: URLSearchParams): Answer {
+    const redirectUri = asked.get('redirect_uri')
+    if (
+      asked.get('client_id') !== clientId ||
+      redirectUri === null ||
+      !/^https?:\/\/[^/]+\/app\/signed-in$/.test(redirectUri)
+    )
+      return { status: 400, json: { error: 'invalid_request' } }
+    const back = new URL(redirectUri)
+    back.searchParams.set('state', asked.get('state') ?? '')
+    back.searchParams.set('iss', lie.iss ?? origin)
+    const challenge = asked.get('code_challenge')
+    if (
+      asked.get('response_type') !== 'code' ||
+      !asked.get('scope')?.split(' ').includes('openid') ||
+      !challenge ||
+      asked.get('code_challenge_method') !== 'S256'
+    )
+      back.searchParams.set('error', 'invalid_request')
+    else {
+      const code = randomBytes(16).toString('base64url')
+      grants.set(code, { redirectUri, nonce: asked.get('nonce'), challenge, someone, lie })
+      lie = {}
+      back.searchParams.set('code', code)
+    }
+    return { status: 302, headers: { location: back.href } }
+  }
+
+  /** RFC 6749, 4.1.3: the client by HTTP Basic, each code once, for whom and where it was given, with its verifier. */
+  function token(authorization: string | undefined, form: URLSearchParams): Answer {
+    const [id, secret] = Buffer.from(/^Basic (\S+)$/.exec(authorization ?? '')?.[1] ?? '', 'base64')
+      .toString()
+      .split(':')
+      .map((word) => decodeURIComponent(word.replaceAll('+', ' ')))
+    if (id !== clientId || secret !== clientSecret) return { status: 401, json: { error: 'invalid_client' } }
+    const code = form.get('code') ?? ''
+    const grant = grants.get(code)
+    grants.delete(code)
+    if (used.has(code)) issuer.replays += 1
+    used.add(code)
+    const verifier = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url')
+    if (
+      !grant ||
+      form.get('grant_type') !== 'authorization_code' ||
+      form.get('redirect_uri') !== grant.redirectUri ||
+      verifier !== grant.challenge
+    )
+      return { status: 400, json: { error: 'invalid_grant' } }
+    const access = randomBytes(16).toString('base64url')
+    tokens.set(access, grant)
+    return {
+      status: 200,
+      json: { access_token: access, token_type: 'Bearer', expires_in: 300, id_token: idToken(grant) },
+    }
+  }
+
+  function idToken({ nonce, someone: who, lie: { claims, signed } }: Grant): string {
+    const now = Math.floor(Date.now() / 1000)
+    const head = signed === 'none' ? { alg: 'none' } : { alg: 'RS256', kid: 'own' }
+    const body = {
+      iss: origin,
+      aud: clientId,
+      iat: now,
+      exp: now + 300,
+      nonce,
+      ...(issuer.tellsByUserinfo ? { sub: who.sub } : who),
+      ...claims,
+    }
+    const part = (of: object): string => Buffer.from(JSON.stringify(of)).toString('base64url')
+    const words = `${part(head)}.${part(body)}`
+    if (signed === 'none') return `${words}.`
+    const { privateKey } = signed === 'other' ? other : own
+    return `${words}.${createSign('RSA-SHA256').update(words).sign(privateKey).toString('base64url')}`
+  }
+
+  const issuer: Issuer = {
+    origin,
+    clientId,
+    clientSecret,
+    replays: 0,
+    tellsByUserinfo: false,
+    sits: (who) => void (someone = who),
+    lies: (how) => void (lie = how),
+    async visit(url) {
+      const { headers, status } = await fetch(url, { redirect: 'manual' })
+      const back = headers.get('location')
+      if (back === null) throw new Error(`the identity provider answered ${status}`)
+      return new URL(back)
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+  return issuer
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let body = ''
+  for await (const part of request) body += String(part)
+  return body
+}

@@ -1,0 +1,57 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
+import { uk } from '../api.ts'
+import { keptToken } from '../invitations/token.ts'
+import { leaveFor } from '../security/leaving.ts'
+import { hasPasskeys, offersPasskeys, signInWithPasskey, stopOffering } from '../security/passkey.ts'
+import { waysQuery } from '../security/queries.ts'
+import { Button } from '../ui/button.tsx'
+import { Refused } from '../ui/notice.tsx'
+import { useSend } from '../ui/send.ts'
+
+/** Beside the password: a passkey, which the browser also offers in the field of the address, and the identity provider. */
+export function OtherWays({ next, onIn }: { next: string; onIn: () => Promise<void> }) {
+  const { data: ways } = useQuery(waysQuery)
+  const passkey = useSend(() => signInWithPasskey('asked'), onIn)
+  const provider = useSend(
+    () => uk.identities.start_sign_in({ ...(keptToken() !== null && { invitation_token: keptToken()! }) }),
+    (begun) => leaveFor(begun, { then: 'sign-in', next }),
+  )
+  const entered = useRef(onIn)
+  entered.current = onIn
+  useEffect(() => {
+    let left = false
+    const offer = async (): Promise<void> => {
+      if (!(await offersPasskeys()) || left) return
+      await signInWithPasskey('offered')
+      await entered.current()
+    }
+    // Nobody asked for it: what goes wrong with it shows when they do.
+    offer().catch(() => {})
+    return () => {
+      left = true
+      if (hasPasskeys()) void stopOffering()
+    }
+  }, [])
+  if (!hasPasskeys() && !ways?.identity_provider) return null
+  return (
+    <div className="mt-6 space-y-3 border-t border-line pt-6">
+      <Refused>{passkey.rest() || provider.rest()}</Refused>
+      {hasPasskeys() && (
+        <Button icon="key" className="w-full" pending={passkey.pending} onClick={() => void passkey.send(undefined)}>
+          Use a passkey
+        </Button>
+      )}
+      {ways?.identity_provider && (
+        <Button
+          icon="person"
+          className="w-full"
+          pending={provider.pending}
+          onClick={() => void provider.send(undefined)}
+        >
+          Continue with {ways.identity_provider.name}
+        </Button>
+      )}
+    </div>
+  )
+}

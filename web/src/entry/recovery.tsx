@@ -1,0 +1,113 @@
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { uk } from '../api.ts'
+import { forgetEverything } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Refused } from '../ui/notice.tsx'
+import { useSend } from '../ui/send.ts'
+
+/** The way back in for who has forgotten: asks for the mail, and takes what its link brings. */
+export function Recovery() {
+  // Behind `#`, which browsers send to nobody; taken out of the address, so that it is in no history.
+  const [token] = useState(() => /^#token=([\w-]{1,200})$/.exec(location.hash)?.[1] ?? null)
+  useEffect(() => {
+    document.title = 'Forgotten password · Ukiyo'
+    if (token !== null) history.replaceState(history.state, '', location.pathname)
+  }, [token])
+  return token === null ? <AskForMail /> : <NewPassword token={token} />
+}
+
+function AskForMail() {
+  const [email, setEmail] = useState('')
+  const [asked, setAsked] = useState<string | null>(null)
+  const { send, pending, at, rest, form } = useSend(uk.ways_in.request_recovery, (_, sent) => setAsked(sent.email))
+  if (asked !== null)
+    return (
+      <div role="status">
+        <h1 className="font-serif text-3xl leading-tight">Look into your mail</h1>
+        <p className="mt-2 text-quiet">
+          If there is an account with <strong className="font-medium break-words text-ink">{asked}</strong>, a mail is
+          on its way to it. Its link is good for an hour.
+        </p>
+        <p className="mt-4">
+          <Link to="/sign-in" className="link">
+            Back to sign in
+          </Link>
+        </p>
+      </div>
+    )
+  return (
+    <form
+      ref={form}
+      noValidate
+      className="space-y-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void send({ email })
+      }}
+    >
+      <div className="mb-6">
+        <h1 className="font-serif text-3xl leading-tight">Forgotten your password?</h1>
+        <p className="mt-1 text-quiet">Say your address, and set a new one with the link that comes there.</p>
+      </div>
+      <Refused>{rest('email')}</Refused>
+      <TextField
+        label="E-mail"
+        type="email"
+        autoComplete="username"
+        autoFocus
+        value={email}
+        onValue={setEmail}
+        error={at('email')}
+      />
+      <Button type="submit" look="primary" className="w-full" pending={pending}>
+        Send the mail
+      </Button>
+      <p>
+        <Link to="/sign-in" className="link">
+          Back to sign in
+        </Link>
+      </p>
+    </form>
+  )
+}
+
+function NewPassword({ token }: { token: string }) {
+  const navigate = useNavigate()
+  const [new_password, setPassword] = useState('')
+  const { send, pending, at, rest, form } = useSend(uk.ways_in.recover, async () => {
+    await forgetEverything()
+    await navigate({ to: '/', replace: true })
+  })
+  return (
+    <form
+      ref={form}
+      noValidate
+      className="space-y-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void send({ token, new_password })
+      }}
+    >
+      <div className="mb-6">
+        <h1 className="font-serif text-3xl leading-tight">Set a new password</h1>
+        <p className="mt-1 text-quiet">It ends every session of the account. Your keys and passkeys go on working.</p>
+      </div>
+      <Refused>{rest('new_password')}</Refused>
+      <TextField
+        label="New password"
+        type="password"
+        autoComplete="new-password"
+        autoFocus
+        hint="At least 8 characters. A sentence is easier to remember than a riddle."
+        value={new_password}
+        onValue={setPassword}
+        error={at('new_password')}
+      />
+      <Button type="submit" look="primary" className="w-full" pending={pending}>
+        Set the password and sign in
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,47 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
+import { uk } from '../api.ts'
+import { takeLeaving } from '../security/leaving.ts'
+import { forgetEverything } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { Refused } from '../ui/notice.tsx'
+import { useSend } from '../ui/send.ts'
+
+/** Where the identity provider sends the browser back to. What it sent along is taken out of the address at once. */
+export function SignedIn() {
+  const navigate = useNavigate()
+  const { send, rest, failed } = useSend(
+    async (query: string) => {
+      const leaving = takeLeaving()
+      if (leaving === null || query === '') return null
+      const { secret, then } = leaving
+      if (then === 'link') await uk.identities.link({ secret, query })
+      else await uk.identities.sign_in({ secret, query })
+      await forgetEverything()
+      return leaving
+    },
+    (leaving) => navigate({ to: leaving?.next ?? '/sign-in', replace: true }),
+  )
+  const begun = useRef(false)
+  useEffect(() => {
+    document.title = 'Signing in · Ukiyo'
+    if (begun.current) return
+    begun.current = true
+    const { search } = location
+    history.replaceState(history.state, '', location.pathname)
+    void send(search)
+  }, [send])
+  return (
+    <>
+      <h1 className="font-serif text-3xl leading-tight">{failed ? 'That did not work' : 'Signing in …'}</h1>
+      <div className="mt-4 space-y-4">
+        <Refused>{rest()}</Refused>
+        {failed && (
+          <Button className="w-full" onClick={() => void navigate({ to: '/sign-in', replace: true })}>
+            Go back to sign in
+          </Button>
+        )}
+      </div>
+    </>
+  )
+}

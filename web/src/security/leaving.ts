@@ -1,0 +1,21 @@
+const NAME = 'ukiyo.leaving'
+
+/** What a tab keeps while it is at the identity provider: another browser that is sent back here has no such thing. */
+export interface Leaving {
+  secret: string
+  then: 'sign-in' | 'link'
+  /** The path of the app to go to afterwards. */
+  next: string
+}
+
+export function leaveFor({ url, secret }: { url: string; secret: string }, more: Omit<Leaving, 'secret'>): void {
+  sessionStorage.setItem(NAME, JSON.stringify({ secret, ...more } satisfies Leaving))
+  location.assign(url)
+}
+
+/** Once: a reload finds nothing. */
+export function takeLeaving(): Leaving | null {
+  const kept = sessionStorage.getItem(NAME)
+  sessionStorage.removeItem(NAME)
+  return kept === null ? null : (JSON.parse(kept) as Leaving)
+}

@@ -1,0 +1,76 @@
+import { type ReactNode, useRef, useState } from 'react'
+import { Said, refusal, uk } from '../api.ts'
+import { useAccount } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Refused } from '../ui/notice.tsx'
+import { useSend } from '../ui/send.ts'
+import { hasPasskeys, proveWithPasskey } from './passkey.ts'
+
+/** Does what wants a recent proof; where the server asks for one, a dialog does, and it is done once it was given. */
+export type Guard = <T>(work: () => Promise<T>) => Promise<T>
+
+export function useProof(): { guard: Guard; dialog: ReactNode } {
+  const [open, setOpen] = useState(false)
+  const waiting = useRef<PromiseWithResolvers<void> | null>(null)
+  const guard: Guard = async (work) => {
+    try {
+      return await work()
+    } catch (error) {
+      if (refusal(error)?.code !== 'proof_required') throw error
+      waiting.current = Promise.withResolvers<void>()
+      setOpen(true)
+      await waiting.current.promise
+      return work()
+    }
+  }
+  const end = (proved: boolean): void => {
+    setOpen(false)
+    if (proved) waiting.current?.resolve()
+    else waiting.current?.reject(new Said('Nothing was changed: it was not shown that it is you.'))
+    waiting.current = null
+  }
+  return { guard, dialog: <ProofDialog open={open} onEnd={end} /> }
+}
+
+function ProofDialog({ open, onEnd }: { open: boolean; onEnd: (proved: boolean) => void }) {
+  const { email } = useAccount()
+  const [password, setPassword] = useState('')
+  const done = () => {
+    setPassword('')
+    onEnd(true)
+  }
+  const byPassword = useSend(uk.ways_in.prove, done)
+  const byPasskey = useSend(proveWithPasskey, done)
+  return (
+    <FormDialog
+      open={open}
+      onOpen={(next) => !next && onEnd(false)}
+      title="Is it you?"
+      about="Before the ways to sign in change. It holds for ten minutes."
+      sending={byPassword}
+      fields={['password']}
+      verb="Go on"
+      onSend={() => void byPassword.send({ password })}
+    >
+      <input type="text" autoComplete="username" value={email} readOnly hidden />
+      <TextField
+        label="Your password"
+        type="password"
+        autoComplete="current-password"
+        value={password}
+        onValue={setPassword}
+        error={byPassword.at('password')}
+      />
+      {hasPasskeys() && (
+        <>
+          <Button icon="key" pending={byPasskey.pending} onClick={() => void byPasskey.send(undefined)}>
+            Use a passkey instead
+          </Button>
+          <Refused>{byPasskey.rest()}</Refused>
+        </>
+      )}
+    </FormDialog>
+  )
+}

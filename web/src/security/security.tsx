@@ -1,0 +1,22 @@
+import { useQuery } from '@tanstack/react-query'
+import { Page } from '../ui/page.tsx'
+import { Identities } from './identities.tsx'
+import { Passkeys } from './passkeys.tsx'
+import { Password } from './password.tsx'
+import { useProof } from './proof.tsx'
+import { waysQuery } from './queries.ts'
+import { Sessions } from './sessions.tsx'
+
+export function Security() {
+  const { data: ways } = useQuery(waysQuery)
+  const { guard, dialog } = useProof()
+  return (
+    <Page title="Security" lead="What you sign in with, and where you are signed in.">
+      <Passkeys guard={guard} />
+      {ways?.identity_provider && <Identities name={ways.identity_provider.name} guard={guard} />}
+      <Sessions />
+      <Password />
+      {dialog}
+    </Page>
+  )
+}
