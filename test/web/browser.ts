@@ -45,8 +45,9 @@ export async function visit(
   origin: string,
   options: { theme?: 'light' | 'dark'; width?: number; height?: number } = {},
 ): Promise<Visitor> {
-  // It may be built only now.
-  while ((await fetch(`${origin}/app`)).status === 503);
+  // It may be built only now. A name below `localhost` is this machine to browsers, and to nobody else.
+  const here = origin.replace(/\/\/[\w.-]+\.localhost/, '//127.0.0.1')
+  while ((await fetch(`${here}/app`)).status === 503);
   const context = await browser.newContext({
     baseURL: origin,
     colorScheme: options.theme ?? 'light',

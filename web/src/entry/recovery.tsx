@@ -7,15 +7,26 @@ import { TextField } from '../ui/field.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { useSend } from '../ui/send.ts'
 
+/** Behind `#`, which browsers send to nobody; it is taken out of the address at once, so that it is in no history. */
+const tokenInAddress = (): string | null => /^#token=([\w-]{1,200})$/.exec(location.hash)?.[1] ?? null
+
 /** The way back in for who has forgotten: asks for the mail, and takes what its link brings. */
 export function Recovery() {
-  // Behind `#`, which browsers send to nobody; taken out of the address, so that it is in no history.
-  const [token] = useState(() => /^#token=([\w-]{1,200})$/.exec(location.hash)?.[1] ?? null)
+  const [token, setToken] = useState(tokenInAddress)
   useEffect(() => {
     document.title = 'Forgotten password · Ukiyo'
-    if (token !== null) history.replaceState(history.state, '', location.pathname)
-  }, [token])
-  return token === null ? <AskForMail /> : <NewPassword token={token} />
+    const take = (): void => {
+      const brought = tokenInAddress()
+      if (brought === null) return
+      setToken(brought)
+      history.replaceState(history.state, '', location.pathname)
+    }
+    take()
+    // Where the page is open already, a browser loads no other one for the link.
+    window.addEventListener('hashchange', take)
+    return () => window.removeEventListener('hashchange', take)
+  }, [])
+  return token === null ? <AskForMail /> : <NewPassword key={token} token={token} />
 }
 
 function AskForMail() {

@@ -1,0 +1,125 @@
+// Thorough: run by the merge check, or by name.
+/** The ways in, as people take them in a browser: passkeys, an identity provider, a mail when one has forgotten. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { needs } from '../needs.ts'
+import { mailbox } from '../outside/mailbox.ts'
+import { testServer } from '../server.ts'
+import { startIssuer } from '../vendors/oidc/issuer.ts'
+import { breaches } from './axe.ts'
+import { hasChromium, sharedBrowser, visit } from './browser.ts'
+import { signIn } from './steps.ts'
+
+const browser = sharedBrowser()
+
+/** A phone or laptop with a sensor (CDP, WebAuthn domain). */
+async function sensor(page: Page) {
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('WebAuthn.enable', { enableUI: false })
+  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return {
+    finger: (isUserVerified: boolean) => cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+    touches: (enabled: boolean) => cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled }),
+    count: async () => (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials.length,
+  }
+}
+
+const signOut = async (page: Page): Promise<void> => {
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+}
+
+test(
+  'aki adds a passkey and comes in with it, joins her account at the identity provider, and recovers by mail what she forgot',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using mail = await mailbox()
+    await using issuer = await startIssuer()
+    await using server = await testServer({
+      environment: {
+        SMTP_URL: mail.url,
+        UK_OIDC_ISSUER: issuer.origin,
+        UK_OIDC_CLIENT_ID: issuer.clientId,
+        UK_OIDC_CLIENT_SECRET: issuer.clientSecret,
+        UK_OIDC_NAME: 'The house',
+      },
+    })
+    const aki = await server.person('Aki')
+    // Browsers make passkeys for names.
+    const origin = `http://uk.localhost:${new URL(server.origin).port}`
+    await using visitor = await visit(browser(), origin)
+    const { page, wrongs } = visitor
+    const device = await sensor(page)
+    await signIn(page, aki)
+    await page.getByRole('link', { name: 'Security' }).click()
+    await page.getByRole('heading', { name: 'No passkeys yet' }).waitFor()
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('The laptop')
+    await page.getByRole('dialog').getByRole('button', { name: 'Go on' }).click()
+    const passkeys = page.getByRole('list', { name: 'Passkeys' }).getByRole('listitem')
+    await passkeys.getByText('The laptop').waitFor()
+    assert.equal(await device.count(), 1)
+    assert.deepEqual(await breaches(page), [])
+
+    // Who sat there ten minutes ago may be gone.
+    const { pool } = server.app.engine.postgres
+    await pool.query(`update sessions set proved_at = now() - interval '11 minutes'`)
+    await page.getByRole('button', { name: 'Link an account' }).click()
+    const proof = page.getByRole('dialog', { name: 'Is it you?' })
+    await proof.getByLabel('Your password').fill('wrong')
+    await proof.getByRole('button', { name: 'Go on' }).click()
+    await proof.getByText('That is not the password of this account.').waitFor()
+    issuer.sits({ sub: 'aki-1', email: 'aki@house.example', email_verified: true })
+    await proof.getByRole('button', { name: 'Use a passkey instead' }).click()
+    await page.getByRole('list', { name: 'Accounts at The house' }).getByText('aki@house.example').waitFor()
+    assert.doesNotMatch(page.url(), /code=/)
+
+    await device.touches(false)
+    await signOut(page)
+    await device.touches(true)
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+    await device.touches(false)
+    await signOut(page)
+    await page.getByRole('button', { name: 'Continue with The house' }).click()
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+    // Signed out of there too, and back.
+    await signOut(page)
+
+    await page.getByRole('link', { name: 'Forgotten your password?' }).click()
+    await page.getByLabel('E-mail').fill(aki.email)
+    await page.getByRole('button', { name: 'Send the mail' }).click()
+    await page.getByRole('heading', { name: 'Look into your mail' }).waitFor()
+    assert.deepEqual(await breaches(page), [])
+    const link = /\/app\/recovery#token=[\w-]{43}/.exec(await mail.next())![0]
+    await page.goto(link)
+    await page.getByLabel('New password').fill('a sentence of today')
+    assert.doesNotMatch(page.url(), /token/)
+    await page.getByRole('button', { name: 'Set the password and sign in' }).click()
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+    assert.equal((await aki.get('/me')).body.error.code, 'session_expired')
+    await page.goto(link)
+    await page.getByLabel('New password').fill('a sentence of tomorrow')
+    await page.getByRole('button', { name: 'Set the password and sign in' }).click()
+    await page.getByText('This link is used already').waitFor()
+
+    await page.goto('/app/settings/security')
+    await passkeys.getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove it' }).click()
+    await page.getByRole('heading', { name: 'No passkeys yet' }).waitFor()
+    assert.deepEqual(
+      wrongs.filter((wrong) => !wrong.startsWith(`a request to ${issuer.origin}`)),
+      [],
+    )
+  },
+)
