@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { needs } from '../needs.ts'
-import { mailbox } from '../outside/mailbox.ts'
-import { testServer } from '../server.ts'
-import { startIssuer } from '../vendors/oidc/issuer.ts'
-import { breaches } from './axe.ts'
-import { hasChromium, sharedBrowser, visit } from './browser.ts'
-import { signIn } from './steps.ts'
+import { needs } from '../../needs.ts'
+import { mailbox } from '../../outside/mailbox.ts'
+import { testServer } from '../../server.ts'
+import { startIssuer } from '../../vendors/oidc/issuer.ts'
+import { breaches } from '../axe.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
 
 const browser = sharedBrowser()
 
