@@ -15,7 +15,7 @@ export function OtherWays({ next, onIn }: { next: string; onIn: () => Promise<vo
   const passkey = useSend(() => signInWithPasskey('asked'), onIn)
   const provider = useSend(
     () => uk.identities.start_sign_in({ ...(keptToken() !== null && { invitation_token: keptToken()! }) }),
-    (begun) => leaveFor(begun, { then: 'sign-in', next }),
+    (begun) => leaveFor(begun, { wish: 'sign-in', next }),
   )
   const entered = useRef(onIn)
   entered.current = onIn

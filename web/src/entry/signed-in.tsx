@@ -14,8 +14,8 @@ export function SignedIn() {
     async (query: string) => {
       const leaving = takeLeaving()
       if (leaving === null || query === '') return null
-      const { secret, then } = leaving
-      if (then === 'link') await uk.identities.link({ secret, query })
+      const { secret, wish } = leaving
+      if (wish === 'link') await uk.identities.link({ secret, query })
       else await uk.identities.sign_in({ secret, query })
       await forgetEverything()
       return leaving

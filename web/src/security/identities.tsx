@@ -17,7 +17,7 @@ export function Identities({ name, guard }: { name: string; guard: Guard }) {
   const removing = useOpen<{ id: string; email: string | null }>()
   const linking = useSend(
     () => guard(() => uk.identities.start_link()),
-    (begun) => leaveFor(begun, { then: 'link', next: '/settings/security' }),
+    (begun) => leaveFor(begun, { wish: 'link', next: '/settings/security' }),
   )
   return (
     <Section

@@ -3,7 +3,7 @@ const NAME = 'ukiyo.leaving'
 /** What a tab keeps while it is at the identity provider: another browser that is sent back here has no such thing. */
 export interface Leaving {
   secret: string
-  then: 'sign-in' | 'link'
+  wish: 'sign-in' | 'link'
   /** The path of the app to go to afterwards. */
   next: string
 }
