@@ -24,7 +24,7 @@ const types: Record<string, string> = {
 }
 const pack = promisify(gzip)
 
-/** Every file of the built app by its path below `/app`, in memory: together they are less than a megabyte. */
+/** Every file of the built app by its path below `/app`, in memory: together they are a few megabytes. */
 export async function readFiles(folder: string): Promise<ReadonlyMap<string, File>> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && extname(entry.name) in types)

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuse } from '#kernel/errors.ts'
 import { buildApp } from './build.ts'
 import { type File, readFiles } from './files.ts'
+import { type Frame, frames } from './frames.ts'
 
 export interface AppMountOptions {
   /** Refuses a `Host` that is not ours: what is loaded from `/app` acts with the cookie. */
@@ -17,8 +18,8 @@ interface Serving {
 }
 
 /**
- * No script, style, picture or call from or to anywhere else, nothing inline, no frames, and no string that becomes
- * markup or code.
+ * No script, style, picture or call from or to anywhere else, nothing inline, no frames but our own (`frames.ts`), and no
+ * string that becomes markup or code.
  */
 const POLICY = [
   "default-src 'none'",
@@ -28,6 +29,7 @@ const POLICY = [
   "font-src 'self'",
   "connect-src 'self'",
   "manifest-src 'self'",
+  "frame-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -61,7 +63,9 @@ export function appMount({ checkHost, dataDir, warn }: AppMountOptions): Serving
       response.setHeader('x-content-type-options', 'nosniff')
       response.setHeader('referrer-policy', 'same-origin')
       response.setHeader('cross-origin-opener-policy', 'same-origin')
-      response.setHeader('permissions-policy', 'camera=(), geolocation=(), microphone=(), payment=(), usb=()')
+      response.setHeader('permissions-policy', 'camera=(), geolocation=(), microphone=(self), payment=(), usb=()')
+      const frame = frames.get(path)
+      if (frame) return sendFrame(response, frame)
       const found = await within(files(), WAIT_MS)
       if (found === 'late') return sendWaiting(response)
       const file = found.get(path) ?? (path.startsWith('/assets/') ? undefined : found.get('/index.html'))
@@ -95,6 +99,17 @@ function sendFile({ method, headers }: IncomingMessage, response: ServerResponse
       ...(packed && { 'content-encoding': 'gzip' }),
     })
     .end(method === 'HEAD' ? undefined : body)
+}
+
+function sendFrame(response: ServerResponse, { headers, page }: Frame): void {
+  response
+    .writeHead(200, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-length': Buffer.byteLength(page),
+      'cache-control': 'no-cache',
+      ...headers,
+    })
+    .end(page)
 }
 
 /** Only in the first seconds after an update: the browser asks again by itself. */

@@ -4,6 +4,16 @@ import type { Run } from './queries.ts'
 
 /** How the newest run ended, where that is more than a finished answer. */
 export function RunLine({ run: { status, error }, onAgain }: { run: Run; onAgain: () => void }) {
+  // Its server died and no other could take it over: what it wrote by then is kept, and nobody goes on by themselves.
+  if (status === 'failed' && error?.code === 'interrupted')
+    return (
+      <div className="flex flex-wrap items-center gap-3 text-sm">
+        <p role="status" className="min-w-0 flex-1 basis-64 text-quiet">
+          The server stopped while this was being written. What it wrote by then is kept.
+        </p>
+        <Button onClick={onAgain}>Go on</Button>
+      </div>
+    )
   if (status === 'failed')
     return (
       <div className="flex flex-wrap items-center gap-3">

@@ -19,6 +19,7 @@ export function Composer({
   error,
   focusOn,
   tools,
+  voice,
   note,
 }: {
   workspaceId: string | null
@@ -32,6 +33,8 @@ export function Composer({
   /** Takes the focus whenever this changes. */
   focusOn: string
   tools: ReactNode
+  /** Another way to put words down. */
+  voice?: ReactNode
   note?: ReactNode
 }) {
   const field = useRef<HTMLTextAreaElement>(null)
@@ -71,7 +74,7 @@ export function Composer({
       }}
       onDragLeave={() => setOver(false)}
       onDrop={drop}
-      className="mx-auto w-full max-w-[46rem] px-4 pt-2 pb-4 sm:px-0"
+      className="mx-auto w-full max-w-[48rem] px-4 pt-2 pb-4"
     >
       <Refused>{error}</Refused>
       {note}
@@ -121,6 +124,7 @@ export function Composer({
             }}
           />
           <div className="flex min-w-0 flex-1 items-center gap-1">{tools}</div>
+          {voice}
           {onStop && <IconButton label="Stop (Esc)" icon="stop" look="plain" onClick={onStop} />}
           {(!onStop || draft.trim() !== '') && (
             <IconButton label="Send (Enter)" icon="up" look="primary" type="submit" disabled={!ready} />

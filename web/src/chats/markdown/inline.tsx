@@ -1,7 +1,10 @@
 import type { Token, Tokens } from 'marked'
 import type { ReactNode } from 'react'
+import { visible } from '../../ui/text/visible.ts'
+import { Formula } from './formula.tsx'
 import { isMisleading, targetOf } from './links.ts'
-import { decode, visible } from './plain.ts'
+import type { Maths } from './maths.ts'
+import { decode } from './plain.ts'
 
 const DEEPEST = 32
 
@@ -21,6 +24,10 @@ function Piece({ token, depth }: { token: Token; depth: number }): ReactNode {
       return <del>{inside((token as Tokens.Del).tokens)}</del>
     case 'codespan':
       return <code>{visible((token as Tokens.Codespan).text)}</code>
+    case 'maths-inline': {
+      const { tex, display } = token as Maths
+      return <Formula key={tex} tex={tex} display={display} />
+    }
     case 'br':
       return <br />
     case 'link':

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { growingLexer } from './lex.ts'
+import { type Tokens, growingLexer } from './lex.ts'
 import { isMisleading, targetOf } from './links.ts'
-import { decode, visible } from './plain.ts'
+import { visible } from '../../ui/text/visible.ts'
+import type { Maths } from './maths.ts'
+import { decode } from './plain.ts'
 
 const TEXT = [
   '# One',
@@ -13,6 +15,7 @@ const TEXT = [
   '> quoted\nlazily\n\n> and on',
   '    indented\n\n    code\n\nThe end.',
   '<div>\nraw\n\n</div>\n\n***\n\n* other',
+  'A line\n$$\nx^2\n$$\nand $a_1$, for $5 and $6 or \\(b\\)\n\n\\[\nc\n\\]\n\n$$ not closed',
 ].join('\n\n')
 
 test('a text that grows by a character is read as the whole of it is', () => {
@@ -54,4 +57,24 @@ test('links lead to the web, to mail and to this server, and nowhere else', () =
 test('what cannot be seen is made visible, and references are characters', () => {
   assert.equal(visible('a\u202eb\u{e0041}'), 'a⟨U+202E⟩b⟨U+E0041⟩')
   assert.equal(decode('&lt;b&gt; &amp;amp; &#x41;&#66; &#0; &nothing;'), '<b> &amp; AB \ufffd &nothing;')
+})
+
+test('formulas are told from prices, and none is looked for without an end', () => {
+  const formulas = (text: string) =>
+    growingLexer()(text).flatMap((block) => [
+      ...(block.type === 'maths' ? [`block ${(block as unknown as Maths).tex}`] : []),
+      ...((block as Tokens.Paragraph).tokens ?? []).flatMap((token) =>
+        token.type === 'maths-inline' ? [(token as unknown as Maths).tex] : [],
+      ),
+    ])
+  assert.deepEqual(formulas('$a + b$, \\(c\\) and $$d$$'), ['a + b', 'c', 'd'])
+  assert.deepEqual(formulas('from $5 to $10, $HOME and $PATH, US$5-$6'), [])
+  assert.deepEqual(formulas('Text\n$$\nx\n$$\nmore'), ['block x'])
+  assert.deepEqual(formulas('\\[ y \\]'), ['block y'])
+  assert.deepEqual(formulas('```\n$a$\n```\n`$b$`'), [])
+  assert.deepEqual(formulas('$$\n\nx\n\n$$'), [])
+  const begun = performance.now()
+  for (const hostile of ['\n$$'.repeat(30_000), '$a '.repeat(50_000), '\\['.repeat(50_000), '\\('.repeat(50_000)])
+    growingLexer()(hostile)
+  assert.ok(performance.now() - begun < 5_000, `${performance.now() - begun} ms`)
 })

@@ -1,4 +1,5 @@
-import { type Token, type Tokens, lexer } from 'marked'
+import { Marked, type Token, type Tokens } from 'marked'
+import { displayAt, displayBehind, inlineAt, inlineBehind } from './maths.ts'
 
 export type Block = Token
 export type { Tokens }
@@ -24,4 +25,12 @@ export function growingLexer(): (text: string) => readonly Block[] {
   }
 }
 
-const lex = (text: string): Block[] => lexer(text, { gfm: true })
+const marked = new Marked({
+  gfm: true,
+  extensions: [
+    { name: 'maths', level: 'block', start: displayBehind, tokenizer: displayAt },
+    { name: 'maths-inline', level: 'inline', start: inlineBehind, tokenizer: inlineAt },
+  ],
+})
+
+const lex = (text: string): Block[] => marked.lexer(text)

@@ -1,28 +1,41 @@
 import { type ReactNode, memo, useState } from 'react'
-import { CodeBlock } from './code.tsx'
+import { CodeBlock } from '../../ui/code/code-block.tsx'
+import { Formula } from './formula.tsx'
 import { Inline } from './inline.tsx'
 import { type Block, type Tokens, growingLexer } from './lex.ts'
+import type { Maths } from './maths.ts'
 
 /** Deeper lists and quotes are shown as the text that they are. */
 const DEEPEST = 32
 const MOST_COLUMNS = 40
 const MOST_ROWS = 500
 
-/** A text as its Markdown says, in elements of ours: HTML in it is text. */
-export function Markdown({ text }: { text: string }) {
+/** A text as its Markdown says, in elements of ours: HTML in it is text. `growing`: more of it is to come. */
+export function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
   const [read] = useState(growingLexer)
+  const blocks = read(text)
   return (
     <div className="prose">
-      {read(text).map((block, at) => (
-        <BlockView key={at} block={block} depth={0} />
+      {blocks.map((block, at) => (
+        <BlockView key={at} block={block} depth={0} growing={growing && at === blocks.length - 1} />
       ))}
     </div>
   )
 }
 
-const BlockView = memo(drawBlock, (a, b) => a.block.raw === b.block.raw && a.block.type === b.block.type)
+interface BlockProps {
+  block: Block
+  depth: number
+  /** Its end may not have been written yet. */
+  growing: boolean
+}
 
-function drawBlock({ block, depth }: { block: Block; depth: number }): ReactNode {
+const BlockView = memo(
+  drawBlock,
+  (a, b) => a.block.raw === b.block.raw && a.block.type === b.block.type && a.growing === b.growing,
+)
+
+function drawBlock({ block, depth, growing }: BlockProps): ReactNode {
   if (depth > DEEPEST) return <p className="whitespace-pre-wrap">{block.raw}</p>
   switch (block.type) {
     case 'space':
@@ -34,18 +47,22 @@ function drawBlock({ block, depth }: { block: Block; depth: number }): ReactNode
       return <Heading block={block as Tokens.Heading} />
     case 'code': {
       const { text, lang } = block as Tokens.Code
-      return <CodeBlock text={text} language={lang?.split(/\s/)[0] ?? ''} />
+      return <CodeBlock text={text} language={lang?.split(/\s/)[0] ?? ''} growing={growing} />
     }
     case 'blockquote':
       return (
         <blockquote>
-          <Blocks blocks={(block as Tokens.Blockquote).tokens} depth={depth} />
+          <Blocks blocks={(block as Tokens.Blockquote).tokens} depth={depth} growing={growing} />
         </blockquote>
       )
     case 'list':
-      return <List block={block as Tokens.List} depth={depth} />
+      return <List block={block as Tokens.List} depth={depth} growing={growing} />
     case 'table':
       return <Table block={block as Tokens.Table} />
+    case 'maths': {
+      const { tex } = block as Maths
+      return <Formula key={tex} tex={tex} display />
+    }
     case 'paragraph':
       return (
         <p>
@@ -62,8 +79,8 @@ function drawBlock({ block, depth }: { block: Block; depth: number }): ReactNode
   }
 }
 
-const Blocks = ({ blocks, depth }: { blocks: readonly Block[]; depth: number }): ReactNode =>
-  blocks.map((block, at) => <BlockView key={at} block={block} depth={depth + 1} />)
+const Blocks = ({ blocks, depth, growing }: Omit<BlockProps, 'block'> & { blocks: readonly Block[] }): ReactNode =>
+  blocks.map((block, at) => <BlockView key={at} block={block} depth={depth + 1} growing={growing} />)
 
 function Heading({ block: { depth, tokens } }: { block: Tokens.Heading }) {
   // Under the page's own, and under the name of who speaks.
@@ -75,13 +92,13 @@ function Heading({ block: { depth, tokens } }: { block: Tokens.Heading }) {
   )
 }
 
-function List({ block: { ordered, start, items }, depth }: { block: Tokens.List; depth: number }) {
+function List({ block: { ordered, start, items }, depth, growing }: BlockProps & { block: Tokens.List }) {
   const rows = items.map(({ task, checked, tokens }, at) => (
     <li key={at} className={task ? 'list-none' : ''}>
       {task && (
         <input type="checkbox" checked={checked === true} readOnly disabled aria-label={checked ? 'done' : 'open'} />
       )}
-      <Blocks blocks={tokens.filter(({ type }) => type !== 'checkbox')} depth={depth} />
+      <Blocks blocks={tokens.filter(({ type }) => type !== 'checkbox')} depth={depth} growing={growing} />
     </li>
   ))
   if (!ordered) return <ul>{rows}</ul>

@@ -13,6 +13,8 @@ export function BranchSwitch({
 }) {
   if (siblings.length < 2) return null
   const at = siblings.findIndex(({ id }) => id === message.id)
+  // Just written, and not among the rows yet.
+  if (at === -1) return null
   const step = (by: -1 | 1, label: string, sign: string) => {
     const to = siblings[at + by]
     return (

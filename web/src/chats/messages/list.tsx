@@ -1,11 +1,18 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type ReactNode, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import type { Message } from '../queries.ts'
 
 /** The distance to the end, in pixels, within which a reader follows what is being written. */
 const NEAR = 80
 const FIRST_GUESS = 140
+
+export interface ListHandle {
+  /** Brings a row into the middle of the view, and leaves the end. */
+  show(at: number): void
+  /** What holds the rows that are drawn. */
+  box(): HTMLElement
+}
 
 /**
  * The messages of a branch, the newest at the bottom: only what is near the view is drawn, the end is followed while the
@@ -18,7 +25,9 @@ export function MessageList({
   onEarlier,
   children,
   end,
+  ref,
 }: {
+  ref?: Ref<ListHandle>
   rows: readonly Message[]
   /** An answer is being written: it is read out when it is whole. */
   busy: boolean
@@ -59,6 +68,15 @@ export function MessageList({
       removeEventListener('keydown', find)
     }
   }, [])
+  useImperativeHandle(ref, () => ({
+    show(at) {
+      follows.current = false
+      returns.current = false
+      setAway(true)
+      list.scrollToIndex(at, { align: 'center' })
+    },
+    box: () => scroller.current!,
+  }))
   const items = list.getVirtualItems()
   const first = items[0]?.index
   useEffect(() => {

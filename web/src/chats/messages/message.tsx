@@ -1,8 +1,10 @@
 import { memo } from 'react'
+import { Button } from '../../ui/button.tsx'
 import { Actions } from '../../ui/dialogs/menu.tsx'
 import { usd } from '../../ui/text/format.ts'
 import { Tag } from '../../ui/page.tsx'
 import { Ago } from '../../ui/text/time.tsx'
+import { stopReading, useReading } from '../voice/read-aloud.ts'
 import { Markdown } from '../markdown/markdown.tsx'
 import type { Message, Run } from '../queries.ts'
 import type { ToolResult } from '../thread/tree.ts'
@@ -16,6 +18,9 @@ export interface MessageDeeds {
   again(message: Message): void
   show(sibling: Message): void
   decide: Decide
+  /** A new chat of what leads to it. */
+  fork(message: Message): void
+  readAloud(message: Message): void
 }
 
 export interface MessageRowProps {
@@ -59,7 +64,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
                     {part.text}
                   </p>
                 ) : (
-                  <Markdown key={at} text={part.text} />
+                  <Markdown key={at} text={part.text} growing={isWriting && at === content.length - 1} />
                 )
               case 'reasoning':
                 return <Reasoning key={at} text={part.text} open={isWriting && at === content.length - 1} />
@@ -90,12 +95,29 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
                   { label: 'Copy as Markdown', run: () => void navigator.clipboard.writeText(text) },
                   ...(isPerson ? [{ label: 'Edit', run: () => deeds.edit(message) }] : []),
                   ...(role === 'assistant' ? [{ label: 'Try again', run: () => deeds.again(message) }] : []),
+                  ...(text.trim() === '' ? [] : [{ label: 'Read aloud', run: () => deeds.readAloud(message) }]),
+                  { label: 'Fork from here', run: () => deeds.fork(message) },
                 ]}
               />
             </div>
+            <Heard messageId={message.id} />
           </div>
         )}
       </div>
     </article>
   )
 })
+
+/** While it is read aloud: that it is, and the way to silence. */
+function Heard({ messageId }: { messageId: string }) {
+  const { messageId: now, state } = useReading()
+  if (now !== messageId) return null
+  return (
+    <span role="status" className="flex items-center gap-1 text-sm text-quiet">
+      {state === 'coming' ? 'The voice comes …' : 'Reading aloud'}
+      <Button look="quiet" icon="stop" onClick={stopReading}>
+        Stop
+      </Button>
+    </span>
+  )
+}

@@ -1,4 +1,4 @@
-import { visible } from '../markdown/plain.ts'
+import { visible } from '../../ui/text/visible.ts'
 
 /** Folded to one line; while it is being thought, its newest words are shown. */
 export function Reasoning({ title = 'Reasoning', text, open }: { title?: string; text: string; open: boolean }) {

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { useSend } from '../../ui/send.ts'
-import { visible } from '../markdown/plain.ts'
+import { visible } from '../../ui/text/visible.ts'
 import type { Message, Run } from '../queries.ts'
 import type { ToolResult } from '../thread/tree.ts'
 

@@ -1,5 +1,5 @@
 import { ApiError } from '#faces/client.ts'
-import { uk } from '../../api.ts'
+import { queryClient, uk } from '../../api.ts'
 import type { Chat, Message, Run, RunEvent } from '../queries.ts'
 import { type Live, isUnfinished, nothingYet, tell } from './live.ts'
 import type { Messages } from './tree.ts'
@@ -104,32 +104,42 @@ export class Thread {
     const signal = this.#life?.signal
     const more = signal ? { signal } : {}
     try {
-      const [chat, runs] = await Promise.all([
-        uk.chats.get({ id: this.id }, more),
-        uk.chats.runs({ id: this.id, limit: 20 }, more),
-      ])
-      const known = this.#state.messages
-      const found = new Map<string, Message>()
-      let cursor: string | null = null
-      for (let page = 0; page < MOST_PAGES; page++) {
-        const { rows, next } = await uk.chats.messages(
+      const pageFrom = (cursor: string | null) =>
+        uk.chats.messages(
           { id: this.id, branch: 'all', order: 'desc', limit: PAGE, ...(cursor !== null && { cursor }) },
           more,
         )
-        for (const row of rows) found.set(row.id, row)
-        const met = known !== null && rows.some(({ id, status }) => known.has(id) && status !== 'in_progress')
-        cursor = next
-        if (next === null || known === null || known.size === 0 || met) break
+      const [chat, runs, newest] = await Promise.all([
+        uk.chats.get({ id: this.id }, more),
+        uk.chats.runs({ id: this.id, limit: 20 }, more),
+        pageFrom(null),
+      ])
+      const known = this.#state.messages
+      const found = new Map<string, Message>()
+      const head = chat.head_message_id
+      const hasHead = (): boolean => head === null || found.has(head) || known?.has(head) === true
+      let page = newest
+      for (let read = 1; ; read++) {
+        for (const row of page.rows) found.set(row.id, row)
+        const met =
+          known === null ||
+          known.size === 0 ||
+          page.rows.some(({ id, status }) => known.has(id) && status !== 'in_progress')
+        // The active branch may be an old one, far from the newest messages.
+        if (page.next === null || (met && hasHead()) || read === MOST_PAGES) break
+        page = await pageFrom(page.next)
       }
+      // A message that came between the two answers is among the newest.
+      if (!hasHead()) for (const row of (await pageFrom(null)).rows) found.set(row.id, row)
       // Earlier ones may have come meanwhile.
       const grown = new Map([...(this.#state.messages ?? []), ...found])
       const unfinished = runs.rows.filter(isUnfinished).toReversed()
-      const newest = runs.rows.find((run) => !isUnfinished(run))
-      if (known === null) this.#cursor = cursor
+      const ended = runs.rows.find((run) => !isUnfinished(run))
+      if (known === null) this.#cursor = page.next
       this.#set({
         chat,
         messages: grown,
-        runs: [...unfinished, ...(newest ? [newest] : [])],
+        runs: [...unfinished, ...(ended ? [ended] : [])],
         earlier: this.#cursor === null ? 'none' : 'more',
         error: null,
         // What was sent is shown by its row now.
@@ -169,11 +179,13 @@ export class Thread {
     while (!signal.aborted) {
       try {
         const more = { signal, ...(last !== undefined && { lastEventId: last }) }
-        for await (const { id, event } of await uk.realtime.subscribe({ channels: `chat:${this.id}` }, more)) {
+        for await (const { id, event, data } of await uk.realtime.subscribe({ channels: `chat:${this.id}` }, more)) {
           if (this.#state.line === 'lost') this.#set({ line: 'open' })
           if (id !== undefined) last = id
           if (event === 'revoked') return void this.refresh()
           if (event === 'change' || event === 'reset') void this.refresh()
+          if (event === 'reset' || (event === 'change' && data.type.startsWith('goal.')))
+            void queryClient.invalidateQueries({ queryKey: ['goal', this.id] })
           // What came between the first reading and now.
           if (event === 'subscribed') void this.refresh()
         }
@@ -281,7 +293,7 @@ export class Thread {
     await this.refresh()
   }
 
-  /** Makes another branch the active one: the newest below a message. */
+  /** Makes another branch the active one, by its end. */
   async show(leaf: string): Promise<void> {
     const { chat } = this.#state
     if (chat) this.#set({ chat: { ...chat, head_message_id: leaf } })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Message } from '../queries.ts'
-import { branchTo, leafBelow, siblingsOf } from './tree.ts'
+import { branchTo, followingIn, leafBelow, siblingsOf } from './tree.ts'
 
 // q1 → a1 → q2 → a2, with another wording of q2, which has an answer too, and another try of a1.
 const links = { q1: null, a1: 'q1', q2: 'a1', a2: 'q2', q3: 'a1', a3: 'q3', a4: 'q1' }
@@ -18,9 +18,14 @@ test('a branch is what leads to its end, as far as it is loaded', () => {
 })
 
 test('what stands beside a message, and the newest that goes on from it', () => {
-  assert.equal(ids(siblingsOf(messages, messages.get('q2')!)), 'q2 q3')
-  assert.equal(ids(siblingsOf(messages, messages.get('a1')!)), 'a1 a4')
-  assert.equal(leafBelow(messages, 'a1'), 'a3')
-  assert.equal(leafBelow(messages, 'q2'), 'a2')
-  assert.equal(leafBelow(messages, 'a4'), 'a4')
+  const following = followingIn(messages)
+  assert.equal(ids(siblingsOf(following, messages.get('q2')!)), 'q2 q3')
+  assert.equal(ids(siblingsOf(following, messages.get('a1')!)), 'a1 a4')
+  assert.equal(leafBelow(following, 'a1'), 'a3')
+  assert.equal(leafBelow(following, 'q2'), 'a2')
+  assert.equal(leafBelow(following, 'a4'), 'a4')
+  // However the messages came in, and without another list for each row that asks.
+  const reversed = followingIn(new Map([...messages].toReversed()))
+  assert.equal(ids(siblingsOf(reversed, messages.get('q3')!)), 'q2 q3')
+  assert.equal(siblingsOf(following, messages.get('q2')!), siblingsOf(following, messages.get('q3')!))
 })

@@ -1,6 +1,8 @@
 import type { Message } from '../queries.ts'
 
 export type Messages = ReadonlyMap<string, Message>
+/** Messages by the one that they follow, oldest first. */
+export type Following = ReadonlyMap<string | null, readonly Message[]>
 
 /** Oldest first: what leads to `head`, as far as it is loaded. Tool messages are shown with the calls that they answer. */
 export function branchTo(messages: Messages, head: string | null): Message[] {
@@ -16,21 +18,28 @@ export function branchTo(messages: Messages, head: string | null): Message[] {
 
 const byAge = (a: Message, b: Message): number => a.seq - b.seq
 
-/** A message and those that stand beside it, oldest first: another wording, another try. */
-export const siblingsOf = (messages: Messages, message: Message): Message[] =>
-  [...messages.values()].filter(({ parent_id }) => parent_id === message.parent_id).toSorted(byAge)
+/** Made once for all messages, so that a row that asks for what stands beside it does not look through all of them. */
+export function followingIn(messages: Messages): Following {
+  const following = new Map<string | null, Message[]>()
+  for (const message of messages.values()) {
+    const beside = following.get(message.parent_id)
+    if (beside === undefined) following.set(message.parent_id, [message])
+    else beside.push(message)
+  }
+  for (const beside of following.values()) if (beside.length > 1) beside.sort(byAge)
+  return following
+}
+
+const nobody: readonly Message[] = []
+
+/** A message and those that stand beside it, oldest first: another wording, another try. The same list each time. */
+export const siblingsOf = (following: Following, { parent_id }: Message): readonly Message[] =>
+  following.get(parent_id) ?? nobody
 
 /** The end of the newest branch that goes through a message. */
-export function leafBelow(messages: Messages, id: string): string {
-  const newest = new Map<string, Message>()
-  for (const message of messages.values()) {
-    const { parent_id } = message
-    if (parent_id === null) continue
-    const known = newest.get(parent_id)
-    if (known === undefined || known.seq < message.seq) newest.set(parent_id, message)
-  }
+export function leafBelow(following: Following, id: string): string {
   let leaf = id
-  for (let next = newest.get(leaf); next !== undefined; next = newest.get(leaf)) leaf = next.id
+  for (let next = following.get(leaf)?.at(-1); next !== undefined; next = following.get(leaf)?.at(-1)) leaf = next.id
   return leaf
 }
 

@@ -1,36 +1,55 @@
 import { useMemo, useSyncExternalStore } from 'react'
+import type { Message } from '../queries.ts'
 import { isUnfinished } from './live.ts'
 import { Thread, type ThreadState } from './thread.ts'
-import { type ToolResult, branchTo, resultsIn } from './tree.ts'
-import type { Message } from '../queries.ts'
+import { type Following, type ToolResult, branchTo, followingIn, resultsIn } from './tree.ts'
 
-export function useThread(id: string): { thread: Thread; state: ThreadState } {
-  const thread = useMemo(() => new Thread(id), [id])
-  return { thread, state: useSyncExternalStore(thread.subscribe, thread.state) }
-}
+export const useThread = (id: string): Thread => useMemo(() => new Thread(id), [id])
+
+/** One part of a thread's state: who looks at it is drawn again when that part is another one, and not for each word. */
+export const useTold = <T>(thread: Thread, part: (state: ThreadState) => T): T =>
+  useSyncExternalStore(thread.subscribe, () => part(thread.state()))
 
 export interface Shown {
   /** The active branch with what is being written, tools' answers left out. */
   rows: readonly Message[]
-  results: ReadonlyMap<string, ToolResult>
+  /** What tools answered, for a row. */
+  resultsFor: (message: Message) => ReadonlyMap<string, ToolResult>
+  following: Following
 }
 
-/** The active branch as it is drawn: rows of the server, and over them what its events tell of the run that goes on. */
+const none: ReadonlyMap<string, ToolResult> = new Map()
+const isShown = ({ role }: Message): boolean => role !== 'tool'
+
+/**
+ * The active branch as it is drawn: rows of the server, and behind them what its events tell of the run that goes on.
+ * What was there before stays the same for each word that comes, however much of it there is.
+ */
 export function useShown({ chat, messages, live }: ThreadState): Shown {
+  const [first, newest] = useMemo(() => {
+    const ids = [...live.messages.values()]
+    return [ids[0], ids.at(-1)]
+  }, [live.messages])
+  const row = newest && messages?.get(newest.id)
+  // Until the rows tell the whole of it, what was told of the run stands behind the message that it answers.
+  const isTold =
+    first !== undefined &&
+    (row === undefined || row.status === 'in_progress' || (live.run !== null && isUnfinished(live.run)))
+  const end = isTold ? first.parent_id : (chat?.head_message_id ?? null)
+  const before = useMemo(() => {
+    const branch = messages === null ? [] : branchTo(messages, end)
+    return { rows: branch.filter(isShown), results: resultsIn(branch) }
+  }, [messages, end])
+  const following = useMemo(() => followingIn(messages ?? new Map()), [messages])
   return useMemo(() => {
-    if (messages === null) return { rows: [], results: new Map() }
+    if (messages === null) return { rows: [], resultsFor: () => none, following }
+    if (!isTold) return { rows: before.rows, resultsFor: () => before.results, following }
     const written = [...live.messages.values()]
-    const [first, newest] = [written[0], written.at(-1)]
-    const row = newest && messages.get(newest.id)
-    // Until the rows tell the whole of it, what was told of the run stands behind the message that it answers.
-    const isTold = row === undefined || row.status === 'in_progress' || (live.run !== null && isUnfinished(live.run))
-    const branch =
-      first !== undefined && isTold
-        ? [...branchTo(messages, first.parent_id), ...written]
-        : branchTo(messages, chat?.head_message_id ?? null)
+    const results = resultsIn(written)
     return {
-      rows: branch.filter(({ role }) => role !== 'tool'),
-      results: resultsIn(branch),
+      rows: [...before.rows, ...written.filter(isShown)],
+      resultsFor: ({ id }: Message) => (live.messages.has(id) ? results : before.results),
+      following,
     }
-  }, [chat?.head_message_id, messages, live])
+  }, [messages, before, isTold, live.messages, following])
 }

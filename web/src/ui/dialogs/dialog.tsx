@@ -27,7 +27,7 @@ export function Dialog({ open, onOpen, title, about, wide, insistent = false, ch
   const body = useRef<HTMLDivElement>(null)
   // To what is asked first; by touch not, since that would bring up the keyboard over it.
   const first = (how: string) =>
-    (how === 'touch' ? null : body.current?.querySelector<HTMLElement>('input, select, button')) ?? true
+    (how === 'touch' ? null : body.current?.querySelector<HTMLElement>('input, select, textarea, button')) ?? true
   return (
     <Base.Root
       open={open}

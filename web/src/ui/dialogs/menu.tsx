@@ -11,7 +11,7 @@ export interface Action {
 }
 
 const popup =
-  'min-w-44 border border-keyline bg-sheet py-1 shadow-[0_12px_32px_-12px_rgb(8_14_22/.4)] outline-none transition-opacity duration-100 data-ending-style:opacity-0 data-starting-style:opacity-0'
+  'max-h-[min(28rem,70dvh)] min-w-44 overflow-y-auto overscroll-contain border border-keyline bg-sheet py-1 shadow-[0_12px_32px_-12px_rgb(8_14_22/.4)] outline-none transition-opacity duration-100 data-ending-style:opacity-0 data-starting-style:opacity-0'
 const item =
   'flex w-full cursor-default items-center gap-2 px-3 py-2 text-sm outline-none select-none data-disabled:opacity-50 data-highlighted:bg-ai-wash'
 
@@ -33,9 +33,9 @@ export function Actions({
       <Base.Portal>
         <Base.Positioner align="end" sideOffset={4} className="z-30 outline-none">
           <Base.Popup className={popup}>
-            {actions.map(({ label: words, run, danger, disabled = false }) => (
+            {actions.map(({ label: words, run, danger, disabled = false }, at) => (
               <Base.Item
-                key={words}
+                key={`${at} ${words}`}
                 onClick={run}
                 disabled={disabled}
                 className={`${item} ${danger ? 'text-seal' : ''}`}

@@ -1,0 +1,62 @@
+/**
+ * Pages of the app that stand in a frame of it, each under a policy of its own.
+ *
+ * `/app/frame/artefact` runs what a model wrote (HTML, SVG). `sandbox allow-scripts` without `allow-same-origin` gives it
+ * an origin that nobody shares: no cookie, no storage, no way into the page around it, and no forms, popups, downloads
+ * or navigation of the top. It loads nothing and connects to nothing (`default-src 'none'`, `connect-src 'none'`); where it
+ * sets its own `location`, the `frame-src 'self'` of the page around it holds. It has no bytes of its own: the page around
+ * hands them over once the frame says that it is ready.
+ */
+export interface Frame {
+  headers: Readonly<Record<string, string>>
+  page: string
+}
+
+const artefactPolicy = [
+  'sandbox allow-scripts',
+  "default-src 'none'",
+  "script-src 'unsafe-inline'",
+  "style-src 'unsafe-inline'",
+  'img-src data: blob:',
+  'font-src data:',
+  'media-src data: blob:',
+  "connect-src 'none'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'self'",
+].join('; ')
+
+// No policy speaks of connections between browsers, so the way to them is taken away before anything else runs.
+const artefactPage = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Artefact</title>
+<script>
+for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel']) delete globalThis[name]
+addEventListener('message', function take(event) {
+  if (event.source !== parent) return
+  removeEventListener('message', take)
+  document.open()
+  document.write(event.data)
+  document.close()
+})
+parent.postMessage('ready', '*')
+</script>
+`
+
+/** By their path below `/app`. */
+export const frames: ReadonlyMap<string, Frame> = new Map([
+  [
+    '/frame/artefact',
+    {
+      page: artefactPage,
+      headers: {
+        'content-security-policy': artefactPolicy,
+        'referrer-policy': 'no-referrer',
+        'x-dns-prefetch-control': 'off',
+        'permissions-policy':
+          'camera=(), clipboard-read=(), clipboard-write=(), display-capture=(), fullscreen=(), geolocation=(), microphone=(), payment=(), usb=()',
+      },
+    },
+  ],
+])

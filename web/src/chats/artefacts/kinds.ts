@@ -1,0 +1,41 @@
+import type { Code } from '../../ui/code/code-block.tsx'
+
+/** What can be looked at beside the chat, and how: the first two run in a frame that reaches nothing. */
+export type Kind = 'html' | 'svg' | 'markdown' | 'table' | 'code'
+
+export interface Artefact extends Code {
+  kind: Kind
+}
+
+/** Shorter code is read where it stands. */
+const LONG_CODE = 15
+
+export function kindOf({ text, language }: Code): Kind | null {
+  const word = language.toLowerCase()
+  const begin = text.slice(0, 500).trimStart().toLowerCase()
+  if (/^html?$/.test(word) || (word === '' && /^<(?:!doctype html|html)\b/.test(begin))) return 'html'
+  if (word === 'svg' || ((word === 'xml' || word === '') && begin.startsWith('<svg'))) return 'svg'
+  if (word === 'md' || word === 'markdown') return 'markdown'
+  if (word === 'csv' || word === 'tsv') return 'table'
+  return text.split('\n', LONG_CODE + 1).length > LONG_CODE ? 'code' : null
+}
+
+export const verbs: Record<Kind, string> = {
+  html: 'Run',
+  svg: 'Show',
+  markdown: 'Open',
+  table: 'Open',
+  code: 'Open',
+}
+
+/** The name of its file when it is taken away. */
+export const fileNameOf = ({ kind, language }: Artefact): string => {
+  const end = { html: 'html', svg: 'svg', markdown: 'md', table: language || 'csv', code: language || 'txt' }[kind]
+  return `artefact.${/^[\w-]{1,12}$/.test(end) ? end : 'txt'}`
+}
+
+/** As the frame is given it: an SVG stands in the middle of a page. */
+export const pageOf = ({ kind, text }: Artefact): string =>
+  kind === 'svg'
+    ? `<!doctype html><meta charset="utf-8"><style>html,body{height:100%;margin:0}body{display:grid;place-items:center}svg{max-width:100%;max-height:100%}</style>${text}`
+    : text

@@ -1,0 +1,43 @@
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { uk } from '../../api.ts'
+import { Actions } from '../../ui/dialogs/menu.tsx'
+
+const agentsQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['agents', workspaceId, 'for chats'],
+    queryFn: async () => (await uk.agents.list({ workspace_id: workspaceId, limit: 50 })).rows,
+    staleTime: 60_000,
+  })
+
+/** Who answers: an agent of the workspace, or a model alone. Not there in a workspace without agents. */
+export function AgentPicker({
+  workspaceId,
+  agentId,
+  name,
+  onAgent,
+}: {
+  workspaceId: string
+  agentId: string | null
+  /** Of the agent that answers now. */
+  name: string | null
+  onAgent: (agentId: string | null) => void
+}) {
+  const { data: agents = [] } = useQuery(agentsQuery(workspaceId))
+  if (agents.length === 0 && agentId === null) return null
+  return (
+    <Actions
+      label={agentId === null ? 'No agent: choose one' : `An agent answers: ${name ?? 'An agent'}`}
+      trigger={
+        <span className="max-w-36 truncate leading-normal">{name ?? (agentId === null ? 'No agent' : 'An agent')}</span>
+      }
+      actions={[
+        { label: 'No agent, the model alone', run: () => onAgent(null), disabled: agentId === null },
+        ...agents.map((agent) => ({
+          label: agent.name,
+          run: () => onAgent(agent.id),
+          disabled: agent.id === agentId,
+        })),
+      ]}
+    />
+  )
+}

@@ -1,0 +1,114 @@
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { Button } from '../../ui/button.tsx'
+import { contentOf } from '../content.ts'
+import type { Message } from '../queries.ts'
+import type { Draft } from '../thread/thread.ts'
+import { VoiceButton } from '../voice/voice-button.tsx'
+import { Composer, type Written } from './composer.tsx'
+
+/** Where the conversation goes on: what is being typed lives here, so that a key draws nothing else anew. */
+export function Foot({
+  chatId,
+  workspaceId,
+  edited,
+  onEdited,
+  send,
+  onStop,
+  refused,
+  queued,
+  isLost,
+  hasModel,
+  tools,
+}: {
+  chatId: string
+  workspaceId: string | null
+  /** The earlier message that is said anew. */
+  edited: Message | null
+  onEdited: (message: Message | null) => void
+  send: (draft: Draft) => Promise<boolean>
+  onStop: (() => void) | null
+  refused: string | null
+  /** Messages that wait for the answer to end. */
+  queued: number
+  isLost: boolean
+  hasModel: boolean
+  tools: ReactNode
+}) {
+  const [draft, setDraft] = useState('')
+  /** What was typed of an earlier message and was refused. */
+  const kept = useRef<string | null>(null)
+  useEffect(() => {
+    if (edited !== null) setDraft(kept.current ?? edited.text)
+    kept.current = null
+  }, [edited])
+  const onSend = async (written: Written): Promise<boolean> => {
+    const content = contentOf(written)
+    const parent = edited === null ? {} : { parent_id: edited.parent_id }
+    setDraft('')
+    onEdited(null)
+    const went = await send({ id: chatId, content, ...parent })
+    if (!went && edited === null) setDraft((now) => now || written.text)
+    if (!went && edited !== null) {
+      kept.current = written.text
+      onEdited(edited)
+    }
+    return went
+  }
+  return (
+    <Composer
+      workspaceId={workspaceId}
+      draft={draft}
+      onDraft={setDraft}
+      onSend={onSend}
+      onStop={onStop}
+      sending={false}
+      error={refused}
+      focusOn={edited?.id ?? ''}
+      tools={tools}
+      voice={
+        <VoiceButton
+          workspaceId={workspaceId}
+          onWords={(words) => setDraft((now) => (now.trim() === '' ? words : `${now.trimEnd()} ${words}`))}
+        />
+      }
+      note={
+        <>
+          {edited && (
+            <p className="flex items-center gap-2 text-sm text-quiet">
+              You change an earlier message: a new branch begins there.
+              <Button
+                look="quiet"
+                onClick={() => {
+                  onEdited(null)
+                  setDraft('')
+                }}
+              >
+                Leave it
+              </Button>
+            </p>
+          )}
+          {queued > 0 && (
+            <p role="status" className="text-sm text-quiet">
+              {queued === 1 ? 'One message waits' : `${queued} messages wait`} for this answer to end.
+            </p>
+          )}
+          {isLost && (
+            <p role="status" className="text-sm text-ochre">
+              Connecting …
+            </p>
+          )}
+          {!hasModel && (
+            <p className="text-sm text-quiet">
+              No model answers here yet: choose one below, or{' '}
+              <Link to="/ai-routing" className="link">
+                add a provider
+              </Link>
+              .
+            </p>
+          )}
+        </>
+      }
+    />
+  )
+}

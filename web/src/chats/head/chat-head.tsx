@@ -1,0 +1,136 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { queryClient, sayError, uk } from '../../api.ts'
+import { type Action, Actions } from '../../ui/dialogs/menu.tsx'
+import { useOpen } from '../../ui/dialogs/dialog.tsx'
+import { say } from '../../ui/dialogs/toast.tsx'
+import { Tag } from '../../ui/page.tsx'
+import { usd } from '../../ui/text/format.ts'
+import { GoalDialog } from '../goal/goal-dialog.tsx'
+import type { Chat } from '../queries.ts'
+import { CopyDialog, type Copying } from './copy-dialog.tsx'
+import { CostDialog } from './cost-dialog.tsx'
+
+/** The title, which is changed where it stands, what the chat has cost, and what else can be done with it. */
+export function ChatHead({
+  chat,
+  workspace,
+  onChange,
+  onFind,
+}: {
+  chat: Chat
+  workspace: string | null
+  onChange: () => void
+  onFind: () => void
+}) {
+  const { id, title, spent_usd, status } = chat
+  const navigate = useNavigate()
+  const [typed, setTyped] = useState<string | null>(null)
+  const copying = useOpen<Copying>()
+  const cost = useOpen<true>()
+  const goal = useOpen<true>()
+  useEffect(() => {
+    document.title = `${title} · Ukiyo`
+  }, [title])
+  const change = (call: Promise<unknown>, done: string): void =>
+    void call.then(
+      () => {
+        say(done)
+        onChange()
+        void queryClient.invalidateQueries({ queryKey: ['chats'] })
+      },
+      (error: unknown) => say(sayError(error)),
+    )
+  const rename = (): void => {
+    const words = typed?.trim()
+    setTyped(null)
+    if (words && words !== title) change(uk.chats.update({ id, title: words }), 'Renamed')
+  }
+  const exported = (format: 'markdown' | 'json' | 'html'): void =>
+    location.assign(`/v1/chats/${id}/export?format=${format}`)
+  const back: Action = {
+    label: 'Restore',
+    run: () => change(status === 'archived' ? uk.chats.unarchive({ id }) : uk.chats.restore({ id }), 'Restored'),
+  }
+  const actions: Action[] = [
+    { label: 'Find in this chat', run: onFind },
+    { label: 'Rename', run: () => setTyped(title) },
+    ...(status === 'active' ? [{ label: 'Set a goal', run: () => goal.show(true) }] : []),
+    { label: 'What it cost', run: () => cost.show(true) },
+    { label: 'Fork', run: () => copying.show({ how: 'fork', messageId: null }) },
+    { label: 'Copy to a workspace', run: () => copying.show({ how: 'copy' }) },
+    { label: 'Export as Markdown', run: () => exported('markdown') },
+    { label: 'Export as JSON', run: () => exported('json') },
+    { label: 'Export as HTML', run: () => exported('html') },
+    status === 'active' ? { label: 'Archive', run: () => change(uk.chats.archive({ id }), 'Archived') } : back,
+    {
+      label: 'Move to the trash',
+      danger: true,
+      run: () => {
+        change(
+          uk.chats.trash({ id }).then(() => navigate({ to: '/chats' })),
+          'Moved to the trash',
+        )
+      },
+    },
+  ]
+  return (
+    <header className="flex min-h-14 items-center gap-3 border-b border-line px-4 py-2 sm:px-6">
+      <h1 className="min-w-0 flex-1 font-serif text-lg leading-tight">
+        {typed === null ? (
+          <button
+            type="button"
+            title="Rename"
+            className="block max-w-full truncate text-left"
+            onClick={() => setTyped(title)}
+          >
+            {title}
+          </button>
+        ) : (
+          <input
+            autoFocus
+            aria-label="Title"
+            value={typed}
+            maxLength={200}
+            onChange={({ target }) => setTyped(target.value)}
+            onBlur={rename}
+            onKeyDown={({ key }) => {
+              if (key === 'Enter') rename()
+              if (key === 'Escape') setTyped(null)
+            }}
+            className="field"
+          />
+        )}
+      </h1>
+      <p className="figures flex items-baseline gap-3 text-[0.8125rem] text-quiet">
+        <span className="hidden sm:inline">{workspace ?? 'shared with you'}</span>
+        {spent_usd > 0 && (
+          <button
+            type="button"
+            title="What it cost"
+            className="underline decoration-line underline-offset-4 hover:text-ink"
+            onClick={() => cost.show(true)}
+          >
+            {usd(spent_usd)}
+          </button>
+        )}
+        {status !== 'active' && <Tag tone="warn">{status}</Tag>}
+      </p>
+      <Actions label="More for this chat" actions={actions} />
+      {cost.on && <CostDialog chatId={id} open={cost.open} onOpen={cost.onOpen} />}
+      {copying.on && <CopyDialog chat={chat} copying={copying.on} open={copying.open} onOpen={copying.onOpen} />}
+      {goal.on && (
+        <GoalDialog
+          chatId={id}
+          goal={null}
+          open={goal.open}
+          onOpen={goal.onOpen}
+          onChange={() => {
+            void queryClient.invalidateQueries({ queryKey: ['goal', id] })
+            onChange()
+          }}
+        />
+      )}
+    </header>
+  )
+}

@@ -1,0 +1,38 @@
+import { useEffect, useRef } from 'react'
+import { visible } from '../../ui/text/visible.ts'
+
+/** A formula as MathML; its TeX until it is drawn, and where it cannot be. The part that draws is loaded with the first. */
+export function Formula({ tex, display }: { tex: string; display: boolean }) {
+  const place = useRef<HTMLSpanElement>(null)
+  useEffect(() => {
+    let gone = false
+    void import('temml').then(
+      ({ default: temml }) => {
+        if (gone || place.current === null) return
+        const drawn = document.createElement('span')
+        try {
+          // Nothing in it leads anywhere or loads anything, and nothing is drawn larger than a page.
+          temml.render(tex, drawn, {
+            displayMode: display,
+            throwOnError: true,
+            trust: false,
+            maxSize: [20, 50],
+            maxExpand: 200,
+          })
+        } catch {
+          return
+        }
+        place.current.replaceChildren(...drawn.childNodes)
+      },
+      () => {},
+    )
+    return () => {
+      gone = true
+    }
+  }, [tex, display])
+  return (
+    <span ref={place} className={display ? 'block overflow-x-auto py-1 text-center' : ''}>
+      {visible(tex)}
+    </span>
+  )
+}

@@ -1,0 +1,68 @@
+/** Maths in TeX, as models write it: `$…$` and `\(…\)` in a line, `$$…$$` and `\[…\]` by itself. */
+export interface Maths {
+  type: 'maths' | 'maths-inline'
+  raw: string
+  tex: string
+  display: boolean
+}
+
+/** Longer ones are text: how far is looked for an end stays the same, however much follows. */
+const LONGEST_DISPLAY = 4_000
+const LONGEST_INLINE = 1_000
+
+const fences = [
+  ['$$', '$$'],
+  ['\\[', '\\]'],
+] as const
+
+/** A formula that a block begins with. None goes over an empty line. */
+export function displayAt(src: string): Maths | undefined {
+  for (const [open, close] of fences) {
+    if (!src.startsWith(open)) continue
+    const near = src.slice(0, LONGEST_DISPLAY)
+    const end = near.indexOf(close, open.length)
+    if (end === -1) return undefined
+    const tex = near.slice(open.length, end)
+    const behind = /^[ \t]*(?:\n|$)/.exec(src.slice(end + close.length, end + close.length + 100))
+    if (tex.trim() === '' || behind === null || /\n[ \t]*\n/.test(tex)) return undefined
+    return { type: 'maths', raw: src.slice(0, end + close.length + behind[0].length), tex: tex.trim(), display: true }
+  }
+  return undefined
+}
+
+/** Where, behind its first character, a text has a line that such a formula begins with. */
+export function displayBehind(src: string): number | undefined {
+  for (let at = src.indexOf('\n'); at !== -1; at = src.indexOf('\n', at + 1))
+    if (displayAt(src.slice(at + 1, at + 1 + LONGEST_DISPLAY)) !== undefined) return at + 1
+  return undefined
+}
+
+/** A formula at the beginning of a text in a line. Sums of money (`$5 and $6`) are not one. */
+export function inlineAt(src: string): Maths | undefined {
+  const near = src.slice(0, LONGEST_INLINE)
+  const [open, close] = near.startsWith('$$')
+    ? ['$$', '$$']
+    : near.startsWith('\\[')
+      ? ['\\[', '\\]']
+      : near.startsWith('\\(')
+        ? ['\\(', '\\)']
+        : ['$', '$']
+  if (!near.startsWith(open)) return undefined
+  const end = near.indexOf(close, open.length)
+  if (end === -1) return undefined
+  const tex = near.slice(open.length, end)
+  if (tex.trim() === '' || tex.includes('\n\n')) return undefined
+  if (open === '$' && (/^\s|[\s\\]$/.test(tex) || /^[\dA-Za-z]/.test(near.slice(end + 1)))) return undefined
+  return {
+    type: 'maths-inline',
+    raw: near.slice(0, end + close.length),
+    tex: tex.trim(),
+    display: open === '$$' || open === '\\[',
+  }
+}
+
+/** Where the next one may begin. */
+export function inlineBehind(src: string): number | undefined {
+  const at = src.search(/\$|\\[([]/)
+  return at === -1 ? undefined : at
+}

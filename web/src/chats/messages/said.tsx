@@ -1,0 +1,97 @@
+import { Suspense, lazy, useCallback, useRef, useSyncExternalStore } from 'react'
+import type { Message, Run } from '../queries.ts'
+import { RunLine } from '../run-line.tsx'
+import type { Draft, Thread } from '../thread/thread.ts'
+import { siblingsOf } from '../thread/tree.ts'
+import { useShown } from '../thread/use-thread.ts'
+import { type ListHandle, MessageList } from './list.tsx'
+import { type MessageDeeds, MessageRow } from './message.tsx'
+
+const FindBar = lazy(async () => ({ default: (await import('../find/find-bar.tsx')).FindBar }))
+
+/** What was said on the active branch, and what is being said: the one part of the page that is drawn for each word. */
+export function Said({
+  thread,
+  run,
+  latest,
+  deeds,
+  speakerOf,
+  onAgain,
+  finding,
+  onFound,
+}: {
+  thread: Thread
+  /** The run that goes on. */
+  run: Run | null
+  /** The newest, also when it has ended. */
+  latest: Run | null
+  deeds: MessageDeeds | null
+  speakerOf: (message: Message) => string
+  onAgain: (run: Run) => void
+  /** Words are being looked for. */
+  finding: boolean
+  onFound: () => void
+}) {
+  const list = useRef<ListHandle>(null)
+  const onEarlier = useCallback(() => void thread.showEarlier(), [thread])
+  const state = useSyncExternalStore(thread.subscribe, thread.state)
+  const { rows, resultsFor, following } = useShown(state)
+  const { earlier, sending, live } = state
+  return (
+    <>
+      {finding && (
+        <Suspense>
+          <FindBar rows={rows} earlier={earlier} onEarlier={onEarlier} list={list} onClose={onFound} />
+        </Suspense>
+      )}
+      <MessageList
+        ref={list}
+        rows={rows}
+        busy={run?.status === 'running'}
+        earlier={earlier}
+        onEarlier={onEarlier}
+        end={
+          <>
+            {rows.length === 0 && sending === null && (
+              <p className="mx-auto max-w-[46rem] px-4 py-16 text-center text-quiet">Nobody has said anything yet.</p>
+            )}
+            {sending !== null && <Going draft={sending} />}
+            {live.troubles.map((trouble) => (
+              <p key={trouble} className="mx-auto max-w-[46rem] px-4 py-1 text-sm text-quiet">
+                Tools of a server are missing. {trouble}
+              </p>
+            ))}
+            <div className="mx-auto max-w-[46rem] px-4 py-3 empty:hidden sm:px-0">
+              {latest && <RunLine run={latest} onAgain={() => onAgain(latest)} />}
+            </div>
+          </>
+        }
+      >
+        {(message) => (
+          <MessageRow
+            message={message}
+            speaker={speakerOf(message)}
+            siblings={siblingsOf(following, message)}
+            results={resultsFor(message)}
+            run={run !== null && message.run_id === run.id ? run : null}
+            deeds={deeds}
+          />
+        )}
+      </MessageList>
+    </>
+  )
+}
+
+/** What the server has not answered yet. */
+function Going({ draft: { content } }: { draft: Draft }) {
+  const text =
+    typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  return (
+    <div className="bg-sunk/60 px-4 py-4 sm:px-6">
+      <div className="mx-auto max-w-[46rem]">
+        <p className="mb-1 text-sm font-medium">You</p>
+        <p className="text-[1.0625rem] leading-[1.65] break-words whitespace-pre-wrap opacity-70">{text}</p>
+      </div>
+    </div>
+  )
+}

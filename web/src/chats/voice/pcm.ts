@@ -1,0 +1,19 @@
+/**
+ * Reads pieces of 16-bit little-endian sound, in base64, as samples from -1 to 1. A sample that is cut between two pieces
+ * is read with the second.
+ */
+export function pcmIn(): (base64: string) => Float32Array<ArrayBuffer> {
+  let left: number | null = null
+  return (base64) => {
+    const text = atob(base64)
+    const bytes = new Uint8Array(text.length + (left === null ? 0 : 1))
+    if (left !== null) bytes[0] = left
+    const from = bytes.length - text.length
+    for (let at = 0; at < text.length; at++) bytes[from + at] = text.charCodeAt(at)
+    left = bytes.length % 2 === 1 ? bytes.at(-1)! : null
+    const view = new DataView(bytes.buffer)
+    const samples = new Float32Array(bytes.length >> 1)
+    for (let at = 0; at < samples.length; at++) samples[at] = view.getInt16(at * 2, true) / 32_768
+    return samples
+  }
+}

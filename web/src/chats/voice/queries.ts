@@ -1,0 +1,12 @@
+import { queryOptions } from '@tanstack/react-query'
+import { uk } from '../../api.ts'
+
+/** The model that writes down what is said: the first that can be called, a simulated one only where there is no other. */
+export const listenerQuery = queryOptions({
+  queryKey: ['models', 'transcription'],
+  queryFn: async () => {
+    const { rows } = await uk.audio.models({ kind: 'transcription', limit: 100 })
+    return (rows.find(({ slug }) => !slug.startsWith('sim/')) ?? rows[0])?.slug ?? null
+  },
+  staleTime: 60_000,
+})

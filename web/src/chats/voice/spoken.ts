@@ -1,0 +1,10 @@
+/** The words of a Markdown text as somebody would read them out: no signs, no addresses, code only by name. */
+export const spokenOf = (text: string): string =>
+  text
+    .replace(/```[^\n]*\n[\s\S]*?(?:```|$)/g, ' (code) ')
+    .replace(/!?\[([^\]\n]*)\]\([^)\n]*\)/g, '$1')
+    .replace(/https?:\/\/\S+/g, ' (a link) ')
+    .replace(/^[ \t]*(?:#{1,6}|>|[-*+]|\|)[ \t]+/gm, '')
+    .replace(/[*_`~|]+/g, ' ')
+    .replace(/[ \t]+/g, ' ')
+    .trim()

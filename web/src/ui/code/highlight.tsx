@@ -1,0 +1,58 @@
+import { Fragment, type ReactNode, useEffect, useState } from 'react'
+import { visible } from '../text/visible.ts'
+import type { Line } from './grammar.ts'
+import { grammarFor } from './languages.ts'
+
+/** More than this is not read for its colours: nobody looks at so much of it at once. */
+const LONGEST = 200_000
+const KEPT = 100
+/** What was read before, the latest last: a row that comes back into view has its colours at once. */
+const kept = new Map<string, readonly Line[]>()
+
+function keep(key: string, lines: readonly Line[]): void {
+  kept.set(key, lines)
+  if (kept.size > KEPT) kept.delete(kept.keys().next().value!)
+}
+
+/**
+ * Code in the colours of its language, with what cannot be seen in it made visible. Until they are known, and in a
+ * language that is not, the plain text stands there in the same place.
+ */
+export function Highlighted({ text, language }: { text: string; language: string }): ReactNode {
+  const shown = visible(text)
+  const key = `${language}\n${shown}`
+  const [read, setRead] = useState<{ key: string; lines: readonly Line[] } | null>(null)
+  const lines = kept.get(key) ?? (read?.key === key ? read.lines : undefined)
+  const isWanted = lines === undefined && shown.length <= LONGEST && grammarFor(language) !== null
+  useEffect(() => {
+    if (!isWanted) return
+    const gone = new AbortController()
+    void import('./grammar.ts')
+      .then(({ tokensOf }) => tokensOf(shown, language, gone.signal))
+      .then(
+        (found) => {
+          if (found === null || gone.signal.aborted) return
+          keep(key, found)
+          setRead({ key, lines: found })
+        },
+        // Without its colours it can be read all the same.
+        () => {},
+      )
+    return () => gone.abort()
+  }, [isWanted, key, language, shown])
+  if (lines === undefined) return shown
+  return lines.map((line, at) => (
+    <Fragment key={at}>
+      {line.map(([piece, kind], place) =>
+        kind === null ? (
+          piece
+        ) : (
+          <span key={place} className={`code-${kind}`}>
+            {piece}
+          </span>
+        ),
+      )}
+      {at < lines.length - 1 && '\n'}
+    </Fragment>
+  ))
+}
