@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
-import { contentOf } from '../content.ts'
+import { contentOf } from './content.ts'
 import type { Message } from '../queries.ts'
 import type { Draft } from '../thread/thread.ts'
 import { VoiceButton } from '../voice/voice-button.tsx'

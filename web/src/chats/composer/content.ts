@@ -1,7 +1,7 @@
-import type { Written } from './composer/composer.tsx'
-import type { Message } from './queries.ts'
-import type { Draft } from './thread/thread.ts'
-import type { Messages } from './thread/tree.ts'
+import type { Written } from './composer.tsx'
+import type { Message } from '../queries.ts'
+import type { Draft } from '../thread/thread.ts'
+import type { Messages } from '../thread/tree.ts'
 
 type Content = Draft['content']
 type Given = Exclude<Content, string>[number]

@@ -1,13 +1,13 @@
 import { Suspense, lazy, useCallback, useRef, useSyncExternalStore } from 'react'
-import type { Message, Run } from '../queries.ts'
-import { RunLine } from '../run-line.tsx'
-import type { Draft, Thread } from '../thread/thread.ts'
-import { siblingsOf } from '../thread/tree.ts'
-import { useShown } from '../thread/use-thread.ts'
-import { type ListHandle, MessageList } from './list.tsx'
-import { type MessageDeeds, MessageRow } from './message.tsx'
+import type { Message, Run } from './queries.ts'
+import { RunLine } from './run-line.tsx'
+import type { Draft, Thread } from './thread/thread.ts'
+import { siblingsOf } from './thread/tree.ts'
+import { useShown } from './thread/use-thread.ts'
+import { type ListHandle, MessageList } from './messages/list.tsx'
+import { type MessageDeeds, MessageRow } from './messages/message.tsx'
 
-const FindBar = lazy(async () => ({ default: (await import('../find/find-bar.tsx')).FindBar }))
+const FindBar = lazy(async () => ({ default: (await import('./find/find-bar.tsx')).FindBar }))
 
 /** What was said on the active branch, and what is being said: the one part of the page that is drawn for each word. */
 export function Said({
