@@ -224,6 +224,8 @@ export async function startApp({
     operationWatch: new OperationWatch({ postgres, bus, log }),
     outsideTools: createOutsideTools(),
     pushKeys: createPushKeys({ postgres, secrets }),
+    // Loaded when an administrator looks: no call needs it.
+    checkUp: async () => (await import('./host/doctor/within.ts')).checkWithin(engine),
     identityProvider: createProvider({ config, outside, log }),
     robots: createRobots(outside),
     thumbnails: createThumbnails(),

@@ -16,6 +16,7 @@ export const contracts = {
   me: async () => (await accounts()).me,
   settings: async () => (await accounts()).settings,
   admin: async () => (await accounts()).admin,
+  instance: async () => (await import('./instance/contract.ts')).instance,
   api_keys: async () => (await import('./api-keys/contract.ts')).apiKeys,
   operations: async () => (await import('./operations/contract.ts')).operations,
   workspaces: async () => (await workspaces()).workspaces,

@@ -24,6 +24,7 @@ import { type HasPushKeys, notificationService } from './notifications/service.t
 import { type HasHub, realtimeService } from './realtime/service.ts'
 import { shareService, sharedWithMeService } from './shares/service.ts'
 import { webhookService } from './webhooks/service.ts'
+import { type HasCheckUp, instanceService } from './instance/service.ts'
 import { invitationService } from './workspaces/invitations/invitations.ts'
 import { type SearchHandles, searchService } from './search/service.ts'
 import { type HasRobots, webService } from './web/service.ts'
@@ -43,6 +44,7 @@ export type Handles = AgentHandles &
   HasCloud &
   HasOperationWatch &
   HasProvider &
+  HasCheckUp &
   HasPushKeys &
   HasRobots &
   HasThumbnails
@@ -55,6 +57,7 @@ export const services: readonly Service<Context<Handles>>[] = [
   meService,
   settingsService,
   adminService,
+  instanceService,
   apiKeyService,
   operationService,
   workspaceService,

@@ -84,6 +84,13 @@ export const pagesOf = ({
   },
   { name: 'workspaces', path: '/app/workspaces' },
   { name: 'accounts', path: '/app/accounts' },
+  {
+    name: 'instance',
+    path: '/app/admin/instance',
+    async open(page) {
+      await page.getByRole('list', { name: 'Checks' }).waitFor()
+    },
+  },
   { name: 'shared-with-me', path: '/app/shared-with-me' },
   { name: 'inbox', path: '/app/inbox' },
   { name: 'notifications', path: '/app/settings/notifications' },

@@ -92,6 +92,11 @@ const security = createRoute({
   path: '/settings/security',
   component: lazyRouteComponent(() => import('./security/security.tsx'), 'Security'),
 })
+const instance = createRoute({
+  getParentRoute: () => shell,
+  path: '/admin/instance',
+  component: lazyRouteComponent(() => import('./instance/instance.tsx'), 'InstancePage'),
+})
 const invitations = createRoute({
   getParentRoute: () => shell,
   path: '/invitations',
@@ -185,6 +190,7 @@ export const router = createRouter({
       workspaces,
       workspace,
       accounts,
+      instance,
       chats,
       chat,
       automation,

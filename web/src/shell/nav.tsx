@@ -41,10 +41,16 @@ export function Nav({ onGo }: { onGo?: () => void }) {
         </Link>
       ))}
       {administrator && (
-        <Link to="/accounts" onClick={onGo} className={`${place} ${here}`}>
-          <Icon name="people" />
-          Accounts
-        </Link>
+        <>
+          <Link to="/accounts" onClick={onGo} className={`${place} ${here}`}>
+            <Icon name="people" />
+            Accounts
+          </Link>
+          <Link to="/admin/instance" onClick={onGo} className={`${place} ${here}`}>
+            <Icon name="shield" />
+            Instance
+          </Link>
+        </>
       )}
       {received.length > 0 && (
         <Link to="/invitations" onClick={onGo} className={`${place} ${here}`}>
