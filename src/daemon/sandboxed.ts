@@ -4,7 +4,7 @@
  * that is bound into the sandbox: each process of the server listens on one of its own there. It has no `await` outside of
  * functions: its bundle is CommonJS (`areas/computers/drivers/inside/program.ts`).
  *
- * `STATE_FOLDER SOCKET_FOLDER ADDON`, or `engine …`: llama.cpp's own process, which that daemon starts.
+ * `STATE_FOLDER SOCKET_FOLDER ADDON`, or `engine …`: an engine's own process, which that daemon starts.
  */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ const fail = (error: unknown): void => {
   console.error(new Date().toISOString(), error)
   process.exit(1)
 }
-if (kind === 'engine') import('./engines/llama/child.ts').then(({ runEngine }) => runEngine(words)).catch(fail)
+if (kind === 'engine') import('./engines/child.ts').then(({ runEngine }) => runEngine(words)).catch(fail)
 // It is only read, by whoever keeps what V8 makes of it.
 else if (kind !== 'compile') serveComputer(process.argv.slice(2) as [string, string, string]).catch(fail)
 

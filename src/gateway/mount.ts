@@ -241,8 +241,9 @@ function passedIn(
   return offers instanceof Promise ? offers.then(fitting) : fitting(offers)
 }
 
-/** Voices of this server are asked within it. */
-const isOwn = ({ endpoint: { slug, dispatch } }: Offer): boolean => slug === 'local' && dispatch === undefined
+/** Voices of this server are asked within it, and models of speech on computers in words of our own. */
+const isOwn = (offer: Offer): boolean =>
+  offer.endpoint.slug === 'local' && (offer.endpoint.dispatch === undefined || isMediaOffer(offer))
 
 /** JSON, and of paths that take files a form. */
 function bodyOf({ surface, incoming }: GatewayRequest, bytes: Buffer): Body {

@@ -300,13 +300,14 @@ export const operations = {
   ),
   'engine.remove': operation('inference', z.object({ name: z.string() }), nothing),
   /**
-   * A model call in the shape of OpenAI's chat completions or embeddings: the request's JSON on `body`, then `finish`. First
+   * A model call in the shape of OpenAI's chat completions or embeddings, or a transcription: the request's JSON on `body`, then `finish`. First
    * event from the daemon: `{type: 'head', status, content_type}`; then the answer's JSON, or its events where the request
-   * says `stream`.
+   * says `stream`. For a transcription `{sample_rate, samples, language?}`, samples of 16 bit, little-endian, mono, in base64, up to
+   * 30 seconds of them; answered by `{text, language, words: [{word, start, end}] | null}`, in seconds.
    */
   'engine.call': operation(
     'inference',
-    z.object({ model: z.string(), path: z.enum(['chat/completions', 'embeddings']) }),
+    z.object({ model: z.string(), path: z.enum(['chat/completions', 'embeddings', 'audio/transcriptions']) }),
     nothing,
   ),
 } as const

@@ -105,7 +105,7 @@ export async function daemonProcess(
 function engineBelow(pid: number): number | null {
   for (const name of readdirSync('/proc')) {
     const words = wordsOf(name)
-    if (!words.includes('engines/llama/main')) continue
+    if (!words.includes('engines/main.ts\0llama')) continue
     for (let one = Number(name); one > 1; one = parentOf(one)) if (one === pid) return Number(name)
   }
   return null

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { base, deleted, endpoint, id, idOut, one, operation, page, time, words } from '#kernel/contract.ts'
 import { Operation, operationStatus } from '#areas/operations/contract.ts'
 
-const engine = z.enum(['llama', 'ollama'])
+const engine = z.enum(['llama', 'sherpa', 'ollama']).describe('`sherpa` is sherpa-onnx, which writes down speech.')
 /** Longer than any of Ollama's, which may name a host, a person and a tag. */
 const modelName = words(200).pipe(z.string().trim().min(1))
 const ggufName = z

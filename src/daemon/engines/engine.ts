@@ -1,7 +1,7 @@
 import type { z } from 'zod'
-import type { InstallProgress, Output } from '#wire/operations.ts'
+import type { Input, InstallProgress, Output } from '#wire/operations.ts'
 
-export type EngineName = 'llama' | 'ollama'
+export type EngineName = EngineRow['name']
 export type EngineRow = Output<'engine.control'>['engines'][number]
 export type ModelRow = Output<'engine.models'>['models'][number]
 
@@ -22,7 +22,7 @@ export interface Answer {
 export interface Call {
   /** As the engine knows the model. */
   model: string
-  path: 'chat/completions' | 'embeddings'
+  path: Input<'engine.call'>['path']
   /** OpenAI's JSON. */
   body: Buffer
   signal: AbortSignal

@@ -8,8 +8,10 @@ import { isFull } from '../files/faults.ts'
 import { checkRoom, digest, download, dropPart, full, throughCuts } from './download.ts'
 import type { Engine, EngineName, Gpu, ModelRow, Progress } from './engine.ts'
 import { LlamaEngine } from './llama/llama.ts'
-import { ModelStore } from './llama/store.ts'
 import { OllamaEngine } from './ollama.ts'
+import { ownProgram } from './process.ts'
+import { SherpaEngine } from './sherpa/sherpa.ts'
+import { ModelStore } from './store.ts'
 
 export interface EnginesOptions {
   /** Where engines and models lie. */
@@ -20,13 +22,13 @@ export interface EnginesOptions {
   ollamaContext?: number
   /** `host:port` of this computer or its network that models may be fetched from. */
   local?: readonly string[]
-  /** Where llama.cpp is installed, if not in `folder`. */
+  /** Where engines are installed, if not in `folder`. */
   installed?: string
   /** Tokens of context that llama.cpp gives a model, at most. */
   context?: number
   /** `off`: llama.cpp leaves the graphics card alone. */
   gpu?: Gpu
-  /** What runs llama.cpp's own process. */
+  /** What runs the engines' own processes. */
   program?: readonly string[]
 }
 
@@ -46,12 +48,15 @@ export function createEngines({
   ollamaContext,
   local = [],
   installed,
+  program = ownProgram(),
   ...more
 }: EnginesOptions) {
   const store = new ModelStore(join(folder, 'models'))
-  const llama = new LlamaEngine({ ...more, folder: installed ?? join(folder, 'installed'), store })
+  const own = { folder: installed ?? join(folder, 'installed'), store, program }
+  const llama = new LlamaEngine({ ...more, ...own })
+  const sherpa = new SherpaEngine(own)
   const ollama = new OllamaEngine(origin, ollamaContext)
-  const engines: Record<EngineName, Engine> = { llama, ollama }
+  const engines: Record<EngineName, Engine> = { llama, sherpa, ollama }
   /** By the name of the model; an engine's, behind a space that no model's has. */
   const installing = new Map<string, Installing>()
   void store.sweep().catch(() => {})
@@ -63,16 +68,19 @@ export function createEngines({
     const chosen = engines[engine ?? (await usual())]
     if (action === 'start') {
       const { status } = await chosen.row()
-      if (chosen === llama && (status === 'absent' || status === 'installing'))
+      if (chosen !== ollama && (status === 'absent' || status === 'installing'))
         refuse('engine_not_ready', {
-          message: 'llama.cpp is not installed on the computer yet.',
-          details: { engine: 'llama', status },
+          message: `${chosen === llama ? 'llama.cpp' : 'sherpa-onnx'} is not installed on the computer yet.`,
+          details: { engine: chosen.name, status },
         })
       await chosen.start(() => {}, signal)
     }
     if (action === 'stop') await chosen.stop()
     if (action === 'unload') await (model === null ? chosen : await engineOf(model)).unload(model)
-    const [rows, { models }] = await Promise.all([Promise.all([llama.row(), ollama.row()]), all()])
+    const [rows, { models }] = await Promise.all([
+      Promise.all([llama, sherpa, ollama].map((each) => each.row())),
+      all(),
+    ])
     return {
       engine: engine ?? (await usual()),
       engines: rows,
@@ -90,8 +98,12 @@ export function createEngines({
 
   async function all(): Promise<Output<'engine.models'>> {
     // An Ollama that misbehaves does not hide the models of llama.cpp.
-    const [own, theirs] = await Promise.all([llama.models(), ollama.models().catch(() => null)])
-    const rows = [...own, ...(theirs ?? [])]
+    const [texts, speech, theirs] = await Promise.all([
+      llama.models(),
+      sherpa.models(),
+      ollama.models().catch(() => null),
+    ])
+    const rows = [...texts, ...speech, ...(theirs ?? [])]
     const arriving = [...installing.keys()].filter(
       (name) => !name.startsWith(' ') && !rows.some((row) => row.name === name),
     )
@@ -104,7 +116,7 @@ export function createEngines({
       if (error instanceof Refusal && error.code === 'not_found') return null
       throw error
     })
-    if (stored) return llama
+    if (stored) return engines[stored.row.engine]
     const theirs = await ollama.models().catch((error) => {
       // Only Ollama's names have a tag: of another one it would know nothing.
       if (/:[^/]+$/.test(model)) throw error
@@ -154,7 +166,7 @@ export function createEngines({
     }
     if (source.type === 'ollama') return ollama.pull(source.model, progress, signal)
     const before = await store.broughtBy(key, name)
-    if (before !== null) return { ...before, loaded: false }
+    if (before !== null) return { ...before.row, loaded: false }
     const part = await store.partFor(name, source.type === 'url' ? source.url : source.sha256)
     const expected = source.sha256?.toLowerCase() ?? null
     let sha256: string
@@ -170,7 +182,7 @@ export function createEngines({
         sha256 = await fetched(source.url, part, progress, signal)
       }
     }
-    return added(key, name, part, sha256, expected)
+    return added(key, name, part, sha256, expected, signal)
   }
 
   /** Answers the SHA-256 of the whole. A download that is cut goes on by itself as long as it gets further. */
@@ -188,16 +200,17 @@ export function createEngines({
     part: string,
     sha256: string,
     expected: string | null,
+    signal: AbortSignal,
   ): Promise<ModelRow> {
     if (expected !== null && sha256 !== expected) {
       await dropPart(part)
       refuse('checksum_mismatch', { param: 'source.sha256', details: { expected, found: sha256 } })
     }
     try {
-      return { ...(await store.add(name, part, sha256, key)), loaded: false }
+      return { ...(await store.add(name, part, sha256, key, signal)).row, loaded: false }
     } catch (error) {
       // Whole and not a model: another try would find the same.
-      if (error instanceof Refusal) await dropPart(part)
+      if (error instanceof Refusal && error.code !== 'storage_full') await dropPart(part)
       throw error
     }
   }
@@ -243,7 +256,9 @@ export function createEngines({
       },
       'engine.call': (input: Input<'engine.call'>, stream: Stream, { signal }: Signal) => call(input, stream, signal),
     },
-    [Symbol.asyncDispose]: () => llama[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([llama, sherpa].map((each) => each[Symbol.asyncDispose]()))
+    },
   }
 }
 

@@ -12,6 +12,7 @@ import type { Maker, MediaAdapter, MediaFault, MediaKind, MediaRequest, MediaWir
 import { type AnswerPlace, AnswerRoom } from '#engine/media/answer-room.ts'
 import { believed } from './believed.ts'
 import { type MediaDirectory, mediaCandidates } from './models.ts'
+import { computerSpeech } from './own/computer-speech.ts'
 import { localMedia } from './own/local.ts'
 import { simulatedMedia } from './own/simulated.ts'
 import { adapterOf } from './vendors/every-adapter.ts'
@@ -55,6 +56,7 @@ export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, 
   function adapterFor(offer: Offer, account: Id): MediaAdapter {
     if (isSimulated(offer)) return simulatedMedia
     if (isOwnEngine(offer)) return localMedia(media, account)
+    if (offer.endpoint.dispatch !== undefined) return computerSpeech(media, account)
     return adapterOf(offer.endpoint)
   }
 

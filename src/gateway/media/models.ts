@@ -48,7 +48,7 @@ export async function mediaOffers(
       param: 'model',
       message: `\`${model}\` does not ${makes}. GET ${list} lists the models that do.`,
     })
-  if (model.startsWith('local/')) refuse('no_route', { param: 'model', message: whatToInstall(model) })
+  if (model.startsWith('local/')) refuse('no_route', { param: 'model', message: whatToInstall(model, kind) })
   // As `visibleModels`: what the server is told on somebody's behalf, others read too.
   const mayKnow = principal.credential.kind !== 'server' && hasScope(principal, 'model:read')
   const listed = mayKnow ? await directory.mediaModels(principal) : []
@@ -61,10 +61,12 @@ export async function mediaOffers(
   })
 }
 
-const whatToInstall = (model: string): string =>
+const whatToInstall = (model: string, kind: MediaKind): string =>
   model === 'local/espeak-ng'
     ? '`local/espeak-ng` is not installed on the server: install it there (on Debian: apt-get install espeak-ng) and start the server again.'
-    : `Nobody serves \`${model}\` now: install the model on a computer of yours, or set up a server that has it as a provider endpoint.`
+    : kind === 'transcription'
+      ? `Nobody serves \`${model}\` now: install sherpa-onnx and this model on a computer of yours (POST /computers/:id/local-inference and /local-inference/models), or set up a server that has it as a provider endpoint.`
+      : `Nobody serves \`${model}\` now: install the model on a computer of yours, or set up a server that has it as a provider endpoint.`
 
 /**
  * The offers of a model in the order in which they are asked, by the rules and preferences of every call (contract, part 7).

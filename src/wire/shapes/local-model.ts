@@ -4,7 +4,7 @@ import { plain } from './text.ts'
 /** As many fit into what can be said at once. */
 export const MOST_MODELS = 200
 
-export const engineName = z.enum(['llama', 'ollama'])
+export const engineName = z.enum(['llama', 'sherpa', 'ollama'])
 
 /** A model on a computer, as its daemon tells of it. */
 const LocalModel = z.object({

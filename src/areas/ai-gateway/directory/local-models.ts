@@ -1,15 +1,16 @@
 /** Models on computers that serve a caller: `local/<name>`, and the platform's names that they are mapped to. */
 import type { Dispatch, ProviderEndpoint } from '#gateway/model/offer.ts'
+import { unknownAbilities } from '#gateway/catalogue/media.ts'
 import { llamaCpp } from '#gateway/providers/local/llama-cpp.ts'
 import { ollama } from '#gateway/providers/local/ollama.ts'
 import { type Id, idOf } from '#kernel/ids.ts'
-import { modalitiesOf, type Row } from '../catalogues/rows.ts'
+import { NOTHING, modalitiesOf, type Row } from '../catalogues/rows.ts'
 import type { Source } from '../endpoints/sources.ts'
 
 export interface LocalModel {
   /** As its computer knows it. */
   name: string
-  engine: 'llama' | 'ollama'
+  engine: 'llama' | 'sherpa' | 'ollama'
   /** The same in two places: the same model. Null: not known. */
   digest: string | null
   contextLength: number | null
@@ -50,6 +51,8 @@ export interface LocalOffer {
 const PREFIX = 'local/'
 const ENGINES = {
   llama: { shape: llamaCpp.shape, preset: llamaCpp.id, baseUrl: 'http://local.invalid/v1' },
+  // It has no API of its own: what it is asked is the platform's own (`gateway/media/own/computer-speech.ts`).
+  sherpa: { shape: llamaCpp.shape, preset: null, baseUrl: 'http://local.invalid/v1' },
   ollama: { shape: ollama.shape, preset: ollama.id, baseUrl: 'http://local.invalid' },
 }
 
@@ -58,6 +61,7 @@ export const localOffersOf = (workspaceId: Id, machines: readonly Machine[]): Lo
   machines.flatMap((machine) => {
     const sources = {
       llama: sourceOf(workspaceId, machine, 'llama'),
+      sherpa: sourceOf(workspaceId, machine, 'sherpa'),
       ollama: sourceOf(workspaceId, machine, 'ollama'),
     }
     return machine.models.map((model) => ({ machine, model, source: sources[model.engine] }))
@@ -176,18 +180,24 @@ const wordOf = (name: string): string =>
     .replaceAll(/[^\p{L}\p{N}._]+/gu, '-')
     .replaceAll(/^-+|-+$/g, '')
 
+const kindOf = ({ engine, embeds }: LocalModel) =>
+  engine === 'sherpa' ? 'transcription' : embeds ? 'embedding' : 'text'
+
 const rowOf = ({ model, source }: LocalOffer, slug: string): Row => ({
   id: idOf(source.ownerId, source.endpoint.id, slug),
   slug,
-  kind: model.embeds ? 'embedding' : 'text',
+  kind: kindOf(model),
   name: model.name,
   upstreamModel: model.name,
   contextLength: model.contextLength,
   maxOutputTokens: null,
   capabilities: model.embeds ? ['embedding'] : [],
-  modalities: modalitiesOf([]),
+  modalities: modalitiesOf([], kindOf(model)),
   ...(model.quantization !== null && { quantization: model.quantization.toLowerCase() }),
   pricing: { input: '0', output: '0' },
+  ...(model.engine === 'sherpa' && {
+    media: { kind: 'transcription' as const, pricing: NOTHING, abilities: unknownAbilities('transcription') },
+  }),
   priceSource: 'local',
   priceDate: model.createdAt.slice(0, 10),
   releasedAt: null,

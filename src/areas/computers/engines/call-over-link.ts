@@ -11,6 +11,7 @@ import type { Links } from '../link/links.ts'
 const PATHS: Readonly<Record<string, Input<'engine.call'>['path']>> = {
   '/v1/chat/completions': 'chat/completions',
   '/v1/embeddings': 'embeddings',
+  '/v1/audio/transcriptions': 'audio/transcriptions',
 }
 
 /** Puts a request of OpenAI's shape to a model on a computer. Its handler is told of the answer as of one over HTTP. */

@@ -33,7 +33,11 @@ export async function controlEngine(
     action,
     engine,
     model,
-  }: { action: Input<'engine.control'>['action']; engine?: 'llama' | 'ollama' | undefined; model?: string | undefined },
+  }: {
+    action: Input<'engine.control'>['action']
+    engine?: Input<'engine.control'>['engine'] | undefined
+    model?: string | undefined
+  },
 ): Promise<Background | ({ id: Id; created_at: string } & Output<'engine.control'>)> {
   const asked = { action, engine: engine ?? null, model: model ?? null }
   try {
@@ -41,9 +45,9 @@ export async function controlEngine(
     await noteEngines(ctx.engine, row.id, told)
     return { id: row.id, created_at: iso(row.created_at), ...told }
   } catch (error) {
-    const missing = error instanceof Refusal && error.code === 'engine_not_ready' && error.details?.engine === 'llama'
-    if (action !== 'start' || !missing) throw error
-    return installEngine(ctx, row, 'llama')
+    const missing = error instanceof Refusal && error.code === 'engine_not_ready' ? error.details?.engine : null
+    if (action !== 'start' || (missing !== 'llama' && missing !== 'sherpa')) throw error
+    return installEngine(ctx, row, missing)
   }
 }
 

@@ -21,9 +21,15 @@ import { showLocalModel, showLocalOperations } from './show.ts'
 export type Source = { url: string; sha256?: string | undefined } | { file_id: Id } | { ollama: string }
 
 /** An engine, or a model that has its row. */
-type What =
-  | { kind: 'engine'; engine: 'llama' | 'ollama' }
-  | { kind: 'model'; model_id: Id; name: string; source: Source }
+type What = { kind: 'engine'; engine: EngineName } | { kind: 'model'; model_id: Id; name: string; source: Source }
+
+type EngineName = NonNullable<Input<'engine.control'>['engine']>
+/** As people know them. */
+const ENGINES: Readonly<Record<EngineName, string>> = {
+  llama: 'llama.cpp',
+  sherpa: 'sherpa-onnx',
+  ollama: 'Ollama',
+}
 
 interface InstallInput {
   computer_id: Id
@@ -77,9 +83,9 @@ export async function installModel(
 export async function installEngine(
   outer: Context<HasLinks>,
   row: ComputerRow,
-  engine: 'llama' | 'ollama',
+  engine: EngineName,
 ): Promise<Background> {
-  await checkNetwork(outer, row, engine === 'llama' ? 'llama.cpp' : 'Ollama')
+  await checkNetwork(outer, row, ENGINES[engine])
   return outer.transaction(async (ctx) => {
     // Two that come at once begin one.
     await ctx.db.selectFrom('computers').select('id').where('id', '=', row.id).forUpdate().execute()
@@ -134,7 +140,7 @@ async function nameOf(ctx: Context, source: Source, given: string | undefined): 
             .replace(/%(?![0-9a-f]{2})/gi, '%25'),
         )
       : (await readableFile(ctx, source.file_id, 'source.file_id')).name
-  const name = given ?? from.replace(/\.gguf$/i, '')
+  const name = given ?? from.replace(/\.(gguf|tar(\.(bz2|gz))?|tbz2|tgz)$/i, '')
   return /^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,99}$/.test(name)
     ? name
     : refuse('missing_parameter', {

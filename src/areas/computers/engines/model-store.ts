@@ -9,11 +9,13 @@ declare module '#engine/postgres/tables.ts' {
   }
 }
 
+type Told = Output<'engine.models'>['models'][number]
+
 interface LocalModelTable {
   id: Id
   computer_id: Id
   name: string
-  engine: 'llama' | 'ollama'
+  engine: Told['engine']
   size_bytes: Generated<bigint>
   digest: string | null
   context_length: number | null
@@ -26,7 +28,6 @@ interface LocalModelTable {
   updated_at: Generated<Date>
 }
 export type LocalModelRow = Selectable<LocalModelTable>
-type Told = Output<'engine.models'>['models'][number]
 
 /** Whether its installation goes on: a row whose operation has ended otherwise stands for nothing. */
 const underWay = sql<boolean>`exists (select from local_inference_operations l join operations o on o.id = l.operation_id

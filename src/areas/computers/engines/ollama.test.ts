@@ -57,6 +57,7 @@ test('an Ollama that runs is found; it is stopped on its own machine', async () 
     looked.body.data.engines.map(({ name, status, version }: Record<string, unknown>) => [name, status, version]),
     [
       ['llama', 'absent', null],
+      ['sherpa', 'absent', null],
       ['ollama', 'running', '0.24.0'],
     ],
   )

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { BadRequest } from '../answer-socket.ts'
 import type { GenerateOptions, LlamaChat, Model, Sequence } from './binding.ts'
 import type { LoadedModels } from './loaded.ts'
-import { BadRequest, type ChatRequest, history } from './request.ts'
+import { type ChatRequest, history } from './request.ts'
 
 export interface Usage {
   prompt_tokens: number

@@ -2,26 +2,24 @@
  * The engine's own process: OpenAI's chat completions and embeddings over HTTP on a unix socket, with the model's file in
  * `x-model-path`. A driver that crashes takes this process with it and nothing else; its end gives all memory back.
  *
- * Its program is `main.ts SOCKET FOLDER CONTEXT GPU`: FOLDER holds `node_modules/node-llama-cpp`, a model is given CONTEXT tokens
+ * Its program is `main.ts llama SOCKET FOLDER CONTEXT GPU`: FOLDER holds `node_modules/node-llama-cpp`, a model is given CONTEXT tokens
  * at most, and GPU is `auto` or `off`. It ends with its standard input.
  */
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { BadRequest, answerSocket, bodyOf, json } from '../answer-socket.ts'
 import type { Binding } from './binding.ts'
 import { type Completed, type Delta, chat } from './chat.ts'
 import { LoadedModels, threads } from './loaded.ts'
-import { BadRequest, ChatRequest, EmbeddingsRequest, read } from './request.ts'
-
-const MOST_BODY = 64 * 1024 * 1024
+import { ChatRequest, EmbeddingsRequest, read } from './request.ts'
 
 let models: LoadedModels
 
-export async function runEngine([socket, folder, context, gpu]: readonly string[]): Promise<void> {
+export async function runLlama([socket, folder, context, gpu]: readonly string[]): Promise<void> {
   if (socket === undefined || folder === undefined || !(Number(context) > 0))
     throw new Error('give SOCKET, FOLDER and CONTEXT')
-  process.stdin.resume().on('end', () => process.exit(0))
   const entry = pathToFileURL(join(folder, 'node_modules/node-llama-cpp/dist/index.js')).href
   const binding = (await import(entry)) as Binding
   const llama = await binding.getLlama({
@@ -32,9 +30,7 @@ export async function runEngine([socket, folder, context, gpu]: readonly string[
     logLevel: 'error',
   })
   models = new LoadedModels(binding, llama, Number(context))
-  createServer((request, response) => {
-    answer(request, response).catch((error) => refuse(response, error))
-  }).listen(socket, () => void process.stdout.write(`${JSON.stringify({ ready: true, gpu: llama.gpu || null })}\n`))
+  answerSocket(socket, answer, { gpu: llama.gpu || null })
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -119,35 +115,5 @@ async function embed(path: string, name: string, body: string, response: ServerR
       data.push({ object: 'embedding', index, embedding })
     }
     json(response, 200, { object: 'list', model: name, data, usage: { prompt_tokens: tokens, total_tokens: tokens } })
-  })
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = []
-  let size = 0
-  for await (const part of request as AsyncIterable<Buffer>) {
-    size += part.length
-    if (size > MOST_BODY) throw new BadRequest('The request is larger than 64 MB.', null)
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString()
-}
-
-function json(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-}
-
-/** An error in OpenAI's shape; in the middle of a stream, the connection breaks, which no client takes for an end. */
-function refuse(response: ServerResponse, error: unknown): void {
-  if (response.headersSent) return void response.destroy()
-  const bad = error instanceof BadRequest
-  const message = error instanceof Error ? error.message : String(error)
-  json(response, bad ? 400 : 500, {
-    error: {
-      message,
-      type: bad ? 'invalid_request_error' : 'server_error',
-      param: bad ? error.param : null,
-      code: bad ? error.code : null,
-    },
   })
 }

@@ -8,8 +8,9 @@ import { fileURLToPath } from 'node:url'
 import OpenAI from 'openai'
 import { Refusal } from '#kernel/errors.ts'
 import { tinyGguf } from '#test/tiny-gguf.ts'
+import { ownProgram } from '../process.ts'
+import { ModelStore } from '../store.ts'
 import { LlamaEngine } from './llama.ts'
-import { ModelStore } from './store.ts'
 
 /** Kept from run to run, since it is downloaded. */
 const folder = fileURLToPath(new URL('../../../../node_modules/.cache/engines', import.meta.url))
@@ -22,9 +23,9 @@ before(async () => {
   const { bytes, sha256 } = tinyGguf()
   const part = await store.partFor('tiny', sha256)
   await writeFile(part, bytes)
-  await store.add('tiny', part, sha256, 'test')
+  await store.add('tiny', part, sha256, 'test', new AbortController().signal)
   await mkdir(folder, { recursive: true })
-  engine = new LlamaEngine({ folder, store, gpu: 'off' })
+  engine = new LlamaEngine({ folder, store, program: ownProgram(), gpu: 'off' })
 })
 after(async () => {
   await engine[Symbol.asyncDispose]()

@@ -1,12 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { type IncomingMessage, request } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { Refusal, refuse } from '#kernel/errors.ts'
+import { mkdir } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { refuse } from '#kernel/errors.ts'
 import {
   type Answer,
   type Call,
@@ -17,22 +11,16 @@ import {
   type ModelRow,
   type Progress,
 } from '../engine.ts'
+import { EngineProcess, wholeAnswer } from '../process.ts'
+import type { ModelStore } from '../store.ts'
 import { LLAMA_VERSION, install, installed, nvidia } from './install.ts'
-import { type ModelStore } from './store.ts'
-
-const START_MS = 60_000
-
-interface Running {
-  child: ChildProcess
-  socket: string
-}
 
 export interface LlamaOptions {
   /** Where the engine is installed. */
   folder: string
   store: ModelStore
   /** What runs the engine's own process, before its arguments. */
-  program?: readonly string[]
+  program: readonly string[]
   /** Tokens of context that a model is given, at most: memory for them is taken when it is loaded. */
   context?: number
   gpu?: Gpu
@@ -49,32 +37,23 @@ interface Loaded {
 export class LlamaEngine implements Engine, AsyncDisposable {
   readonly name = 'llama'
   readonly #options: Required<LlamaOptions>
-  #running: Promise<Running> | null = null
+  readonly #process: EngineProcess
   #installing = false
-  #reason: string | null = null
-  #closed = false
 
   constructor(options: LlamaOptions) {
-    const own = [
-      process.execPath,
-      '--disable-warning=ExperimentalWarning',
-      fileURLToPath(new URL('./main.ts', import.meta.url)),
-    ]
-    this.#options = { program: own, context: DEFAULT_CONTEXT, gpu: 'auto', ...options }
+    this.#options = { context: DEFAULT_CONTEXT, gpu: 'auto', ...options }
+    const { folder, program, context, gpu } = this.#options
+    this.#process = new EngineProcess({
+      label: 'llama.cpp',
+      program,
+      words: async (socket) => ['llama', socket, await placeOf(folder), String(context), gpu],
+    })
   }
 
   async row(): Promise<EngineRow> {
     const there = await installed(this.#options.folder)
-    const status = this.#installing
-      ? 'installing'
-      : this.#running
-        ? 'running'
-        : this.#reason !== null
-          ? 'failed'
-          : there
-            ? 'stopped'
-            : 'absent'
-    return { name: 'llama', status, version: there ? LLAMA_VERSION : null, reason: this.#reason }
+    const status = this.#installing ? 'installing' : (this.#process.status ?? (there ? 'stopped' : 'absent'))
+    return { name: 'llama', status, version: there ? LLAMA_VERSION : null, reason: this.#process.reason }
   }
 
   /** Installs it where it is absent. */
@@ -88,22 +67,16 @@ export class LlamaEngine implements Engine, AsyncDisposable {
       this.#installing = false
     }
     progress('loading', 0, 0)
-    await this.#process()
+    await this.#process.start()
   }
 
-  async stop(): Promise<void> {
-    const running = await this.#running?.catch(() => null)
-    this.#running = null
-    this.#reason = null
-    if (!running || running.child.exitCode !== null || running.child.signalCode !== null) return
-    const ended = once(running.child, 'exit')
-    running.child.kill('SIGKILL')
-    await ended
+  stop(): Promise<void> {
+    return this.#process.stop()
   }
 
   async models(): Promise<ModelRow[]> {
     const loaded = new Map((await this.#loaded()).loaded.map(({ path, context }) => [path, context]))
-    return (await this.#options.store.list()).map(({ path, ...row }) => ({
+    return (await this.#options.store.list('llama')).map(({ path, row }) => ({
       ...row,
       // With too little memory it was given less.
       context_length: loaded.get(path) ?? Math.min(this.#options.context, row.context_length ?? Infinity),
@@ -132,24 +105,24 @@ export class LlamaEngine implements Engine, AsyncDisposable {
 
   async call({ model, path, body, signal }: Call): Promise<Answer> {
     const found = await this.#options.store.find(model)
-    if ((await installed(this.#options.folder)) === null)
-      refuse('engine_not_ready', { message: 'llama.cpp is not installed on the computer: start it first.' })
+    await placeOf(this.#options.folder)
+    if (path === 'audio/transcriptions')
+      refuse('invalid_parameter', { param: 'model', message: `${model} answers in text: sound is not read by it.` })
     const response = await this.#ask(`/${path}`, found.path, model, body, signal)
     return {
       status: response.statusCode ?? 500,
       type: response.headers['content-type'] ?? 'application/json',
-      body: whole(response, signal),
+      body: wholeAnswer(response, signal),
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#closed = true
-    await this.stop()
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#process[Symbol.asyncDispose]()
   }
 
   async #loaded(): Promise<{ loaded: Loaded[]; memory_bytes: number | null }> {
     const none = { loaded: [], memory_bytes: null }
-    if (!this.#running) return none
+    if (this.#process.status !== 'running') return none
     try {
       const response = await this.#ask('/loaded', '', '', null, null)
       let json = ''
@@ -161,100 +134,18 @@ export class LlamaEngine implements Engine, AsyncDisposable {
     }
   }
 
-  #process(): Promise<Running> {
-    if (this.#closed) refuse('shutting_down')
-    if (this.#running) return this.#running
-    const running: Promise<Running> = this.#begin((reason) => {
-      if (this.#running !== running) return
-      this.#running = null
-      this.#reason = reason
-    })
-    this.#running = running
-    running.then(
-      () => (this.#reason = null),
-      (error: Error) => {
-        this.#reason = error.message
-        if (this.#running === running) this.#running = null
-      },
-    )
-    return running
-  }
-
-  async #begin(onEnd: (reason: string | null) => void): Promise<Running> {
-    const place = await installed(this.#options.folder)
-    if (place === null)
-      refuse('engine_not_ready', { message: 'llama.cpp is not installed on the computer: start it first.' })
-    const room = await mkdtemp(join(tmpdir(), 'uk-llama-'))
-    await chmod(room, 0o700)
-    const socket = join(room, 'socket')
-    const [program, ...args] = this.#options.program
-    // Only what a program needs to run: no credential of the daemon's own.
-    const env = Object.fromEntries(
-      ['PATH', 'HOME', 'LANG', 'LD_LIBRARY_PATH', 'CUDA_VISIBLE_DEVICES'].flatMap((name) =>
-        process.env[name] === undefined ? [] : [[name, process.env[name]]],
-      ),
-    )
-    const { context, gpu } = this.#options
-    const child = spawn(program!, [...args, socket, place, String(context), gpu], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env,
-      cwd: room,
-    })
-    let said = ''
-    child.stderr.on('data', (bytes: Buffer) => void (said = (said + bytes.toString()).slice(-2_000)))
-    child.once('exit', (code, signal) => {
-      onEnd(code === 0 ? null : `The engine ended with ${signal ?? `code ${code}`}; the next call starts it again.`)
-      void rm(room, { recursive: true, force: true })
-    })
-    const late = setTimeout(() => child.kill('SIGKILL'), START_MS)
-    try {
-      for await (const line of createInterface({ input: child.stdout })) {
-        if ((JSON.parse(line) as { ready?: boolean }).ready) return { child, socket }
-      }
-      return refuse('engine_not_ready', {
-        message: `llama.cpp did not start: ${said.trim().split('\n').at(-1) || 'it ended'}.`,
-      })
-    } finally {
-      clearTimeout(late)
-    }
-  }
-
-  async #ask(
+  #ask(
     path: string,
     model: string,
     name: string,
     body: Buffer | null,
     signal: AbortSignal | null,
   ): Promise<IncomingMessage> {
-    const { socket } = await this.#process()
-    return new Promise((resolve, reject) => {
-      const asked = request({
-        socketPath: socket,
-        path,
-        method: body === null ? 'GET' : 'POST',
-        headers: {
-          'x-model-path': encodeURIComponent(model),
-          'x-model-name': name,
-          ...(body && { 'content-length': body.length }),
-        },
-        ...(signal && { signal }),
-      })
-      asked.once('response', resolve)
-      asked.once('error', (error) => {
-        if (signal?.aborted) return reject(signal.reason as Error)
-        reject(new Refusal('engine_not_ready', { message: `The engine ended while it worked: ${error.message}.` }))
-      })
-      asked.end(body ?? undefined)
-    })
+    const headers = { 'x-model-path': encodeURIComponent(model), 'x-model-name': name }
+    return this.#process.ask(path, headers, body, signal)
   }
 }
 
-/** An answer to its end; one that breaks off says that it was the engine that ended. */
-async function* whole(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  try {
-    yield* response as AsyncIterable<Buffer>
-  } catch {
-    signal.throwIfAborted()
-    refuse('engine_not_ready', { message: 'The engine ended in the middle of its answer.' })
-  }
-}
+const placeOf = async (folder: string): Promise<string> =>
+  (await installed(folder)) ??
+  refuse('engine_not_ready', { message: 'llama.cpp is not installed on the computer: start it first.' })

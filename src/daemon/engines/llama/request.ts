@@ -1,18 +1,7 @@
 /** OpenAI's chat completions as this engine takes them: pure. What it cannot do is refused by name, never left out. */
 import { z } from 'zod'
+import { BadRequest } from '../answer-socket.ts'
 import type { HistoryItem } from './binding.ts'
-
-/** 400 of OpenAI's shape. */
-export class BadRequest extends Error {
-  override name = 'BadRequest'
-  readonly param: string | null
-  readonly code: string
-  constructor(message: string, param: string | null, code = 'invalid_value') {
-    super(message)
-    this.param = param
-    this.code = code
-  }
-}
 
 const text = z.union([
   z.string(),

@@ -1,4 +1,4 @@
-/** The program of the engine's own process; see `child.ts`. */
+/** The program of the engines' own processes; see `child.ts`. */
 import { runEngine } from './child.ts'
 
 await runEngine(process.argv.slice(2))

@@ -1,0 +1,6 @@
+/** An engine's own process: its name, then the words that it takes. */
+export async function runEngine([engine, ...words]: readonly string[]): Promise<void> {
+  if (engine === 'llama') return (await import('./llama/child.ts')).runLlama(words)
+  if (engine === 'sherpa') return (await import('./sherpa/child.ts')).runSherpa(words)
+  throw new Error('give the name of an engine: llama or sherpa')
+}

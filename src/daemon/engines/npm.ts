@@ -1,0 +1,74 @@
+/**
+ * Brings packages of an engine to this computer, from the npm registry that the machine is set to, without running install
+ * scripts and without a compiler.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Refusal } from '#kernel/errors.ts'
+import { forEngine } from '../environment.ts'
+
+/** `place` with its `node_modules` if `file` is in it, else null. */
+export const installedIn = (place: string, file: string): Promise<string | null> =>
+  access(join(place, 'node_modules', file)).then(
+    () => place,
+    () => null,
+  )
+
+/** Installs `packages` (`name@version`) as `place`. Several at once do it once each into a folder of their own, and the first one stays. */
+export async function installPackages(
+  { label, place, file }: { label: string; place: string; file: string },
+  packages: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
+  const partial = `${place}.${process.pid}.partial`
+  try {
+    await mkdir(partial, { recursive: true })
+    await writeFile(join(partial, 'package.json'), '{"private":true}')
+    const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-save', '--loglevel=error']
+    await npm(label, partial, ['install', '--omit=optional', ...quiet, ...packages], signal)
+    await rename(partial, place).catch(async (error) => {
+      if ((await installedIn(place, file)) === null) throw error
+    })
+  } finally {
+    await rm(partial, { recursive: true, force: true })
+  }
+  return place
+}
+
+function npm(label: string, cwd: string, args: readonly string[], signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string): void =>
+      reject(
+        new Refusal('upstream_error', { message: `${label} could not be installed: ${reason}.`, details: { reason } }),
+      )
+    const child = spawn('npm', args, {
+      cwd,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      detached: true,
+      env: forEngine(process.env),
+    })
+    let said = ''
+    child.stderr.on('data', (bytes: Buffer) => void (said = (said + bytes.toString()).slice(-2_000)))
+    const stop = (): void => endGroup(child)
+    signal.addEventListener('abort', stop, { once: true })
+    child.once('error', (error) => {
+      signal.removeEventListener('abort', stop)
+      fail('code' in error && error.code === 'ENOENT' ? 'npm is not on the PATH of the daemon' : error.message)
+    })
+    child.once('close', (code) => {
+      signal.removeEventListener('abort', stop)
+      if (signal.aborted) return reject(signal.reason as Error)
+      if (code === 0) return resolve()
+      fail(said.trim().split('\n')[0] || `npm ended with code ${code}`)
+    })
+  })
+}
+
+function endGroup(child: ChildProcess): void {
+  try {
+    process.kill(-child.pid!, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
+}

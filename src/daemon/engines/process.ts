@@ -1,0 +1,163 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { type IncomingMessage, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import type { EngineRow } from './engine.ts'
+
+const START_MS = 60_000
+
+interface Running {
+  child: ChildProcess
+  socket: string
+}
+
+export interface ProcessOptions {
+  /** As people know the engine. */
+  label: string
+  /** What runs an engine's process, before its words. */
+  program: readonly string[]
+  /** The words of the program, given the socket to listen on. Refuses with `engine_not_ready` what is not installed. */
+  words(socket: string): Promise<readonly string[]>
+}
+
+/** An engine in a process of its own, which answers HTTP on a unix socket: begun when it is first needed, and again after it crashed. */
+export class EngineProcess implements AsyncDisposable {
+  readonly #options: ProcessOptions
+  #running: Promise<Running> | null = null
+  #reason: string | null = null
+  #closed = false
+
+  constructor(options: ProcessOptions) {
+    this.#options = options
+  }
+
+  /** Null: it does not run, and nothing went wrong. */
+  get status(): Extract<EngineRow['status'], 'running' | 'failed'> | null {
+    return this.#running ? 'running' : this.#reason === null ? null : 'failed'
+  }
+
+  /** Why it does not run. */
+  get reason(): string | null {
+    return this.#reason
+  }
+
+  async stop(): Promise<void> {
+    const running = await this.#running?.catch(() => null)
+    this.#running = null
+    this.#reason = null
+    if (!running || running.child.exitCode !== null || running.child.signalCode !== null) return
+    const ended = once(running.child, 'exit')
+    running.child.kill('SIGKILL')
+    await ended
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true
+    await this.stop()
+  }
+
+  start(): Promise<Running> {
+    if (this.#closed) refuse('shutting_down')
+    if (this.#running) return this.#running
+    const running: Promise<Running> = this.#begin((reason) => {
+      if (this.#running !== running) return
+      this.#running = null
+      this.#reason = reason
+    })
+    this.#running = running
+    running.then(
+      () => (this.#reason = null),
+      (error: Error) => {
+        this.#reason = error.message
+        if (this.#running === running) this.#running = null
+      },
+    )
+    return running
+  }
+
+  async #begin(onEnd: (reason: string | null) => void): Promise<Running> {
+    const { label, program, words } = this.#options
+    const room = await mkdtemp(join(tmpdir(), 'uk-engine-'))
+    await chmod(room, 0o700)
+    const socket = join(room, 'socket')
+    const given = await words(socket).catch(async (error) => {
+      await rm(room, { recursive: true, force: true })
+      throw error
+    })
+    // Only what a program needs to run: no credential of the daemon's own.
+    const env = Object.fromEntries(
+      ['PATH', 'HOME', 'LANG', 'LD_LIBRARY_PATH', 'CUDA_VISIBLE_DEVICES'].flatMap((name) =>
+        process.env[name] === undefined ? [] : [[name, process.env[name]]],
+      ),
+    )
+    const child = spawn(program[0]!, [...program.slice(1), ...given], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env,
+      cwd: room,
+    })
+    let said = ''
+    child.stderr.on('data', (bytes: Buffer) => void (said = (said + bytes.toString()).slice(-2_000)))
+    child.once('exit', (code, signal) => {
+      onEnd(code === 0 ? null : `The engine ended with ${signal ?? `code ${code}`}; the next call starts it again.`)
+      void rm(room, { recursive: true, force: true })
+    })
+    const late = setTimeout(() => child.kill('SIGKILL'), START_MS)
+    try {
+      for await (const line of createInterface({ input: child.stdout })) {
+        if ((JSON.parse(line) as { ready?: boolean }).ready) return { child, socket }
+      }
+      return refuse('engine_not_ready', {
+        message: `${label} did not start: ${said.trim().split('\n').at(-1) || 'it ended'}.`,
+      })
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  /** Asks it, begun first where it does not run. Refuses with `engine_not_ready` where it ends before it answers. */
+  async ask(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: Buffer | null,
+    signal: AbortSignal | null,
+  ): Promise<IncomingMessage> {
+    const { socket } = await this.start()
+    return new Promise((resolve, reject) => {
+      const asked = request({
+        socketPath: socket,
+        path,
+        method: body === null ? 'GET' : 'POST',
+        headers: { ...headers, ...(body && { 'content-length': body.length }) },
+        ...(signal && { signal }),
+      })
+      asked.once('response', resolve)
+      asked.once('error', (error) => {
+        if (signal?.aborted) return reject(signal.reason as Error)
+        reject(new Refusal('engine_not_ready', { message: `The engine ended while it worked: ${error.message}.` }))
+      })
+      asked.end(body ?? undefined)
+    })
+  }
+}
+
+/** What runs the engines' own processes where the daemon is not one bundled file. */
+export const ownProgram = (): readonly string[] => [
+  process.execPath,
+  '--disable-warning=ExperimentalWarning',
+  fileURLToPath(new URL('./main.ts', import.meta.url)),
+]
+
+/** An answer to its end; one that breaks off says that it was the engine that ended. */
+export async function* wholeAnswer(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  try {
+    yield* response as AsyncIterable<Buffer>
+  } catch {
+    signal.throwIfAborted()
+    refuse('engine_not_ready', { message: 'The engine ended in the middle of its answer.' })
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * sherpa-onnx's own process: speech to text over HTTP on a unix socket, with the model's folder in `x-model-path` and what it is
+ * in `x-model-files` (JSON of `SpeechModel`). A model that crashes it takes this process with it and nothing else.
+ *
+ * Its program is `main.ts sherpa SOCKET FOLDER`: FOLDER holds `node_modules/sherpa-onnx-node`. It ends with its standard input.
+ */
+import type { ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { BadRequest, answerSocket, bodyOf, json } from '../answer-socket.ts'
+import type { Binding, Recognizer } from './binding.ts'
+import type { SpeechModel } from '../speech-model/model-files.ts'
+import { wordsOf } from './words.ts'
+
+/** Plain samples, 16 bit, little-endian, mono, in base64. */
+const TranscriptionRequest = z.object({
+  sample_rate: z.number().int().min(8_000).max(96_000),
+  samples: z.base64(),
+  /** ISO 639-1; null: the model finds out. */
+  language: z.string().nullish(),
+})
+
+/** Models that take most of a minute at once read no more than half of one: Whisper's window. */
+const MOST_SECONDS = 30
+/** Models in memory: the one that was not used for longest makes way. */
+const MOST_MODELS = 2
+/** The engine gives memory back only with its process. */
+const IDLE_MS = 5 * 60_000
+/** sherpa-onnx's own, for all of its kinds. */
+const FEATURES = { sampleRate: 16_000, featureDim: 80 }
+
+export async function runSherpa([socket, folder]: readonly string[]): Promise<void> {
+  if (socket === undefined || folder === undefined) throw new Error('give SOCKET and FOLDER')
+  const binding = createRequire(join(folder, 'node_modules/'))('sherpa-onnx-node') as Binding
+  const recognizers = new Map<string, Promise<Recognizer>>()
+  let turn: Promise<unknown> = Promise.resolve()
+  const idle = setTimeout(() => process.exit(0), IDLE_MS)
+
+  answerSocket(socket, async (request, response) => {
+    const given = (name: string): string => decodeURIComponent(String(request.headers[name]))
+    if (request.url === '/loaded')
+      return json(response, 200, { loaded: [...recognizers.keys()], memory_bytes: process.memoryUsage.rss() })
+    idle.refresh()
+    const asked = read(await bodyOf(request))
+    const sound = samplesOf(asked.samples)
+    const seconds = sound.length / asked.sample_rate
+    if (seconds > MOST_SECONDS)
+      throw new BadRequest(`At most ${MOST_SECONDS} seconds of sound are read at once.`, 'samples')
+    const left = new AbortController()
+    response.once('close', () => left.abort())
+    // One after the other: two at once have the same processor, and twice the memory.
+    const mine = turn.then(async () => {
+      if (left.signal.aborted) return
+      const recognizer = await load(
+        given('x-model-path'),
+        JSON.parse(given('x-model-files')) as SpeechModel,
+        asked.language,
+      )
+      idle.refresh()
+      await recognize(recognizer, { sampleRate: asked.sample_rate, samples: sound, seconds }, response)
+    })
+    turn = mine.catch(() => {})
+    await mine
+  })
+
+  function load(path: string, model: SpeechModel, language: string | null | undefined): Promise<Recognizer> {
+    const key = `${path} ${language ?? ''}`
+    const known = recognizers.get(key)
+    recognizers.delete(key)
+    const loading = known ?? binding.OfflineRecognizer.createAsync(configOf(path, model, language ?? null))
+    recognizers.set(key, loading)
+    loading.catch(() => recognizers.delete(key))
+    for (const old of [...recognizers.keys()].slice(0, -MOST_MODELS)) recognizers.delete(old)
+    return loading
+  }
+}
+
+async function recognize(
+  recognizer: Recognizer,
+  { seconds, ...sound }: { sampleRate: number; samples: Float32Array; seconds: number },
+  response: ServerResponse,
+): Promise<void> {
+  const stream = recognizer.createStream()
+  stream.acceptWaveform(sound)
+  const said = await recognizer.decodeAsync(stream)
+  const language = said.lang?.replaceAll(/[<|>]/g, '') || null
+  json(response, 200, { text: said.text.trim(), language, words: wordsOf(said, seconds) })
+}
+
+/** Kinds that are told the language, by the name of the option. */
+const configOf = (path: string, { kind, files, tokens }: SpeechModel, language: string | null) => ({
+  featConfig: FEATURES,
+  modelConfig: {
+    [kind]: {
+      ...Object.fromEntries(Object.entries(files).map(([name, file]) => [name, join(path, file)])),
+      ...(['whisper', 'senseVoice'].includes(kind) && { language: language ?? (kind === 'whisper' ? '' : 'auto') }),
+      ...(kind === 'senseVoice' && { useInverseTextNormalization: 1 }),
+    },
+    tokens: join(path, tokens),
+    numThreads: Math.max(1, availableParallelism() - 1),
+    provider: 'cpu' as const,
+    debug: 0 as const,
+  },
+})
+
+function read(body: string): z.infer<typeof TranscriptionRequest> {
+  try {
+    return TranscriptionRequest.parse(JSON.parse(body))
+  } catch (error) {
+    const param = error instanceof z.ZodError ? (error.issues[0]?.path.join('.') ?? null) : null
+    throw new BadRequest('This is not a request for a transcription.', param)
+  }
+}
+
+/** As the engine reads them: from -1 to 1. */
+function samplesOf(base64: string): Float32Array {
+  const bytes = Buffer.from(base64, 'base64')
+  return Float32Array.from({ length: bytes.length >> 1 }, (_, i) => bytes.readInt16LE(i * 2) / 32_768)
+}

@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto'
+import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { refuse } from '#kernel/errors.ts'
+import type { ModelRow } from './engine.ts'
+import { leftFor } from '../time/unused.ts'
+import { readGguf } from './gguf.ts'
+import type { SpeechModel } from './speech-model/model-files.ts'
+import { isArchive, unpackSpeechModel } from './speech-model/unpack.ts'
+
+/** What is kept beside a model. */
+interface Kept {
+  /** Absent: `llama`. */
+  engine?: 'sherpa'
+  speech?: SpeechModel
+  digest: string
+  size_bytes: number
+  context_length: number | null
+  quantization: string | null
+  embeds?: boolean
+  /** Of the installation that brought it. */
+  key?: string
+}
+
+type StoredEngine = Exclude<ModelRow['engine'], 'ollama'>
+const ENDS: Readonly<Record<StoredEngine, string>> = { llama: '.gguf', sherpa: '.speech' }
+
+/** A broken-off download is gone on with for so long. */
+const KEEP_PARTS_MS = 7 * 86_400_000
+
+/** `path`: the file of llama.cpp, the folder of sherpa-onnx. */
+export interface StoredModel {
+  row: Omit<ModelRow, 'loaded'>
+  path: string
+  speech: SpeechModel | null
+}
+
+/**
+ * The models that this computer keeps: `NAME.gguf` of llama.cpp or the folder `NAME.speech` of sherpa-onnx, with `NAME.json`, in
+ * one folder; `NAME.HASH.part` while one arrives.
+ */
+export class ModelStore {
+  readonly folder: string
+
+  constructor(folder: string) {
+    this.folder = folder
+  }
+
+  /** Where the bytes of a model grow, by what is asked for: another source under the same name begins anew. */
+  async partFor(name: string, source: string): Promise<string> {
+    checkName(name)
+    await mkdir(this.folder, { recursive: true, mode: 0o700 })
+    const mark = createHash('sha256').update(source).digest('hex').slice(0, 12)
+    return join(this.folder, `${name}.${mark}.part`)
+  }
+
+  /** Puts a whole file in its place, once its head says that it is a model; an archive is unpacked. */
+  async add(name: string, part: string, sha256: string, key: string, signal: AbortSignal): Promise<StoredModel> {
+    checkName(name)
+    const { size } = await stat(part)
+    const came = { digest: `sha256:${sha256}`, size_bytes: size, key }
+    if (await isArchive(part)) await this.#addSpeech(name, part, came, signal)
+    else await this.#addFile(name, part, came)
+    await rm(`${part}.json`, { force: true })
+    await using folder = await open(this.folder, 'r')
+    await folder.sync()
+    return this.find(name)
+  }
+
+  async #addFile(name: string, part: string, came: Pick<Kept, 'digest' | 'size_bytes' | 'key'>): Promise<void> {
+    const head = await readGguf(part)
+    await this.#keep(name, {
+      ...came,
+      context_length: head.context_length,
+      quantization: head.quantization,
+      embeds: /bert|embed/i.test(`${head.architecture} ${head.name ?? name}`),
+    })
+    await rename(part, this.#path(name, 'llama'))
+  }
+
+  async #addSpeech(
+    name: string,
+    part: string,
+    came: Pick<Kept, 'digest' | 'size_bytes' | 'key'>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const place = this.#path(name, 'sherpa')
+    const partial = `${place}.part`
+    await rm(partial, { recursive: true, force: true })
+    try {
+      const { speech, bytes } = await unpackSpeechModel(part, partial, signal)
+      const quantization = /int8/.test(Object.values(speech.files).join(' ')) ? 'INT8' : null
+      await this.#keep(name, {
+        ...came,
+        size_bytes: bytes,
+        engine: 'sherpa',
+        speech,
+        context_length: null,
+        quantization,
+      })
+      await rm(place, { recursive: true, force: true })
+      await rename(partial, place)
+    } finally {
+      await rm(partial, { recursive: true, force: true })
+    }
+    await rm(part, { force: true })
+  }
+
+  async #keep(name: string, kept: Kept): Promise<void> {
+    await writeFile(join(this.folder, `${name}.json`), JSON.stringify(kept))
+  }
+
+  /** Those of one engine. */
+  async list(engine: StoredEngine): Promise<StoredModel[]> {
+    const files = await readdir(this.folder).catch(() => [])
+    const end = ENDS[engine]
+    const names = files.filter((file) => file.endsWith(end)).map((file) => file.slice(0, -end.length))
+    // One may be removed meanwhile, or be somebody else's file.
+    const found = await Promise.all(names.map((name) => this.find(name).catch(() => null)))
+    return found.filter((one) => one !== null).filter(({ row }) => row.engine === engine)
+  }
+
+  /** The model that an installation has brought, or null. Refuses with `already_exists` where another one of that name is here. */
+  async broughtBy(key: string, name: string): Promise<StoredModel | null> {
+    checkName(name)
+    const kept = await this.#kept(name)
+    const there = kept && (await this.find(name).catch(() => null))
+    if (there?.row.status !== 'ready') return null
+    if (kept!.key === key) return there
+    return refuse('already_exists', { param: 'name', message: `The computer has a model ${name} already.` })
+  }
+
+  /** Removes what installations left that nobody went on with. */
+  async sweep(): Promise<void> {
+    const parts = new Map<string, string>()
+    for (const file of await readdir(this.folder).catch(() => [])) {
+      if (!/\.part(\.json)?$/.test(file)) continue
+      const left = await stat(join(this.folder, file)).catch(() => null)
+      if (left !== null) parts.set(file, `${left.size} ${left.mtimeMs}`)
+    }
+    if (parts.size === 0) return
+    for (const [file, ms] of await leftFor(join(this.folder, 'left'), parts))
+      if (ms > KEEP_PARTS_MS) await rm(join(this.folder, file), { recursive: true, force: true })
+  }
+
+  async find(name: string): Promise<StoredModel> {
+    const kept = isName(name) ? await this.#kept(name) : null
+    const engine = kept?.engine ?? 'llama'
+    const there = isName(name) ? await stat(this.#path(name, engine)).catch(() => null) : null
+    if (!there) return refuse('not_found', { param: 'model', message: `The computer has no model ${name}.` })
+    return {
+      row: {
+        name,
+        engine,
+        size_bytes: kept?.size_bytes ?? 0,
+        digest: kept?.digest ?? null,
+        context_length: kept?.context_length ?? null,
+        quantization: kept?.quantization ?? null,
+        // A folder came to its place whole.
+        status: there.isDirectory() || kept?.size_bytes === there.size ? 'ready' : 'broken',
+        embeds: kept?.embeds ?? false,
+      },
+      path: this.#path(name, engine),
+      speech: kept?.speech ?? null,
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    const { path } = await this.find(name)
+    const both = [path, join(this.folder, `${name}.json`)]
+    await Promise.all(both.map((each) => rm(each, { recursive: true, force: true })))
+  }
+
+  async #kept(name: string): Promise<Kept | null> {
+    try {
+      return JSON.parse(await readFile(join(this.folder, `${name}.json`), 'utf8')) as Kept
+    } catch {
+      return null
+    }
+  }
+
+  #path(name: string, engine: StoredEngine): string {
+    return join(this.folder, name + ENDS[engine])
+  }
+}
+
+const isName = (name: string): boolean => /^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,99}$/.test(name)
+
+function checkName(name: string): void {
+  if (!isName(name))
+    refuse('invalid_parameter', {
+      param: 'name',
+      message: 'A name begins with a letter or digit and has up to 100 letters, digits, `.`, `_`, `:` and `-`.',
+    })
+}
