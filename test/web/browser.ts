@@ -43,7 +43,7 @@ export interface Visitor extends AsyncDisposable {
 export async function visit(
   browser: Browser,
   origin: string,
-  options: { theme?: 'light' | 'dark'; width?: number; height?: number } = {},
+  options: { theme?: 'light' | 'dark'; width?: number; height?: number; worker?: boolean } = {},
 ): Promise<Visitor> {
   // It may be built only now. A name below `localhost` is this machine to browsers, and to nobody else.
   const here = origin.replace(/\/\/[\w.-]+\.localhost/, '//127.0.0.1')
@@ -53,6 +53,8 @@ export async function visit(
     colorScheme: options.theme ?? 'light',
     viewport: { width: options.width ?? 1280, height: options.height ?? 800 },
     reducedMotion: 'reduce',
+    // What a worker asks for does not pass by the routes of a test.
+    serviceWorkers: options.worker ? 'allow' : 'block',
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   const page = await context.newPage()

@@ -92,6 +92,13 @@ export const pagesOf = ({
     },
   },
   { name: 'shared-with-me', path: '/app/shared-with-me' },
+  {
+    name: 'share',
+    path: '/app/share',
+    async open(page) {
+      await page.getByRole('heading', { name: 'Nothing is here' }).waitFor()
+    },
+  },
   { name: 'inbox', path: '/app/inbox' },
   { name: 'notifications', path: '/app/settings/notifications' },
 ]

@@ -138,6 +138,11 @@ const shared = createRoute({
   path: '/shared-with-me',
   component: lazyRouteComponent(() => import('./shared/shared.tsx'), 'SharedWithMe'),
 })
+const share = createRoute({
+  getParentRoute: () => shell,
+  path: '/share',
+  component: lazyRouteComponent(() => import('./install/share.tsx'), 'Share'),
+})
 const inbox = createRoute({
   getParentRoute: () => shell,
   path: '/inbox',
@@ -195,6 +200,7 @@ export const router = createRouter({
       chat,
       automation,
       shared,
+      share,
       routing.addChildren([providers, preview, gatewayKeys, usage]),
     ]),
   ]),

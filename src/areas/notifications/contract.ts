@@ -170,7 +170,8 @@ export const notifications = area(
     }),
     push_subscribe: endpoint('POST /notifications/push-subscriptions', {
       summary: 'Let a browser get your pushes',
-      description: 'Takes what `PushSubscription.toJSON()` of the Push API gives. The same browser again is an update.',
+      description:
+        'Takes what `PushSubscription.toJSON()` of the Push API gives. The same browser again is an update. Made in a session, it ends with that.',
       scope: writing,
       consent: 'person',
       ofAccount: true,

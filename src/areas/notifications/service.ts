@@ -214,6 +214,7 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
           endpoint,
           keys,
           userAgent: ctx.caller.userAgent,
+          sessionId: ctx.principal.credential.kind === 'session' ? ctx.principal.credential.id : null,
         })
         if ((await pushStore.list(ctx.db, accountId, null, MOST_BROWSERS + 1)).length > MOST_BROWSERS)
           refuse('limit_reached', {

@@ -19,7 +19,7 @@ interface Serving {
 
 /**
  * No script, style, picture or call from or to anywhere else, nothing inline, no frames but our own (`frames.ts`), and no
- * string that becomes markup or code.
+ * string that becomes markup or code, but for the address of a worker of ours.
  */
 const POLICY = [
   "default-src 'none'",
@@ -34,7 +34,9 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
+  "worker-src 'self'",
+  // The addresses of the app's own workers (web/src/install/worker.ts), and no other string.
+  'trusted-types app-worker',
 ].join('; ')
 
 /** The time that a request waits for a build before it gets a page that asks again. */

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { plural } from '../ui/text/format.ts'
 import { Failure, Waiting } from '../ui/notice.tsx'
 import { Page, Section } from '../ui/page.tsx'
+import { ThisBrowser } from '../install/this-browser.tsx'
 import { Confirmation } from './confirmation.tsx'
 import { Grid } from './grid.tsx'
 import { browsersQuery, preferencesQuery } from './queries.ts'
@@ -15,6 +16,7 @@ export function Notifications() {
   return (
     <Page title="Notifications" lead="What you hear of, and where: in the app, by e-mail, by push.">
       <Confirmation />
+      <ThisBrowser />
       <Section
         title="What, and where"
         about={

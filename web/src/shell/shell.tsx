@@ -2,6 +2,7 @@ import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useMatches, useRouter } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
+import { startWorker } from '../install/worker.ts'
 import { sessionQuery } from '../session.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { Icon, Seal } from '../ui/icons.tsx'
@@ -17,6 +18,7 @@ export function Shell() {
   const router = useRouter()
   const whole = useMatches().some(({ staticData }) => staticData.whole === true)
   useEffect(() => void adoptTheme(), [])
+  useEffect(() => void startWorker(), [])
   useFollow(session?.account.id)
   // Ended meanwhile, elsewhere or by time: the route is asked again, and it shows the door.
   useEffect(() => {

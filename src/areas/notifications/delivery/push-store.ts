@@ -18,6 +18,8 @@ interface PushTable {
   endpoint: string
   keys: string
   user_agent: string | null
+  /** It goes with the session that asked for it. Null: a key asked. */
+  session_id: Id | null
   last_success_at: Date | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
@@ -56,7 +58,15 @@ export const pushStore = {
       endpoint,
       keys,
       userAgent,
-    }: { id: Id; accountId: Id; endpoint: string; keys: PushKeys; userAgent: string | null },
+      sessionId,
+    }: {
+      id: Id
+      accountId: Id
+      endpoint: string
+      keys: PushKeys
+      userAgent: string | null
+      sessionId: Id | null
+    },
   ): Promise<PushRow> => {
     const endpoint_hash = hash('sha256', endpoint, 'buffer')
     const known = await db
@@ -71,6 +81,7 @@ export const pushStore = {
       keys: secrets.seal(JSON.stringify(keys), id),
       user_agent: userAgent?.slice(0, 300) ?? null,
       account_id: accountId,
+      session_id: sessionId,
     }
     return db
       .insertInto('push_subscriptions')
@@ -90,11 +101,15 @@ export const pushStore = {
       .where('account_id', '=', accountId)
       .executeTakeFirst()) ?? null,
 
+  /** Those of sessions that go on: one that has ended by time alone is removed within the hour. */
   list: (db: Db, accountId: Id, before: Id | null, limit: number): Promise<PushRow[]> =>
     db
       .selectFrom('push_subscriptions')
       .selectAll()
       .where('account_id', '=', accountId)
+      .where(
+        sql<boolean>`(session_id is null or exists (select from sessions s where s.id = session_id and s.expires_at > now()))`,
+      )
       .$if(before !== null, (query) => query.where('id', '<', before!))
       .orderBy('id', 'desc')
       .limit(limit)
