@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { plural } from '../ui/text/format.ts'
 import { Failure, Waiting } from '../ui/notice.tsx'
 import { Page, Section } from '../ui/page.tsx'
-import { ThisBrowser } from '../install/this-browser.tsx'
 import { Confirmation } from './confirmation.tsx'
 import { Grid } from './grid.tsx'
 import { browsersQuery, preferencesQuery } from './queries.ts'
+import { ThisBrowser } from './this-browser.tsx'
 import { useIsSaving } from './wish.ts'
 
 /** The page that the foot of every mail leads to. */
