@@ -52,6 +52,9 @@ test('the doctor finds a well instance well, and names what is wrong with one th
     /✔ database {4}PostgreSQL \d+[\s\S]*! backups[\s\S]*every night[\s\S]*0 to be mended, 1 to be looked at/,
   )
 
+  await pool.query(`update provider_connections set status = 'failing', reason = 'upstream_key', next_test_at = null`)
+  assert.match((await ask(host)).of('providers').message, /\(did not accept its key\)/)
+
   const secret = join(server.database.dataDir, 'secret-key')
   writeFileSync(secret, 'another root key, of another instance altogether')
   chmodSync(secret, 0o600)

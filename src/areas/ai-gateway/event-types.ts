@@ -4,4 +4,5 @@ export const providerEndpointEvents = eventTypes('gateway:read', ['user', 'works
   'provider_endpoint.created': 'A provider endpoint was set up.',
   'provider_endpoint.updated': 'A provider endpoint was changed.',
   'provider_endpoint.deleted': 'A provider endpoint was removed.',
+  'provider_endpoint.status_changed': 'A provider endpoint began to fail, or works again.',
 })

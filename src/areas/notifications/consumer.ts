@@ -98,6 +98,7 @@ const sources: Readonly<Record<string, Source>> = {
       workspaceId: (event.data.workspace_id as Id | null) ?? null,
       resource: { type: 'webhook_endpoint', id: event.resource_id! },
     })),
+  'provider_endpoint.status_changed': async (_, event) => providerChanged(event),
 }
 
 export const notificationConsumer = (engine: Engine): Consumer => ({
@@ -246,5 +247,22 @@ async function cap(_: Engine, event: DeliveredEvent) {
     body: `${String(spent_usd)} of ${String(cap_usd)} USD.`,
     workspaceId: kind === 'workspace' ? event.resource_id! : null,
     resource: { type: String(kind), id: event.resource_id! },
+  }))
+}
+
+/** Of one that never served, whoever is setting it up is told by its page. */
+function providerChanged(event: DeliveredEvent) {
+  const { status, before, worked_before, name, message, workspace_id } = event.data
+  const fails = status === 'failing' && worked_before === true
+  const works = status === 'working' && before === 'failing' && worked_before === true
+  if (!fails && !works) return []
+  return accountsOf(event).map((to) => ({
+    to,
+    type: fails ? ('provider.failing' as const) : ('provider.working' as const),
+    title: fails ? `The provider ${String(name)} fails` : `The provider ${String(name)} works again`,
+    body: fails ? `${String(message ?? '')} Calls go elsewhere where somebody else has the model.`.trim() : null,
+    workspaceId: (workspace_id as Id | null) ?? null,
+    resource: { type: 'provider_endpoint', id: event.resource_id! },
+    actionUrl: '/app/ai-routing',
   }))
 }

@@ -162,6 +162,8 @@ export interface UpstreamFault {
   details?: Readonly<Record<string, unknown>>
   /** No wait heals it, though its kind mostly passes. */
   lasts?: true
+  /** Of `upstream_payment`: what is left of the account at the provider pays for smaller requests. */
+  affordsLess?: true
   /** Seconds after which the provider wants to be asked again. */
   retry_after_seconds?: number
   /** Whose it is, and what others had answered before. */

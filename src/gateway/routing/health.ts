@@ -69,7 +69,7 @@ export class Health implements HealthView {
     this.#shared.called(offer.endpoint, { ok: false, fault })
     // A computer that is away is known by its link, and asked again as soon as that is back.
     if (fault.lasts === true && offer.endpoint.dispatch !== undefined) return
-    const ms = asideFor(fault)
+    const ms = fault.affordsLess === true ? 0 : asideFor(fault)
     if (ms === 0) return
     const seen = this.#seen(offer)
     const aside = { kind: fault.kind, until: now + ms }

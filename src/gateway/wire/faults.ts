@@ -8,6 +8,11 @@ const tooLong =
   /context[ _]?(length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|exceeds? the (available )?context|maximum (allowed )?(number of )?(input )?tokens/i
 const outOfMoney =
   /insufficient_quota|insufficient[ _](credit|fund|balance)|credit balance is too low|billing|payment required/i
+/**
+ * Words that something is left, only not enough for this request: OpenRouter's 402 ("requires more credits, or fewer
+ * max_tokens … can only afford 3242"), ElevenLabs' `quota_exceeded` ("You have 12 credits remaining, while 50 …").
+ */
+const affordsLess = /can only afford [1-9]|\b(?:have|has) [1-9][\d,]* (?:credits?|characters?) (?:remaining|left)/i
 const unknownModel =
   /model_not_found|no such model|model identifier is invalid|DeploymentNotFound|model .{0,120}(not found|does not exist|not exist)/i
 
@@ -82,6 +87,7 @@ export function fault(
     message,
     // The vendors' own word for it; 501 and 505 say that the server cannot do this at all (RFC 9110).
     ...((headers['x-should-retry'] === 'false' || status === 501 || status === 505) && { lasts: true }),
+    ...(kind === 'upstream_payment' && affordsLess.test(sentence) && { affordsLess: true }),
     ...(status !== null && { status }),
     ...(seconds !== null && { retry_after_seconds: seconds }),
   }

@@ -22,6 +22,11 @@ test('a good call makes it working, and of many good ones one in a minute is not
 test('a refused key or an empty account is failing at once, an unreached host after three calls, a faulty model never', () => {
   assert.equal(afterCall(working, bad('upstream_key', 401), 0, at(1)).status, 'failing')
   assert.equal(afterCall(working, bad('upstream_payment', 402), 0, at(1)).status, 'failing')
+  const dear = {
+    ...bad('upstream_payment', 402),
+    fault: { ...bad('upstream_payment', 402).fault, affordsLess: true },
+  } as const
+  assert.equal(afterCall(working, dear, 0, at(1)).status, 'working', 'smaller requests are paid for')
   assert.equal(afterCall(working, bad('upstream_key', 403), 0, at(1)).status, 'working', 'others were served just now')
   assert.equal(afterCall(working, bad('upstream_key', 403), 0, at(61)).status, 'failing')
   assert.equal(afterCall(working, bad('unreachable'), 2, at(1)).status, 'working')

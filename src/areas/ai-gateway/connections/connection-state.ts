@@ -115,10 +115,16 @@ export function afterCall(
   }
 }
 
-function fails(before: ConnectionState, { kind, status }: UpstreamFault, unreached: number, now: Date): boolean {
+function fails(
+  before: ConnectionState,
+  { kind, status, affordsLess }: UpstreamFault,
+  unreached: number,
+  now: Date,
+): boolean {
   switch (kind) {
     case 'upstream_payment':
-      return true
+      // Others ask for less, and are served.
+      return affordsLess !== true
     case 'upstream_key':
       return status !== 403 || isOlder(before.lastSuccessAt, SERVED_LATELY_MS, now)
     case 'unreachable':

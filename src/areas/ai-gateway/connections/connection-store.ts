@@ -2,6 +2,7 @@ import { type Generated, type Insertable, type Selectable, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { ConnectionState, Reason } from './connection-state.ts'
+import { tellChanges } from './status-changes.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -122,9 +123,24 @@ export const connectionStore = {
         and not exists (select from provider_endpoints e where e.connection = c.id)`.execute(db)
   },
 
-  /** One statement for all. What somebody saw later stays, and so does a later error or success beside it. */
-  async write(db: Db, states: readonly KnownState[]): Promise<void> {
-    const rows = JSON.stringify(states.map(([id, state]) => rowOf(id, state)))
+  /**
+   * What somebody saw later stays, and so does a later error or success beside it. Whose status is another than before
+   * tells of it, once, whatever process wrote it. Answers whether anything is told.
+   */
+  async write(db: Db, states: readonly KnownState[]): Promise<boolean> {
+    return db.transaction().execute(async (tx) => {
+      const ids = states.map(([id]) => id)
+      const { rows: before } = await sql<{ id: Id; status: ConnectionState['status']; worked: boolean }>`
+        select id, status, last_success_at is not null as worked from provider_connections
+        where id = any(${ids}::bpchar[]) order by id for update`.execute(tx)
+      await connectionStore.upsert(tx, states)
+      return tellChanges(tx, before)
+    })
+  },
+
+  /** One statement for all. */
+  async upsert(db: Db, states: readonly KnownState[]): Promise<void> {
+    const rows = JSON.stringify(states.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([id, state]) => rowOf(id, state)))
     await sql`
       insert into provider_connections as c (id, status, reason, seen_in_call, last_error, last_error_kind,
         last_error_at, last_success_at, latency_ms, models_count, failures, next_test_at, observed_at)

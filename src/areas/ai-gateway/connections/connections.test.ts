@@ -105,6 +105,48 @@ test('a key that the vendor takes back is failing in every process after one cal
   }
 })
 
+test('bob hears once that a provider of his fails and that it works again; one request that is too dear is neither', async () => {
+  await using vendor = await startOpenAI()
+  const made = await bring(bob, vendor, 'paid', { models: [{ id: 'gpt-4o' }] })
+  await until(() => one(bob, made.id), isWorking)
+  const message =
+    'This request requires more credits, or fewer max_tokens. You requested 9000, but can only afford 3242'
+  vendor.script({ status: 402, message })
+  assert.equal((await bob.post('/inference/text', hello('paid/gpt-4o'))).status, 502)
+  assert.equal((await bob.post('/inference/text', hello('paid/gpt-4o'))).status, 200)
+  assert.equal((await one(bob, made.id)).status, 'working')
+
+  vendor.script({ refuses: 'key' })
+  await bob.post('/inference/text', hello('paid/gpt-4o'))
+  const told = async () =>
+    (await bob.get('/notifications?limit=100')).body.data
+      .filter(({ resource }: any) => resource?.id === made.id)
+      .map(({ type, title }: any) => `${type}: ${title}`)
+  const fails = 'provider.failing: The provider paid fails'
+  await until(told, (all) => all.includes(fails))
+  assert.equal((await bob.post('/inference/text', hello('paid/gpt-4o'))).status, 200)
+  const works = 'provider.working: The provider paid works again'
+  await until(told, (all) => all.includes(works))
+  assert.deepEqual((await told()).toSorted(), [fails, works])
+})
+
+test('what was learnt of an endpoint goes with its address, and with the endpoint', async () => {
+  await using vendor = await startOpenAI()
+  const made = await bring(bob, vendor, 'moving')
+  const { pool } = server.app.engine.postgres
+  const connection = async () =>
+    (await pool.query('select connection as id from provider_endpoints where id = $1', [made.id])).rows[0]?.id
+  const isKept = async (id: string) =>
+    (await pool.query('select from provider_connections where id = $1', [id])).rowCount === 1
+  const first = await connection()
+  assert.equal((await bob.patch(`${at}/${made.id}`, { api_key: vendor.key })).status, 200)
+  const second = await connection()
+  await until(() => one(bob, made.id), isWorking)
+  assert.deepEqual([await isKept(first), await isKept(second)], [false, true])
+  assert.equal((await bob.delete(`${at}/${made.id}`)).status, 200)
+  assert.equal(await isKept(second), false)
+})
+
 test('while one of two fails the other is asked first, whatever the order says', async () => {
   await using dead = await startOpenAI({ key: 'sk-first-0123456789' })
   await using live = await startOpenAI({ key: 'sk-second-0123456789' })

@@ -159,7 +159,7 @@ export class Connections implements AsyncDisposable {
       const states = [...this.#fresh]
       if (states.length === 0) return
       try {
-        await connectionStore.write(this.#parts.postgres.db, states)
+        if (await connectionStore.write(this.#parts.postgres.db, states)) this.#parts.bus.poke('outbox')
       } catch (error) {
         this.#parts.log.warn({ error }, 'how provider endpoints do cannot be written down')
         this.#gathering ??= setTimeout(() => void this.#flush(), POLL_MS).unref()

@@ -55,6 +55,12 @@ export const types = {
     severity: 'error',
     on: everywhere,
   },
+  'provider.failing': {
+    summary: 'A provider endpoint of yours stopped answering as it should.',
+    severity: 'error',
+    on: everywhere,
+  },
+  'provider.working': { summary: 'A provider endpoint of yours works again.', severity: 'success', on: here },
 } as const satisfies Record<string, NotificationType>
 
 export type KnownType = keyof typeof types
