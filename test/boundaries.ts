@@ -113,7 +113,14 @@ export const ROOMS: readonly Room[] = [
   {
     files: '../web/**',
     is: 'the app: React, built by Vite, served at `/app`',
-    may: ['kernel/**', 'faces/client.ts', 'areas/contracts.ts'],
+    may: [
+      'kernel/**',
+      'faces/client.ts',
+      'faces/schemas.ts',
+      'faces/docs/examples/code.ts',
+      'faces/docs/browser/**',
+      'areas/contracts.ts',
+    ],
   },
 ]
 

@@ -60,6 +60,8 @@ export function createSite(areas: readonly Area[], version: string): Site {
     if (path === '/docs/style.css') return { type: 'text/css', text: style }
     if (path === '/docs/docs.js')
       return { type: 'text/javascript', text: readFileSync(join(import.meta.dirname, 'browser/docs.js'), 'utf8') }
+    if (path === '/docs/try-it.js')
+      return { type: 'text/javascript', text: readFileSync(join(import.meta.dirname, 'browser/try-it.js'), 'utf8') }
     if (path === '/docs') return framed('Start here', homePage(areas, guides, document()))
     const area = areas.find((one) => path === areaPath(one))
     if (area) return framed(area.title, areaPage(area))

@@ -154,20 +154,22 @@ attempt?.querySelector('form').addEventListener('submit', (event) => {
 })
 
 async function send(form) {
-  const { method, path, answer } = attempt.dataset
+  const { answer } = attempt.dataset
   const button = attempt.querySelector('button[type=submit]')
   const shown = attempt.querySelector('.answer')
   const head = make('p')
   const body = make('pre', { tabIndex: 0 })
   shown.replaceChildren(head)
   button.disabled = true
-  const begun = performance.now()
   try {
-    const response = await fetch(...requestOf(form, method, path))
+    const { requestOf, readAnswer } = await import('/docs/try-it.js')
+    const asked = requestOf(triedIn(form))
+    const begun = performance.now()
+    const response = await fetch(...asked)
     const took = Math.round(performance.now() - begun)
     head.append(make('strong', { textContent: `${response.status} ${response.statusText}` }), ` in ${took} ms`)
     shown.append(body)
-    await show(response, answer, body)
+    await readAnswer(response, answer === 'bytes', (text) => (body.textContent = text))
   } catch (error) {
     head.textContent = error instanceof SyntaxError ? `The body is not JSON: ${error.message}` : String(error.message)
   } finally {
@@ -175,46 +177,24 @@ async function send(form) {
   }
 }
 
-function requestOf(form, method, path) {
-  const headers = { 'x-uk-csrf': '1' }
-  const query = new URLSearchParams()
-  let target = path
-  for (const input of form.querySelectorAll('[data-in]')) {
-    const { value, name, dataset } = input
-    if (dataset.in === 'path') target = target.replace(`:${name}`, encodeURIComponent(value.trim()))
-    else if (value !== '') query.append(name, value)
-  }
+/** The form as it was filled in. */
+function triedIn(form) {
+  const { method, path } = attempt.dataset
+  const params = {}
+  const query = []
+  for (const { value, name, dataset } of form.querySelectorAll('[data-in]'))
+    if (dataset.in === 'path') params[name] = value
+    else if (value !== '') query.push([name, value])
   const text = form.querySelector('textarea')?.value.trim() ?? ''
-  const json = text === '' ? {} : JSON.parse(text)
   const input = form.querySelector('input[type=file]')
-  const file = input?.files[0]
-  const url = `/v1${target}${query.size > 0 ? `?${query}` : ''}`
-  const options = { method, headers, credentials: 'same-origin' }
-  if (file && input.dataset.part === '') return [url, { ...options, body: file }]
-  if (file) {
-    const parts = new FormData()
-    for (const [name, value] of Object.entries(json))
-      parts.append(name, typeof value === 'string' ? value : JSON.stringify(value))
-    parts.append(input.dataset.part, file)
-    return [url, { ...options, body: parts }]
-  }
-  if (text === '') return [url, options]
-  headers['content-type'] = 'application/json'
-  return [url, { ...options, body: JSON.stringify(json) }]
-}
-
-const MOST_SHOWN = 100_000
-
-/** JSON in lines, events as they come, and of bytes how many they are. */
-async function show(response, answer, pre) {
-  const type = response.headers.get('content-type') ?? ''
-  if (type.includes('json')) pre.textContent = JSON.stringify(await response.json(), null, 2).slice(0, MOST_SHOWN)
-  else if (response.ok && answer === 'bytes') pre.textContent = `${(await response.blob()).size} bytes of ${type}`
-  else {
-    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
-    for (let part = await reader?.read(); part && !part.done; part = await reader.read()) {
-      pre.append(part.value)
-      if (pre.textContent.length > MOST_SHOWN) await reader.cancel()
-    }
+  const file = input?.files[0] ?? null
+  return {
+    method,
+    path: `/v1${path}`,
+    params,
+    query,
+    json: text === '' ? undefined : JSON.parse(text),
+    file,
+    part: input?.dataset.part ?? '',
   }
 }
