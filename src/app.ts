@@ -38,6 +38,7 @@ import { createMedia } from '#engine/media/media.ts'
 import { startJobs } from '#engine/jobs/jobs.ts'
 import { createLeases } from '#engine/processes/leases.ts'
 import { createLedger } from '#engine/ledger/create-ledger.ts'
+import { createRequestLog } from '#engine/request-log/request-log.ts'
 import type { Log } from '#engine/log.ts'
 import { createScanner } from '#engine/text/scan/scanner.ts'
 import { createMetrics } from '#engine/metrics/metrics.ts'
@@ -132,6 +133,7 @@ export async function startApp({
     'the ledger',
     createLedger({ postgres, processId: process.id, log, journalDir: join(config.dataDir, 'calls') }),
   )
+  const requestLog = parts.use('the log of requests', createRequestLog({ postgres, log, config }))
   const jobs = parts.use('jobs', await startJobs({ postgres, process, log }))
   const blobs = parts.use('blobs', await openBlobs(config))
   const versions = createVersions(dated)
@@ -163,8 +165,9 @@ export async function startApp({
     }),
   )
   const voices = createVoices({ outbound, directory: endpoints, speech: ownSpeech, log })
+  const items = createKeptItems({ postgres, secrets, log })
   const gateway = createGateway({
-    engine: { ledger, log, media, versions, outside, metrics, items: createKeptItems({ postgres, secrets, log }) },
+    engine: { ledger, requestLog, log, media, versions, outside, metrics, items },
     authority,
     limits,
     directory: endpoints,
@@ -189,6 +192,7 @@ export async function startApp({
     jobs,
     blobs,
     ledger,
+    requestLog,
     log,
     outside,
     documents,

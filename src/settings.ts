@@ -161,7 +161,8 @@ export const settings: readonly Setting[] = [
   {
     name: 'UK_REQUEST_RETENTION_DAYS',
     fallback: '30',
-    meaning: 'How long what runs asked their models is kept, sealed, so that they can be played again; 0 keeps none.',
+    meaning:
+      'How long what runs asked their models is kept, sealed, so that they can be played again, and the log of requests to models, without what was said in them; 0 keeps none.',
   },
   {
     name: 'UK_FAST_HTTP',

@@ -8,6 +8,7 @@ import { emptyTrash } from '#access/lifecycle.ts'
 import { mailJobs } from '#engine/mail/mail.ts'
 import { retainKeptItems } from '#engine/kept-items.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
+import { retainRequestLog } from '#engine/request-log/request-log.ts'
 import { retainChanges } from '#engine/outbox/changes.ts'
 import { recoveryJobs } from './accounts/recovery/recovery.ts'
 import { accountSchedules } from './accounts/service.ts'
@@ -90,6 +91,7 @@ export function background(
     schedules: [
       every('changes.retain', 3600, async () => void (await retainChanges(engine.postgres))),
       every('spends.retain', 86_400, () => retainSpends(engine.postgres)),
+      every('request_log.retain', 3600, () => retainRequestLog(engine.postgres, engine.config.requestRetentionDays)),
       every('kept_items.retain', 3600, () => retainKeptItems(engine.postgres)),
       every('trash.empty', 3600, async () => void (await emptyTrash(engine))),
       every('blobs.sweep', 3600, async ({ signal }) => void (await sweepBlobs(engine, { signal }))),

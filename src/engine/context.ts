@@ -17,6 +17,7 @@ import type { Outbound } from './http-client/outbound.ts'
 import type { Emitted } from './outbox/outbox.ts'
 import type { Db, Postgres } from './postgres/client.ts'
 import type { PictureMaker } from './pictures/maker.ts'
+import type { RequestLog } from './request-log/request-log.ts'
 import type { Secrets } from './secrets.ts'
 
 /**
@@ -36,6 +37,8 @@ interface Machinery<H> {
   /** The store of file bytes. */
   blobs: Blobs
   ledger: Ledger
+  /** What became of requests to models. */
+  requestLog: RequestLog
   log: Log
   /** The way out to addresses that users name: public ones, and those in `UK_FETCH_ALLOW`. */
   outside: Outbound

@@ -3,6 +3,7 @@ import { area, endpoint, idOut, page, time } from '#kernel/contract.ts'
 import { providerEndpoints, shape } from './contract-endpoints.ts'
 import { standing } from './contract-standing.ts'
 import { routingEndpoints } from './contract-routing.ts'
+import { requestEndpoints } from './contract-requests.ts'
 import { usageEndpoints } from './contract-usage.ts'
 
 export const Provider = z
@@ -48,6 +49,7 @@ export const aiGateway = area(
       reply: page(Provider),
     }),
     ...usageEndpoints,
+    ...requestEndpoints,
     ...routingEndpoints,
     ...providerEndpoints,
   },

@@ -24,6 +24,8 @@ import { checkHasKey, hasKey, presetOf, presets, whyKeyless } from './endpoints/
 import { previewRoute } from './preview.ts'
 import { sealHeaders, sealKey, whyUnreadable } from './endpoints/sealing.ts'
 import { showEndpoint, showPreset, showProvider } from './show.ts'
+import { getRequest, listRequests } from './requests/requests.ts'
+import { exportUsage } from './usage/export.ts'
 import { gatewayUsage } from './usage/report.ts'
 import { type EndpointChanges, type EndpointRow, INSTANCE, endpointStore } from './store.ts'
 
@@ -87,6 +89,9 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
       const { id, created_at } = await callersAccount(ctx)
       return { id, created_at: iso(created_at), ...(await gatewayUsage(ctx, asked)) }
     },
+    usage_export: (ctx, asked) => exportUsage(ctx, asked),
+    requests: (ctx, asked) => listRequests(ctx, asked),
+    request: (ctx, { id }) => getRequest(ctx, id),
     routing_preview: (ctx, input) => previewRoute(ctx, input),
 
     async list(ctx, { workspace_id, enabled, cursor, limit }) {

@@ -10,6 +10,7 @@ import type { Offer } from '../model/offer.ts'
 import type { Candidate } from '../routing/router.ts'
 import type { TranslatedRequest } from '../translation/translate.ts'
 import type { Gateway } from '../request/gateway.ts'
+import type { Asked } from '../request/logged.ts'
 import { Metering, type WorstCase } from './money/metering.ts'
 import { billedUsage } from './money/settle.ts'
 
@@ -34,6 +35,8 @@ export interface CallHandler {
   readonly conversation: string | null
   /** Nobody waits for the answer any more. */
   readonly gone: boolean
+  /** What was asked for, as the log of requests tells it. */
+  asked(): Asked
   /** The request as an offer is asked; null: by the client's own bytes. Refuses what it cannot be asked at all. */
   translatedFor(offer: Offer): TranslatedRequest | null
   /** The most input tokens that this attempt can cost. */

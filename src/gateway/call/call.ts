@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Refusal } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
-import type { UpstreamFault } from '../model/canonical-request.ts'
+import type { Loss, UpstreamFault } from '../model/canonical-request.ts'
 import { isRetryable } from '../model/fault-rules.ts'
 import { scrub } from '../wire/scrub.ts'
 import type { Reading } from '../model/in-progress.ts'
@@ -10,8 +10,9 @@ import { RetryPolicy, type Step } from '../routing/retry.ts'
 import type { Candidate } from '../routing/router.ts'
 import type { TranslatedRequest } from '../translation/translate.ts'
 import { type CallHandler, Attempt, type AttemptOwner } from './attempt.ts'
+import { type Ending, type Past, callEntry } from './log-entry.ts'
 
-const none: readonly Candidate[] = []
+const none: readonly never[] = []
 
 /**
  * One call of a model, whoever asks: one attempt after the other, or two that race, until an answer has begun or nobody
@@ -19,7 +20,7 @@ const none: readonly Candidate[] = []
  */
 export class Call implements AttemptOwner {
   readonly handler: CallHandler
-  #candidates = none
+  #candidates: readonly Candidate[] = none
   // Made when the first one fails: most calls never need it.
   #policy: RetryPolicy | null = null
   #attempt: Attempt | null = null
@@ -29,6 +30,10 @@ export class Call implements AttemptOwner {
   #hedging: NodeJS.Timeout | null = null
   /** The first that could not be paid. */
   #refusal: { error: unknown; candidate: Candidate } | null = null
+  /** Who was asked before the one that answers. */
+  #past: Past[] | null = null
+  #losses: readonly Loss[] = none
+  #logged = false
 
   constructor(handler: CallHandler) {
     this.handler = handler
@@ -62,6 +67,7 @@ export class Call implements AttemptOwner {
     this.#quiet()
     this.#attempt?.leave()
     this.#rival?.leave()
+    if (this.#attempt !== null) this.#log({ status: 'cancelled' })
   }
 
   #begin(candidate: Candidate): void {
@@ -107,6 +113,7 @@ export class Call implements AttemptOwner {
 
   /** An attempt may not be sent, for want of money mostly. */
   #refused(one: Attempt, error: unknown): void {
+    ;(this.#past ??= []).push({ attempt: one, outcome: 'refused', why: error, at: performance.now() })
     if (this.#goesOnWithout(one) || this.handler.gone) return
     this.#refusal ??= { error, candidate: one.candidate }
     // There may be money for the next one, or it may not need any: a preview leaves out who cannot be paid.
@@ -149,9 +156,11 @@ export class Call implements AttemptOwner {
       const loser = one === this.#rival ? this.#attempt! : this.#rival
       this.#attempt = one
       this.#rival = null
+      ;(this.#past ??= []).push({ attempt: loser, outcome: 'left', why: null, at: performance.now() })
       handler.hedgeLost?.(loser, loser.leave())
     }
     const losses = handler.lossesOf(one)
+    this.#losses = losses
     for (const name of losses) handler.gateway.engine.metrics.loss(handler.surface, one.offer.endpoint.shape, name)
     handler.begin(one, losses, contentType, length, provider)
   }
@@ -165,6 +174,12 @@ export class Call implements AttemptOwner {
     const { gateway: tallies } = gateway.engine.metrics
     const policy = this.#plan()
     policy.failed(candidate, why)
+    ;(this.#past ??= []).push({
+      attempt: one,
+      outcome: 'failed',
+      why: scrub(why, candidate.offer.endpoint),
+      at: performance.now(),
+    })
     tallies.fault(why.kind)
     if (conversation !== null) gateway.cacheAffinity.forget(conversation)
     if (this.#goesOnWithout(one)) return
@@ -185,12 +200,25 @@ export class Call implements AttemptOwner {
   }
 
   ended(one: Attempt, reading: Reading, why: UpstreamFault | null): void {
+    const broken = why ?? reading.fault
+    this.#log(
+      broken === null ? { status: 'succeeded' } : { status: 'failed', failure: scrub(broken, one.offer.endpoint) },
+    )
     this.handler.ended(one, reading, why)
   }
 
   #fail(failure: unknown, candidate: Candidate, exhausted = false): void {
     this.#quiet()
+    this.#log({ status: 'failed', failure })
     this.handler.failed(failure, candidate, exhausted)
+  }
+
+  #log(ending: Ending): void {
+    if (this.#logged) return
+    this.#logged = true
+    const { handler } = this
+    const entry = callEntry(handler, { ...ending, last: this.#attempt, past: this.#past ?? none, losses: this.#losses })
+    handler.gateway.engine.requestLog.add(entry)
   }
 
   #quiet(): void {

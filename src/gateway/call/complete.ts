@@ -14,7 +14,7 @@ import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 import { type Candidate, newSeed } from '../routing/router.ts'
 import { isSimulated } from '../sim/offers.ts'
 import { type TranslatedRequest, isTranslatable, translateFor } from '../translation/translate.ts'
-import type { CallHandler, Attempt } from './attempt.ts'
+import type { Attempt, CallHandler } from './attempt.ts'
 import { Call } from './call.ts'
 import { callerOf } from '../request/caller.ts'
 import { IteratedAnswer } from './iterated-answer.ts'
@@ -22,6 +22,7 @@ import { liveConstraints } from './live-constraints.ts'
 import { guessInput } from '../model/weigh.ts'
 import { type WorstCase, inputBound } from './money/metering.ts'
 import type { Gateway } from '../request/gateway.ts'
+import type { Asked } from '../request/logged.ts'
 import { limitAt } from './money/worst-case.ts'
 
 export interface CompleteOptions {
@@ -124,6 +125,10 @@ class DirectCall implements CallHandler {
 
   get gone(): boolean {
     return this.#signal.aborted
+  }
+
+  asked(): Asked {
+    return { path: null, model: this.#canonical.model, bytes: null }
   }
 
   get served(): Served | null {

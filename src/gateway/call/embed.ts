@@ -17,11 +17,12 @@ import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 import { newSeed } from '../routing/router.ts'
 import { embeddingWireOf } from '../wire/embeddings.ts'
 import { fault, readFault } from '../wire/faults.ts'
-import type { CallHandler, Attempt } from './attempt.ts'
+import type { Attempt, CallHandler } from './attempt.ts'
 import { Call } from './call.ts'
 import { liveConstraints } from './live-constraints.ts'
 import type { WorstCase } from './money/metering.ts'
 import type { Gateway } from '../request/gateway.ts'
+import type { Asked } from '../request/logged.ts'
 
 export interface EmbedOptions {
   signal: AbortSignal
@@ -84,6 +85,10 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
 
   get gone(): boolean {
     return this.#signal.aborted
+  }
+
+  asked(): Asked {
+    return { path: null, model: this.#model, bytes: this.#bytes }
   }
 
   async run(principal: Principal): Promise<Embedded> {

@@ -65,6 +65,7 @@ export class ModelRequest {
       refuse('invalid_parameter', { message: '`model` must be a string.', param: 'model' })
     if (!named) refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
     this.model = named
+    request.model = named
     this.streaming = metered && body.value('stream') === true && format.media === undefined
     this.place = body.has('model') ? locate(body, 'model') : null
     this.usageEdit = this.streaming && format.usageOption ? askForUsage(body) : null

@@ -25,12 +25,13 @@ import type { Redraft } from '../passthrough/redraft.ts'
 import type { Surface } from '../request/surface.ts'
 import { type TranslatedRequest, countFor, lossesHeader } from '../translation/translate.ts'
 import { TranslatedResponse, type Writer } from '../translation/translated-response.ts'
-import type { CallHandler, Attempt } from './attempt.ts'
+import type { Attempt, CallHandler } from './attempt.ts'
 import { Call } from './call.ts'
 import { guessInput } from '../model/weigh.ts'
 import { type WorstCase, inputBound, roughInputBound } from './money/metering.ts'
 import type { ModelRequest } from './model-request.ts'
 import type { Gateway } from '../request/gateway.ts'
+import type { Asked } from '../request/logged.ts'
 import { worstCaseOf } from './money/worst-case.ts'
 
 /** Statuses of a path that is not there. */
@@ -75,6 +76,9 @@ export class SurfaceCall implements CallHandler {
   }
   get gone(): boolean {
     return this.request.closed
+  }
+  asked(): Asked {
+    return this.request.asked()
   }
 
   start(): void {

@@ -21,7 +21,10 @@ export interface OpenRequest {
 
 /** The parts that the gateway is made of. */
 export interface GatewayParts extends AdmissionParts {
-  engine: Pick<Engine, 'ledger' | 'log' | 'media' | 'versions' | 'outside'> & { metrics: Metrics; items: KeptItems }
+  engine: Pick<Engine, 'ledger' | 'requestLog' | 'log' | 'media' | 'versions' | 'outside'> & {
+    metrics: Metrics
+    items: KeptItems
+  }
   directory: Directory
   usageLookup: UsageLookup
   outbound: Outbound

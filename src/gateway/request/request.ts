@@ -3,11 +3,12 @@ import { WHOLE_MS, boundRemainder, dropSender } from '#engine/slow-body.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Principal } from '#kernel/principal.ts'
+import { type Principal, anonymous } from '#kernel/principal.ts'
 import { type AdmittedCaller, RightsWatch, admit, checkScope, presentedKey } from '#line/admit.ts'
 import { type Caller, callerOf, checkMayRun } from './caller.ts'
 import type { Gateway, OpenRequest } from './gateway.ts'
 import type { Operation, Surface } from './surface.ts'
+import { type Asked, refusedEntry } from './logged.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import type { EndpointUse, ProviderEndpoint } from '../model/offer.ts'
 
@@ -33,6 +34,8 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
    */
   readonly head: string[]
   caller!: Caller
+  /** The model that the body names, once it was read. */
+  model: string | null = null
   /** The client has left, or its answer is over. */
   closed = false
   #flight: Disposable | null = null
@@ -41,6 +44,9 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   #tell: ((failure: Refusal) => void) | null = null
   #uses: (() => Iterable<EndpointUse>) | null = null
   #slow: NodeJS.Timeout | undefined
+  /** It asks a model for something: how it ends is logged. */
+  #runs = false
+  #bytes: number | null = null
   place = -1
 
   constructor(gateway: Gateway, surface: Surface, incoming: IncomingMessage | WholeRequest, response: Reply, id: Id) {
@@ -68,6 +74,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   enter(operation: Operation, work: () => void): void {
     this.response.on('close', () => this.#close())
     const runs = operation === 'generate' || operation === 'count_tokens' || operation === 'begin_video'
+    this.#runs = runs
     this.after(admit(this.gateway, presentedKey(this.incoming.headers), runs ? RUN : READ, this), () => {
       checkMayRun(this.caller)
       work()
@@ -101,7 +108,10 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     const { 'content-length': length, 'content-encoding': encoding } = incoming.headers
     if (encoding !== undefined && encoding !== 'identity')
       refuse('unsupported_media_type', { message: `Bodies in ${encoding} are not taken: send it plain.` })
-    if ('whole' in incoming) return next(incoming.whole)
+    if ('whole' in incoming) {
+      this.#bytes = incoming.whole.length
+      return next(incoming.whole)
+    }
     if (length !== undefined && Number(length) > LARGEST_BODY) this.#refuseLarge()
     this.#slow = setTimeout(dropSender, WHOLE_MS, incoming)
     const parts: Buffer[] = []
@@ -114,8 +124,16 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     })
     incoming.on('end', () => {
       clearTimeout(this.#slow)
+      this.#bytes = size
       if (size <= LARGEST_BODY) this.attempt(() => next(parts.length === 1 ? parts[0]! : Buffer.concat(parts)))
     })
+  }
+
+  /** What was asked for, without what stands in its query: values may be secrets. */
+  asked(): Asked {
+    const path = this.incoming.url!
+    const mark = path.indexOf('?')
+    return { path: mark < 0 ? path : path.slice(0, mark), model: this.model, bytes: this.#bytes }
   }
 
   /** Nobody reads the body any more. */
@@ -205,8 +223,18 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     const answer = this.surface.error(failure, this.id)
     if (failure instanceof Error && !(failure instanceof Refusal))
       this.gateway.engine.log.error({ error: failure, request_id: this.id }, 'a gateway request failed')
+    // A call that was begun has told of its own end already.
+    if (this.#runs && (this.caller as Caller | undefined) !== undefined) this.#log(failure, answer.status)
     if (this.response.headersSent) this.response.destroy()
     else this.json(answer.status, answer.body, { ...answer.headers, ...headers })
+  }
+
+  #log(failure: unknown, status: number): void {
+    const { id, caller, surface, startedAt } = this
+    // Who does not say who they are has no log.
+    if (caller.principal === anonymous) return
+    const asker = { id, payer: caller.payer, surface: surface.name, startedAt, asked: () => this.asked() }
+    this.gateway.engine.requestLog.add(refusedEntry(asker, failure, status))
   }
 
   #close(): void {

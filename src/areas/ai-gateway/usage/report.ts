@@ -84,11 +84,12 @@ export async function gatewayUsage(
   }
 }
 
-/** The calls that the caller may see, by whose they are. */
-function viewOf(
+/** The calls that the caller may see, by whose they are. `role`: who sees those of everybody in a workspace. */
+export function viewOf(
   ctx: Context,
   workspaceId: Id | undefined,
   instance: boolean,
+  role: 'admin' | 'owner' = 'admin',
 ): { whose: CallsOwner; of: 'account' | 'workspace' | 'instance' } {
   const { accountId, credential } = ctx.principal
   if (instance) {
@@ -102,8 +103,8 @@ function viewOf(
   const heldTo = credential.kind === 'session' ? null : credential.workspaceId
   const id = workspaceId ?? heldTo
   if (id === null) return { whose: { accountId }, of: 'account' }
-  const { role, permissions } = placeIn(ctx, id, { param: 'workspace_id', message: absent('workspace') })
-  const all = atLeast(role, 'admin') && (permissions === null || permissions.has('gateway:read'))
+  const { role: own, permissions } = placeIn(ctx, id, { param: 'workspace_id', message: absent('workspace') })
+  const all = atLeast(own, role) && (permissions === null || permissions.has('gateway:read'))
   return all
     ? { whose: { workspaceIds: [id] }, of: 'workspace' }
     : { whose: { accountId, workspaceIds: [id] }, of: 'account' }

@@ -1,0 +1,94 @@
+import { type Selectable, type SqlBool, sql } from 'kysely'
+import type { CallRow, CallsOwner } from '#engine/ledger/calls/calls.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import type { LoggedRequest, Tried } from '#engine/request-log/request-log.ts'
+import { type Id, firstIdAt } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    request_log: RequestTable
+  }
+}
+
+interface RequestTable extends Omit<LoggedRequest, 'losses' | 'tried'> {
+  losses: string[]
+  tried: Tried[]
+}
+/** With the sums over all that were tried. */
+export interface RequestRow extends Selectable<RequestTable> {
+  key_name: string | null
+  first_token_ms: number | null
+  total_tokens: bigint | null
+  cost: Nano | null
+}
+
+export interface RequestFilters {
+  key_id?: Id | undefined
+  model?: string | undefined
+  provider?: string | undefined
+  status?: LoggedRequest['status'] | undefined
+  error_code?: string | undefined
+  /** UTC days, both included, `YYYY-MM-DD`. */
+  from?: string | undefined
+  to?: string | undefined
+}
+
+const DAY_MS = 86_400_000
+/** An id is made when its request comes, and may lie a little before what its row says. */
+const firstIdOn = (day: string, more: number): Id => firstIdAt(Math.max(0, Date.parse(day) + more))
+
+const metered = sql<RequestRow>`select r.*, k.name as key_name, m.first_token_ms, m.total_tokens, m.cost
+  from request_log r left join api_keys k on k.id = r.key_id
+  cross join lateral (
+    select max(c.first_token_ms) filter (where c.status = 'succeeded') as first_token_ms,
+      sum(c.total_tokens)::int8 as total_tokens, sum(c.cost_nano)::int8 as cost
+    from calls c where c.id = any(array(select x ->> 'call_id' from jsonb_array_elements(r.tried) x))
+  ) m`
+
+export const requestStore = {
+  async list(
+    db: Db,
+    { accountId, workspaceIds }: CallsOwner,
+    { key_id, model, provider, status, error_code, from, to }: RequestFilters,
+    before: Id | null,
+    limit: number,
+  ): Promise<RequestRow[]> {
+    const held: ReturnType<typeof sql<SqlBool>>[] = []
+    if (accountId !== undefined) held.push(sql`r.account_id = ${accountId}`)
+    if (workspaceIds !== undefined) held.push(sql`r.workspace_id = any(${workspaceIds}::ulid[])`)
+    if (key_id !== undefined) held.push(sql`r.key_id = ${key_id}`)
+    if (model !== undefined) held.push(sql`(r.model = ${model} or r.asked_model = ${model})`)
+    if (provider !== undefined) held.push(sql`r.provider = ${provider}`)
+    if (status !== undefined) held.push(sql`r.status = ${status}`)
+    if (error_code !== undefined) held.push(sql`r.error_code = ${error_code}`)
+    if (from !== undefined) held.push(sql`r.id >= ${firstIdOn(from, 0)}`)
+    if (to !== undefined) held.push(sql`r.id < ${firstIdOn(to, DAY_MS)}`)
+    if (before !== null) held.push(sql`r.id < ${before}`)
+    const where = held.length === 0 ? sql`` : sql`where ${sql.join(held, sql` and `)}`
+    return (await sql<RequestRow>`${metered} ${where} order by r.id desc limit ${limit}`.execute(db)).rows
+  },
+
+  async get(db: Db, id: Id): Promise<RequestRow | null> {
+    return (await sql<RequestRow>`${metered} where r.id = ${id}`.execute(db)).rows[0] ?? null
+  },
+
+  /** A metered call that no request is logged of, as if it had been one. */
+  async ofCall(db: Db, id: Id): Promise<RequestRow | null> {
+    const { rows } = await sql<RequestRow>`select c.id, c.account_id, c.workspace_id, c.key_id, c.chat_id, c.run_id,
+        c.surface, null as path, null as asked_model, null as request_bytes, c.streamed, c.model, c.provider, c.status,
+        null as http_status, null as error_code, null as error_message, array[]::text[] as losses, '[]'::jsonb as tried,
+        c.duration_ms, c.created_at, k.name as key_name, c.first_token_ms, c.total_tokens, c.cost_nano as cost
+      from calls c left join api_keys k on k.id = c.key_id where c.id = ${id}`.execute(db)
+    return rows[0] ?? null
+  },
+
+  async calls(db: Db, ids: readonly Id[]): Promise<Map<Id, CallRow>> {
+    const rows = await db
+      .selectFrom('calls')
+      .selectAll()
+      .where(sql<SqlBool>`id = any(${ids}::ulid[])`)
+      .execute()
+    return new Map(rows.map((row) => [row.id, row]))
+  },
+}

@@ -1,0 +1,64 @@
+import type { z } from 'zod'
+import { placeIn } from '#access/resources.ts'
+import type { Context } from '#engine/context.ts'
+import type { Page } from '#kernel/answers.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { atLeast } from '#kernel/scopes.ts'
+import type { LoggedRequest, RequestTrace } from '../contract-requests.ts'
+import { isInstanceAdmin } from '../endpoints/administer.ts'
+import { viewOf } from '../usage/report.ts'
+import { type RequestFilters, requestStore } from './request-store.ts'
+import { showRequest, showTrace } from './show-request.ts'
+
+interface Query extends RequestFilters {
+  workspace_id?: Id | undefined
+  instance?: boolean | undefined
+  cursor?: string | undefined
+  limit: number
+}
+
+/** Requests to models, newest first; those that ended a moment ago are among them. */
+export async function listRequests(
+  ctx: Context,
+  { workspace_id, instance, cursor, limit, ...filters }: Query,
+): Promise<Page<z.output<typeof LoggedRequest>>> {
+  const { whose } = viewOf(ctx, workspace_id, instance === true, 'owner')
+  const bound = { ...whose, ...filters }
+  const before = positionOf('request_log', bound, cursor)
+  await settled(ctx)
+  const rows = await requestStore.list(ctx.db, whose, filters, (before?.[0] as Id) ?? null, limit + 1)
+  return pageOf(rows, limit, ({ id }) => cursorOf('request_log', bound, [id]), showRequest)
+}
+
+/** Of what is no longer logged, or never was, as a job of media, what the books have. */
+export async function getRequest(ctx: Context, id: Id): Promise<z.output<typeof RequestTrace>> {
+  await settled(ctx)
+  const row = (await requestStore.get(ctx.db, id)) ?? (await requestStore.ofCall(ctx.db, id))
+  if (row === null || !maySee(ctx, row)) return refuse('not_found', { param: 'id' })
+  const calls = await requestStore.calls(ctx.db, [row.id, ...row.tried.map(({ call_id }) => call_id)])
+  return showTrace(row, calls, row.account_id === ctx.principal.accountId)
+}
+
+/** What this process has not written yet is looked for as well. */
+const settled = async ({ engine }: Context): Promise<void> => {
+  await Promise.all([engine.requestLog.flush(), engine.ledger.flush()])
+}
+
+function maySee(ctx: Context, { account_id, workspace_id }: { account_id: Id; workspace_id: Id }): boolean {
+  const { accountId, credential } = ctx.principal
+  const heldTo = credential.kind === 'session' ? null : credential.workspaceId
+  if (heldTo !== null && heldTo !== workspace_id) return false
+  return account_id === accountId || isInstanceAdmin(ctx) || owns(ctx, workspace_id)
+}
+
+function owns(ctx: Context, workspaceId: Id): boolean {
+  try {
+    const { role, permissions } = placeIn(ctx, workspaceId)
+    return atLeast(role, 'owner') && (permissions === null || permissions.has('gateway:read'))
+  } catch (error) {
+    if (error instanceof Refusal) return false
+    throw error
+  }
+}

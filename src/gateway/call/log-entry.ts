@@ -1,0 +1,58 @@
+import type { LoggedRequest, Tried } from '#engine/request-log/request-log.ts'
+import type { Loss } from '../model/canonical-request.ts'
+import { type FaultWords, askerOf, faultWords } from '../request/logged.ts'
+import type { Attempt, CallHandler } from './attempt.ts'
+
+/** Somebody who was asked, and did not answer. */
+export interface Past {
+  attempt: Attempt
+  outcome: Exclude<Tried['outcome'], 'answered'>
+  /** The fault, without secrets, or what refused it; null: nothing was wrong. */
+  why: unknown
+  /** By the clock of `performance.now()`. */
+  at: number
+}
+
+export type Ending = { status: 'succeeded' | 'cancelled' } | { status: 'failed'; failure: unknown }
+
+type Ended = Ending & { last: Attempt | null; past: readonly Past[]; losses: readonly Loss[] }
+
+const outcomes = { succeeded: 'answered', failed: 'failed', cancelled: 'left' } as const
+
+/** A call of a model that is over, as the log of requests keeps it. */
+export function callEntry(handler: CallHandler, { last, past, losses, ...ending }: Ended): LoggedRequest {
+  const failure = ending.status === 'failed' ? faultWords(ending.failure) : null
+  const tried = past.map(({ attempt, outcome, why, at }) =>
+    triedBy(attempt, outcome, why === null ? null : faultWords(why), at),
+  )
+  if (last !== null && !past.some(({ attempt }) => attempt === last))
+    tried.push(triedBy(last, outcomes[ending.status], failure, performance.now()))
+  return {
+    ...askerOf(handler),
+    streamed: handler.streaming,
+    model: last?.offer.slug ?? null,
+    provider: last?.offer.endpoint.slug ?? null,
+    status: ending.status,
+    http_status: ending.status === 'succeeded' ? 200 : (failure?.answered ?? null),
+    error_code: failure?.code ?? null,
+    error_message: failure?.message ?? null,
+    losses,
+    tried,
+  }
+}
+
+const triedBy = (
+  { id, candidate: { offer, reason }, startedAt }: Attempt,
+  outcome: Tried['outcome'],
+  words: FaultWords | null,
+  at: number,
+): Tried => ({
+  call_id: id,
+  provider: offer.endpoint.slug,
+  model: offer.slug,
+  why: reason,
+  outcome,
+  status: words?.status ?? null,
+  message: words?.message ?? null,
+  duration_ms: Math.max(0, Math.round(at - startedAt)),
+})

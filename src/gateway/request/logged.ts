@@ -1,0 +1,82 @@
+import type { Payer } from '#engine/ledger/ledger.ts'
+import type { LoggedRequest } from '#engine/request-log/request-log.ts'
+import { Refusal } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { UpstreamFault } from '../model/canonical-request.ts'
+import { refusalOf } from '../model/refusal.ts'
+
+/** What a request asked for, as the log tells it. */
+export interface Asked {
+  /** Null: this server itself asks, as a run does. */
+  path: string | null
+  model: string | null
+  /** Of the body; null: there is none that anybody sent. */
+  bytes: number | null
+}
+
+/** The maker of a request. */
+export interface Asker {
+  readonly id: Id
+  readonly payer: Payer
+  readonly surface: string
+  /** By the clock of `performance.now()`. */
+  readonly startedAt: number
+  asked(): Asked
+}
+
+export function askerOf(asker: Asker) {
+  const { id, payer, surface, startedAt } = asker
+  const { path, model, bytes } = asker.asked()
+  const duration_ms = Math.round(performance.now() - startedAt)
+  return {
+    id,
+    account_id: payer.accountId,
+    workspace_id: payer.workspaceId,
+    key_id: payer.key?.id ?? null,
+    chat_id: payer.chatId ?? null,
+    run_id: payer.runId ?? null,
+    surface,
+    path,
+    asked_model: model,
+    request_bytes: bytes,
+    duration_ms,
+    created_at: new Date(Date.now() - duration_ms),
+  }
+}
+
+/** A request that was refused before anybody was asked. */
+export function refusedEntry(asker: Asker, failure: unknown, status: number): LoggedRequest {
+  const { code, message } = faultWords(failure)
+  return {
+    ...askerOf(asker),
+    streamed: false,
+    model: null,
+    provider: null,
+    status: 'failed',
+    http_status: status,
+    error_code: code,
+    error_message: message,
+    losses: [],
+    tried: [],
+  }
+}
+
+export interface FaultWords {
+  code: string
+  message: string
+  /** The status that the caller is answered with. */
+  answered: number
+  /** The provider's own. */
+  status: number | null
+}
+
+/** Of what was thrown, only what is meant for callers. */
+export function faultWords(failure: unknown): FaultWords {
+  if (failure instanceof Refusal)
+    return { code: failure.code, message: failure.message, answered: failure.status, status: null }
+  if (failure instanceof Error || typeof failure !== 'object' || failure === null)
+    return { code: 'internal_error', message: 'The server failed; its log says why.', answered: 500, status: null }
+  const fault = failure as UpstreamFault
+  const { code, message, status: answered } = refusalOf(fault)
+  return { code, message, answered, status: fault.status ?? null }
+}
