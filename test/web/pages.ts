@@ -5,6 +5,8 @@ import type { Scene } from './scene.ts'
 export const pagesOf = ({
   chatId,
   automationId,
+  webhookId,
+  requestId,
 }: Scene): { name: string; path: string; open?: (page: Page) => Promise<void> }[] => [
   { name: 'developer', path: '/app/settings/developer' },
   {
@@ -80,6 +82,42 @@ export const pagesOf = ({
     path: `/app/automations/${automationId}`,
     async open(page) {
       await page.getByRole('list', { name: 'Runs' }).getByText('succeeded').waitFor()
+    },
+  },
+  {
+    name: 'requests',
+    path: '/app/developer/requests',
+    async open(page) {
+      await page.getByRole('link', { name: 'house/gpt-4o' }).first().waitFor()
+    },
+  },
+  {
+    name: 'request',
+    path: `/app/developer/requests/${requestId}`,
+    async open(page) {
+      await page.getByRole('list', { name: 'Who was tried' }).waitFor()
+    },
+  },
+  {
+    name: 'webhooks',
+    path: '/app/developer/webhooks',
+    async open(page) {
+      await page.getByRole('link', { name: 'Till of the shop' }).waitFor()
+    },
+  },
+  {
+    name: 'webhook',
+    path: `/app/developer/webhooks/${webhookId}`,
+    async open(page) {
+      await page.getByRole('button', { name: /^webhook\.test/ }).click()
+      await page.getByLabel('Body', { exact: true }).waitFor()
+    },
+  },
+  {
+    name: 'playground',
+    path: '/app/developer/playground?op=chats_create',
+    async open(page) {
+      await page.getByRole('button', { name: 'Send POST' }).waitFor()
     },
   },
   { name: 'workspaces', path: '/app/workspaces' },

@@ -9,6 +9,9 @@ export interface Scene {
   aki: Person
   chatId: string
   automationId: string
+  webhookId: string
+  /** Of a call that was answered. */
+  requestId: string
 }
 
 /** Somebody who has used the instance for a while: providers that answer, keys of two workspaces, calls that cost. */
@@ -79,6 +82,7 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & Sce
     [night, openai, 'house/gpt-4o', 9_000, 1_900],
     [site, openai, 'house/gpt-4o', 52_000, 12_000],
   ] as const
+  let requestId = ''
   for (const [key, vendor, model, input, output] of asks) {
     vendor.script({ reply: 'Thirty-six views of it.', usage: { input, output } })
     const answer = await key.post(vendor === anthropic ? '/compat-b/v1/messages' : '/compat-a/v1/chat/completions', {
@@ -87,6 +91,7 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & Sce
       messages: [{ role: 'user', content: 'How many views of the mountain?' }],
     })
     if (answer.status !== 200) throw new Error(`${model}: ${answer.status} ${answer.text}`)
+    requestId = answer.headers.get('x-request-id')!
   }
   const written = await made('/chats', { workspace_id: shop.id, title: 'Views of the mountain', model: 'house/gpt-4o' })
   openai.script({ reply: 'From the lake, at dawn, in red.', usage: { input: 900, output: 120 } })
@@ -102,6 +107,10 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & Sce
     max_cost_usd: 0.5,
   })
   await made(`/automations/${automation.id}/test-fire`, {})
+  const events = ['run.failed', 'file.*']
+  const hook = { workspace_id: aki.workspaceId, name: 'Till of the shop', url: 'https://till.example.com/hook', events }
+  const webhook = await made('/webhook-endpoints', hook)
+  await made(`/webhook-endpoints/${webhook.id}/test`, {})
   const theirs = await ben.post('/chats', { workspace_id: ben.workspaceId, title: 'Paper from Echizen' })
   await ben.post('/shares', {
     resource_type: 'chat',
@@ -113,6 +122,8 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & Sce
     aki,
     chatId: written.id,
     automationId: automation.id,
+    webhookId: webhook.id,
+    requestId,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }

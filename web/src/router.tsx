@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from './api.ts'
+import { filtersIn } from './developer/requests/filters.ts'
 import { keptToken } from './invitations/token.ts'
 import { sessionQuery } from './session.ts'
 import { Broken, Missing } from './shell/broken.tsx'
@@ -7,6 +8,11 @@ import { Shell } from './shell/shell.tsx'
 import { viewIn } from './usage/view.ts'
 
 const root = createRootRoute()
+
+const deliveryStatuses = ['waiting', 'succeeded', 'failed', 'cancelled'] as const
+interface DeliveryView {
+  status?: (typeof deliveryStatuses)[number]
+}
 
 interface Entering {
   /** The path of the app to go to afterwards. */
@@ -96,6 +102,46 @@ const instance = createRoute({
   getParentRoute: () => shell,
   path: '/admin/instance',
   component: lazyRouteComponent(() => import('./instance/instance.tsx'), 'InstancePage'),
+})
+const developerTools = createRoute({
+  getParentRoute: () => shell,
+  path: '/developer',
+  beforeLoad: () => {
+    throw redirect({ to: '/developer/requests', search: {}, replace: true })
+  },
+})
+const requests = createRoute({
+  getParentRoute: () => shell,
+  path: '/developer/requests',
+  validateSearch: filtersIn,
+  component: lazyRouteComponent(() => import('./developer/requests/requests.tsx'), 'Requests'),
+})
+const request = createRoute({
+  getParentRoute: () => shell,
+  path: '/developer/requests/$id',
+  component: lazyRouteComponent(() => import('./developer/requests/request.tsx'), 'RequestPage'),
+})
+const playground = createRoute({
+  getParentRoute: () => shell,
+  path: '/developer/playground',
+  validateSearch: ({ op }: Record<string, unknown>): { op?: string } => (typeof op === 'string' ? { op } : {}),
+  component: lazyRouteComponent(() => import('./developer/playground/playground.tsx'), 'Playground'),
+})
+const webhooks = createRoute({
+  getParentRoute: () => shell,
+  path: '/developer/webhooks',
+  validateSearch: ({ workspace }: Record<string, unknown>): { workspace?: string } =>
+    typeof workspace === 'string' ? { workspace } : {},
+  component: lazyRouteComponent(() => import('./developer/webhooks/webhooks.tsx'), 'Webhooks'),
+})
+const webhook = createRoute({
+  getParentRoute: () => shell,
+  path: '/developer/webhooks/$id',
+  validateSearch: ({ status }: Record<string, unknown>): DeliveryView => {
+    const shown = deliveryStatuses.find((one) => one === status)
+    return shown ? { status: shown } : {}
+  },
+  component: lazyRouteComponent(() => import('./developer/webhooks/webhook.tsx'), 'WebhookPage'),
 })
 const invitations = createRoute({
   getParentRoute: () => shell,
@@ -189,6 +235,12 @@ export const router = createRouter({
       home,
       developer,
       security,
+      developerTools,
+      requests,
+      request,
+      webhooks,
+      webhook,
+      playground,
       inbox,
       notifications,
       invitations,

@@ -11,6 +11,7 @@ const pages = [
   { to: '/ai-routing', label: 'AI routing', icon: 'route' },
   { to: '/workspaces', label: 'Workspaces', icon: 'people' },
   { to: '/shared-with-me', label: 'Shared with me', icon: 'person' },
+  { to: '/developer', label: 'Developer tools', icon: 'code' },
   { to: '/settings/developer', label: 'Developer settings', icon: 'key' },
   { to: '/settings/security', label: 'Security', icon: 'shield' },
 ] as const satisfies { to: string; label: string; icon: IconName }[]

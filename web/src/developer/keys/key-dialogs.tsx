@@ -94,7 +94,7 @@ export function ChangeKeyDialog({
   )
 }
 
-const overlaps = [
+export const overlaps = [
   ['0', 'At once'],
   ['300', 'After 5 minutes'],
   ['3600', 'After an hour'],

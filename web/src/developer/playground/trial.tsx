@@ -1,0 +1,129 @@
+import { useState } from 'react'
+import { Button } from '../../ui/button.tsx'
+import { CheckField, Field as Labelled } from '../../ui/field.tsx'
+import { Refused } from '../../ui/notice.tsx'
+import { Snippets } from '../../ui/snippet.tsx'
+import { Words } from '../../ui/text/words.tsx'
+import { AnswerView } from './answer-view.tsx'
+import { type Draft, draftOf, filled, typedIn, withTyped } from './draft.ts'
+import { FieldInput } from './field-input.tsx'
+import { GatewayKey } from './gateway-key.tsx'
+import type { Operation } from './operations.ts'
+import { useAnswer } from './use-answer.ts'
+import { snippetsOf } from './snippets.ts'
+
+/** The form of one endpoint, what it answered, and the call to take along. */
+export function Trial({ operation }: { operation: Operation }) {
+  const { method, path, summary, description, fields, filePart, auth, final, docs, closed } = operation
+  const [draft, setDraft] = useState<Draft>(() => draftOf(operation))
+  const [file, setFile] = useState<File | null>(null)
+  const [key, setKey] = useState('')
+  const [sure, setSure] = useState(false)
+  const { answer, going, send, stop } = useAnswer()
+  const call = attempt(() => filled(operation, draft, file, auth === 'key' ? key.trim() : null))
+  const missing = fields.find(
+    (field) => field.required && field.place === 'path' && typedIn(draft, field).trim() === '',
+  )
+  const places = [
+    ['path', 'In the path'],
+    ['query', 'In the query'],
+    ['body', 'In the body'],
+  ] as const
+  return (
+    <div className="min-w-0">
+      <h2 className="font-serif text-xl leading-tight">{summary}</h2>
+      <p className="mt-1.5 font-mono text-sm break-all">
+        <span className="text-ai">{method}</span> {path}
+      </p>
+      {description && (
+        <p className="mt-2 max-w-[72ch] text-sm whitespace-pre-line text-quiet">
+          <Words>{description}</Words>
+        </p>
+      )}
+      <p className="mt-1 text-sm">
+        <a className="link" href={docs}>
+          What it takes and answers
+        </a>
+      </p>
+      {closed ? (
+        <p className="mt-5 border border-line bg-sheet px-4 py-4 text-quiet">{closed} It is not called from here.</p>
+      ) : (
+        <form
+          noValidate
+          className="mt-5 space-y-6"
+          onSubmit={(event) => {
+            event.preventDefault()
+            if ('value' in call && !missing && (!final || sure)) void send(call.value, operation.answersBytes)
+          }}
+        >
+          {auth === 'key' && <GatewayKey value={key} onValue={setKey} />}
+          {places.map(([place, words]) => {
+            const those = fields
+              .filter((field) => field.place === place)
+              .toSorted((a, b) => Number(b.required) - Number(a.required))
+            return (
+              those.length > 0 && (
+                <fieldset key={place} className="min-w-0">
+                  <legend className="eyebrow mb-2">{words}</legend>
+                  <div className="grid gap-x-5 gap-y-4 sm:grid-cols-2">
+                    {those.map((field) => (
+                      <FieldInput
+                        key={field.name}
+                        field={field}
+                        value={typedIn(draft, field)}
+                        onValue={(value) => setDraft(withTyped(draft, field, value))}
+                      />
+                    ))}
+                  </div>
+                </fieldset>
+              )
+            )
+          })}
+          {filePart !== null && (
+            <Labelled
+              label="File"
+              hint={filePart === '' ? 'Sent as the body.' : `Sent as the part ${filePart} of a form.`}
+            >
+              {(control) => (
+                <input type="file" {...control} onChange={({ target }) => setFile(target.files?.[0] ?? null)} />
+              )}
+            </Labelled>
+          )}
+          {final && (
+            <CheckField label="I know that this changes what others may rely on." checked={sure} onChecked={setSure} />
+          )}
+          <Refused>{'wrong' in call ? call.wrong : null}</Refused>
+          <div className="flex flex-wrap items-center gap-3">
+            <Button
+              type="submit"
+              look={final ? 'danger' : 'primary'}
+              pending={going}
+              disabled={
+                'wrong' in call || missing !== undefined || (final && !sure) || (auth === 'key' && key.trim() === '')
+              }
+            >
+              Send {method}
+            </Button>
+            {going && <Button onClick={stop}>Stop</Button>}
+            {missing && <span className="text-sm text-quiet">{missing.name} is needed first.</span>}
+          </div>
+        </form>
+      )}
+      <AnswerView answer={answer} going={going} />
+      {'value' in call && (
+        <div className="mt-8">
+          <h3 className="mb-2 font-serif text-lg">The same call elsewhere</h3>
+          <Snippets label="The call in each language" examples={snippetsOf(operation, call.value, location.origin)} />
+        </div>
+      )}
+    </div>
+  )
+}
+
+function attempt<T>(work: () => T): { value: T } | { wrong: string } {
+  try {
+    return { value: work() }
+  } catch (error) {
+    return { wrong: (error as Error).message }
+  }
+}

@@ -1,0 +1,62 @@
+import { useEffect, useRef, useState } from 'react'
+import { readAnswer, requestOf } from '#faces/docs/browser/try-it.js'
+import { queryClient } from '../../api.ts'
+import type { Filled } from './draft.ts'
+
+export interface Answer {
+  /** Null: nothing came at all. */
+  status: { code: number; words: string } | null
+  headers: readonly (readonly [name: string, value: string])[]
+  requestId: string | null
+  /** What there is of the body so far. */
+  body: string
+  /** Milliseconds to the head, and to the end; null: it goes on. */
+  headMs: number
+  tookMs: number | null
+  /** It broke off, or never came. */
+  broken: string | null
+}
+
+/** One call at a time: sent, shown as it comes, and stopped with the page. */
+export function useAnswer() {
+  const [answer, setAnswer] = useState<Answer | null>(null)
+  const [going, setGoing] = useState(false)
+  const running = useRef<AbortController | null>(null)
+  useEffect(() => () => running.current?.abort(), [])
+  const send = async (call: Filled, isBytes: boolean): Promise<void> => {
+    running.current?.abort()
+    const own = (running.current = new AbortController())
+    const begun = performance.now()
+    const since = (): number => Math.round(performance.now() - begun)
+    setAnswer(null)
+    setGoing(true)
+    const show = (change: (before: Answer | null) => Answer | null): void => {
+      if (running.current === own) setAnswer(change)
+    }
+    try {
+      const [url, options] = requestOf(call)
+      const response = await fetch(url, { ...options, signal: own.signal })
+      const headMs = since()
+      show(() => ({
+        status: { code: response.status, words: response.statusText },
+        headers: [...response.headers],
+        requestId: response.headers.get('x-request-id'),
+        body: '',
+        headMs,
+        tookMs: null,
+        broken: null,
+      }))
+      await readAnswer(response, isBytes, (body) => show((before) => before && { ...before, body }))
+      show((before) => before && { ...before, tookMs: since() })
+      // What was changed here is old on the other pages.
+      if (call.method !== 'GET') void queryClient.invalidateQueries()
+    } catch (error) {
+      const broken = own.signal.aborted ? 'Stopped.' : `The call broke: ${(error as Error).message}`
+      const nothing = { status: null, headers: [], requestId: null, body: '', headMs: since() }
+      show((before) => ({ ...(before ?? nothing), tookMs: since(), broken }))
+    } finally {
+      if (running.current === own) setGoing(false)
+    }
+  }
+  return { answer, going, send, stop: () => running.current?.abort() }
+}

@@ -1,0 +1,24 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { uk } from '../../api.ts'
+import { type Filters, queryOf } from './filters.ts'
+
+export type LoggedRequest = Awaited<ReturnType<typeof uk.ai_gateway.requests>>['rows'][number]
+export type Trace = Awaited<ReturnType<typeof uk.ai_gateway.request>>
+
+/** A log that is looked at is read again: no event tells of a call. */
+const EVERY_MS = 5_000
+
+export const requestsQuery = (filters: Filters) =>
+  infiniteQueryOptions({
+    queryKey: ['requests', filters],
+    queryFn: ({ pageParam }) =>
+      uk.ai_gateway.requests({ ...queryOf(filters), limit: 30, ...(pageParam !== null && { cursor: pageParam }) }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+    placeholderData: keepPreviousData,
+    // Further pages would all be read again with the first.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : EVERY_MS),
+  })
+
+export const requestQuery = (id: string) =>
+  queryOptions({ queryKey: ['request', id], queryFn: () => uk.ai_gateway.request({ id }) })
