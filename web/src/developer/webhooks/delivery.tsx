@@ -25,12 +25,11 @@ export function DeliveryRow({ delivery, endpointOn }: { delivery: Delivery; endp
         <button
           type="button"
           aria-expanded={open}
-          aria-label={`${event_type}, ${status}, ${moment(created_at)}`}
           onClick={() => setOpen(!open)}
           className="flex min-w-0 flex-1 basis-64 flex-wrap items-baseline gap-x-3 gap-y-1 text-left"
         >
-          <DeliveryStatus status={status} />
           <code className="font-mono break-all">{event_type}</code>
+          <DeliveryStatus status={status} />
           <span className="text-[0.8125rem] text-quiet">
             {plural(attempts.length, 'attempt')}
             {last && `, ${sayAttempt(last)}`}
@@ -50,7 +49,7 @@ export function DeliveryRow({ delivery, endpointOn }: { delivery: Delivery; endp
           look="quiet"
           pending={again.pending}
           disabled={!endpointOn}
-          aria-label={`Send ${event_type} again`}
+          aria-label={`Send again: ${event_type}`}
           onClick={() => void again.send({ id: endpoint_id, delivery_id: id })}
         >
           Send again
