@@ -15,7 +15,7 @@ export function requestOf({
   key = null,
   greedy = false,
 }) {
-  const headers = key === null ? { 'x-uk-csrf': '1' } : { authorization: `Bearer ${key}` }
+  const headers = key === null ? { 'x-uk-csrf': '1' } : { authorization: `Bearer ${String(key)}` }
   const target = path.replace(/:(\w+)/g, (_, name) => {
     const words = encodeURIComponent((params[name] ?? '').trim())
     return greedy ? words.replaceAll('%2F', '/') : words
