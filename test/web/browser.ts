@@ -18,6 +18,9 @@ export const openBrowser = (): Promise<Browser> =>
       '--disable-domain-reliability',
       '--disable-sync',
       '--no-first-run',
+      // A microphone that beeps, and that nobody has to allow.
+      '--use-fake-device-for-media-stream',
+      '--use-fake-ui-for-media-stream',
       '--disable-features=OptimizationHints,MediaRouter,Translate',
     ],
   })

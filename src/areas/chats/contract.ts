@@ -20,6 +20,7 @@ import { costEndpoints } from './contract-costs.ts'
 import { goalEndpoints } from './contract-goals.ts'
 import { importEndpoints } from './contract-import.ts'
 import { GivenContent, Message, model } from './contract-messages.ts'
+import { pinEndpoints } from './contract-pins.ts'
 import { Answered, RunEvent, background, runEndpoints, sendErrors } from './contract-runs.ts'
 
 const maxCost = z.number().min(0).max(1_000_000)
@@ -227,5 +228,6 @@ export const chats = area(
     }),
     ...importEndpoints,
     ...costEndpoints,
+    ...pinEndpoints(Chat),
   },
 )

@@ -34,6 +34,7 @@ import type { Part } from './messages/parts.ts'
 import { type RunRow, runStore } from './runs/run-store.ts'
 import { showRun, visibleTo } from './runs/show.ts'
 import { type ChatHandles, type Runs, startRuns as start } from './worker/runs.ts'
+import { pins } from './pins.ts'
 import { showChat } from './show.ts'
 import { type ChatRow, chatStore } from './store.ts'
 
@@ -240,6 +241,24 @@ export const chatService = implementWith<Context<ChatHandles>>()(
     cost: (ctx) => costOf(ctx, chat.of(ctx)),
 
     message_costs: (ctx, input) => messageCosts(ctx, input),
+
+    async pinned(ctx, { cursor, limit }) {
+      const before = (positionOf('pinned_chats', {}, cursor)?.[0] as Id) ?? null
+      const workspaces = visibleWorkspaces(ctx, 'chat:read', undefined)
+      const rows = await pins.list(ctx.db, ctx.principal.accountId, { workspaces, before, limit: limit + 1 })
+      return pageOf(rows, limit, ({ pin_id }) => cursorOf('pinned_chats', {}, [pin_id]), showChat)
+    },
+
+    async pin(ctx) {
+      await pins.add(ctx.db, ctx.principal.accountId, chat.of(ctx).id)
+      return showChat(chat.of(ctx))
+    },
+
+    async unpin(ctx) {
+      const { id } = chat.of(ctx)
+      await pins.remove(ctx.db, ctx.principal.accountId, id)
+      return { id }
+    },
   },
   [chat],
 )

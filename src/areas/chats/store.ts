@@ -34,7 +34,9 @@ const further = `(select u.id from runs u where u.chat_id = c.id and u.status in
   order by u.status = 'queued', u.place limit 1) as active_run_id,
   (select s.nano from spends s where s.subject = c.id and s.period = 'total') as spent_nano`
 
-const FIND = `select r.*, c.*, ${further} from resources r join chats c on c.id = r.id where r.id = any($1::ulid[])`
+/** Of `resources r join chats c`: a whole row. */
+export const chatColumns = `r.*, c.*, ${further}`
+const FIND = `select ${chatColumns} from resources r join chats c on c.id = r.id where r.id = any($1::ulid[])`
 
 /** A chat as whoever changes its tree or its runs holds it. */
 export interface LockedChat {
@@ -61,7 +63,7 @@ export const chatStore = {
 
   /** One of them, within a transaction too. */
   async get(db: Db, id: Id): Promise<ChatRow | null> {
-    const { rows } = await sql<ChatRow>`select r.*, c.*, ${sql.raw(further)}
+    const { rows } = await sql<ChatRow>`select ${sql.raw(chatColumns)}
       from resources r join chats c on c.id = r.id where r.id = ${id}`.execute(db)
     return rows[0] ?? null
   },
@@ -82,7 +84,7 @@ export const chatStore = {
     )
     const { rows } = await pool.query<ChatRow>({
       name: `chats_list_${shape}${agentId === undefined ? '' : '_of_agent'}${parentId === undefined ? '' : '_of_parent'}`,
-      text: `select r.*, c.*, ${further} from ${text} r join chats c on c.id = r.id order by r.id desc`,
+      text: `select ${chatColumns} from ${text} r join chats c on c.id = r.id order by r.id desc`,
       values,
     })
     return rows

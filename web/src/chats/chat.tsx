@@ -16,7 +16,6 @@ import { useFindKeys } from './find/find-keys.ts'
 import { takeFirst } from './first-message.ts'
 import { GoalStrip } from './goal/goal-strip.tsx'
 import { ChatHead } from './head/chat-head.tsx'
-import { CopyDialog } from './head/copy-dialog.tsx'
 import type { MessageDeeds } from './messages/message.tsx'
 import { Said } from './said.tsx'
 import { type Message, type Run, agentQuery, settingsQuery } from './queries.ts'
@@ -26,6 +25,7 @@ import { followingIn, leafBelow } from './thread/tree.ts'
 import { useThread, useTold } from './thread/use-thread.ts'
 import { readAloud } from './voice/read-aloud.ts'
 
+const CopyDialog = lazy(async () => ({ default: (await import('./head/copy-dialog.tsx')).CopyDialog }))
 const ArtefactPane = lazy(async () => ({ default: (await import('./artefacts/pane.tsx')).ArtefactPane }))
 
 /** A conversation: what was said, what is being said, and the place to go on. */
@@ -187,12 +187,14 @@ function Conversation({ id }: { id: string }) {
         </Suspense>
       )}
       {fork && (
-        <CopyDialog
-          chat={chat}
-          copying={{ how: 'fork', messageId: fork.messageId }}
-          open={fork.open}
-          onOpen={(open) => setFork({ ...fork, open })}
-        />
+        <Suspense>
+          <CopyDialog
+            chat={chat}
+            copying={{ how: 'fork', messageId: fork.messageId }}
+            open={fork.open}
+            onOpen={(open) => setFork({ ...fork, open })}
+          />
+        </Suspense>
       )}
     </div>
   )

@@ -12,7 +12,7 @@ import { Ago } from '../ui/text/time.tsx'
 import { Composer, type Written } from './composer/composer.tsx'
 import { ModelPicker } from './composer/model-picker.tsx'
 import { keepFirst } from './first-message.ts'
-import { chatsQuery, foundChatsQuery, settingsQuery } from './queries.ts'
+import { type Chat, chatsQuery, foundChatsQuery, pinnedQuery, settingsQuery } from './queries.ts'
 
 /** All conversations, and the place to begin one. */
 export function ChatsPage() {
@@ -22,6 +22,7 @@ export function ChatsPage() {
   return (
     <Page title="Chats" lead="Conversations with models and agents. They go on at the server when you leave.">
       <Begin />
+      <Pinned />
       <Section title={archived ? 'Archived' : 'Yours'}>
         <div className="mb-4 flex flex-wrap items-end gap-4">
           <div className="min-w-0 flex-1 basis-64">
@@ -105,19 +106,40 @@ function List({ status }: { status: 'active' | 'archived' }) {
         <Empty title={status === 'archived' ? 'Nothing archived' : 'No chat yet'}>Write the first message above.</Empty>
       }
     >
-      {({ id, title, model, last_message_at, created_at, active_run_id }) => (
-        <div className="flex items-baseline gap-3">
-          <Link to="/chats/$id" params={{ id }} className="link min-w-0 flex-1 truncate">
-            {title}
-          </Link>
-          {active_run_id !== null && <span className="text-sm text-ai">writing</span>}
-          <span className="hidden max-w-48 truncate text-sm text-quiet sm:inline">{model}</span>
-          <span className="text-sm whitespace-nowrap text-quiet">
-            <Ago time={last_message_at ?? created_at} />
-          </span>
-        </div>
-      )}
+      {(chat) => <Row chat={chat} />}
     </Paged>
+  )
+}
+
+/** Not there for who has pinned nothing. */
+function Pinned() {
+  const { data: pinned = [] } = useQuery(pinnedQuery)
+  if (pinned.length === 0) return null
+  return (
+    <Section title="Pinned">
+      <Rows label="Pinned">
+        {pinned.map((chat) => (
+          <li key={chat.id} className="px-4 py-3">
+            <Row chat={chat} />
+          </li>
+        ))}
+      </Rows>
+    </Section>
+  )
+}
+
+function Row({ chat: { id, title, model, last_message_at, created_at, active_run_id } }: { chat: Chat }) {
+  return (
+    <div className="flex items-baseline gap-3">
+      <Link to="/chats/$id" params={{ id }} className="link min-w-0 flex-1 truncate">
+        {title}
+      </Link>
+      {active_run_id !== null && <span className="text-sm text-ai">writing</span>}
+      <span className="hidden max-w-48 truncate text-sm text-quiet sm:inline">{model}</span>
+      <span className="text-sm whitespace-nowrap text-quiet">
+        <Ago time={last_message_at ?? created_at} />
+      </span>
+    </div>
   )
 }
 

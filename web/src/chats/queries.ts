@@ -18,6 +18,12 @@ export const chatsQuery = (status: 'active' | 'archived') =>
     getNextPageParam: ({ next }) => next,
   })
 
+/** Those that the person keeps at hand. */
+export const pinnedQuery = queryOptions({
+  queryKey: ['chats', 'pinned'],
+  queryFn: async () => (await uk.chats.pinned({ limit: 100 })).rows,
+})
+
 /** Chats with these words in their title or messages. */
 export const foundChatsQuery = (words: string) =>
   queryOptions({

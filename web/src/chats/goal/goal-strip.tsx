@@ -1,6 +1,6 @@
 import { Meter } from '@base-ui/react/meter'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { Suspense, lazy, useState } from 'react'
 import { queryClient, uk } from '../../api.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { useOpen } from '../../ui/dialogs/dialog.tsx'
@@ -8,8 +8,9 @@ import { Refused } from '../../ui/notice.tsx'
 import { Tag, type Tone } from '../../ui/page.tsx'
 import { useSend } from '../../ui/send.ts'
 import { usd } from '../../ui/text/format.ts'
-import { GoalDialog } from './goal-dialog.tsx'
 import { type Goal, goalQuery } from './queries.ts'
+
+const GoalDialog = lazy(async () => ({ default: (await import('./goal-dialog.tsx')).GoalDialog }))
 
 const states: Record<Goal['status'], { word: string; tone: Tone }> = {
   active: { word: 'under way', tone: 'ai' },
@@ -87,7 +88,9 @@ export function GoalStrip({
       )}
       <Refused>{stop.rest()}</Refused>
       {more.on && (
-        <GoalDialog chatId={chatId} goal={more.on} open={more.open} onOpen={more.onOpen} onChange={changed} />
+        <Suspense>
+          <GoalDialog chatId={chatId} goal={more.on} open={more.open} onOpen={more.onOpen} onChange={changed} />
+        </Suspense>
       )}
     </section>
   )

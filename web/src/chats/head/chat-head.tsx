@@ -1,15 +1,19 @@
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { Suspense, lazy, useEffect, useState } from 'react'
 import { queryClient, sayError, uk } from '../../api.ts'
 import { type Action, Actions } from '../../ui/dialogs/menu.tsx'
 import { useOpen } from '../../ui/dialogs/dialog.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { Tag } from '../../ui/page.tsx'
 import { usd } from '../../ui/text/format.ts'
-import { GoalDialog } from '../goal/goal-dialog.tsx'
-import type { Chat } from '../queries.ts'
-import { CopyDialog, type Copying } from './copy-dialog.tsx'
-import { CostDialog } from './cost-dialog.tsx'
+import { type Chat, pinnedQuery } from '../queries.ts'
+import type { Copying } from './copy-dialog.tsx'
+
+// Loaded when they are first asked for.
+const GoalDialog = lazy(async () => ({ default: (await import('../goal/goal-dialog.tsx')).GoalDialog }))
+const CopyDialog = lazy(async () => ({ default: (await import('./copy-dialog.tsx')).CopyDialog }))
+const CostDialog = lazy(async () => ({ default: (await import('./cost-dialog.tsx')).CostDialog }))
 
 /** The title, which is changed where it stands, what the chat has cost, and what else can be done with it. */
 export function ChatHead({
@@ -26,6 +30,8 @@ export function ChatHead({
   const { id, title, spent_usd, status } = chat
   const navigate = useNavigate()
   const [typed, setTyped] = useState<string | null>(null)
+  const { data: pinned } = useQuery(pinnedQuery)
+  const isPinned = pinned?.some((one) => one.id === id) === true
   const copying = useOpen<Copying>()
   const cost = useOpen<true>()
   const goal = useOpen<true>()
@@ -54,6 +60,13 @@ export function ChatHead({
   }
   const actions: Action[] = [
     { label: 'Find in this chat', run: onFind },
+    ...(workspace === null
+      ? []
+      : [
+          isPinned
+            ? { label: 'Take the pin away', run: () => change(uk.chats.unpin({ id }), 'No longer pinned') }
+            : { label: 'Pin', run: () => change(uk.chats.pin({ id }), 'Pinned') },
+        ]),
     { label: 'Rename', run: () => setTyped(title) },
     ...(status === 'active' ? [{ label: 'Set a goal', run: () => goal.show(true) }] : []),
     { label: 'What it cost', run: () => cost.show(true) },
@@ -117,20 +130,22 @@ export function ChatHead({
         {status !== 'active' && <Tag tone="warn">{status}</Tag>}
       </p>
       <Actions label="More for this chat" actions={actions} />
-      {cost.on && <CostDialog chatId={id} open={cost.open} onOpen={cost.onOpen} />}
-      {copying.on && <CopyDialog chat={chat} copying={copying.on} open={copying.open} onOpen={copying.onOpen} />}
-      {goal.on && (
-        <GoalDialog
-          chatId={id}
-          goal={null}
-          open={goal.open}
-          onOpen={goal.onOpen}
-          onChange={() => {
-            void queryClient.invalidateQueries({ queryKey: ['goal', id] })
-            onChange()
-          }}
-        />
-      )}
+      <Suspense>
+        {cost.on && <CostDialog chatId={id} open={cost.open} onOpen={cost.onOpen} />}
+        {copying.on && <CopyDialog chat={chat} copying={copying.on} open={copying.open} onOpen={copying.onOpen} />}
+        {goal.on && (
+          <GoalDialog
+            chatId={id}
+            goal={null}
+            open={goal.open}
+            onOpen={goal.onOpen}
+            onChange={() => {
+              void queryClient.invalidateQueries({ queryKey: ['goal', id] })
+              onChange()
+            }}
+          />
+        )}
+      </Suspense>
     </header>
   )
 }

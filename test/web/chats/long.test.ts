@@ -2,12 +2,14 @@
 /** A conversation of ten thousand messages, in a real browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import pg from 'pg'
-import { needs } from '../needs.ts'
-import { testServer } from '../server.ts'
-import { until } from '../until.ts'
-import { hasChromium, sharedBrowser, visit } from './browser.ts'
-import { signIn } from './steps.ts'
+import { script } from '../../chats/chats.ts'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { until } from '../../until.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
+import { longChat } from './long-chat.ts'
+import { keysMs, openMs, p95, seenMs, steady } from './times.ts'
 
 const browser = sharedBrowser()
 const MESSAGES = 10_000
@@ -18,28 +20,15 @@ test(
   async () => {
     await using server = await testServer({ environment: { UK_SIM: 'on' } })
     const alice = await server.person('Alice')
-    const chat = (await alice.post('/chats', { title: 'Long', model: 'sim/echo' })).body.data
-    const client = new pg.Client(server.database.connection)
-    await client.connect()
-    const id = (i: string): string => `'01KA' || lpad((${i})::text, 22, '0')`
-    await client.query(
-      `insert into messages (id, chat_id, parent_id, line_id, depth, seq, role, status, content, text)
-        select ${id('i')}, $1, case when i > 1 then ${id('i - 1')} end, ${id('1')}, i - 1, i,
-          case when i % 2 = 1 then 'user' else 'assistant' end, 'completed',
-          jsonb_build_array(jsonb_build_object('type', 'text', 'text', words)), words
-        from generate_series(1, ${MESSAGES}) i
-          cross join lateral (select 'Number ' || i || '. ' || repeat('some words of it ', 1 + i % 60) as words) w`,
-      [chat.id],
-    )
-    await client.query(
-      `update chats set head_message_id = ${id(String(MESSAGES))}, last_seq = ${MESSAGES} where id = $1`,
-      [chat.id],
-    )
-    await client.end()
+    const chatId = await longChat(server, alice, MESSAGES, 'sim/script')
+    await longChat(server, alice, 20)
     await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     await signIn(page, alice)
-    await page.goto(`/app/chats/${chat.id}`)
+    // Bounds that a slow and busy machine holds too; docs/app.md has the figures.
+    const short = await openMs(page, 'Of 20', 'Number 20.')
+    const long = await openMs(page, `Of ${MESSAGES}`, `Number ${MESSAGES}.`)
+    assert.ok(long <= 3 * short + 1_500, `${long} ms, and ${short} for a short one`)
     const log = page.getByRole('log', { name: 'Messages' })
     await log.getByText(`Number ${MESSAGES}.`).waitFor()
     const atEnd = (): Promise<number> =>
@@ -59,12 +48,24 @@ test(
     const name = /Number \d+\./.exec(await read.innerText())![0]
     const before = (await log.getByText(name).boundingBox())!.y
     // Somebody says something at the other end meanwhile.
-    await alice.post(`/chats/${chat.id}/messages`, { content: 'And one more.' })
+    await alice.post(`/chats/${chatId}/messages`, { content: script({ text: 'And one more.' }) })
     await page.waitForTimeout(500)
     const after = (await log.getByText(name).boundingBox())!.y
     assert.ok(Math.abs(after - before) <= 2, `moved by ${after - before}`)
     await page.getByRole('button', { name: 'To the newest' }).click()
     await log.getByText('And one more.').first().waitFor()
-    assert.deepEqual(visitor.wrongs, [])
+
+    // Another window of hers sees what is said here, and keys are drawn while an answer comes.
+    await using other = await visit(browser(), server.origin)
+    await signIn(other.page, alice)
+    await other.page.goto(`/app/chats/${chatId}`)
+    await other.page.getByRole('log').getByText('And one more.').first().waitFor()
+    const seen = await seenMs(other.page, alice, chatId, script({ text: 'seen-by-both' }))
+    assert.ok(seen <= 5_000, `${seen} ms`)
+    await alice.post(`/chats/${chatId}/messages`, { content: steady(8), background: true })
+    await log.getByText('word20 ').waitFor()
+    const keys = await keysMs(page, 'typed while the answer comes', 50)
+    assert.ok(p95(keys) <= 250, `${p95(keys)} ms: ${keys.join()}`)
+    assert.deepEqual([...visitor.wrongs, ...other.wrongs], [])
   },
 )

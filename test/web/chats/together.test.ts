@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { call, say, script, tools } from '../chats/chats.ts'
-import { needs } from '../needs.ts'
-import { testServer } from '../server.ts'
-import { hasChromium, sharedBrowser, visit } from './browser.ts'
-import { signIn } from './steps.ts'
+import { call, say, script, tools } from '../../chats/chats.ts'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
 
 const browser = sharedBrowser()
 const environment = { UK_SIM: 'on' }

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { needs } from '../needs.ts'
-import { testServer } from '../server.ts'
-import { hasChromium, sharedBrowser, visit } from './browser.ts'
-import { signIn } from './steps.ts'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
 
 const browser = sharedBrowser()
 const environment = { UK_SIM: 'on' }
@@ -119,9 +119,20 @@ test(
       '`a\u202eb` ' + '> '.repeat(500) + 'deep',
       '| a | b |\n|---|---|\n| <b>x</b> | ![p](//evil.example/p.png) |',
       `${'- '.repeat(300)}deep list`,
+      '[one]: https://evil.example/defined\n\n[one] ![two][one] <https://user:pass@evil.example> https://evil.example/bare',
+      '<svg onload=alert(4)><use href="https://evil.example/s.svg#a"/></svg><iframe srcdoc="<script>alert(5)</script>"></iframe>',
+      '<style>@import url(https://evil.example/c.css)</style><base href="https://evil.example"><meta http-equiv=refresh content="0;url=https://evil.example">',
+      '$\\href{https://evil.example}{x}$ $\\includegraphics{https://evil.example/i.png}$ $$\\rule{9999em}{9999em}$$',
+      `${'['.repeat(2_000)}x${']'.repeat(2_000)} ${'*'.repeat(2_000)} ${'`'.repeat(2_000)}`,
     ].join('\n\n')
     const chat = (await alice.post('/chats', { title: 'Hostile', model: 'sim/script' })).body.data
-    await alice.post(`/chats/${chat.id}/messages`, { content: script({ text: hostile }) })
+    const hidden = 'rm \u202e\u2066-rf\u2069 \u{e0041}\u200b/'
+    const steps = [
+      { reasoning: hidden },
+      { text: hostile },
+      { tool_call: { name: 'delete', arguments: { path: hidden } } },
+    ]
+    await alice.post(`/chats/${chat.id}/messages`, { content: JSON.stringify({ turns: [steps, [{ text: 'Done.' }]] }) })
     await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     await signIn(page, alice)
@@ -132,7 +143,13 @@ test(
     const links = await answer.locator('a').evaluateAll((all) => all.map((one) => one.getAttribute('href')))
     assert.ok(links.length > 0 && links.every((href) => href?.startsWith('https://')), links.join())
     await answer.getByText('(evil.example)').waitFor()
-    await answer.getByText('⟨U+202E⟩').waitFor()
+    await answer.locator('.prose code', { hasText: '⟨U+202E⟩' }).waitFor()
+    // What cannot be seen is seen where it could deceive: in code, in reasoning, and in what a tool is given.
+    const plain = 'rm ⟨U+202E⟩⟨U+2066⟩-rf⟨U+2069⟩ ⟨U+E0041⟩⟨U+200B⟩/'
+    await answer.getByText('Reasoning').click()
+    await answer.getByText(plain, { exact: true }).first().waitFor()
+    await answer.getByText('delete', { exact: true }).click()
+    await answer.getByText(`"path": "${plain}"`).waitFor()
     assert.deepEqual(visitor.wrongs, [])
   },
 )

