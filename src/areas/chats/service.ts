@@ -34,7 +34,7 @@ import type { Part } from './messages/parts.ts'
 import { type RunRow, runStore } from './runs/run-store.ts'
 import { showRun, visibleTo } from './runs/show.ts'
 import { type ChatHandles, type Runs, startRuns as start } from './worker/runs.ts'
-import { pins } from './pins.ts'
+import { pins } from './pins/pins.ts'
 import { showChat } from './show.ts'
 import { type ChatRow, chatStore } from './store.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import { type Id, newId } from '#kernel/ids.ts'
-import { type ChatRow, chatColumns } from './store.ts'
+import { type ChatRow, chatColumns } from '../store.ts'
 
 export const pins = {
   /** The chats of an account's pins before one of them, the latest pin first. */
