@@ -22,7 +22,7 @@ test(
     await using hers = await visit(browser(), server.origin)
     await signIn(hers.page, aki)
     await hers.page.goto(`/app/workspaces/${shop.id}`)
-    await hers.page.getByRole('button', { name: 'Limits of Ben' }).click()
+    await hers.page.getByRole('button', { name: 'Change Ben' }).click()
     await hers.page.getByRole('dialog').getByLabel('Budget in USD').fill('20')
     await hers.page.getByLabel('Models').fill('sim/script, openai/*')
     await hers.page.getByRole('button', { name: 'Save' }).click()

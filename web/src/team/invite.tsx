@@ -1,11 +1,12 @@
 import { useState } from 'react'
-import { type Workspace, uk } from '../api.ts'
+import { type Workspace, queryClient, uk } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Copy } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialogs/dialog.tsx'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { useSend } from '../ui/send.ts'
+import { invitedQuery } from './queries.ts'
 
 const roles = [
   ['viewer', 'Viewer: reads'],
@@ -24,6 +25,7 @@ export function Invite({ workspace: { id, name } }: { workspace: Workspace }) {
   const sending = useSend(uk.invitations.create, (made) => {
     setInvited({ email: made.email, url: made.url, mailed: made.token === null })
     setEmail('')
+    void queryClient.invalidateQueries({ queryKey: invitedQuery(id).queryKey })
     setOpen(false)
     setShown(true)
   })

@@ -1,14 +1,24 @@
 import { useState } from 'react'
 import { uk } from '../api.ts'
 import { type Period, capOf, periods } from '../developer/keys/key-draft.ts'
+import { useAccount } from '../session.ts'
+import { Button } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
+import { Refused } from '../ui/notice.tsx'
 import { useSend } from '../ui/send.ts'
 import { modelsIn } from './models-in.ts'
 import { type Member, refreshTeam } from './queries.ts'
 
-/** What a member may spend and call in the workspace. */
+const roles = [
+  ['viewer', 'Viewer: reads'],
+  ['member', 'Member: writes and runs'],
+  ['admin', 'Admin: manages people, keys and budgets'],
+] as const
+type Role = Member['role']
+
+/** What a member is, and may spend and call in the workspace; and the end of it. */
 export function MemberDialog({
   member,
   open,
@@ -21,25 +31,33 @@ export function MemberDialog({
   const [cap, setCap] = useState(member.spend_cap_usd === null ? '' : String(member.spend_cap_usd))
   const [period, setPeriod] = useState<Period>(member.spend_cap_period)
   const [models, setModels] = useState(member.allowed_models?.join(', ') ?? '')
+  const [role, setRole] = useState<Role>(member.role)
+  const { id: own } = useAccount()
+  const removing = useSend(uk.members.remove, async () => {
+    await refreshTeam(member.workspace_id)
+    say(`${member.name} is no longer in this workspace`)
+    onOpen(false)
+  })
   const [held, setHeld] = useState(member.keys === 'workspace')
   const sending = useSend(uk.members.update, async () => {
     await refreshTeam(member.workspace_id)
-    say(`The limits of ${member.name} are set`)
+    say(`What ${member.name} may is changed`)
     onOpen(false)
   })
   return (
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={`Limits of ${member.name}`}
-      about="They hold from the next call on. What was spent in the period counts."
+      title={`Change ${member.name}`}
+      about="It holds from the next call on. What was spent in the period counts."
       sending={sending}
-      fields={['spend_cap_usd', 'spend_cap_period', 'allowed_models', 'keys']}
+      fields={['role', 'spend_cap_usd', 'spend_cap_period', 'allowed_models', 'keys']}
       verb="Save"
       onSend={() =>
         void sending.send({
           id: member.workspace_id,
           memberId: member.id,
+          ...(role !== member.role && { role }),
           spend_cap_usd: capOf(cap),
           spend_cap_period: period,
           allowed_models: modelsIn(models),
@@ -47,6 +65,9 @@ export function MemberDialog({
         })
       }
     >
+      {member.role !== 'owner' && (
+        <SelectField label="Role" value={role} onValue={setRole} options={roles} error={sending.at('role')} />
+      )}
       <div className="grid grid-cols-[minmax(0,1fr)_9rem] gap-4">
         <TextField
           label="Budget in USD"
@@ -83,6 +104,18 @@ export function MemberDialog({
         checked={held}
         onChecked={setHeld}
       />
+      {member.user_id !== own && (
+        <>
+          <Button
+            look="danger-plain"
+            pending={removing.pending}
+            onClick={() => void removing.send({ id: member.workspace_id, memberId: member.id })}
+          >
+            Remove {member.name} from the workspace
+          </Button>
+          <Refused>{removing.rest()}</Refused>
+        </>
+      )}
     </FormDialog>
   )
 }

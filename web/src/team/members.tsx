@@ -71,8 +71,8 @@ function MemberRow({ member, onChange }: { member: Member; onChange?: () => void
       {keys === 'workspace' && <Tag>keys of the workspace only</Tag>}
       <Tag tone={role === 'owner' || role === 'admin' ? 'ai' : 'plain'}>{role}</Tag>
       {onChange && (
-        <Button aria-label={`Limits of ${name}`} onClick={onChange}>
-          Limits
+        <Button aria-label={`Change ${name}`} onClick={onChange}>
+          Change
         </Button>
       )}
     </li>

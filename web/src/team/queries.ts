@@ -9,6 +9,13 @@ export const membersQuery = (workspaceId: string) =>
     queryFn: () => everyRow(uk.members.list({ id: workspaceId, limit: 100 })),
   })
 
+/** Who is invited and has not come yet. */
+export const invitedQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['invited', workspaceId],
+    queryFn: () => everyRow(uk.invitations.list({ id: workspaceId, status: 'pending', limit: 100 })),
+  })
+
 /** After a change of who is in a workspace, or of what they may. */
 export const refreshTeam = (workspaceId: string): Promise<unknown> =>
   Promise.all([

@@ -6,7 +6,10 @@ import { SelectField } from '../ui/field.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Page } from '../ui/page.tsx'
 import { Invite } from './invite.tsx'
+import { Keep } from './keep.tsx'
 import { Members } from './members.tsx'
+import { NewWorkspace } from './new-workspace.tsx'
+import { Pending } from './pending.tsx'
 
 /** The team that somebody is most likely to mean; without one, what is their own. */
 export function FirstTeam() {
@@ -36,16 +39,16 @@ export function Team() {
     <Page
       title={workspace.name}
       lead={
-        workspace.kind === 'team' ? (
-          `You are ${workspace.role} here.`
-        ) : (
-          <>
-            Your own workspace: nobody else is in it. A team works in one that you make with{' '}
-            <code>uk workspaces create</code>.
-          </>
-        )
+        workspace.kind === 'team'
+          ? `You are ${workspace.role} here.`
+          : 'Your own workspace: nobody else is in it. A team works in one of its own.'
       }
-      action={manages ? <Invite workspace={workspace} /> : undefined}
+      action={
+        <div className="flex flex-wrap gap-2">
+          <NewWorkspace look={manages ? 'plain' : 'primary'} />
+          {manages && <Invite workspace={workspace} />}
+        </div>
+      }
     >
       {workspaces.length > 1 && (
         <SelectField
@@ -57,7 +60,9 @@ export function Team() {
         />
       )}
       <Members key={id} workspace={workspace} />
+      {manages && <Pending key={`invited ${id}`} workspace={workspace} />}
       <Budget key={`budget ${id}`} workspace={workspace} />
+      {workspace.kind === 'team' && <Keep key={`keep ${id}`} workspace={workspace} />}
     </Page>
   )
 }

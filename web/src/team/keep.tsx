@@ -1,0 +1,176 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type Workspace, queryClient, uk } from '../api.ts'
+import { useAccount } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { Confirm, useOpen } from '../ui/dialogs/dialog.tsx'
+import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
+import { say } from '../ui/dialogs/toast.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Section } from '../ui/page.tsx'
+import { useSend } from '../ui/send.ts'
+import { type Member, membersQuery, refreshTeam } from './queries.ts'
+
+/** What becomes of a workspace as a whole: its name, its owner, whether one stays, and its end. */
+export function Keep({ workspace }: { workspace: Workspace }) {
+  const { id, name, role } = workspace
+  const { id: own } = useAccount()
+  const navigate = useNavigate()
+  const { data: members = [] } = useQuery(membersQuery(id))
+  const renaming = useOpen<true>()
+  const handing = useOpen<true>()
+  const leaving = useOpen<true>()
+  const deleting = useOpen<true>()
+  const others = members.filter(({ user_id }) => user_id !== own)
+  const isLastOwner = role === 'owner' && !others.some((member) => member.role === 'owner')
+  const away = async (words: string): Promise<void> => {
+    await queryClient.invalidateQueries({ queryKey: ['workspaces'] })
+    say(words)
+    await navigate({ to: '/workspaces' })
+  }
+  return (
+    <Section
+      title="This workspace"
+      about={
+        isLastOwner
+          ? 'You are its only owner: hand it over before you leave, or delete it.'
+          : role === 'owner'
+            ? 'You own it together with others.'
+            : undefined
+      }
+    >
+      <div className="flex flex-wrap gap-2">
+        {(role === 'owner' || role === 'admin') && <Button onClick={() => renaming.show(true)}>Rename</Button>}
+        {role === 'owner' && others.length > 0 && <Button onClick={() => handing.show(true)}>Hand over</Button>}
+        {!isLastOwner && (
+          <Button look="danger-plain" icon="out" onClick={() => leaving.show(true)}>
+            Leave
+          </Button>
+        )}
+        {role === 'owner' && (
+          <Button look="danger-plain" onClick={() => deleting.show(true)}>
+            Delete
+          </Button>
+        )}
+      </div>
+      <Rename key={`${id} ${name}`} workspace={workspace} open={renaming.open} onOpen={renaming.onOpen} />
+      <HandOver key={`${id} owner`} workspace={workspace} others={others} open={handing.open} onOpen={handing.onOpen} />
+      <Confirm
+        open={leaving.open}
+        onOpen={leaving.onOpen}
+        title={`Leave ${name}?`}
+        verb="Leave"
+        run={async () => {
+          await uk.members.remove({ id, memberId: own })
+          await away(`You have left ${name}`)
+        }}
+      >
+        <p>
+          You no longer reach its chats, files, agents and computers. What you made there stays. Only an invitation
+          brings you back.
+        </p>
+      </Confirm>
+      <Delete
+        key={`${id} end`}
+        workspace={workspace}
+        open={deleting.open}
+        onOpen={deleting.onOpen}
+        onGone={() => away(`${name} is deleted`)}
+      />
+    </Section>
+  )
+}
+
+interface Opened {
+  workspace: Workspace
+  open: boolean
+  onOpen: (open: boolean) => void
+}
+
+function Rename({ workspace: { id, name: before }, open, onOpen }: Opened) {
+  const [name, setName] = useState(before)
+  const sending = useSend(uk.workspaces.update, async () => {
+    onOpen(false)
+    await queryClient.invalidateQueries({ queryKey: ['workspaces'] })
+  })
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      title={`Rename ${before}`}
+      sending={sending}
+      fields={['name']}
+      verb="Rename"
+      onSend={() => void sending.send({ id, name })}
+    >
+      <TextField label="Name" value={name} onValue={setName} error={sending.at('name')} />
+    </FormDialog>
+  )
+}
+
+function HandOver({ workspace: { id, name }, others, open, onOpen }: Opened & { others: readonly Member[] }) {
+  const { id: own } = useAccount()
+  const [chosen, setChosen] = useState('')
+  const to = others.find(({ user_id }) => user_id === chosen) ?? others[0]
+  const sending = useSend(
+    async (memberId: string) => {
+      await uk.members.update({ id, memberId, role: 'owner', permissions: null })
+      await uk.members.update({ id, memberId: own, role: 'admin' })
+    },
+    async () => {
+      onOpen(false)
+      say(`${to?.name ?? 'The other'} owns ${name} now; you are an admin`)
+      await refreshTeam(id)
+    },
+  )
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      title={`Hand ${name} over`}
+      about="The other becomes its owner, you stay as an admin."
+      sending={sending}
+      fields={[]}
+      verb="Hand it over"
+      onSend={() => to && void sending.send(to.user_id)}
+    >
+      <SelectField
+        label="To"
+        value={to?.user_id ?? ''}
+        onValue={setChosen}
+        options={others.map((member) => [member.user_id, `${member.name}, ${member.email}`] as const)}
+      />
+    </FormDialog>
+  )
+}
+
+function Delete({ workspace: { id, name }, open, onOpen, onGone }: Opened & { onGone: () => Promise<void> }) {
+  const [confirm, setConfirm] = useState('')
+  const sending = useSend(uk.workspaces.delete, onGone)
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      title={`Delete ${name}?`}
+      about="Its chats, files, agents and automations go for good, and keys that are held to it are revoked. Nobody can bring them back."
+      sending={sending}
+      fields={['confirm']}
+      verb="Delete it for good"
+      onSend={() => void sending.send({ id, confirm })}
+    >
+      <TextField
+        label="Its name"
+        hint={
+          <>
+            Type <strong>{name}</strong> to show that you mean it.
+          </>
+        }
+        autoComplete="off"
+        value={confirm}
+        onValue={setConfirm}
+        error={sending.at('confirm')}
+      />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,39 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { queryClient, uk } from '../api.ts'
+import { Button, type Look } from '../ui/button.tsx'
+import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
+import { TextField } from '../ui/field.tsx'
+import { useSend } from '../ui/send.ts'
+
+/** Makes a team’s workspace, and goes there. */
+export function NewWorkspace({ look = 'plain' }: { look?: Look }) {
+  const [open, setOpen] = useState(false)
+  const [name, setName] = useState('')
+  const navigate = useNavigate()
+  const sending = useSend(uk.workspaces.create, async ({ id }) => {
+    setOpen(false)
+    setName('')
+    await queryClient.invalidateQueries({ queryKey: ['workspaces'] })
+    await navigate({ to: '/workspaces/$id', params: { id } })
+  })
+  return (
+    <>
+      <Button look={look} icon="plus" onClick={() => setOpen(true)}>
+        New workspace
+      </Button>
+      <FormDialog
+        open={open}
+        onOpen={setOpen}
+        title="New workspace"
+        about="Chats, agents, files and computers that a team shares. You own it, and invite the others."
+        sending={sending}
+        fields={['name']}
+        verb="Make it"
+        onSend={() => void sending.send({ name })}
+      >
+        <TextField label="Name" value={name} onValue={setName} error={sending.at('name')} />
+      </FormDialog>
+    </>
+  )
+}
