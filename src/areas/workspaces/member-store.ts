@@ -3,7 +3,7 @@ import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Role } from '#kernel/scopes.ts'
-import type { Period } from '#kernel/time.ts'
+import type { RulesTable } from './store.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -11,18 +11,12 @@ declare module '#engine/postgres/tables.ts' {
   }
 }
 
-interface MemberTable {
+interface MemberTable extends RulesTable {
   id: Id
   workspace_id: Id
   account_id: Id
   role: Role
   permissions: string[] | null
-  spend_cap_nano: Generated<Nano | null>
-  spend_cap_period: Generated<Period>
-  /** `workspace`: models only by keys that are held to the workspace. */
-  keys: Generated<'any' | 'workspace'>
-  /** Null: all. */
-  allowed_models: Generated<string[] | null>
   created_by: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>

@@ -10,17 +10,23 @@ declare module '#engine/postgres/tables.ts' {
   }
 }
 
-interface WorkspaceTable {
+/** What a workspace, or one of its members, may spend and call. */
+export interface RulesTable {
+  spend_cap_nano: Generated<Nano | null>
+  spend_cap_period: Generated<Period>
+  /** `workspace`: models only by keys that are held to the workspace. */
+  keys: Generated<'any' | 'workspace'>
+  /** Null: all. */
+  allowed_models: Generated<string[] | null>
+}
+
+interface WorkspaceTable extends RulesTable {
   id: Id
   name: string
   description: string | null
   kind: 'personal' | 'team'
   status: Generated<'active' | 'archived'>
   archived_at: Date | null
-  spend_cap_nano: Generated<Nano | null>
-  spend_cap_period: Generated<Period>
-  keys: Generated<'any' | 'workspace'>
-  allowed_models: Generated<string[] | null>
   created_by: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>

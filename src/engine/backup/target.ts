@@ -4,6 +4,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import { basename, dirname, join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { newId } from '#kernel/ids.ts'
+import { syncFolder, writeAll } from '../durable-files.ts'
 import { END, headerOf, paddingOf } from './tar.ts'
 import { BackupRefused } from './refused.ts'
 
@@ -221,18 +222,5 @@ async function written(
     await file.datasync()
   } finally {
     await file.close()
-  }
-}
-
-async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at)).bytesWritten
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }

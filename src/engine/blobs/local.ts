@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { newId } from '#kernel/ids.ts'
+import { syncFolder, writeAll } from '../durable-files.ts'
 import { BlobMissing, type Blobs, HEAD_BYTES, type Range, type StageMore } from './blobs.ts'
 import { tooLarge } from './too-large.ts'
 
@@ -128,20 +129,6 @@ async function writeDown(
     await writing
   }
   return { sha256: hash.digest('hex'), size, head: Buffer.concat(head) }
-}
-
-/** A write to a nearly full disk may take only a part of the bytes before the next one fails. */
-async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at)).bytesWritten
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
 }
 
 let largeReaders = 0

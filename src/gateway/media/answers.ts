@@ -1,5 +1,5 @@
 import { isObject, type Json, parseJson } from '../model/json.ts'
-import { MediaFault, type MadeFile, type WireAnswer } from './adapter.ts'
+import { MediaFault, type MadeFile, type MadeSound, type SoundFormat, type WireAnswer } from './adapter.ts'
 
 const MINUTE = 60_000
 /** For an answer that is only a word about a job. */
@@ -47,6 +47,17 @@ export async function jsonOf(answer: Pick<WireAnswer, 'body' | 'place'>): Promis
 export async function* inOne(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
+
+/** Sound as it comes, of a vendor that says nothing of what it counted: its price goes by the characters. */
+export const soundOf = (
+  { body }: Pick<WireAnswer, 'body'>,
+  { format, pcmRate, characters }: { format: SoundFormat; pcmRate: number; characters: number },
+): MadeSound => ({
+  format,
+  sampleRate: format === 'pcm' ? pcmRate : null,
+  bytes: body,
+  units: () => ({ characters }),
+})
 
 /** A file that stood as base64 in an answer. */
 export const fileOf = (base64: string, revisedPrompt: string | null = null): MadeFile => ({

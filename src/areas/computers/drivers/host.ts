@@ -80,6 +80,25 @@ function lastAccount(): number {
   }
 }
 
+/** Where a computer lies, and whose it is. */
+export interface Place {
+  folder: string
+  home: string
+  state: string
+  etc: string
+  account: { uid: number; gid: number } | null
+}
+
+export const placeOn = ({ folder, accountOf }: Host, { id, number }: { id: string; number: bigint }): Place => {
+  const own = join(folder, id)
+  const at = (name: string): string => join(own, name)
+  return { folder: own, home: at('home'), state: at('state'), etc: at('etc'), account: accountOf(number) }
+}
+
+export function makePlace({ folder, home, state, etc, account }: Place): void {
+  for (const each of [folder, home, state, etc]) makeFolderFor(each, account)
+}
+
 /** Makes a folder for the account of a computer alone. */
 export function makeFolderFor(folder: string, account: { uid: number; gid: number } | null): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { refuse } from '#kernel/errors.ts'
 import {
@@ -11,7 +10,8 @@ import {
   type ModelRow,
   type Progress,
 } from '../engine.ts'
-import { EngineProcess, wholeAnswer } from '../process.ts'
+import { PackagedEngine } from '../packaged.ts'
+import { wholeAnswer } from '../process.ts'
 import type { ModelStore } from '../store.ts'
 import { LLAMA_VERSION, install, installed, nvidia } from './install.ts'
 
@@ -36,50 +36,37 @@ interface Loaded {
 /** llama.cpp in a process of its own, begun when it is first needed and again after it crashed. */
 export class LlamaEngine implements Engine, AsyncDisposable {
   readonly name = 'llama'
-  readonly #options: Required<LlamaOptions>
-  readonly #process: EngineProcess
-  #installing = false
+  readonly #store: ModelStore
+  readonly #context: number
+  readonly #engine: PackagedEngine
 
-  constructor(options: LlamaOptions) {
-    this.#options = { context: DEFAULT_CONTEXT, gpu: 'auto', ...options }
-    const { folder, program, context, gpu } = this.#options
-    this.#process = new EngineProcess({
-      label: 'llama.cpp',
-      program,
-      words: async (socket) => ['llama', socket, await placeOf(folder), String(context), gpu],
-    })
+  constructor({ store, context = DEFAULT_CONTEXT, gpu = 'auto', ...own }: LlamaOptions) {
+    this.#store = store
+    this.#context = context
+    this.#engine = new PackagedEngine(
+      { name: 'llama', label: 'llama.cpp', version: LLAMA_VERSION, installed, install },
+      { ...own, words: (socket, place) => [socket, place, String(context), gpu] },
+    )
   }
 
-  async row(): Promise<EngineRow> {
-    const there = await installed(this.#options.folder)
-    const status = this.#installing ? 'installing' : (this.#process.status ?? (there ? 'stopped' : 'absent'))
-    return { name: 'llama', status, version: there ? LLAMA_VERSION : null, reason: this.#process.reason }
+  row(): Promise<EngineRow> {
+    return this.#engine.row()
   }
 
-  /** Installs it where it is absent. */
-  async start(progress: Progress, signal: AbortSignal): Promise<void> {
-    this.#installing = true
-    try {
-      progress('downloading', 0, 0)
-      await mkdir(this.#options.folder, { recursive: true, mode: 0o700 })
-      await install(this.#options.folder, signal)
-    } finally {
-      this.#installing = false
-    }
-    progress('loading', 0, 0)
-    await this.#process.start()
+  start(progress: Progress, signal: AbortSignal): Promise<void> {
+    return this.#engine.start(progress, signal)
   }
 
   stop(): Promise<void> {
-    return this.#process.stop()
+    return this.#engine.process.stop()
   }
 
   async models(): Promise<ModelRow[]> {
     const loaded = new Map((await this.#loaded()).loaded.map(({ path, context }) => [path, context]))
-    return (await this.#options.store.list('llama')).map(({ path, row }) => ({
+    return (await this.#store.list('llama')).map(({ path, row }) => ({
       ...row,
       // With too little memory it was given less.
-      context_length: loaded.get(path) ?? Math.min(this.#options.context, row.context_length ?? Infinity),
+      context_length: loaded.get(path) ?? Math.min(this.#context, row.context_length ?? Infinity),
       loaded: loaded.has(path),
     }))
   }
@@ -94,18 +81,18 @@ export class LlamaEngine implements Engine, AsyncDisposable {
 
   async unload(model: string | null): Promise<void> {
     const loaded = (await this.#loaded()).loaded.map(({ path }) => path)
-    const paths = model === null ? loaded : [(await this.#options.store.find(model)).path]
+    const paths = model === null ? loaded : [(await this.#store.find(model)).path]
     for (const path of paths) if (loaded.includes(path)) (await this.#ask('/unload', path, '', null, null)).resume()
   }
 
   async remove(model: string): Promise<void> {
     await this.unload(model)
-    await this.#options.store.remove(model)
+    await this.#store.remove(model)
   }
 
   async call({ model, path, body, signal }: Call): Promise<Answer> {
-    const found = await this.#options.store.find(model)
-    await placeOf(this.#options.folder)
+    const found = await this.#store.find(model)
+    await this.#engine.place()
     if (path === 'audio/transcriptions')
       refuse('invalid_parameter', { param: 'model', message: `${model} answers in text: sound is not read by it.` })
     const response = await this.#ask(`/${path}`, found.path, model, body, signal)
@@ -117,12 +104,12 @@ export class LlamaEngine implements Engine, AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#process[Symbol.asyncDispose]()
+    return this.#engine.process[Symbol.asyncDispose]()
   }
 
   async #loaded(): Promise<{ loaded: Loaded[]; memory_bytes: number | null }> {
     const none = { loaded: [], memory_bytes: null }
-    if (this.#process.status !== 'running') return none
+    if (this.#engine.process.status !== 'running') return none
     try {
       const response = await this.#ask('/loaded', '', '', null, null)
       let json = ''
@@ -142,10 +129,6 @@ export class LlamaEngine implements Engine, AsyncDisposable {
     signal: AbortSignal | null,
   ): Promise<IncomingMessage> {
     const headers = { 'x-model-path': encodeURIComponent(model), 'x-model-name': name }
-    return this.#process.ask(path, headers, body, signal)
+    return this.#engine.process.ask(path, headers, body, signal)
   }
 }
-
-const placeOf = async (folder: string): Promise<string> =>
-  (await installed(folder)) ??
-  refuse('engine_not_ready', { message: 'llama.cpp is not installed on the computer: start it first.' })

@@ -1,5 +1,5 @@
 import { isWord, type Json, listOf, objectOf } from '../../model/json.ts'
-import { MAKING_MS, SHORT_BYTES, SOUND_BYTES, badAnswer, jsonOf } from '../answers.ts'
+import { MAKING_MS, SHORT_BYTES, SOUND_BYTES, badAnswer, jsonOf, soundOf } from '../answers.ts'
 import type { Immediate, MediaAdapter, SoundFormat, SpeechRequest, Spoken, TranscriptionRequest } from '../adapter.ts'
 import { formBody, jsonBody } from '../request-body.ts'
 import { baseLanguage, charactersOf, formOptions, lossesIn, withOptions } from '../request-fields.ts'
@@ -40,15 +40,9 @@ const speech: Immediate<SpeechRequest> = {
       mostBytes: SOUND_BYTES,
       withinMs: MAKING_MS,
     })
-    const characters = charactersOf(input)
     return {
       kind: 'sound',
-      sound: {
-        format,
-        sampleRate: format === 'pcm' ? PCM_RATE : null,
-        bytes: answer.body,
-        units: () => ({ characters }),
-      },
+      sound: soundOf(answer, { format, pcmRate: PCM_RATE, characters: charactersOf(input) }),
       losses: lossesIn(request, 'instructions'),
     }
   },

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Box, type Driver, DriverFault, type Probe } from '../driver.ts'
-import { type Host, makeFolderFor, writeFileFor } from '../host.ts'
+import { type Host, makePlace, placeOn, writeFileFor } from '../host.ts'
 import { openControlGroups } from '../limits/control-groups.ts'
 import { type DiskQuota, openDiskQuota } from '../limits/disk-quota.ts'
 import { totalOf } from '../limits/disk-watch.ts'
@@ -39,20 +39,10 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
   let filter: string
   let groups: ControlGroups | null = null
   let quota: DiskQuota | null = null
-  const placeOf = ({ id, number }: Pick<Box, 'id' | 'number'>) => {
-    const folder = join(host.folder, id)
-    const at = (name: string): string => join(folder, name)
-    const home = at('home')
-    return {
-      folder,
-      home,
-      state: at('state'),
-      etc: at('etc'),
-      lock: at('lock'),
-      pidFile: at('pid'),
-      log: at('log'),
-      account: host.accountOf(number),
-    }
+  const placeOf = (box: Pick<Box, 'id' | 'number'>) => {
+    const place = placeOn(host, box)
+    const at = (name: string): string => join(place.folder, name)
+    return { ...place, lock: at('lock'), pidFile: at('pid'), log: at('log') }
   }
   const tool = (
     box: Pick<Box, 'id' | 'number'>,
@@ -74,10 +64,9 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
     },
 
     async create(box) {
-      const { home, state, etc, folder, account } = placeOf(box)
-      if (existsSync(home)) await driver.destroy(box)
-      makeFolderFor(folder, account)
-      for (const each of [home, state, etc]) makeFolderFor(each, account)
+      const place = placeOf(box)
+      if (existsSync(place.home)) await driver.destroy(box)
+      makePlace(place)
       await quota?.set(box.number, box.diskMb)
     },
 

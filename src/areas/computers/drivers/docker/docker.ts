@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import type { Id } from '#kernel/ids.ts'
 import type { Box, Driver } from '../driver.ts'
-import { type Host, makeFolderFor, writeFileFor } from '../host.ts'
+import { type Host, makePlace, placeOn, writeFileFor } from '../host.ts'
 import { type DiskQuota, openDiskQuota } from '../limits/disk-quota.ts'
 import { totalOf } from '../limits/disk-watch.ts'
 import { LONGEST_MS, whileRoom } from '../limits/room.ts'
@@ -38,11 +38,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
   let quota: DiskQuota | null = null
   const ulimits = limitsOfHost()
 
-  const placeOf = ({ id, number }: Which) => {
-    const folder = join(host.folder, id)
-    const at = (name: string): string => join(folder, name)
-    return { folder, home: at('home'), state: at('state'), etc: at('etc'), account: host.accountOf(number) }
-  }
+  const placeOf = (box: Which) => placeOn(host, box)
   const nameOf = (id: string): string => `ukiyo-${id.toLowerCase()}`
   const labelsOf = (id: string, role: 'daemon' | 'tool') => ({
     'ukiyo.host': host.id,
@@ -83,10 +79,9 @@ export function docker({ host, program, version, socket, images }: DockerParts):
     },
 
     async create(box) {
-      const { home, state, etc, folder, account } = placeOf(box)
-      if (existsSync(home)) await driver.destroy(box)
-      makeFolderFor(folder, account)
-      for (const each of [home, state, etc]) makeFolderFor(each, account)
+      const place = placeOf(box)
+      if (existsSync(place.home)) await driver.destroy(box)
+      makePlace(place)
       await quota?.set(box.number, box.diskMb)
     },
 
