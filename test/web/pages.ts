@@ -7,6 +7,9 @@ export const pagesOf = ({
   automationId,
   webhookId,
   requestId,
+  automationRunId,
+  agentId,
+  operationId,
 }: Scene): { name: string; path: string; open?: (page: Page) => Promise<void> }[] => [
   { name: 'developer', path: '/app/settings/developer' },
   {
@@ -118,6 +121,48 @@ export const pagesOf = ({
     path: '/app/developer/playground?op=chats_create',
     async open(page) {
       await page.getByRole('button', { name: 'Send POST' }).waitFor()
+    },
+  },
+  { name: 'automations', path: '/app/automations' },
+  {
+    name: 'new-automation',
+    path: '/app/automations',
+    async open(page) {
+      await page.getByRole('button', { name: 'New automation' }).click()
+      await page.getByRole('combobox', { name: 'In words' }).fill('every weekday at nine')
+      await page.getByRole('combobox', { name: 'Time zone' }).fill('Europe/Berlin')
+      await page.getByText('09:00 in Europe/Berlin').first().waitFor()
+    },
+  },
+  {
+    name: 'automation-run',
+    path: `/app/automations/${automationId}/runs/${automationRunId}`,
+    async open(page) {
+      await page.getByRole('log', { name: 'Log' }).getByText('Done').waitFor()
+    },
+  },
+  { name: 'agents', path: '/app/agents' },
+  {
+    name: 'agent',
+    path: `/app/agents/${agentId}`,
+    async open(page) {
+      await page.getByText('There is no computer where it could run commands.').waitFor()
+    },
+  },
+  {
+    name: 'agent-versions',
+    path: `/app/agents/${agentId}?tab=versions`,
+    async open(page) {
+      await page.getByText('Count first. Say what to print next, and why.').first().waitFor({ state: 'attached' })
+    },
+  },
+  { name: 'agent-uses', path: `/app/agents/${agentId}?tab=uses` },
+  { name: 'operations', path: '/app/operations' },
+  {
+    name: 'operation',
+    path: `/app/operations/${operationId}`,
+    async open(page) {
+      await page.getByText('succeeded').waitFor()
     },
   },
   { name: 'workspaces', path: '/app/workspaces' },

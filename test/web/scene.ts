@@ -12,6 +12,9 @@ export interface Scene {
   webhookId: string
   /** Of a call that was answered. */
   requestId: string
+  automationRunId: string
+  agentId: string
+  operationId: string
 }
 
 /** Somebody who has used the instance for a while: providers that answer, keys of two workspaces, calls that cost. */
@@ -96,7 +99,22 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & Sce
   const written = await made('/chats', { workspace_id: shop.id, title: 'Views of the mountain', model: 'house/gpt-4o' })
   openai.script({ reply: 'From the lake, at dawn, in red.', usage: { input: 900, output: 120 } })
   await made(`/chats/${written.id}/messages`, { content: 'Which view sells best?' })
-  const agent = await made('/agents', { workspace_id: shop.id, name: 'Clerk', model: 'sim/echo' })
+  const agent = await made('/agents', {
+    workspace_id: shop.id,
+    name: 'Clerk',
+    model: 'sim/echo',
+    description: 'Counts what was sold, and keeps the books of the shop.',
+    system_prompt: 'You keep the books of a print shop.\n\nCount first, then say what to print next.',
+    tools: [{ name: 'drive.grep', policy: 'allow' }],
+  })
+  await aki.patch(`/agents/${agent.id}`, {
+    system_prompt: 'You keep the books of a print shop.\n\nCount first. Say what to print next, and why.',
+    tools: [
+      { name: 'drive.grep', policy: 'allow' },
+      { name: 'drive.content', policy: 'allow' },
+      { name: 'computers.exec', policy: 'ask' },
+    ],
+  })
   const automation = await made('/automations', {
     workspace_id: shop.id,
     name: 'Morning report',
@@ -106,11 +124,13 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & Sce
     action: { type: 'agent', agent_id: agent.id, prompt: 'Count what was sold yesterday, and say what to print next.' },
     max_cost_usd: 0.5,
   })
-  await made(`/automations/${automation.id}/test-fire`, {})
   const events = ['run.failed', 'file.*']
   const hook = { workspace_id: aki.workspaceId, name: 'Till of the shop', url: 'https://till.example.com/hook', events }
   const webhook = await made('/webhook-endpoints', hook)
   await made(`/webhook-endpoints/${webhook.id}/test`, {})
+  const fired = await made(`/automations/${automation.id}/test-fire`, {})
+  const asked = [{ role: 'user', content: 'How many views are there?' }]
+  const operation = await made('/inference/text', { model: 'sim/echo', messages: asked, background: true })
   const theirs = await ben.post('/chats', { workspace_id: ben.workspaceId, title: 'Paper from Echizen' })
   await ben.post('/shares', {
     resource_type: 'chat',
@@ -124,6 +144,9 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & Sce
     automationId: automation.id,
     webhookId: webhook.id,
     requestId,
+    automationRunId: fired.id,
+    agentId: agent.id,
+    operationId: operation.id,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }

@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { agentViewIn, agentsViewIn, automationsViewIn, operationsViewIn } from './views.ts'
 import { queryClient } from './api.ts'
 import { filtersIn } from './developer/requests/filters.ts'
 import { keptToken } from './invitations/token.ts'
@@ -174,10 +175,45 @@ const chat = createRoute({
   staticData: { whole: true },
   component: lazyRouteComponent(() => import('./chats/chat.tsx'), 'ChatPage'),
 })
+const agents = createRoute({
+  getParentRoute: () => shell,
+  path: '/agents',
+  validateSearch: agentsViewIn,
+  component: lazyRouteComponent(() => import('./agents/agents.tsx'), 'AgentsPage'),
+})
+const agent = createRoute({
+  getParentRoute: () => shell,
+  path: '/agents/$id',
+  validateSearch: agentViewIn,
+  staticData: { whole: true },
+  component: lazyRouteComponent(() => import('./agents/agent.tsx'), 'AgentPage'),
+})
+const automations = createRoute({
+  getParentRoute: () => shell,
+  path: '/automations',
+  validateSearch: automationsViewIn,
+  component: lazyRouteComponent(() => import('./automations/automations.tsx'), 'AutomationsPage'),
+})
 const automation = createRoute({
   getParentRoute: () => shell,
   path: '/automations/$id',
   component: lazyRouteComponent(() => import('./automations/automation.tsx'), 'AutomationPage'),
+})
+const automationRun = createRoute({
+  getParentRoute: () => shell,
+  path: '/automations/$id/runs/$run',
+  component: lazyRouteComponent(() => import('./automations/runs/run.tsx'), 'RunPage'),
+})
+const operations = createRoute({
+  getParentRoute: () => shell,
+  path: '/operations',
+  validateSearch: operationsViewIn,
+  component: lazyRouteComponent(() => import('./operations/operations.tsx'), 'OperationsPage'),
+})
+const operation = createRoute({
+  getParentRoute: () => shell,
+  path: '/operations/$id',
+  component: lazyRouteComponent(() => import('./operations/operation.tsx'), 'OperationPage'),
 })
 const shared = createRoute({
   getParentRoute: () => shell,
@@ -250,7 +286,13 @@ export const router = createRouter({
       instance,
       chats,
       chat,
+      agents,
+      agent,
+      automations,
       automation,
+      automationRun,
+      operations,
+      operation,
       shared,
       share,
       routing.addChildren([providers, preview, gatewayKeys, usage]),

@@ -8,13 +8,13 @@ import {
   one,
   page,
   resourceFields,
-  base,
   statusFilter,
   time,
   usd,
   words,
   workspaceId,
 } from '#kernel/contract.ts'
+import { AutomationFirings, AutomationRun, CostStats, KeyedCostStats } from './contract-runs.ts'
 
 const kind = z.enum(['cron', 'webhook'])
 const overlap = z
@@ -43,7 +43,14 @@ export const Action = z
   ])
   .meta({ id: 'AutomationAction' })
 
-const schedule = z.string().trim().min(1).max(200).describe('Cron, five fields, or six with seconds in front.')
+const schedule = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .describe(
+    'Cron, five fields, or six with seconds in front; or one local time, such as `2026-12-24T09:00`, which fires once.',
+  )
 const timeZone = z.string().trim().min(1).max(64).describe('An IANA time zone, such as Europe/Berlin.')
 const window = z.number().int().min(0).max(2_592_000).describe('Ticks older than this are not caught up with.')
 const maxCost = z.number().positive().max(1_000_000).nullable().describe('What each run may spend on models at most.')
@@ -88,50 +95,6 @@ export const NewAutomation = Automation.extend({
     .describe('`whsec_…`, what Standard Webhooks signatures are made with; shown this once.'),
 }).meta({ id: 'NewAutomation' })
 
-export const AutomationRun = z
-  .object({
-    ...base,
-    automation_id: idOut,
-    workspace_id: idOut,
-    status: z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled', 'timed_out', 'skipped']),
-    skip_reason: z
-      .enum(['overlap', 'missed', 'archived', 'budget', 'rate_limited', 'paused'])
-      .nullable()
-      .describe('Why it did not run. `rate_limited`: the clock had started as many in that minute as the account may.'),
-    attempt: z.int(),
-    trigger: z.enum(['cron', 'webhook', 'test', 'retry']),
-    scheduled_for: time.nullable(),
-    webhook_id: z.string().nullable(),
-    chat_id: idOut.nullable(),
-    run_id: idOut.nullable(),
-    operation_id: idOut.nullable().describe('The operation that runs its command; its content is the output.'),
-    error: z
-      .object({
-        type: z.string(),
-        message: z.string(),
-        code: z.string().optional(),
-        details: z.record(z.string(), z.unknown()).optional(),
-      })
-      .nullable(),
-    cost_usd: usd.nullable(),
-    started_at: time.nullable(),
-    completed_at: time.nullable(),
-  })
-  .meta({ id: 'AutomationRun' })
-
-const stats = {
-  runs: z.int().describe('Those that ran; skipped ticks are none.'),
-  succeeded: z.int(),
-  failed: z.int().describe('With those that took too long.'),
-  cost_usd: usd,
-  average_cost_usd: usd.nullable(),
-  last_30_days_usd: usd,
-}
-export const CostStats = z.object({ id: idOut, created_at: time, ...stats }).meta({ id: 'AutomationCostStats' })
-export const KeyedCostStats = z
-  .object({ id: idOut, created_at: time, automations: z.record(z.string(), z.object(stats)) })
-  .meta({ id: 'AutomationsCostStats' })
-
 const runFilters = { status: AutomationRun.shape.status.optional().describe('Only runs in this state.') }
 const on = { on: 'automation', onShare: 'none' } as const
 
@@ -153,6 +116,13 @@ export const automations = area(
       reply: one(KeyedCostStats),
       cli: 'automations all-cost-stats',
     }),
+    run: endpoint('GET /automations/:id/runs/:runId', {
+      summary: 'Read a run of an automation',
+      scope: 'automation:read',
+      ...on,
+      reply: one(AutomationRun),
+      beyond: true,
+    }),
     workspace_runs: endpoint('GET /automations/runs', {
       summary: 'List the runs of all automations of a workspace',
       scope: 'automation:read',
@@ -166,6 +136,18 @@ export const automations = area(
       scope: 'automation:read',
       ...on,
       reply: one(Automation),
+    }),
+    firings: endpoint('GET /app/automation-firings', {
+      summary: 'See when a schedule would fire, before it is anybody’s',
+      scope: 'automation:read',
+      query: {
+        schedule,
+        time_zone: timeZone.default('UTC'),
+        count: z.coerce.number().int().min(1).max(50).default(5),
+      },
+      reply: one(AutomationFirings),
+      errors: ['invalid_cron', 'invalid_time_zone'],
+      beyond: true,
     }),
     create: endpoint('POST /automations', {
       summary: 'Create an automation',

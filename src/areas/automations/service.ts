@@ -19,16 +19,17 @@ import { fire } from './webhooks/fire.ts'
 import { tendRuns } from './runs/outcomes.ts'
 import { checkAction } from './check-action.ts'
 import { checkRightsOf, hasRightsOf } from './pause.ts'
-import { scheduleOf } from './schedule/schedule.ts'
+import { firingsOf } from './schedule/firings.ts'
+import { firstTick, scheduleOf } from './schedule/schedule.ts'
 import { showAutomation } from './show.ts'
 import { giveWayTo, stopRuns } from './runs/stop.ts'
 import { runStore } from './runs/run-store.ts'
-import { cancelRun, listRuns, retryRun, testFire } from './runs/control.ts'
+import { cancelRun, listRuns, retryRun, runOf, testFire } from './runs/control.ts'
 import { type AutomationRow, inactiveReason, automationStore } from './store.ts'
 import { newToken } from './webhooks/token.ts'
 import { clockOf, fireTicks } from './worker.ts'
 import type { ChatHandles } from '#areas/chats/service.ts'
-import { showStats } from './runs/show-run.ts'
+import { showRun, showStats } from './runs/show-run.ts'
 
 export { automationConsumer } from './runs/outcomes.ts'
 export { agentChanged, chatChanged, isPausedByAgent } from './pause.ts'
@@ -69,7 +70,8 @@ export const automationService = implementWith<Context<ChatHandles>>()(
         refuse('missing_parameter', { param: 'schedule', message: 'An automation by the clock needs a `schedule`.' })
       if (kind === 'webhook' && (schedule !== undefined || given.time_zone !== undefined))
         refuse('invalid_parameter', { param: 'schedule', message: 'A webhook automation has no schedule.' })
-      const cron = kind === 'cron' ? scheduleOf(schedule!, time_zone) : null
+      const cron = kind === 'cron' ? { schedule: schedule!, time_zone } : null
+      if (cron) scheduleOf(cron.schedule, cron.time_zone)
       await checkAction(ctx, given.action, workspaceId)
       const id = newId()
       const token = kind === 'webhook' ? newToken() : null
@@ -90,7 +92,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
           max_cost_nano: nanoOrNull(given.max_cost_usd),
           timeout_seconds: given.timeout_seconds,
           ...behalfOf(ctx.principal),
-          next_fire_at: cron?.next(await clockOf(ctx.db)) ?? null,
+          next_fire_at: cron && firstTick(cron.schedule, cron.time_zone, await clockOf(ctx.db)),
           token_hash: token === null ? null : hashSecret(token),
           sealed_secret: secret === null ? null : ctx.engine.secrets.seal(secret, id),
         })
@@ -137,7 +139,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
           ...(moved && {
             schedule,
             time_zone: timeZone,
-            next_fire_at: scheduleOf(schedule!, timeZone!).next(now),
+            next_fire_at: firstTick(schedule!, timeZone!, now),
           }),
         })
         const row = await read(ctx, id)
@@ -177,6 +179,14 @@ export const automationService = implementWith<Context<ChatHandles>>()(
 
     fire,
 
+    firings: (ctx, { schedule, time_zone, count }) => ({
+      id: newId(),
+      created_at: iso(ctx.now()),
+      schedule,
+      time_zone,
+      firings: firingsOf(schedule, time_zone, ctx.now(), count),
+    }),
+
     test_fire: testFire,
 
     async cost_stats(ctx, { id }) {
@@ -194,6 +204,8 @@ export const automationService = implementWith<Context<ChatHandles>>()(
         automations: Object.fromEntries([...stats].map(([automationId, row]) => [automationId, showStats(row)])),
       }
     },
+
+    run: async (ctx, { id, runId }) => showRun(await runOf(ctx, id, runId)),
 
     runs: (ctx, { id, ...page }) => listRuns(ctx, { automationId: id }, page),
 

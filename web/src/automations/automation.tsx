@@ -1,117 +1,285 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
-import { queryClient, uk } from '../api.ts'
-import { workspacesQuery } from '../session.ts'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { agentQuery } from '../agents/queries.ts'
+import { refusal, sayError, uk } from '../api.ts'
+import { type Place, usePlace } from '../rights.ts'
 import { Button } from '../ui/button.tsx'
+import { Confirm } from '../ui/dialogs/dialog.tsx'
+import { type Action, Actions } from '../ui/dialogs/menu.tsx'
+import { say } from '../ui/dialogs/toast.tsx'
 import { Facts } from '../ui/facts.tsx'
-import { plural, usd } from '../ui/text/format.ts'
 import { Paged } from '../ui/more.tsx'
 import { Empty, Failure, Refused, Waiting } from '../ui/notice.tsx'
 import { Page, Section, Tag } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
+import { plural, usd } from '../ui/text/format.ts'
 import { Ago } from '../ui/text/time.tsx'
-import { say } from '../ui/dialogs/toast.tsx'
-import { type Automation, automationQuery, costQuery, runsQuery } from './queries.ts'
+import { AutomationDialog } from './form/automation-dialog.tsx'
+import { Firings } from './form/firings.tsx'
+import {
+  type Automation,
+  type AutomationRun,
+  automationQuery,
+  costQuery,
+  refreshAutomations,
+  runsQuery,
+  useAutomationEvents,
+} from './queries.ts'
 import { RunRow } from './run-row.tsx'
+import { RunBars } from './runs/bars.tsx'
+import { Webhook } from './webhook.tsx'
+import { isOnce, saysPause } from './words.ts'
 
-/** The page that a notification about an automation leads to: how it stands, and how its last runs went. */
+const overlaps: Record<Automation['overlap'], string> = {
+  skip: 'the next one is skipped',
+  queue: 'the next one waits',
+  cancel_previous: 'it is stopped for the next one',
+  allow: 'the next one runs beside it',
+}
+
+/** An automation: when it fires, what it does, how its runs went. */
 export function AutomationPage() {
   const { id } = useParams({ from: '/shell/automations/$id' })
   const { data: automation, error, refetch } = useQuery(automationQuery(id))
+  const place = usePlace(automation?.workspace_id)
   const runs = useInfiniteQuery({ ...runsQuery(id), enabled: automation !== undefined })
+  useAutomationEvents(automation ? [automation.workspace_id] : [])
   if (!automation)
     return (
-      <Page title="Automation" lead="An agent that is set to work by the clock or by a webhook.">
-        {error ? <Failure what="This automation" error={error} again={refetch} /> : <Waiting what="the automation" />}
+      <Page title="Automation" lead="An agent or a command that is set to work by the clock or by a webhook.">
+        {!error ? (
+          <Waiting what="the automation" />
+        ) : refusal(error)?.status === 404 ? (
+          <Empty title="Nothing to show">It does not exist, or you have no access to it.</Empty>
+        ) : (
+          <Failure what="This automation" error={error} again={refetch} />
+        )}
       </Page>
     )
+  const rows = runs.data?.pages.flatMap((page) => page.rows) ?? []
+  const { name, kind, schedule, time_zone, status, paused_reason, next_run_at } = automation
   return (
     <Page
-      title={automation.name}
-      lead={automation.kind === 'cron' ? 'Set to work by the clock.' : 'Set to work by a webhook.'}
+      title={name}
+      lead={
+        <>
+          <Link to="/automations" className="link">
+            Automations
+          </Link>
+          {place.workspace && ` · ${place.workspace.name}`}
+          {place.workspace && !place.may('automation:write') && ` · you are ${place.workspace.role} there, and read it`}
+        </>
+      }
+      action={<Deeds automation={automation} place={place} />}
     >
-      <State automation={automation} />
-      <Section title="Last runs" about="Newest first; what was skipped is among them.">
+      {(paused_reason !== null || status === 'archived') && (
+        <Paused automation={automation} place={place} last={rows.find(({ error: why }) => why !== null)} />
+      )}
+      {kind === 'cron' && (
+        <Section
+          title="Next firings"
+          about={
+            next_run_at === null
+              ? undefined
+              : `As they are on your clock. The schedule keeps to the time of ${(time_zone ?? 'UTC').replaceAll('_', ' ')}.`
+          }
+        >
+          {next_run_at !== null ? (
+            <Firings schedule={schedule ?? ''} timeZone={time_zone ?? 'UTC'} />
+          ) : (
+            <p className="text-sm text-quiet">
+              {isOnce(schedule) && status === 'active' && paused_reason === null
+                ? 'It was to fire once, and its time is over.'
+                : 'None: it fires no more until it is let go on.'}
+            </p>
+          )}
+        </Section>
+      )}
+      <Section title="Runs" about="Newest first; what was skipped is among them, with the reason.">
+        <RunBars id={id} runs={rows} />
         <Paged
           query={runs}
           what="the runs"
           label="Runs"
-          none={<Empty title="No run yet">It has not been fired.</Empty>}
+          none={<Empty title="No run yet">It has not been fired. “Fire now” does, whatever its schedule says.</Empty>}
         >
           {(run) => <RunRow run={run} />}
         </Paged>
       </Section>
+      {kind === 'webhook' && (
+        <Webhook automation={automation} mayRotate={status === 'active' && place.may('automation:write')} />
+      )}
+      <Setup automation={automation} />
     </Page>
   )
 }
 
-const pauses = {
-  failures: 'by the server, because it kept failing',
-  agent_changed: 'by the server, because somebody with fewer rights than it has changed its agent',
-} as const
+function Deeds({ automation, place }: { automation: Automation; place: Place }) {
+  const { id, name, status } = automation
+  const navigate = useNavigate()
+  const [changing, setChanging] = useState(false)
+  const [deleting, setDeleting] = useState(false)
+  const fire = useSend(uk.automations.test_fire, async (run) => {
+    await refreshAutomations()
+    if (run.status === 'skipped') return say('It was skipped: an earlier run goes on')
+    await navigate({ to: '/automations/$id/runs/$run', params: { id, run: run.id } })
+  })
+  const archive = async (): Promise<void> => {
+    try {
+      await uk.automations.archive({ id })
+      say(`${name} is archived, and fires no more`)
+    } catch (error) {
+      say(sayError(error))
+    }
+    await refreshAutomations()
+  }
+  const writes = place.may('automation:write')
+  const actions: Action[] = writes
+    ? [
+        ...(status === 'active' ? [{ label: 'Archive', run: () => void archive() }] : []),
+        { label: 'Delete …', danger: true, run: () => setDeleting(true) },
+      ]
+    : []
+  return (
+    <div className="flex max-w-full flex-col items-end gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        {place.may('automation:run') && status === 'active' && (
+          <Button look="primary" pending={fire.pending} onClick={() => void fire.send({ id })}>
+            Fire now
+          </Button>
+        )}
+        {writes && <Button onClick={() => setChanging(true)}>Change</Button>}
+        {actions.length > 0 && <Actions label={`More for ${name}`} actions={actions} />}
+      </div>
+      <Refused>{fire.rest()}</Refused>
+      {changing && (
+        <AutomationDialog
+          before={automation}
+          workspaces={[]}
+          open={changing}
+          onOpen={setChanging}
+          onDone={() => say(`${name} is changed`)}
+        />
+      )}
+      <Confirm
+        open={deleting}
+        onOpen={setDeleting}
+        title={`Delete ${name}?`}
+        verb="Delete it"
+        run={async () => {
+          await uk.automations.delete({ id })
+          await navigate({ to: '/automations' })
+          void refreshAutomations()
+        }}
+      >
+        <p>Its runs go with it, for good. What goes on is stopped; chats that it spoke in stay.</p>
+      </Confirm>
+    </div>
+  )
+}
 
-function State({ automation }: { automation: Automation }) {
-  const { id, name, status, paused_reason, paused_at, kind, schedule, time_zone, action } = automation
-  const { data: workspaces } = useQuery(workspacesQuery)
-  const { data: cost } = useQuery(costQuery(id))
+function Paused({
+  automation: { id, name, paused_reason, paused_at },
+  place,
+  last,
+}: {
+  automation: Automation
+  place: Place
+  /** The newest run that says what went wrong. */
+  last: AutomationRun | undefined
+}) {
   const back = useSend(uk.automations.unarchive, async () => {
-    await queryClient.invalidateQueries({ queryKey: ['automation', id] })
+    await refreshAutomations()
     say(`${name} fires again`)
   })
   return (
-    <Section
-      title="State"
-      action={
-        status === 'archived' || paused_reason !== null ? (
+    <div className="mb-8 border border-seal/45 bg-sheet px-4 py-4">
+      <div className="flex flex-wrap items-start gap-x-4 gap-y-3">
+        <div className="min-w-0 flex-1 basis-64">
+          <p className="font-medium">
+            <Tag tone="bad">{paused_reason === null ? 'archived' : 'paused'}</Tag>{' '}
+            {paused_reason === null ? 'It is archived, and fires no more.' : saysPause[paused_reason]}
+            {paused_at && (
+              <span className="font-normal text-quiet">
+                {' '}
+                <Ago time={paused_at} />
+              </span>
+            )}
+          </p>
+          {paused_reason !== null && last?.error && (
+            <p className="mt-1 text-sm break-words">
+              Its last error:{' '}
+              <Link to="/automations/$id/runs/$run" params={{ id, run: last.id }} className="link">
+                {last.error.message}
+              </Link>
+            </p>
+          )}
+        </div>
+        {place.may('automation:write') && (
           <Button look="primary" pending={back.pending} onClick={() => void back.send({ id })}>
             Let it fire again
           </Button>
-        ) : undefined
-      }
-    >
-      <div className="mb-3 empty:hidden">
+        )}
+      </div>
+      <div className="mt-3 empty:hidden">
         <Refused>{back.rest()}</Refused>
       </div>
+    </div>
+  )
+}
+
+function Setup({ automation }: { automation: Automation }) {
+  const { id, kind, schedule, time_zone, action, overlap, max_cost_usd, last_run_at, status, paused_reason } =
+    automation
+  const { data: cost } = useQuery(costQuery(id))
+  const { data: agent } = useQuery({
+    ...agentQuery(action.type === 'agent' ? action.agent_id : ''),
+    enabled: action.type === 'agent',
+    retry: false,
+  })
+  return (
+    <Section title="Set-up">
       <Facts
         facts={[
           [
             'Now',
-            status === 'active' && paused_reason === null ? (
-              <Tag tone="good">active</Tag>
-            ) : (
-              <>
-                <Tag tone="bad">{paused_reason === null ? status : 'paused'}</Tag>{' '}
-                {paused_reason && pauses[paused_reason]}
-                {paused_at && (
-                  <>
-                    , <Ago time={paused_at} />
-                  </>
-                )}
-              </>
-            ),
+            <Tag tone={status === 'active' && paused_reason === null ? 'good' : 'bad'}>
+              {paused_reason === null ? status : 'paused'}
+            </Tag>,
           ],
           [
             'Fires',
-            kind === 'cron' ? (
+            kind === 'webhook' ? (
+              'when its webhook is called'
+            ) : (
               <>
                 <code className="font-mono">{schedule}</code>, {time_zone ?? 'UTC'}
               </>
-            ) : (
-              'when its webhook is called'
             ),
           ],
-          ['Next run', automation.next_run_at && <Ago time={automation.next_run_at} />],
-          ['Last run', automation.last_run_at ? <Ago time={automation.last_run_at} /> : 'none yet'],
+          [
+            'Does',
+            action.type === 'command' ? (
+              <>
+                a command on{' '}
+                <a className="link" href={`/app/computers/${action.computer_id}`}>
+                  a computer
+                </a>
+              </>
+            ) : agent ? (
+              <Link to="/agents/$id" params={{ id: agent.id }} className="link">
+                {agent.name}
+              </Link>
+            ) : (
+              'an agent that you do not read'
+            ),
+          ],
           [
             action.type === 'agent' ? 'Prompt' : 'Command',
-            <span className="whitespace-pre-wrap">{action.type === 'agent' ? action.prompt : action.command}</span>,
-          ],
-          ['Workspace', workspaces?.find((one) => one.id === automation.workspace_id)?.name],
-          ['Each run', automation.max_cost_usd === null ? 'no cap' : `${usd(automation.max_cost_usd)} at most`],
-          [
-            'So far',
-            cost &&
-              `${plural(cost.runs, 'run')}, ${cost.succeeded} succeeded, ${cost.failed} failed, ${usd(cost.cost_usd)}`,
+            <span className={`whitespace-pre-wrap ${action.type === 'command' ? 'font-mono' : ''}`}>
+              {action.type === 'agent' ? action.prompt : action.command}
+            </span>,
           ],
           [
             'Speaks in',
@@ -120,6 +288,14 @@ function State({ automation }: { automation: Automation }) {
                 one chat
               </Link>
             ),
+          ],
+          ['While a run goes on', overlaps[overlap]],
+          ['Each run', max_cost_usd === null ? 'no cap' : `${usd(max_cost_usd)} at most`],
+          ['Last run', last_run_at ? <Ago time={last_run_at} /> : 'none yet'],
+          [
+            'So far',
+            cost &&
+              `${plural(cost.runs, 'run')}, ${cost.succeeded} succeeded, ${cost.failed} failed, ${usd(cost.cost_usd)}; ${usd(cost.last_30_days_usd)} in 30 days`,
           ],
         ]}
       />

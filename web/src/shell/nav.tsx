@@ -7,6 +7,9 @@ import { Icon, type IconName } from '../ui/icons.tsx'
 
 const pages = [
   { to: '/chats', label: 'Chats', icon: 'chat' },
+  { to: '/agents', label: 'Agents', icon: 'agent' },
+  { to: '/automations', label: 'Automations', icon: 'clock' },
+  { to: '/operations', label: 'Operations', icon: 'going' },
   { to: '/inbox', label: 'Inbox', icon: 'bell' },
   { to: '/ai-routing', label: 'AI routing', icon: 'route' },
   { to: '/workspaces', label: 'Workspaces', icon: 'people' },

@@ -121,7 +121,7 @@ export function checkActive(locked: AutomationRow): void {
   })
 }
 
-async function runOf(ctx: Context, automationId: Id, runId: Id): Promise<AutomationRunRow> {
+export async function runOf(ctx: Context, automationId: Id, runId: Id): Promise<AutomationRunRow> {
   const run = await runStore.get(ctx.db, runId)
   if (run?.automation_id !== automationId)
     return refuse('not_found', { param: 'runId', message: 'The run does not exist in this automation.' })

@@ -14,21 +14,49 @@ const MOST_KNOWN = 20_000
 const MOST_ZONES = 2_000
 
 /**
- * Five fields, or six with seconds in front (croner). A local time that the clock jumps over fires right after the jump,
- * one that comes twice fires once; where the hours are `*` it goes by real time, and an hour that comes twice fires
- * twice. Refuses what is not a schedule or never fires.
+ * Five fields, or six with seconds in front (croner); or one local time, which fires once. A local time that the clock
+ * jumps over fires right after the jump, one that comes twice fires once; where the hours are `*` it goes by real time,
+ * and an hour that comes twice fires twice. Refuses what is not a schedule or never fires; one local time may be over.
  */
 export function scheduleOf(pattern: string, timeZone: string): Schedule {
   const key = `${timeZone}\0${pattern}`
   const before = known.get(key)
   if (before) return before
   const zone = zoneOf(timeZone)
-  const schedule = isInterval(pattern) ? byTime(cronOf(pattern, timeZone)) : byWall(cronOf(pattern, 'UTC'), zone)
-  if (schedule.next(new Date()) === null)
+  const isOnce = ONCE.test(pattern)
+  const schedule = isOnce
+    ? once(zone.moment(wallOf(pattern)))
+    : isInterval(pattern)
+      ? byTime(cronOf(pattern, timeZone))
+      : byWall(cronOf(pattern, 'UTC'), zone)
+  if (!isOnce && schedule.next(new Date()) === null)
     refuse('invalid_cron', { param: 'schedule', message: `\`${pattern.slice(0, 100)}\` never fires.` })
   if (known.size >= MOST_KNOWN) known.clear()
   known.set(key, schedule)
   return schedule
+}
+
+/** The first tick of what somebody sets; refuses one local time that is over. */
+export function firstTick(pattern: string, timeZone: string, now: Date): Date {
+  const first = scheduleOf(pattern, timeZone).next(now)
+  if (first !== null) return first
+  return refuse('invalid_cron', {
+    param: 'schedule',
+    message: `\`${pattern.slice(0, 100)}\` lies in the past in ${timeZone}: it would never fire.`,
+  })
+}
+
+/** A local time such as `2026-12-24T09:00`. */
+const ONCE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/
+
+const once = (at: number): Schedule => ({ next: (after) => (at > after.getTime() ? new Date(at) : null) })
+
+function wallOf(pattern: string): number {
+  const wall = Date.parse(`${pattern}Z`)
+  // The 30th of February is read as a day of March.
+  if (Number.isNaN(wall) || !new Date(wall).toISOString().startsWith(pattern))
+    refuse('invalid_cron', { param: 'schedule', message: `There is no such time as \`${pattern}\`.` })
+  return wall
 }
 
 const byTime = (cron: Cron): Schedule => ({ next: (after) => cron.nextRun(after) })
@@ -57,14 +85,14 @@ function cronOf(pattern: string, timezone: string): Cron {
   } catch (error) {
     return refuse('invalid_cron', {
       param: 'schedule',
-      message: `\`${pattern.slice(0, 100)}\` is not a cron schedule of 5 or 6 fields, such as \`0 9 * * 1-5\`: ${error instanceof Error ? error.message.slice(0, 120) : ''}`,
+      message: `\`${pattern.slice(0, 100)}\` is not a cron schedule of 5 or 6 fields, such as \`0 9 * * 1-5\`, or a local time such as \`2026-12-24T09:00\`: ${error instanceof Error ? error.message.slice(0, 120) : ''}`,
     })
   }
 }
 
 const zones = new Map<string, Zone>()
 
-function zoneOf(name: string): Zone {
+export function zoneOf(name: string): Zone {
   const before = zones.get(name)
   if (before) return before
   try {
@@ -77,7 +105,7 @@ function zoneOf(name: string): Zone {
     if (!(error instanceof RangeError)) throw error
     return refuse('invalid_time_zone', {
       param: 'time_zone',
-      message: `\`${name.slice(0, 60)}\` is no IANA time zone, such as Europe/Berlin or UTC.`,
+      message: `\`${name.slice(0, 60)}\` is not an IANA time zone, such as Europe/Berlin or UTC.`,
     })
   }
 }

@@ -7,6 +7,21 @@ const manager = Toast.createToastManager()
 /** Says that something was done, also to who does not see it. */
 export const say = (title: string): void => void manager.add({ title, timeout: 4_000 })
 
+/** The same, with the way back for as long as it is shown. */
+export const sayUndo = (title: string, undo: () => unknown): void => {
+  const id = manager.add({
+    title,
+    timeout: 10_000,
+    actionProps: {
+      children: 'Undo',
+      onClick() {
+        manager.close(id)
+        void undo()
+      },
+    },
+  })
+}
+
 export function Toasts() {
   return (
     <Toast.Provider toastManager={manager} limit={3}>
@@ -29,6 +44,7 @@ function List() {
     >
       <Toast.Content className="flex items-center gap-2 py-1 pr-1 pl-3">
         <Toast.Title className="min-w-0 flex-1 text-sm" />
+        {toast.actionProps && <Toast.Action className={buttonClass('quiet')} />}
         <Toast.Close aria-label="Dismiss" className={buttonClass('quiet', true)}>
           <Icon name="close" />
         </Toast.Close>

@@ -1,0 +1,146 @@
+// Thorough: run by the merge check, or by name.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { call, say, script } from '../../chats/chats.ts'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { until } from '../../until.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
+
+const browser = sharedBrowser()
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
+
+test(
+  'alice makes an agent of a template, tries it, changes it and sees the difference, sets it to work every weekday at nine and reads its log live; bob reads, and carol finds nothing',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment: { UK_SIM: 'on' } })
+    const [alice, bob, carol] = [
+      await server.person('Alice'),
+      await server.person('Bob'),
+      await server.person('Carol'),
+    ] as const
+    const shop = (await alice.post('/workspaces', { name: 'Print shop' })).body.data
+    const invited = (await alice.post(`/workspaces/${shop.id}/invitations`, { email: bob.email, role: 'viewer' })).body
+    await bob.post('/invitations/accept', { token: invited.data.token })
+
+    await using hers = await visit(browser(), server.origin, { width: 1440, height: 900 })
+    const { page } = hers
+    await signIn(page, alice)
+    await page.goto('/app/agents')
+    await page.getByRole('button', { name: 'Begin with Editor' }).click()
+    await page.getByLabel('Workspace').last().selectOption({ label: 'Print shop' })
+    await page.getByRole('button', { name: 'Make it' }).click()
+    await heading(page, 'Editor')
+
+    // Its model and a tool, as version 2.
+    await page.getByRole('button', { name: /^Model/ }).click()
+    await page.getByLabel('Find a model').fill('sim/script')
+    await page.getByRole('option', { name: /sim\/script/ }).click()
+    await page.getByLabel('All of Chats and search').selectOption('ask')
+    await page.getByText('Answers as saved, in version 1').waitFor()
+    await page.keyboard.press('Control+s')
+    await page.getByText('Saved as version 2').waitFor()
+
+    // It really runs beside its set-up.
+    const tried = page.getByRole('region', { name: 'Try Editor' })
+    await tried.getByLabel('Message to try it with').fill(script([say('Cut short, and clear.')]))
+    await page.keyboard.press('Enter')
+    await tried
+      .getByRole('article', { name: /^Editor/ })
+      .getByText('Cut short, and clear.')
+      .waitFor()
+
+    await page.getByLabel('Instructions').fill('You edit texts.\nAnswer in one line.')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved as version 3').waitFor()
+    await page.getByRole('link', { name: 'Versions' }).click()
+    const versions = page.getByRole('list', { name: 'Versions' }).getByRole('listitem')
+    await versions.first().getByText('Answer in one line.').waitFor()
+    await versions.first().getByText('Ask when a sentence can be read in two ways.').waitFor()
+    await page.getByRole('button', { name: 'Go back to version 2' }).click()
+    await page.getByText('As in version 2; saved as version 4').waitFor()
+    const agents = (await alice.get(`/agents?workspace_id=${shop.id}`)).body.data
+    assert.match(agents[0].system_prompt, /read in two ways/)
+
+    // Words become a schedule, and nothing is kept before it is sent.
+    await page.getByRole('link', { name: 'Used by' }).click()
+    await page.getByRole('link', { name: 'New automation' }).click()
+    await page.getByLabel('Name').fill('Morning edit')
+    const words = page.getByRole('combobox', { name: 'In words' })
+    await words.fill('every full moon at nine')
+    await page.getByText('“full moon” was not understood.').waitFor()
+    await words.fill('every weekday at nine')
+    await page.getByRole('combobox', { name: 'Time zone' }).fill('Asia/Tokyo')
+    await until(
+      () => page.getByRole('list', { name: 'Next firings' }).getByRole('listitem').allInnerTexts(),
+      (firings) => firings.length === 5 && firings.every((one) => one.endsWith('09:00 in Asia/Tokyo')),
+    )
+    const plan = script([say('First line. '), call('chats_create', { title: 'Asked' })], [say('Last line.')])
+    await page.getByLabel('What it is told').fill(plan)
+    assert.deepEqual((await alice.get(`/automations?workspace_id=${shop.id}`)).body.data, [])
+    await page.getByRole('button', { name: 'Make it' }).click()
+    await heading(page, 'Morning edit')
+    const [automation] = (await alice.get(`/automations?workspace_id=${shop.id}`)).body.data
+    assert.deepEqual([automation.schedule, automation.time_zone], ['0 9 * * 1-5', 'Asia/Tokyo'])
+
+    // What it did so far is there at once; what comes is read as it comes.
+    await page.getByRole('button', { name: 'Fire now' }).click()
+    const log = page.getByRole('log', { name: 'Log' })
+    await log.getByText('Waits for a person to decide').waitFor()
+    const address = page.url()
+    await page.reload()
+    await log.getByText('First line.').waitFor()
+    assert.equal(await log.getByText('Last line.').count(), 0)
+    const [run] = (await alice.get(`/automations/${automation.id}/runs`)).body.data
+    assert.ok(address.endsWith(`/automations/${automation.id}/runs/${run.id}`))
+    const at = `/chats/${run.chat_id}/runs/${run.run_id}`
+    const { pending_actions } = (await alice.get(at)).body.data
+    await alice.post(`${at}/actions`, { actions: [{ id: pending_actions[0].id, decision: 'allow' }] })
+    await log.getByText('Last line.').waitFor()
+    await page.getByText('succeeded', { exact: true }).waitFor()
+
+    await using his = await visit(browser(), server.origin, { width: 1440, height: 900 })
+    await signIn(his.page, bob)
+    await his.page.goto(`/app/agents/${agents[0].id}`)
+    await his.page.getByText('You are viewer in Print shop').waitFor()
+    assert.ok(await his.page.getByLabel('Name', { exact: true }).isDisabled())
+    await his.page.goto(`/app/automations/${automation.id}`)
+    await his.page.getByRole('list', { name: 'Runs' }).getByText('succeeded').waitFor()
+    assert.equal(await his.page.getByRole('button', { name: /^(Fire now|Change|More for)/ }).count(), 0)
+    await his.page.goto(address)
+    await his.page.getByRole('log', { name: 'Log' }).getByText('Last line.').waitFor()
+    assert.equal((await bob.patch(`/agents/${agents[0].id}`, { name: 'Mine' })).status, 403)
+
+    await using theirs = await visit(browser(), server.origin)
+    await signIn(theirs.page, carol)
+    for (const path of [`/app/agents/${agents[0].id}`, `/app/automations/${automation.id}`, address]) {
+      await theirs.page.goto(path)
+      await theirs.page.getByText('It does not exist, or you have no access to it.').waitFor()
+    }
+
+    // To the trash, and back by one press.
+    await page.goto(`/app/agents/${agents[0].id}`)
+    await page.getByRole('button', { name: 'More for Editor' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await page.getByText('Editor is in the trash').waitFor()
+    assert.equal((await alice.get(`/agents/${agents[0].id}`)).body.data.status, 'trashed')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Editor is back').waitFor()
+    assert.equal((await alice.get(`/agents/${agents[0].id}`)).body.data.status, 'active')
+
+    // What goes on in the background is followed, too.
+    await page.goto('/app/operations')
+    await page.getByRole('heading', { name: 'Nothing runs' }).waitFor()
+    const messages = [{ role: 'user', content: script([say('Done.')]) }]
+    await alice.post('/inference/text', { model: 'sim/script', messages, background: true })
+    const operations = page.getByRole('list', { name: 'Operations' })
+    await operations.getByText('succeeded').waitFor()
+    await operations.getByRole('link', { name: 'Answer of a model' }).click()
+    await page.getByLabel('Result', { exact: true }).getByText('"Done."').first().waitFor()
+    assert.deepEqual([hers.wrongs, his.wrongs, theirs.wrongs], [[], [], []])
+  },
+)

@@ -1,0 +1,101 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type Workspace, queryClient, sayError, uk } from '../api.ts'
+import { type Place, usePlacesFor } from '../rights.ts'
+import { Button } from '../ui/button.tsx'
+import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
+import { type Action, Actions } from '../ui/dialogs/menu.tsx'
+import { say, sayUndo } from '../ui/dialogs/toast.tsx'
+import { SelectField } from '../ui/field.tsx'
+import { useSend } from '../ui/send.ts'
+import { type Agent, refreshAgents } from './queries.ts'
+import { ShareDialog } from './share-dialog.tsx'
+
+/** What is done with an agent as a whole. */
+export function AgentActions({ agent, place }: { agent: Agent; place: Place }) {
+  const { id, name, status } = agent
+  const navigate = useNavigate()
+  const targets = usePlacesFor('agent:write')
+  const [sharing, setSharing] = useState(false)
+  const [copying, setCopying] = useState(false)
+  const act = async (what: () => Promise<unknown>, words: string): Promise<void> => {
+    try {
+      await what()
+      say(words)
+    } catch (error) {
+      say(sayError(error))
+    }
+    await refreshAgents()
+  }
+  const remove = async (): Promise<void> => {
+    try {
+      await uk.agents.trash({ id })
+    } catch (error) {
+      return say(sayError(error))
+    }
+    await navigate({ to: '/agents' })
+    void refreshAgents()
+    sayUndo(`${name} is in the trash, for 30 days`, () => act(() => uk.agents.restore({ id }), `${name} is back`))
+  }
+  const writes = place.may('agent:write')
+  const actions: Action[] = [
+    ...(targets.length > 0 ? [{ label: 'Copy …', run: () => setCopying(true) }] : []),
+    ...(writes && status === 'active'
+      ? [{ label: 'Archive', run: () => void act(() => uk.agents.archive({ id }), `${name} is archived`) }]
+      : []),
+    ...(writes && status !== 'trashed' ? [{ label: 'Delete', danger: true, run: () => void remove() }] : []),
+  ]
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      {writes && status === 'archived' && (
+        <Button onClick={() => void act(() => uk.agents.unarchive({ id }), `${name} is back`)}>Bring back</Button>
+      )}
+      {writes && status === 'trashed' && (
+        <Button onClick={() => void act(() => uk.agents.restore({ id }), `${name} is back`)}>Restore</Button>
+      )}
+      {place.may('share:write') && status === 'active' && <Button onClick={() => setSharing(true)}>Share</Button>}
+      {actions.length > 0 && <Actions label={`More for ${name}`} actions={actions} />}
+      {sharing && <ShareDialog agent={agent} mayEdit={writes} open={sharing} onOpen={setSharing} />}
+      {copying && <CopyDialog agent={agent} targets={targets} onOpen={setCopying} />}
+    </div>
+  )
+}
+
+function CopyDialog({
+  agent: { id, name, workspace_id },
+  targets,
+  onOpen,
+}: {
+  agent: Agent
+  targets: readonly Workspace[]
+  onOpen: (open: boolean) => void
+}) {
+  const navigate = useNavigate()
+  const [to, setTo] = useState(targets.find((one) => one.id === workspace_id)?.id ?? targets[0]!.id)
+  const sending = useSend(uk.agents.copy_to_workspace, async (copy) => {
+    onOpen(false)
+    await queryClient.invalidateQueries({ queryKey: ['agents'] })
+    say(`${name} is copied`)
+    await navigate({ to: '/agents/$id', params: { id: copy.id } })
+  })
+  return (
+    <FormDialog
+      open
+      onOpen={onOpen}
+      title={`Copy ${name}`}
+      about="The copy is independent, and its history begins anew. Keys of outside servers stay behind."
+      sending={sending}
+      fields={['workspace_id']}
+      verb="Copy it"
+      onSend={() => void sending.send({ id, workspace_id: to })}
+    >
+      <SelectField
+        label="To"
+        value={to}
+        onValue={setTo}
+        options={targets.map((one) => [one.id, one.name] as const)}
+        error={sending.at('workspace_id')}
+      />
+    </FormDialog>
+  )
+}

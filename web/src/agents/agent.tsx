@@ -1,0 +1,140 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams, useSearch } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { refusal } from '../api.ts'
+import { usePlace } from '../rights.ts'
+import { useChannels } from '../shell/channel.ts'
+import { useMedia } from '../ui/media.ts'
+import { Failure, Waiting } from '../ui/notice.tsx'
+import { Tag } from '../ui/page.tsx'
+import { AgentActions } from './actions.tsx'
+import { Editor } from './editor/editor.tsx'
+import { type Agent, agentQuery } from './queries.ts'
+import { TryOut } from './try-out.tsx'
+import { Uses } from './uses.tsx'
+import { Versions } from './versions/versions.tsx'
+
+const tabs = [
+  ['setup', 'Set-up'],
+  ['try', 'Try it'],
+  ['versions', 'Versions'],
+  ['uses', 'Used by'],
+] as const
+
+/** An agent: what it is, beside the place to try it. */
+export function AgentPage() {
+  const { id } = useParams({ from: '/shell/agents/$id' })
+  return <One key={id} id={id} />
+}
+
+function One({ id }: { id: string }) {
+  const { data: agent, error, refetch } = useQuery(agentQuery(id))
+  useEffect(() => {
+    document.title = `${agent?.name ?? 'Agent'} · Ukiyo`
+  }, [agent?.name])
+  useChannels(agent ? [`workspace:${agent.workspace_id}`] : [], [
+    ['agent.', ['agents']],
+    ['automation.', ['automations']],
+  ])
+  if (agent) return <Shown agent={agent} />
+  return (
+    <div className="mx-auto max-w-3xl px-4 pt-8 sm:px-8">
+      <h1 className="mb-5 font-serif text-[2rem] leading-tight">Agent</h1>
+      {!error ? (
+        <Waiting what="the agent" />
+      ) : refusal(error)?.status === 404 ? (
+        <p className="text-quiet">
+          It does not exist, or you have no access to it. Who made it can share it with you.{' '}
+          <Link to="/agents" className="link">
+            All agents
+          </Link>
+        </p>
+      ) : (
+        <Failure what="This agent" error={error} again={refetch} />
+      )}
+    </div>
+  )
+}
+
+function Shown({ agent }: { agent: Agent }) {
+  const { tab = 'setup' } = useSearch({ from: '/shell/agents/$id' })
+  const place = usePlace(agent.workspace_id)
+  // Room for the try-out beside the set-up.
+  const wide = useMedia('(min-width: 80rem)')
+  const [unsaved, setUnsaved] = useState(false)
+  // Beside the try-out there is no page of its own for it.
+  const shown = wide && tab === 'try' ? 'setup' : tab
+  const { id, name, status, version, description } = agent
+  const role = place.workspace?.role
+  return (
+    <div className="xl:grid xl:h-dvh xl:grid-cols-[minmax(0,1fr)_minmax(24rem,30rem)]">
+      <div className="relative min-w-0 xl:h-dvh xl:overflow-y-auto">
+        <div className="mx-auto max-w-3xl px-4 pt-6 pb-24 sm:px-8">
+          <p className="text-sm">
+            <Link to="/agents" className="link">
+              Agents
+            </Link>
+          </p>
+          <header className="mt-1 flex flex-wrap items-start gap-x-4 gap-y-2">
+            <div className="min-w-0 flex-1 basis-64">
+              <h1 className="font-serif text-[2rem] leading-tight break-words">{name}</h1>
+              <p className="figures mt-1 flex flex-wrap items-center gap-x-2 text-sm text-quiet">
+                Version {version}
+                {place.workspace && ` · ${place.workspace.name}`}
+                {place.known && !place.workspace && ' · shared with you'}
+                {status !== 'active' && <Tag tone="warn">{status}</Tag>}
+              </p>
+            </div>
+            <AgentActions agent={agent} place={place} />
+          </header>
+          {place.workspace && !place.may('agent:write') && (
+            <p className="mt-3 border-l-2 border-keyline pl-3 text-sm text-quiet">
+              {place.workspace.status === 'archived'
+                ? 'Its workspace is archived: it is read here, and not changed.'
+                : `You are ${role} in ${place.workspace.name}: you read this agent and try it, and others change it.`}
+            </p>
+          )}
+          <nav aria-label="Views of this agent" className="mt-5 mb-6 flex gap-1 overflow-x-auto border-b border-line">
+            {tabs.map(([key, words]) => (
+              <Link
+                key={key}
+                to="/agents/$id"
+                params={{ id }}
+                search={key === 'setup' ? {} : { tab: key }}
+                replace
+                aria-current={shown === key ? 'page' : undefined}
+                className={`-mb-px border-b-2 px-3 py-2 text-sm whitespace-nowrap ${key === 'try' ? 'xl:hidden' : ''} ${shown === key ? 'border-seal text-ink' : 'border-transparent text-quiet hover:text-ink'}`}
+              >
+                {words}
+                {key === 'setup' && unsaved && (
+                  <span className="ml-1.5 text-ochre" title="Not saved">
+                    •<span className="sr-only">not saved</span>
+                  </span>
+                )}
+              </Link>
+            ))}
+          </nav>
+          {description && shown !== 'setup' && <p className="sr-only">{description}</p>}
+          {/* Kept while other views are shown: what was typed stays. */}
+          <div hidden={shown !== 'setup'}>
+            <Editor agent={agent} place={place} onUnsaved={setUnsaved} />
+          </div>
+          {shown === 'versions' && (
+            <Versions agent={agent} mayChange={status === 'active' && place.may('agent:write')} />
+          )}
+          {shown === 'uses' && <Uses agent={agent} place={place} />}
+          {!wide && shown === 'try' && (
+            <div className="-mx-4 h-[calc(100dvh-17rem)] min-h-96 border-y border-line sm:mx-0 sm:border">
+              <TryOut agent={agent} place={place} unsaved={unsaved} />
+            </div>
+          )}
+        </div>
+      </div>
+      {wide && (
+        <aside aria-label="Try-out" className="h-dvh min-w-0 border-l border-line bg-sheet/40">
+          <TryOut agent={agent} place={place} unsaved={unsaved} />
+        </aside>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,133 @@
+import { useState } from 'react'
+import { uk } from '../../api.ts'
+import { Button, IconButton } from '../../ui/button.tsx'
+import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
+import { say } from '../../ui/dialogs/toast.tsx'
+import { SelectField, TextField } from '../../ui/field.tsx'
+import { useSend } from '../../ui/send.ts'
+import { type Agent, type Policy, refreshAgents } from '../queries.ts'
+import { givenServer } from './draft.ts'
+
+/**
+ * Outside servers of tools (MCP). One is added at once and by itself: the header with its key goes to the server and is
+ * never held here. Removing one is a change like any other, and counts once it is saved.
+ */
+export function ServersField({
+  servers,
+  onServers,
+  agent,
+  locked,
+  unsaved,
+  error,
+}: {
+  servers: Agent['mcp_servers']
+  onServers: (servers: Agent['mcp_servers']) => void
+  agent: Agent
+  locked: boolean
+  /** Something else is being changed: to add one would save without it. */
+  unsaved: boolean
+  error: string | null
+}) {
+  const [open, setOpen] = useState(false)
+  const [name, setName] = useState('')
+  const [url, setUrl] = useState('')
+  const [key, setKey] = useState('')
+  const [policy, setPolicy] = useState<Policy>('ask')
+  const sending = useSend(uk.agents.update, (saved) => {
+    setOpen(false)
+    setName('')
+    setUrl('')
+    setKey('')
+    void refreshAgents()
+    say(`Saved as version ${saved.version}`)
+  })
+  const add = (): void =>
+    void sending.send({
+      id: agent.id,
+      mcp_servers: [
+        ...agent.mcp_servers.map(givenServer),
+        { name, url, policy, ...(key !== '' && { headers: { Authorization: `Bearer ${key}` } }) },
+      ],
+    })
+  return (
+    <div className="mt-5">
+      <h3 className="mb-2 text-sm font-medium">Outside servers (MCP)</h3>
+      {servers.length > 0 && (
+        <ul aria-label="Outside servers" className="mb-3 divide-y divide-line border border-line bg-sheet text-sm">
+          {servers.map((server) => (
+            <li key={server.name} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
+              <p className="min-w-0 flex-1 basis-52">
+                <span className="font-medium">{server.name}</span>{' '}
+                <span className="font-mono text-[0.8125rem] break-all text-quiet">{server.url}</span>
+                {server.header_names.length > 0 && (
+                  <span className="block text-[0.8125rem] text-quiet">
+                    sends {server.header_names.join(', ')}, kept sealed
+                  </span>
+                )}
+              </p>
+              <span className="text-quiet">
+                {{ allow: 'allowed', ask: 'asks first', deny: 'only named tools' }[server.policy]}
+              </span>
+              <IconButton
+                label={`Remove ${server.name}`}
+                icon="close"
+                disabled={locked}
+                onClick={() => onServers(servers.filter((one) => one.name !== server.name))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      {error && <p className="mb-2 text-[0.8125rem] font-medium text-seal">{error}</p>}
+      <Button icon="plus" disabled={locked || unsaved} onClick={() => setOpen(true)}>
+        Add a server
+      </Button>
+      <FormDialog
+        open={open}
+        onOpen={setOpen}
+        title="Add a server of tools"
+        about="It speaks the Model Context Protocol over streamable HTTP. It is saved at once."
+        sending={sending}
+        fields={[]}
+        verb="Add it"
+        onSend={add}
+      >
+        <TextField
+          label="Name"
+          mono
+          autoComplete="off"
+          value={name}
+          onValue={setName}
+          hint="Lower-case letters, digits and hyphens, such as github."
+        />
+        <TextField
+          label="URL"
+          type="url"
+          mono
+          autoComplete="off"
+          placeholder="https://mcp.example.com/mcp"
+          value={url}
+          onValue={setUrl}
+        />
+        <TextField
+          label="Key"
+          optional
+          type="password"
+          autoComplete="off"
+          value={key}
+          onValue={setKey}
+          hint="Sent as Authorization: Bearer. Kept sealed, never shown again."
+        />
+        <SelectField<Policy>
+          label="Its tools"
+          value={policy}
+          onValue={setPolicy}
+          options={[
+            ['ask', 'Ask first'],
+            ['allow', 'Are allowed'],
+          ]}
+        />
+      </FormDialog>
+    </div>
+  )
+}

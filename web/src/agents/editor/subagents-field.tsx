@@ -1,0 +1,76 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { IconButton } from '../../ui/button.tsx'
+import { SelectField } from '../../ui/field.tsx'
+import { type Agent, type Policy, agentsInQuery } from '../queries.ts'
+
+/** Agents that it may hand tasks to. */
+export function SubagentsField({
+  subagents,
+  onSubagents,
+  agent,
+  locked,
+  error,
+}: {
+  subagents: Agent['subagents']
+  onSubagents: (subagents: Agent['subagents']) => void
+  agent: Agent
+  locked: boolean
+  error: string | null
+}) {
+  const { data: all = [] } = useQuery(agentsInQuery(agent.workspace_id))
+  const free = all.filter(({ id }) => id !== agent.id && !subagents.some(({ agent_id }) => agent_id === id))
+  if (subagents.length === 0 && (locked || free.length === 0)) return null
+  return (
+    <div className="mt-5">
+      <h3 className="mb-2 text-sm font-medium">Agents it hands tasks to</h3>
+      {subagents.length > 0 && (
+        <ul aria-label="Agents it hands tasks to" className="mb-3 divide-y divide-line border border-line bg-sheet">
+          {subagents.map(({ agent_id, policy }) => {
+            const name = all.find(({ id }) => id === agent_id)?.name ?? 'An agent of elsewhere'
+            return (
+              <li key={agent_id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
+                <Link to="/agents/$id" params={{ id: agent_id }} className="link min-w-0 flex-1 basis-32 break-words">
+                  {name}
+                </Link>
+                <select
+                  aria-label={`Policy of ${name}`}
+                  value={policy}
+                  disabled={locked}
+                  className="field min-h-8! w-32! py-1! text-sm!"
+                  onChange={({ target }) =>
+                    onSubagents(
+                      subagents.map((one) =>
+                        one.agent_id === agent_id ? { agent_id, policy: target.value as Policy } : one,
+                      ),
+                    )
+                  }
+                >
+                  <option value="ask">Asks first</option>
+                  <option value="allow">Allowed</option>
+                  <option value="deny">Never</option>
+                </select>
+                <IconButton
+                  label={`Remove ${name}`}
+                  icon="close"
+                  disabled={locked}
+                  onClick={() => onSubagents(subagents.filter((one) => one.agent_id !== agent_id))}
+                />
+              </li>
+            )
+          })}
+        </ul>
+      )}
+      {!locked && free.length > 0 && (
+        <SelectField
+          label="Add an agent"
+          className="max-w-80"
+          value=""
+          onValue={(id) => id && onSubagents([...subagents, { agent_id: id, policy: 'ask' }])}
+          options={[['', 'Choose one'], ...free.map(({ id, name }) => [id, name] as const)]}
+          error={error}
+        />
+      )}
+    </div>
+  )
+}

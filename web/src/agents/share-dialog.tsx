@@ -1,0 +1,126 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { everyRow, queryClient, uk } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Copy } from '../ui/copy.tsx'
+import { Dialog } from '../ui/dialogs/dialog.tsx'
+import { say } from '../ui/dialogs/toast.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Failure, Refused, Waiting } from '../ui/notice.tsx'
+import { useSend } from '../ui/send.ts'
+import type { Agent } from './queries.ts'
+
+type Access = 'view' | 'edit'
+const accesses = [
+  ['view', 'Uses it'],
+  ['edit', 'Changes it too'],
+] as const
+
+/** Who outside of its workspace has the agent, and letting somebody have it. */
+export function ShareDialog({
+  agent: { id, name },
+  mayEdit,
+  open,
+  onOpen,
+}: {
+  agent: Agent
+  mayEdit: boolean
+  open: boolean
+  onOpen: (open: boolean) => void
+}) {
+  const [email, setEmail] = useState('')
+  const [access, setAccess] = useState<Access>('view')
+  const [link, setLink] = useState<{ to: string; url: string } | null>(null)
+  const queryKey = ['shares', 'agent', id]
+  const {
+    data: shares,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey,
+    queryFn: () => everyRow(uk.shares.list({ resource_type: 'agent', resource_id: id, limit: 100 })),
+  })
+  const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey })
+  const sending = useSend(uk.shares.create, async (made) => {
+    setLink(made.token === null ? null : { to: email, url: made.url })
+    say(made.token === null ? `${email} has ${name} now` : `${name} waits for ${email}`)
+    setEmail('')
+    await refresh()
+  })
+  const revoking = useSend(uk.shares.revoke, refresh)
+  return (
+    <Dialog
+      open={open}
+      onOpen={onOpen}
+      title={`Share ${name}`}
+      about="With people who are not in its workspace. Its tools act in the rights of whoever talks to it."
+      footer={<Button onClick={() => onOpen(false)}>Done</Button>}
+    >
+      <form
+        ref={sending.form}
+        noValidate
+        className="space-y-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void sending.send({ resource_type: 'agent', resource_id: id, grantee: { email }, access })
+        }}
+      >
+        <div className="grid gap-3 sm:grid-cols-[minmax(0,1fr)_10rem]">
+          <TextField
+            label="E-mail"
+            type="email"
+            autoComplete="off"
+            value={email}
+            onValue={setEmail}
+            error={sending.at('grantee')}
+          />
+          <SelectField<Access>
+            label="May"
+            value={access}
+            onValue={setAccess}
+            options={mayEdit ? accesses : [accesses[0]]}
+            error={sending.at('access')}
+          />
+        </div>
+        <Refused>{sending.rest('grantee', 'access')}</Refused>
+        <Button look="primary" type="submit" pending={sending.pending}>
+          Share
+        </Button>
+      </form>
+      {link && (
+        <div className="mt-4 border border-line bg-sheet px-4 py-3 text-sm">
+          <p>A link for {link.to}, shown this once:</p>
+          <p className="my-2 font-mono text-[0.8125rem] break-all select-all">{link.url}</p>
+          <Copy text={link.url} label="Copy the link" />
+        </div>
+      )}
+      <h3 className="mt-6 mb-2 text-sm font-medium">Shared with</h3>
+      <Refused>{revoking.rest()}</Refused>
+      {error && !shares ? (
+        <Failure what="Its shares" error={error} again={refetch} />
+      ) : !shares ? (
+        <Waiting what="its shares" rows={1} />
+      ) : shares.length === 0 ? (
+        <p className="text-sm text-quiet">Nobody outside of its workspace.</p>
+      ) : (
+        <ul aria-label="Shared with" className="divide-y divide-line border border-line bg-sheet text-sm">
+          {shares.map((share) => {
+            const who = share.grantee.name ?? share.grantee.email ?? 'somebody who is gone'
+            return (
+              <li key={share.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
+                <span className="min-w-0 flex-1 basis-32 break-words">{who}</span>
+                <span className="text-quiet">
+                  {share.access === 'edit' ? 'changes it too' : 'uses it'}
+                  {share.status === 'pending' && ', not taken yet'}
+                </span>
+                <Button look="quiet" onClick={() => void revoking.send({ share_id: share.id })}>
+                  Take back<span className="sr-only"> from {who}</span>
+                </Button>
+              </li>
+            )
+          })}
+        </ul>
+      )}
+    </Dialog>
+  )
+}

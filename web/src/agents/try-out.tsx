@@ -1,0 +1,268 @@
+import { Link, useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useCallback, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { sayError, uk } from '../api.ts'
+import { givenOf, questionOf } from '../chats/composer/content.ts'
+import type { MessageDeeds } from '../chats/messages/message.tsx'
+import type { Message } from '../chats/queries.ts'
+import { Said } from '../chats/said.tsx'
+import { isUnfinished } from '../chats/thread/live.ts'
+import type { Draft } from '../chats/thread/thread.ts'
+import { followingIn, leafBelow } from '../chats/thread/tree.ts'
+import { useThread, useTold } from '../chats/thread/use-thread.ts'
+import { readAloud } from '../chats/voice/read-aloud.ts'
+import { type Place, usePlacesFor } from '../rights.ts'
+import { Button, IconButton } from '../ui/button.tsx'
+import { Refused, Waiting } from '../ui/notice.tsx'
+import type { Agent } from './queries.ts'
+
+/** A chat with the agent as it is saved. It is a chat like any other, and costs like one. */
+export function TryOut({ agent, place, unsaved }: { agent: Agent; place: Place; unsaved: boolean }) {
+  const [chat, setChat] = useState<{ id: string; first: string } | null>(null)
+  const own = usePlacesFor('chat:run').find(({ kind }) => kind === 'personal')
+  // Who may not write where the agent lives talks to it at home.
+  const workspace = place.may('chat:run') && place.may('chat:write') ? place.workspace : own
+  return (
+    <section aria-label={`Try ${agent.name}`} className="flex h-full flex-col">
+      <div className="flex min-h-13 flex-wrap items-center gap-x-3 border-b border-line px-4 py-2">
+        <h2 className="font-serif text-lg">Try it</h2>
+        <p className="figures min-w-0 flex-1 text-[0.8125rem] text-quiet">
+          {unsaved ? (
+            <span className="text-ochre">Answers as saved, in version {agent.version}</span>
+          ) : (
+            `Version ${agent.version}`
+          )}
+        </p>
+        {chat && (
+          <>
+            <Link to="/chats/$id" params={{ id: chat.id }} className="link text-sm">
+              Open as chat
+            </Link>
+            <Button look="quiet" onClick={() => setChat(null)}>
+              Start over
+            </Button>
+          </>
+        )}
+      </div>
+      {chat ? (
+        <Talk key={chat.id} id={chat.id} first={chat.first} agent={agent} />
+      ) : (
+        <First agent={agent} workspaceId={workspace?.id} onBegun={(id, first) => setChat({ id, first })} />
+      )}
+    </section>
+  )
+}
+
+function First({
+  agent,
+  workspaceId,
+  onBegun,
+}: {
+  agent: Agent
+  workspaceId: string | undefined
+  onBegun: (id: string, first: string) => void
+}) {
+  const [busy, setBusy] = useState(false)
+  const [refused, setRefused] = useState<string | null>(null)
+  const [draft, setDraft] = useState('')
+  const begin = async (): Promise<void> => {
+    setBusy(true)
+    setRefused(null)
+    try {
+      const { id } = await uk.chats.create({
+        title: `Trying ${agent.name}`.slice(0, 200),
+        agent_id: agent.id,
+        ...(workspaceId !== undefined && { workspace_id: workspaceId }),
+      })
+      onBegun(id, draft)
+    } catch (error) {
+      setRefused(sayError(error))
+      setBusy(false)
+    }
+  }
+  return (
+    <>
+      <div className="flex min-h-0 flex-1 flex-col justify-center overflow-y-auto px-6 text-center text-quiet">
+        <p>Write what somebody would ask it.</p>
+        <p className="mt-1 text-sm">It really runs: tools do what they do, and answers cost.</p>
+      </div>
+      <Write draft={draft} onDraft={setDraft} onSend={() => void begin()} onStop={null} busy={busy}>
+        <Refused>{refused}</Refused>
+      </Write>
+    </>
+  )
+}
+
+function Talk({ id, first, agent }: { id: string; first: string; agent: Agent }) {
+  const navigate = useNavigate()
+  const thread = useThread(id)
+  const isRead = useTold(thread, (state) => state.messages !== null)
+  const runs = useTold(thread, (state) => state.runs)
+  const live = useTold(thread, (state) => state.live.run)
+  const error = useTold(thread, (state) => state.error)
+  const [draft, setDraft] = useState('')
+  const [edited, setEdited] = useState<Message | null>(null)
+  const [refused, setRefused] = useState<string | null>(null)
+  const row = live && runs.find((one) => one.id === live.id)
+  const told = row && row.updated_at > live.updated_at ? row : live
+  const run = told !== null && isUnfinished(told) ? told : (runs.find(isUnfinished) ?? null)
+  const latest = told ?? runs.at(-1) ?? null
+  const fail = useCallback((failure: unknown): void => setRefused(sayError(failure)), [])
+  const send = useCallback(
+    async (given: Omit<Draft, 'id'>): Promise<boolean> => {
+      setRefused(null)
+      try {
+        await thread.send({ id, ...given })
+        return true
+      } catch (failure) {
+        fail(failure)
+        return false
+      }
+    },
+    [id, thread, fail],
+  )
+  const begun = useRef(false)
+  useEffect(() => {
+    if (begun.current) return
+    begun.current = true
+    void send({ content: first })
+  }, [first, send])
+  const deeds: MessageDeeds = useMemo(
+    () => ({
+      edit(message) {
+        setEdited(message)
+        setDraft(message.text)
+      },
+      again(message) {
+        const known = thread.state().messages
+        const asked = known?.get(message.parent_id ?? '')
+        const question = asked && known && questionOf(asked, known)
+        if (question) void send({ content: givenOf(question), parent_id: question.parent_id })
+      },
+      show: (sibling) => void thread.show(leafBelow(followingIn(thread.state().messages!), sibling.id)).catch(fail),
+      decide: (runId, actions) => thread.decide(runId, actions),
+      fork: ({ id: message_id }) =>
+        void uk.chats
+          .fork_to_workspace({ id, message_id, workspace_id: thread.state().chat!.workspace_id })
+          .then((made) => navigate({ to: '/chats/$id', params: { id: made.id } }))
+          .catch(fail),
+      readAloud: ({ id: messageId, text }) =>
+        void readAloud(messageId, text, thread.state().chat?.workspace_id ?? null).catch(fail),
+    }),
+    [id, thread, send, fail, navigate],
+  )
+  const speakerOf = useCallback(({ role }: Message) => (role === 'user' ? 'You' : agent.name), [agent.name])
+  if (!isRead)
+    return (
+      <div className="flex-1 p-4">
+        {error === null ? <Waiting what="the try-out" rows={2} /> : <Refused>{sayError(error)}</Refused>}
+      </div>
+    )
+  return (
+    <>
+      <Said
+        thread={thread}
+        run={run}
+        latest={latest}
+        deeds={deeds}
+        speakerOf={speakerOf}
+        onAgain={(failed) =>
+          void uk.chats
+            .retry({ id, run_id: failed.id, background: true })
+            .then(() => thread.refresh())
+            .catch(fail)
+        }
+        finding={false}
+        onFound={() => {}}
+      />
+      <Write
+        draft={draft}
+        onDraft={setDraft}
+        onSend={() => {
+          const [words, parent] = [draft, edited === null ? {} : { parent_id: edited.parent_id }]
+          setDraft('')
+          setEdited(null)
+          void send({ content: words, ...parent }).then((went) => {
+            if (!went) setDraft((now) => now || words)
+          })
+        }}
+        onStop={run === null ? null : () => void thread.stop().catch(fail)}
+        busy={false}
+      >
+        <Refused>{refused}</Refused>
+        {edited && (
+          <p className="flex items-center gap-2 text-sm text-quiet">
+            You change an earlier message.
+            <Button
+              look="quiet"
+              onClick={() => {
+                setEdited(null)
+                setDraft('')
+              }}
+            >
+              Leave it
+            </Button>
+          </p>
+        )}
+      </Write>
+    </>
+  )
+}
+
+/** Where a try is written. Enter sends; while it answers, Escape stops. */
+function Write({
+  draft,
+  onDraft,
+  onSend,
+  onStop,
+  busy,
+  children,
+}: {
+  draft: string
+  onDraft: (draft: string) => void
+  onSend: () => void
+  onStop: (() => void) | null
+  busy: boolean
+  children: ReactNode
+}) {
+  const id = useId()
+  const ready = draft.trim() !== '' && !busy
+  return (
+    <form
+      className="space-y-2 border-t border-line px-4 py-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (ready) onSend()
+      }}
+    >
+      {children}
+      <div className="flex items-end gap-1 rounded-md border border-keyline bg-sheet p-1.5 focus-within:outline-2 focus-within:outline-ai">
+        <label htmlFor={id} className="sr-only">
+          Message to try it with
+        </label>
+        <textarea
+          id={id}
+          rows={1}
+          value={draft}
+          placeholder="Try it with a message"
+          onChange={({ target }) => onDraft(target.value)}
+          onKeyDown={(event) => {
+            // While letters are composed (Japanese, say), Enter chooses one of them.
+            if (event.nativeEvent.isComposing) return
+            if (event.key === 'Enter' && !event.shiftKey) {
+              event.preventDefault()
+              if (ready) onSend()
+            } else if (event.key === 'Escape' && onStop) {
+              event.preventDefault()
+              onStop()
+            }
+          }}
+          className="field-sizing-content max-h-[30dvh] min-h-9 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 text-base leading-normal outline-none"
+        />
+        {onStop && <IconButton label="Stop (Esc)" icon="stop" look="plain" onClick={onStop} />}
+        {(!onStop || draft.trim() !== '') && (
+          <IconButton label="Send (Enter)" icon="up" look="primary" type="submit" disabled={!ready} />
+        )}
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,171 @@
+import { useState } from 'react'
+import { type Workspace, uk } from '../../api.ts'
+import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
+import { SelectField, TextField } from '../../ui/field.tsx'
+import { useSend } from '../../ui/send.ts'
+import { type Automation, refreshAutomations } from '../queries.ts'
+import { ownZone, wallTime } from '../zone.ts'
+import { ActionFields } from './action-fields.tsx'
+import { type AutomationDraft, changesOf, draftOf, emptyDraft, givenOf, scheduleOf } from './draft.ts'
+import { WhenFields } from './when-fields.tsx'
+
+type Made = Awaited<ReturnType<typeof uk.automations.create>>
+
+/** The fields that say themselves what was refused of them. */
+const shown = [
+  'name',
+  'workspace_id',
+  'schedule',
+  'time_zone',
+  'action.agent_id',
+  'action.chat_id',
+  'action.prompt',
+  'action.computer_id',
+  'action.command',
+  'max_cost_usd',
+  'timeout_seconds',
+]
+
+/** Sets up an automation, or changes one. Nothing is kept before it is sent; when it fires is shown before. */
+export function AutomationDialog({
+  before,
+  workspaces,
+  agentId = '',
+  preferred,
+  open,
+  onOpen,
+  onDone,
+}: {
+  /** The automation that is changed; null makes one. */
+  before: Automation | null
+  /** Where one may be made. */
+  workspaces: readonly Workspace[]
+  agentId?: string
+  preferred?: string | undefined
+  open: boolean
+  onOpen: (open: boolean) => void
+  onDone: (done: Automation | Made) => void
+}) {
+  const [draft, setDraft] = useState<AutomationDraft>(() =>
+    before
+      ? draftOf(before, ownZone())
+      : emptyDraft(
+          workspaces.find(({ id }) => id === preferred)?.id ??
+            workspaces.find(({ kind }) => kind === 'personal')?.id ??
+            workspaces[0]?.id ??
+            '',
+          ownZone(),
+          agentId,
+        ),
+  )
+  const [missing, setMissing] = useState<string | null>(null)
+  const set = (change: Partial<AutomationDraft>): void => {
+    setMissing(null)
+    setDraft((now) => ({ ...now, ...change }))
+  }
+  const understood = scheduleOf(draft, wallTime(draft.time_zone) ?? wallTime('UTC')!)
+  const sending = useSend(
+    async ({ schedule }: { schedule: string | null }): Promise<Automation | Made> =>
+      before
+        ? uk.automations.update(changesOf(before, draft, schedule))
+        : uk.automations.create(givenOf(draft, schedule)),
+    (done) => {
+      void refreshAutomations()
+      onOpen(false)
+      onDone(done)
+    },
+  )
+  const send = (): void => {
+    if (understood !== null && 'why' in understood) return setMissing(understood.why)
+    void sending.send({ schedule: understood?.schedule ?? null })
+  }
+  const { at } = sending
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      wide
+      title={before ? `Change ${before.name}` : 'New automation'}
+      about={
+        before
+          ? 'Who changes what it does, or when another’s fires, answers for it from then on.'
+          : 'It runs in your rights, judged anew at each firing, and at your cost.'
+      }
+      sending={sending}
+      fields={shown}
+      verb={before ? 'Save' : 'Make it'}
+      onSend={send}
+    >
+      <div className="grid gap-5 sm:grid-cols-2">
+        <TextField
+          label="Name"
+          autoComplete="off"
+          value={draft.name}
+          onValue={(name) => set({ name })}
+          error={at('name')}
+        />
+        {before === null && workspaces.length > 1 && (
+          <SelectField
+            label="Workspace"
+            value={draft.workspace_id}
+            onValue={(workspace_id) => set({ workspace_id, agent_id: '', computer_id: '', chat_id: '' })}
+            options={workspaces.map(({ id, name }) => [id, name] as const)}
+            error={at('workspace_id')}
+          />
+        )}
+      </div>
+      <WhenFields
+        draft={draft}
+        set={set}
+        kind={before?.kind ?? null}
+        understood={understood}
+        error={missing ?? at('schedule')}
+        zoneError={at('time_zone')}
+      />
+      <ActionFields draft={draft} set={set} at={at} />
+      <details open={at('max_cost_usd') !== null || at('timeout_seconds') !== null}>
+        <summary className="w-fit text-sm text-quiet hover:text-ink">Limits, and what happens when it is late</summary>
+        <div className="mt-3 grid gap-4 sm:grid-cols-2">
+          <TextField
+            label="Each run costs at most, in USD"
+            inputMode="decimal"
+            placeholder="no cap"
+            value={draft.max_cost_usd}
+            onValue={(max_cost_usd) => set({ max_cost_usd })}
+            error={at('max_cost_usd')}
+          />
+          <TextField
+            label="Each run takes at most, in seconds"
+            inputMode="numeric"
+            value={draft.timeout_seconds}
+            onValue={(timeout_seconds) => set({ timeout_seconds })}
+            error={at('timeout_seconds')}
+          />
+          <SelectField
+            label="While an earlier run goes on"
+            value={draft.overlap}
+            onValue={(overlap) => set({ overlap })}
+            options={[
+              ['skip', 'Skip this one'],
+              ['queue', 'Wait for it'],
+              ['cancel_previous', 'Stop the earlier one'],
+              ['allow', 'Run both'],
+            ]}
+          />
+          {draft.when !== 'webhook' && (
+            <SelectField
+              label="After the server was away"
+              value={draft.catch_up}
+              onValue={(catch_up) => set({ catch_up })}
+              options={[
+                ['latest', 'Run the last one that was missed'],
+                ['all', 'Run all that were missed'],
+                ['none', 'Run none of them'],
+              ]}
+            />
+          )}
+        </div>
+      </details>
+    </FormDialog>
+  )
+}

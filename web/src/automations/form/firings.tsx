@@ -1,0 +1,51 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { sayError } from '../../api.ts'
+import { useSettled } from '../../ui/settled.ts'
+import { type Firing, firingsQuery } from '../queries.ts'
+import { clockIn, momentIn, ownZone, saysClockChange } from '../zone.ts'
+
+/** The next firings of a schedule, reckoned by the server, whether or not anybody has saved it. */
+export function Firings({ schedule, timeZone }: { schedule: string; timeZone: string }) {
+  const asked = useSettled({ schedule, timeZone }, 250)
+  const { data, error, isPlaceholderData } = useQuery({
+    ...firingsQuery(asked.schedule, asked.timeZone),
+    placeholderData: keepPreviousData,
+  })
+  if (asked.schedule === '') return null
+  if (error)
+    return (
+      <p role="status" className="text-sm text-seal">
+        {sayError(error)}
+      </p>
+    )
+  if (!data) return <p className="text-sm text-quiet">Asking the server when that is …</p>
+  return <FiringList firings={data.firings} timeZone={data.time_zone} dimmed={isPlaceholderData} />
+}
+
+function FiringList({ firings, timeZone, dimmed }: { firings: readonly Firing[]; timeZone: string; dimmed: boolean }) {
+  const own = ownZone()
+  const elsewhere = timeZone !== own
+  return (
+    <ol
+      aria-label="Next firings"
+      aria-busy={dimmed}
+      className={`figures space-y-1 text-sm ${dimmed ? 'opacity-60' : ''}`}
+    >
+      {firings.map(({ at, clock_change_minutes }) => {
+        const change = saysClockChange(clock_change_minutes, timeZone)
+        return (
+          <li key={at}>
+            {change && <p className="text-[0.8125rem] text-ochre">{change}</p>}
+            <time dateTime={at}>{momentIn(at, own)}</time>
+            {elsewhere && (
+              <span className="text-quiet">
+                {' '}
+                for you, {clockIn(at, timeZone)} in {timeZone.replaceAll('_', ' ')}
+              </span>
+            )}
+          </li>
+        )
+      })}
+    </ol>
+  )
+}

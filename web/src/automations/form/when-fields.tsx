@@ -1,0 +1,142 @@
+import { TextField } from '../../ui/field.tsx'
+import { Words } from '../../ui/text/words.tsx'
+import type { Automation } from '../queries.ts'
+import { everyZone } from '../zone.ts'
+import type { AutomationDraft, When } from './draft.ts'
+import { Firings } from './firings.tsx'
+import type { Understood } from './plain-words.ts'
+
+const ways: readonly (readonly [When, string])[] = [
+  ['words', 'In words'],
+  ['cron', 'Cron'],
+  ['once', 'Once'],
+  ['webhook', 'By a webhook'],
+]
+const examples = ['every weekday at nine', 'every 15 minutes', 'on the 1st of every month at 8', 'tomorrow at 7:30 pm']
+
+/** When it fires, said in one of several ways, and what the server makes of it. */
+export function WhenFields({
+  draft,
+  set,
+  kind,
+  understood,
+  error,
+  zoneError,
+}: {
+  draft: AutomationDraft
+  set: (change: Partial<AutomationDraft>) => void
+  /** Of an automation that is changed: its kind stays. */
+  kind: Automation['kind'] | null
+  understood: Understood | null
+  error: string | null
+  zoneError: string | null
+}) {
+  const offered = ways.filter(([way]) => kind === null || (way === 'webhook') === (kind === 'webhook'))
+  const schedule = understood !== null && 'schedule' in understood ? understood.schedule : ''
+  const why = understood !== null && 'why' in understood && draft.words.trim() !== '' ? understood.why : null
+  return (
+    <fieldset className="min-w-0">
+      <legend className="mb-1 text-sm font-medium">When</legend>
+      {offered.length > 1 && (
+        <div className="mb-3 flex flex-wrap gap-x-5 gap-y-1 text-sm">
+          {offered.map(([way, words]) => (
+            <label key={way} className="flex min-h-8 items-center gap-2">
+              <input
+                type="radio"
+                name="when"
+                value={way}
+                checked={draft.when === way}
+                onChange={() =>
+                  // What the words meant is where cron or a moment begins.
+                  set({
+                    when: way,
+                    ...(way === 'cron' && draft.cron === '' && !schedule.includes('T') && { cron: schedule }),
+                    ...(way === 'once' && draft.once === '' && schedule.includes('T') && { once: schedule }),
+                  })
+                }
+              />
+              {words}
+            </label>
+          ))}
+        </div>
+      )}
+      {draft.when === 'webhook' ? (
+        <p className="text-sm text-quiet">
+          It fires whenever its address is called with its token, or signed with its secret. Both are shown once, when
+          it is made.
+        </p>
+      ) : (
+        <>
+          <div className="grid gap-4 sm:grid-cols-2">
+            {draft.when === 'words' && (
+              <TextField
+                label="In words"
+                autoComplete="off"
+                placeholder="every weekday at nine"
+                value={draft.words}
+                onValue={(words) => set({ words })}
+                error={error ?? why}
+                list="when-examples"
+              />
+            )}
+            {draft.when === 'cron' && (
+              <TextField
+                label="Cron"
+                mono
+                autoComplete="off"
+                spellCheck={false}
+                placeholder="0 9 * * 1-5"
+                value={draft.cron}
+                onValue={(cron) => set({ cron })}
+                hint="Minute, hour, day, month, weekday; six fields begin with seconds."
+                error={error}
+              />
+            )}
+            {draft.when === 'once' && (
+              <TextField
+                label="Once, at"
+                type="datetime-local"
+                value={draft.once}
+                onValue={(once) => set({ once })}
+                error={error}
+              />
+            )}
+            <TextField
+              label="Time zone"
+              autoComplete="off"
+              spellCheck={false}
+              value={draft.time_zone}
+              onValue={(time_zone) => set({ time_zone })}
+              error={zoneError}
+              list="when-zones"
+            />
+          </div>
+          <datalist id="when-examples">
+            {examples.map((one) => (
+              <option key={one} value={one} />
+            ))}
+          </datalist>
+          <datalist id="when-zones">
+            {everyZone(draft.time_zone).map((one) => (
+              <option key={one} value={one} />
+            ))}
+          </datalist>
+          {schedule !== '' && (
+            <div className="mt-3 border-l-2 border-line pl-3">
+              {draft.when === 'words' && (
+                <p className="mb-1 text-[0.8125rem] text-quiet">
+                  {understood !== null &&
+                    'assumed' in understood &&
+                    understood.assumed !== null &&
+                    `${understood.assumed} `}
+                  <Words>{schedule.includes('T') ? `Once, at \`${schedule}\`.` : `As cron: \`${schedule}\`.`}</Words>
+                </p>
+              )}
+              <Firings schedule={schedule} timeZone={draft.time_zone} />
+            </div>
+          )}
+        </>
+      )}
+    </fieldset>
+  )
+}

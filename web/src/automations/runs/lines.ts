@@ -1,0 +1,104 @@
+import type { RunEvent } from '../../chats/queries.ts'
+
+/** A line of the log of a run: what happened, and at what moment. */
+export interface LogLine {
+  key: string
+  at: string
+  kind: 'state' | 'text' | 'reasoning' | 'tool' | 'result' | 'error' | 'cost'
+  text: string
+  /** Where an agent went on with the task. */
+  chatId?: string
+}
+
+export interface Log {
+  lines: readonly LogLine[]
+  /** The number of the last event: where to go on from. */
+  seq: number
+  /** The run has told its end. */
+  ended: boolean
+}
+export const emptyLog: Log = { lines: [], seq: 0, ended: false }
+
+const MOST_SHOWN = 20_000
+const textOf = (output: unknown): string =>
+  (typeof output === 'string' ? output : JSON.stringify(output, null, 2)).slice(0, MOST_SHOWN)
+
+/** The log after some more events; those that it has told are passed over. */
+export function logged(log: Log, events: readonly RunEvent[]): Log {
+  const lines = [...log.lines]
+  let { seq, ended } = log
+  const places = new Map(lines.map(({ key }, at) => [key, at]))
+  const put = (line: LogLine): void => {
+    places.set(line.key, lines.length)
+    lines.push(line)
+  }
+  /** Adds to the line of this key, or begins it. */
+  const grow = (line: LogLine): void => {
+    const at = places.get(line.key)
+    if (at === undefined) put(line)
+    else lines[at] = { ...lines[at]!, text: lines[at]!.text + line.text }
+  }
+  for (const { event, data } of events) {
+    if (data.seq <= seq) continue
+    seq = data.seq
+    const { at } = data
+    const key = String(seq)
+    switch (event) {
+      case 'run.started':
+        put({
+          key,
+          at,
+          kind: 'state',
+          text: `Begun with ${data.run.model}${data.run.attempt > 1 ? `, attempt ${data.run.attempt}` : ''}`,
+        })
+        break
+      case 'text.delta':
+      case 'reasoning.delta':
+        grow({
+          key: `${data.message_id} ${data.index} ${event}`,
+          at,
+          kind: event === 'text.delta' ? 'text' : 'reasoning',
+          text: data.delta,
+        })
+        break
+      case 'tool_call.started':
+        put({ key: `call ${data.tool_call_id}`, at, kind: 'tool', text: `${data.name} ` })
+        break
+      case 'tool_call.delta':
+        grow({ key: `call ${data.tool_call_id}`, at, kind: 'tool', text: data.delta })
+        break
+      case 'tool_result':
+        put({ key, at, kind: data.is_error ? 'error' : 'result', text: textOf(data.output) })
+        break
+      case 'subagent.started':
+        put({ key, at, kind: 'state', text: 'Handed on to another agent', chatId: data.chat_id })
+        break
+      case 'mcp_server.error':
+        put({ key, at, kind: 'error', text: `Tools of ${data.server} are missing: ${data.message}` })
+        break
+      case 'run.requires_action':
+        put({ key, at, kind: 'state', text: 'Waits for a person to decide', chatId: data.run.chat_id })
+        break
+      case 'usage':
+        put({
+          key,
+          at,
+          kind: 'cost',
+          text: `${data.usage.input_tokens} tokens in, ${data.usage.output_tokens} out${data.cost_usd === null ? '' : `, $${data.cost_usd}`}`,
+        })
+        break
+      case 'run.failed':
+        put({ key, at, kind: 'error', text: data.error.message })
+        ended = true
+        break
+      case 'run.completed':
+      case 'run.cancelled':
+        put({ key, at, kind: 'state', text: event === 'run.completed' ? 'Done' : 'Stopped' })
+        ended = true
+        break
+      default:
+        break
+    }
+  }
+  return { lines, seq, ended }
+}

@@ -1,0 +1,131 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { refusal, uk } from '../../api.ts'
+import { usePlace } from '../../rights.ts'
+import { Button } from '../../ui/button.tsx'
+import { say } from '../../ui/dialogs/toast.tsx'
+import { Facts } from '../../ui/facts.tsx'
+import { Empty, Failure, Refused, Waiting } from '../../ui/notice.tsx'
+import { Page, Section, Tag } from '../../ui/page.tsx'
+import { useSend } from '../../ui/send.ts'
+import { moment, usd } from '../../ui/text/format.ts'
+import { type AutomationRun, automationQuery, refreshAutomations, runQuery, useAutomationEvents } from '../queries.ts'
+import { durationOf, isGoing, runTones, saysDuration, saysRun, saysSkip, saysTrigger } from '../words.ts'
+import { AgentLog, CommandLog } from './log.tsx'
+
+/** One run: how it stands, and its log from the first line on. */
+export function RunPage() {
+  const { id, run: runId } = useParams({ from: '/shell/automations/$id/runs/$run' })
+  const { data: automation } = useQuery(automationQuery(id))
+  const { data: run, error, refetch } = useQuery(runQuery(id, runId))
+  const place = usePlace(run?.workspace_id)
+  useAutomationEvents(run ? [run.workspace_id] : [])
+  const name = automation?.name ?? 'Run'
+  if (!run)
+    return (
+      <Page title={name} view="Run" lead="A run of an automation.">
+        {!error ? (
+          <Waiting what="the run" />
+        ) : refusal(error)?.status === 404 ? (
+          <Empty title="Nothing to show">It does not exist, or you have no access to it.</Empty>
+        ) : (
+          <Failure what="This run" error={error} again={refetch} />
+        )}
+      </Page>
+    )
+  return (
+    <Page
+      title={name}
+      view="Run"
+      lead={
+        <>
+          <Link to="/automations/$id" params={{ id }} className="link">
+            All its runs
+          </Link>{' '}
+          · {moment(run.created_at)}, {saysTrigger[run.trigger]}
+        </>
+      }
+      action={<Deeds run={run} mayRun={place.may('automation:run')} active={automation?.status === 'active'} />}
+    >
+      <Section title="Log">
+        <RunLog run={run} />
+      </Section>
+      <Section title="How it went">
+        <Facts
+          facts={[
+            [
+              'State',
+              <>
+                <Tag tone={runTones[run.status]}>{saysRun[run.status]}</Tag>{' '}
+                {run.skip_reason && saysSkip[run.skip_reason]}
+              </>,
+            ],
+            ['Attempt', run.attempt > 1 && run.attempt],
+            ['Due', run.scheduled_for && moment(run.scheduled_for)],
+            ['Began', run.started_at && moment(run.started_at)],
+            ['Took', durationOf(run) !== null && saysDuration(durationOf(run)!)],
+            ['Cost', run.cost_usd !== null && usd(run.cost_usd)],
+            ['Error', run.error && <span className="text-seal">{run.error.message}</span>],
+            ['Code', run.error?.code && <code className="font-mono">{run.error.code}</code>],
+            ['Webhook id', run.webhook_id && <code className="font-mono break-all">{run.webhook_id}</code>],
+            [
+              'Chat',
+              run.chat_id && (
+                <Link to="/chats/$id" params={{ id: run.chat_id }} className="link">
+                  What it said
+                </Link>
+              ),
+            ],
+            [
+              'Operation',
+              run.operation_id && (
+                <Link to="/operations/$id" params={{ id: run.operation_id }} className="link">
+                  Its command
+                </Link>
+              ),
+            ],
+          ]}
+        />
+      </Section>
+    </Page>
+  )
+}
+
+function RunLog({ run }: { run: AutomationRun }) {
+  if (run.chat_id !== null && run.run_id !== null) return <AgentLog chatId={run.chat_id} runId={run.run_id} />
+  if (run.operation_id !== null) return <CommandLog operationId={run.operation_id} going={isGoing(run)} />
+  return (
+    <p className="text-sm text-quiet">
+      {run.status === 'skipped'
+        ? `It did not run: ${run.skip_reason ? saysSkip[run.skip_reason] : 'it was skipped'}.`
+        : isGoing(run)
+          ? 'It waits for its turn.'
+          : (run.error?.message ?? 'It never began.')}
+    </p>
+  )
+}
+
+function Deeds({ run, mayRun, active }: { run: AutomationRun; mayRun: boolean; active: boolean }) {
+  const given = { id: run.automation_id, runId: run.id }
+  const cancel = useSend(uk.automations.cancel, async () => {
+    await refreshAutomations()
+    say('It is stopped')
+  })
+  const retry = useSend(uk.automations.retry, () => refreshAutomations())
+  if (!mayRun) return null
+  return (
+    <div className="flex flex-col items-end gap-2">
+      {isGoing(run) && (
+        <Button look="danger-plain" pending={cancel.pending} onClick={() => void cancel.send(given)}>
+          Stop it
+        </Button>
+      )}
+      {active && ['failed', 'timed_out', 'cancelled'].includes(run.status) && (
+        <Button look="primary" pending={retry.pending} onClick={() => void retry.send(given)}>
+          Try again
+        </Button>
+      )}
+      <Refused>{cancel.rest() ?? retry.rest()}</Refused>
+    </div>
+  )
+}

@@ -1,0 +1,119 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { uk } from '../api.ts'
+import { saysDuration } from '../automations/words.ts'
+import { useAccount } from '../session.ts'
+import { useChannels } from '../shell/channel.ts'
+import { Button } from '../ui/button.tsx'
+import { SelectField } from '../ui/field.tsx'
+import { Paged } from '../ui/more.tsx'
+import { Empty, Refused } from '../ui/notice.tsx'
+import { Page, Tag } from '../ui/page.tsx'
+import { useSend } from '../ui/send.ts'
+import { usd } from '../ui/text/format.ts'
+import { Ago } from '../ui/text/time.tsx'
+import { type OperationsView, operationsViewIn, statuses } from '../views.ts'
+import { Progress } from './progress.tsx'
+import { type Operation, type Status, isGoing, operationsQuery, refreshOperations } from './queries.ts'
+import { durationOf, kinds, says, saysKind, tones } from './words.ts'
+
+/** What takes long: what goes on, and what has ended. */
+export function OperationsPage() {
+  const { status, kind } = useSearch({ from: '/shell/operations' })
+  const navigate = useNavigate({ from: '/operations' })
+  const query = useInfiniteQuery(operationsQuery(status, kind))
+  useOperationEvents()
+  const look = (change: { [K in keyof OperationsView]: OperationsView[K] | undefined }): void =>
+    void navigate({ search: (now) => operationsViewIn({ ...now, ...change }) })
+  return (
+    <Page
+      title="Operations"
+      lead="Work that goes on in the background: begun by you, your keys, your agents or your automations."
+    >
+      <div className="mb-6 flex flex-wrap items-end gap-4">
+        <SelectField<Status | ''>
+          label="State"
+          className="w-full max-w-44"
+          value={status ?? ''}
+          onValue={(next) => look({ status: next || undefined })}
+          options={[['', 'All'], ...statuses.map((one) => [one, says[one]] as const)]}
+        />
+        <SelectField
+          label="Kind"
+          className="w-full max-w-64"
+          value={kind ?? ''}
+          onValue={(next) => look({ kind: next || undefined })}
+          options={[['', 'All'], ...kinds]}
+        />
+      </div>
+      <Paged
+        query={query}
+        what="the operations"
+        label="Operations"
+        none={
+          status !== undefined || kind !== undefined ? (
+            <Empty title="None of these">Nothing that you began is like that.</Empty>
+          ) : (
+            <Empty title="Nothing runs">
+              Commands in the background, videos, snapshots and other long work are here as soon as they begin.{' '}
+              <a className="link" href="/docs">
+                What can be done in the background
+              </a>
+            </Empty>
+          )
+        }
+      >
+        {(operation) => <Row operation={operation} />}
+      </Paged>
+    </Page>
+  )
+}
+
+/** Every operation of the person, as it happens. */
+export function useOperationEvents(): void {
+  const { id } = useAccount()
+  useChannels([`user:${id}`], [['operation.', ['operations']]])
+}
+
+function Row({ operation }: { operation: Operation }) {
+  const { id, kind, status, progress, created_at, cost_usd, error } = operation
+  const took = durationOf(operation)
+  return (
+    <div className="figures flex flex-wrap items-center gap-x-4 gap-y-1 text-sm">
+      <div className="min-w-0 flex-1 basis-56">
+        <p className="flex flex-wrap items-baseline gap-x-2">
+          <Link to="/operations/$id" params={{ id }} className="link text-[0.9375rem] font-medium">
+            {saysKind(kind)}
+          </Link>
+          <Tag tone={tones[status]}>{says[status]}</Tag>
+        </p>
+        {error && <p className="mt-0.5 break-words text-seal">{error.message}</p>}
+        {isGoing(operation) && <Progress value={progress} name={saysKind(kind)} />}
+      </div>
+      <span className="text-[0.8125rem] text-quiet">
+        <Ago time={created_at} />
+      </span>
+      <span className="text-right text-quiet sm:w-24">{took === null ? '—' : saysDuration(took)}</span>
+      <span className="text-right sm:w-20">{cost_usd === null ? '—' : usd(cost_usd)}</span>
+      {isGoing(operation) && <Cancel operation={operation} />}
+    </div>
+  )
+}
+
+/** Asks it to stop; it has ended within ten seconds. */
+export function Cancel({ operation: { id, kind, cancel_requested_at } }: { operation: Operation }) {
+  const cancel = useSend(uk.operations.cancel, refreshOperations)
+  return (
+    <>
+      <Button
+        look="danger-plain"
+        aria-label={`Cancel: ${saysKind(kind)}`}
+        pending={cancel.pending || cancel_requested_at !== null}
+        onClick={() => void cancel.send({ id })}
+      >
+        {cancel_requested_at === null ? 'Cancel' : 'Stopping'}
+      </Button>
+      <Refused>{cancel.rest()}</Refused>
+    </>
+  )
+}

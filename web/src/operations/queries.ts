@@ -1,0 +1,33 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { queryClient, uk } from '../api.ts'
+
+export type Operation = Awaited<ReturnType<typeof uk.operations.get>>
+export type Status = Operation['status']
+
+/** How far something has come is asked for, too: not each step is told. */
+const EVERY_MS = 3_000
+export const isGoing = ({ status }: Operation): boolean => status === 'queued' || status === 'running'
+
+export const operationsQuery = (status: Status | undefined, kind: string | undefined) =>
+  infiniteQueryOptions({
+    queryKey: ['operations', 'list', status ?? '', kind ?? ''],
+    queryFn: ({ pageParam }) =>
+      uk.operations.list({
+        limit: 30,
+        ...(status !== undefined && { status }),
+        ...(kind !== undefined && { kind }),
+        ...(pageParam !== null && { cursor: pageParam }),
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: ({ state }) => (state.data?.pages.some(({ rows }) => rows.some(isGoing)) ? EVERY_MS : false),
+  })
+
+export const operationQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['operations', 'one', id],
+    queryFn: () => uk.operations.get({ id }),
+    refetchInterval: ({ state }) => (state.data && isGoing(state.data) ? EVERY_MS : false),
+  })
+
+export const refreshOperations = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['operations'] })
