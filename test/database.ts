@@ -49,6 +49,20 @@ export async function testDatabase(like?: TestDatabase): Promise<TestDatabase> {
   }
 }
 
+/** One without tables, as a first start finds it. */
+export async function bareDatabase(): Promise<TestDatabase> {
+  const database = await testDatabase()
+  const client = new pg.Client(database.connection as pg.ClientConfig)
+  await client.connect()
+  const { rows } = await client.query<{ name: string }>(
+    `select nspname as name from pg_namespace where nspname in ('public', 'graphile_worker') or nspname like 'ledger\\_%'`,
+  )
+  for (const { name } of rows) await client.query(`drop schema ${name} cascade`)
+  await client.query('create schema public')
+  await client.end()
+  return database
+}
+
 /** As `DATABASE_URL` names it. */
 export function databaseUrl({ connection: { user, password, host, port, database } }: TestDatabase): string {
   const url = new URL('postgresql://localhost')

@@ -10,7 +10,7 @@ import type { Manifest } from '#engine/backup/manifest.ts'
 import { restoreBackup } from '#engine/backup/restore.ts'
 import { openKeys } from '#engine/backup/root-keys.ts'
 import { openSource } from '#engine/backup/source.ts'
-import { verify } from '#engine/backup/verify.ts'
+import { verify, verifyDatabase } from '#engine/backup/verify.ts'
 import { openBlobs } from '#engine/blobs/open.ts'
 import { lockDataDir } from '#engine/postgres/embedded/datadir.ts'
 import { startPostgres } from '#engine/postgres/embedded/supervisor.ts'
@@ -30,7 +30,7 @@ export interface RestoreAsked {
   json: boolean
 }
 
-/** `uk restore`. Nothing is changed before all of the backup was held against its hashes. */
+/** `uk restore`. No row is written before all of the backup was held against its hashes. */
 export async function restore(
   { from, passphrase, withoutKey, resume, dryRun, json }: RestoreAsked,
   signal: AbortSignal,
@@ -42,7 +42,8 @@ export async function restore(
   using progress = followed(signal)
   const began = performance.now()
   const keys = dryRun && passphrase === null ? null : keysFor(manifest, config, passphrase, withoutKey)
-  const listed = await verify(source, progress)
+  // The bytes of files are held against their hashes as they are brought: read once, not twice.
+  const listed = await (dryRun ? verify : verifyDatabase)(source, progress)
   progress[Symbol.dispose]()
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
   const what = `${rows} rows and ${listed.length} files (${sizeWords(manifest.blobs.bytes)}) of ${manifest.at}, by Ukiyo ${manifest.version}`

@@ -243,7 +243,11 @@ test('a folder keeps many backups, the bytes of files once, and the newest of th
     (now) => Math.floor(now / 1000) > seconds(second),
   )
   const third = await backUp('--keep', '2')
-  assert.deepEqual((await readdir(to)).toSorted(), [...[second, third].map((path) => path.split('/').at(-1)!), 'blobs'])
+  assert.deepEqual((await readdir(to)).toSorted(), [
+    ...[second, third].map((path) => path.split('/').at(-1)!),
+    'blobs',
+    'instance',
+  ])
   assert.equal(await blobs(), 1)
   await rm(join(third, 'manifest.json'))
   await using database = await testDatabase()
@@ -302,7 +306,11 @@ test('a backup that waits for another one leaves alone what that one has half do
   // Now nobody makes it, so it was left by one that was killed.
   const ended = await second
   assert.equal(ended.status, 0, ended.stderr)
-  assert.deepEqual((await readdir(to)).toSorted(), [ended.stdout.toString().trim().split('/').at(-1), 'blobs'])
+  assert.deepEqual((await readdir(to)).toSorted(), [
+    ended.stdout.toString().trim().split('/').at(-1),
+    'blobs',
+    'instance',
+  ])
 })
 
 test('a backup whose first half somebody removed does not become one', async () => {

@@ -9,6 +9,8 @@ export interface Seat {
   resize(cols: number, rows: number): Promise<unknown>
   /** Waits until all that it has shown holds this, and answers all of it. */
   sees(holds: RegExp): Promise<string>
+  /** The same for any question about it, and for as long as it shows something new every minute. */
+  shows(holds: (all: string) => boolean): Promise<string>
   /** The exit code of its program. */
   ended(): Promise<number | null>
 }
@@ -32,6 +34,16 @@ export async function seatAt(
     from = offset
     return terminal
   }
+  const shows = async (holds: (all: string) => boolean): Promise<string> => {
+    while (!holds(all)) {
+      const before = all.length
+      await until(
+        async () => (await read(), all),
+        (text) => holds(text) || text.length > before,
+      )
+    }
+    return all
+  }
   let seq = 0
   const viewer = randomBytes(8).toString('hex')
   return {
@@ -48,6 +60,7 @@ export async function seatAt(
         )
       return all
     },
+    shows,
     ended: async () => (await until(read, ({ status }) => status === 'ended')).exit_code,
   }
 }

@@ -9,8 +9,9 @@ import { BackupRefused } from './refused.ts'
 import { FORMAT, type Manifest, type Piece, writeManifest } from './manifest.ts'
 import { writePieces } from './pieces.ts'
 import type { Progress } from './progress.ts'
+import { placeIn } from './places.ts'
 import { keepNewest } from './prune.ts'
-import { type Target, WrongBytes, openTarget } from './target.ts'
+import { type Target, WrongBytes, isFolder, openTarget } from './target.ts'
 
 /** What a backup needs of its instance. */
 export interface Backed {
@@ -35,7 +36,7 @@ const HOLD_MS = 20_000
  * Writes a backup of a running instance: the database as it is at one moment, then the bytes of every file that it names, then
  * the manifest. Bytes that nobody has any more are not removed meanwhile, and no other backup is made: one that began would take
  * what this one has half done for what was left, and bytes that it has just written would be removed here as nobody's.
- * `keep`: so many backups are left in the folder; null leaves all.
+ * `keep`: so many backups of this instance are left in the folder; null leaves all.
  */
 export async function makeBackup(
   { connection, blobs, version, key, sealed }: Backed,
@@ -53,7 +54,9 @@ export async function makeBackup(
   await client.connect()
   try {
     if (!(await holdBlobs(client, HOLD_MS))) throw new BackupRefused('another backup of this instance is being made')
-    await using target = await openTarget(to, at)
+    const instance = await instanceOf(client)
+    const place = isFolder(to) ? await placeIn(to, instance) : to
+    await using target = await openTarget(place, at)
     // Times and floats in the form that loses nothing, whatever the database's own settings are. The connection rests while
     // bytes are copied, and is the hold on them: it must not end for that.
     await client.query(
@@ -69,19 +72,26 @@ export async function makeBackup(
       format: FORMAT,
       product: 'ukiyo',
       version,
+      instance,
       at: at.toISOString(),
       ...database,
       blobs: { count: named.length, bytes: named.reduce((sum, { size }) => sum + size, 0), lists, missing },
       key,
     }
     const where = await target.finish(writeManifest(manifest))
-    return { manifest, where, removed: keep === null ? 0 : await keepNewest(to, keep) }
+    return { manifest, where, removed: keep === null ? 0 : await keepNewest(place, keep, instance) }
   } finally {
     await client.end().catch(() => {})
   }
 }
 
-type Copied = Pick<Manifest, 'instance' | 'migrations' | 'tables' | 'sequences' | 'jobs' | 'sealed_values'>
+/** Null where no server was ever started on it. */
+async function instanceOf(client: pg.Client): Promise<string | null> {
+  const { rows } = await client.query<{ id: string }>(`select value #>> '{}' as id from instance where name = 'id'`)
+  return rows[0]?.id ?? null
+}
+
+type Copied = Pick<Manifest, 'migrations' | 'tables' | 'sequences' | 'jobs' | 'sealed_values'>
 
 async function copyDatabase(
   client: pg.Client,
@@ -94,8 +104,6 @@ async function copyDatabase(
   )
   progress.begin('database', Number(size[0]!.bytes))
   const migrations = (await client.query<{ name: string }>('select name from migrations order by name')).rows
-  const instance = (await client.query<{ id: string }>(`select value #>> '{}' as id from instance where name = 'id'`))
-    .rows
   const tables: Manifest['tables'] = []
   for (const { name, columns } of await tablesOf(client)) {
     if (LEFT_OUT.includes(name) || name === 'migrations') continue
@@ -104,7 +112,6 @@ async function copyDatabase(
     tables.push({ name, columns, rows: (stream as { rowCount?: number }).rowCount ?? 0, pieces })
   }
   return {
-    instance: instance[0]?.id ?? null,
     migrations: migrations.map(({ name }) => name),
     tables,
     sequences: await sequencesOf(client),

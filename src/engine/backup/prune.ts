@@ -1,12 +1,16 @@
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { backupsIn, openSource } from './source.ts'
+import { backupsIn, manifestIn, openSource } from './source.ts'
 import { listedBlobs } from './verify.ts'
 
-/** Removes all but the newest backups of a folder, and bytes that none of those left has. Answers how many backups went. */
-export async function keepNewest(folder: string, keep: number): Promise<number> {
-  const whole = await backupsIn(folder)
-  const old = whole.slice(0, Math.max(0, whole.length - keep))
+/**
+ * Removes all but the newest backups of this instance in a folder, and bytes that none of those left has. Answers how many backups
+ * went.
+ */
+export async function keepNewest(folder: string, keep: number, instance: string | null): Promise<number> {
+  const own: string[] = []
+  for (const path of await backupsIn(folder)) if ((await manifestIn(path)).instance === instance) own.push(path)
+  const old = own.slice(0, Math.max(0, own.length - keep))
   if (old.length === 0) return 0
   for (const path of old) {
     // Under another name first: one that is half removed is not a backup.

@@ -5,14 +5,14 @@ import { eachAtOnce } from './at-once.ts'
 import { type Afterwards, checkEmpty, loadDatabase } from './load.ts'
 import type { Progress } from './progress.ts'
 import type { Source } from './source.ts'
-import type { ListedBlob } from './verify.ts'
-import { BackupRefused } from './refused.ts'
+import { type ListedBlob, damaged } from './verify.ts'
 
 const AT_ONCE = 8
 
 /**
- * Fills an empty instance from a backup that was verified: first the bytes, which nothing refers to yet, then the database in one
- * transaction. Cut off anywhere it leaves an empty instance, and can be begun again.
+ * Fills an empty instance from a backup whose database was verified: first the bytes, each held against its hash as it comes, and
+ * nothing refers to them yet; then the database in one transaction. Cut off or refused anywhere it leaves an empty instance, and can
+ * be begun again.
  */
 export async function restoreBackup(
   { connection, blobs }: { connection: pg.ClientConfig; blobs: Blobs },
@@ -58,13 +58,23 @@ async function bringBlobs(
   )
   const places = new Map<string, string>()
   await eachAtOnce(listed, AT_ONCE, async ({ sha256, size }) => {
-    const staged = await blobs.stage(source.readBlob(sha256), { limit: size })
+    const staged = await blobs.stage(cut(source.readBlob(sha256), size, progress))
     if (staged.sha256 !== sha256) {
       await staged.discard()
-      throw new BackupRefused(`the bytes of file ${sha256} in this backup have changed since they were verified`)
+      throw damaged(sha256)
     }
     places.set(sha256, await staged.keep())
-    progress.add(size)
   })
   return places
+}
+
+/** As many bytes as there should be, and one more where there are others: its hash is another then. */
+async function* cut(source: AsyncIterable<Uint8Array>, size: number, progress: Progress): AsyncGenerator<Uint8Array> {
+  let length = 0
+  for await (const part of source) {
+    length += part.length
+    progress.add(part.length)
+    yield part
+    if (length > size) return
+  }
 }

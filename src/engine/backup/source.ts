@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { readFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseId } from '#kernel/ids.ts'
 import { BackupRefused } from './refused.ts'
 import { type Manifest, readManifest } from './manifest.ts'
 import { MANIFEST, STAMP, blobName } from './target.ts'
@@ -16,7 +17,10 @@ export interface Source extends AsyncDisposable {
   readBlob(sha256: string): AsyncIterable<Uint8Array>
 }
 
-/** The backup at a path: a `.tar`, the folder of one backup, or a folder of backups, of which the newest whole one counts. */
+/**
+ * The backup at a path: a `.tar`, the folder of one backup, or a folder of backups, of which the newest whole one counts. Which of
+ * several instances is meant has to be said.
+ */
 export async function openSource(path: string): Promise<Source> {
   const found = await stat(path).catch(() => null)
   if (found === null) throw new BackupRefused(`${path} does not exist`)
@@ -39,7 +43,20 @@ export async function backupsIn(folder: string): Promise<string[]> {
   return whole
 }
 
-const newestIn = async (folder: string): Promise<string | null> => (await backupsIn(folder)).at(-1) ?? null
+async function newestIn(folder: string): Promise<string | null> {
+  // Those of other instances lie in folders that are named by their ids.
+  const others = (await readdir(folder)).filter((name) => parseId(name) === name).map((name) => join(folder, name))
+  const found: string[] = []
+  for (const one of [folder, ...others]) {
+    const newest = (await backupsIn(one)).at(-1)
+    if (newest !== undefined) found.push(newest)
+  }
+  if (found.length > 1)
+    throw new BackupRefused(
+      `${folder} holds backups of ${found.length} instances: name one of them. The newest of each: ${found.join(', ')}`,
+    )
+  return found[0] ?? null
+}
 
 export const manifestIn = async (folder: string): Promise<Manifest> =>
   readManifest(await readFile(join(folder, MANIFEST)), folder)

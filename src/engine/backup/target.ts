@@ -28,13 +28,15 @@ export const MANIFEST = 'manifest.json'
 const PARTIAL = '.partial'
 export const blobName = (sha256: string): string => `blobs/${sha256.slice(0, 2)}/${sha256}`
 
-/** `-` is standard output, a name that ends in `.tar` a file, anything else a folder that keeps many backups. */
+export const isFolder = (to: string): boolean => to !== '-' && !to.endsWith('.tar')
+
+/** `-` is standard output, a name that ends in `.tar` a file, anything else a folder that keeps the backups of one instance. */
 export async function openTarget(to: string, at: Date): Promise<Target> {
   if (to === '-') return tarTarget(process.stdout, { finish: async () => 'standard output', abort: async () => {} }, at)
-  return to.endsWith('.tar') ? fileTarget(to, at) : folderTarget(to, at)
+  return isFolder(to) ? folderTarget(to, at) : fileTarget(to, at)
 }
 
-const cannotWrite =
+export const cannotWrite =
   (path: string) =>
   (error: NodeJS.ErrnoException): never => {
     throw new BackupRefused(

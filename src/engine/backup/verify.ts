@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { eachAtOnce } from './at-once.ts'
 import { BackupRefused } from './refused.ts'
 import { linesOf, packedPiece } from './pieces.ts'
+import type { Piece } from './manifest.ts'
 import type { Progress } from './progress.ts'
 import type { Source } from './source.ts'
 
@@ -10,6 +11,9 @@ export interface ListedBlob {
   sha256: string
   size: number
 }
+
+export const damaged = (sha256: string): BackupRefused =>
+  new BackupRefused(`the bytes of file ${sha256} in this backup are damaged: take another backup`)
 
 /** The bytes that a backup has: what the store had lost already is not among them. */
 export async function listedBlobs(source: Source): Promise<ListedBlob[]> {
@@ -25,17 +29,28 @@ export async function listedBlobs(source: Source): Promise<ListedBlob[]> {
   return listed
 }
 
-/** Holds all of a backup against its hashes; throws `BackupRefused` with the first thing that is not as it was written. */
-export async function verify(source: Source, progress: Progress): Promise<ListedBlob[]> {
-  const { tables, jobs, blobs } = source.manifest
-  const pieces = [...tables.flatMap((table) => table.pieces), ...jobs, ...blobs.lists]
-  const total = blobs.bytes + pieces.reduce((sum, { bytes }) => sum + bytes, 0)
-  progress.begin('verifying', total)
+/** Holds all of a backup but the bytes of files against its hashes; throws `BackupRefused` with the first thing that is not as it was written. */
+export async function verifyDatabase(source: Source, progress: Progress): Promise<ListedBlob[]> {
+  const pieces = piecesOf(source)
+  progress.begin('verifying', sizeOf(pieces))
   await eachAtOnce(pieces, 4, async (piece) => {
     await packedPiece(source, piece)
     progress.add(piece.bytes)
   })
-  const listed = await listedBlobs(source)
+  return listedBlobs(source)
+}
+
+const piecesOf = ({ manifest: { tables, jobs, blobs } }: Source): Piece[] => [
+  ...tables.flatMap((table) => table.pieces),
+  ...jobs,
+  ...blobs.lists,
+]
+const sizeOf = (pieces: readonly Piece[]): number => pieces.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** The same for all of a backup. */
+export async function verify(source: Source, progress: Progress): Promise<ListedBlob[]> {
+  const listed = await verifyDatabase(source, progress)
+  progress.begin('verifying files', source.manifest.blobs.bytes)
   await eachAtOnce(listed, 4, async ({ sha256, size }) => {
     const hash = createHash('sha256')
     let length = 0
@@ -44,8 +59,7 @@ export async function verify(source: Source, progress: Progress): Promise<Listed
       length += part.length
       progress.add(part.length)
     }
-    if (length !== size || hash.digest('hex') !== sha256)
-      throw new BackupRefused(`the bytes of file ${sha256} in this backup are damaged: take another backup`)
+    if (length !== size || hash.digest('hex') !== sha256) throw damaged(sha256)
   })
   return listed
 }

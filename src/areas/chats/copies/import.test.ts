@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { upload } from '#test/drive/drive.ts'
 import { testServer } from '#test/server.ts'
 
 test('an import keeps to the rights of its caller, and to the order of what it is given', async () => {
@@ -29,6 +30,27 @@ test('an import keeps to the rights of its caller, and to the order of what it i
   )
   assert.equal(both.filter(({ body }) => body.data.created).length, 1)
   assert.equal(new Set(both.map(({ body }) => body.data.id)).size, 1)
+  // It is known by where it comes from, whatever its time is.
+  const { id } = both[0]!.body.data
+  for (const created_at of ['2025-01-01T00:00:00.000Z', '2024-06-01T00:00:00.000Z']) {
+    const again = (await bob.post('/chats/import', { ...chat, created_at })).body.data
+    assert.deepEqual([again.id, again.created], [id, false])
+  }
+  const fresh = { ...chat, external_id: 'y', created_at: '1970-01-01T00:00:00.000Z' }
+  const dry = (await bob.post('/chats/import', { ...fresh, dry_run: true })).body.data
+  assert.deepEqual([dry.id, dry.created, dry.message_count], [null, true, 1])
+  const made = (await bob.post('/chats/import', fresh)).body.data
+  assert.ok(made.created)
+  assert.equal((await bob.get('/chats')).body.data[0].id, made.id, 'what has no time is of today')
+  await bob.delete(`/chats/${made.id}`)
+  await bob.delete(`/chats/${made.id}/permanent-delete`)
+  assert.ok((await bob.post('/chats/import', fresh)).body.data.created, 'what was deleted for good is brought again')
+  // Files that the importer may not read go along with nothing.
+  const secret = await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from('x'), 'x.txt')
+  const stolen = { ...fresh, external_id: 'z', messages: [{ ...message, files: [secret.body.data.id] }] }
+  const refused = await bob.post('/chats/import', stolen)
+  assert.deepEqual([refused.status, refused.body.error.param], [404, 'messages.0.files.0'])
+  assert.ok((await bob.post('/chats/import', { ...stolen, dry_run: true })).body.data.created, 'and nothing was kept of it')
   // The same chat of somebody else is another one.
   assert.notEqual((await alice.post('/chats/import', chat)).body.data.id, both[0]!.body.data.id)
 })

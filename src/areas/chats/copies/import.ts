@@ -1,10 +1,13 @@
+import { attach } from '#areas/drive/service.ts'
 import type { Context } from '#engine/context.ts'
-import { sqlState } from '#engine/postgres/client.ts'
+import { type Db, sqlState } from '#engine/postgres/client.ts'
 import { insertResource } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
-import { type Id, idAt } from '#kernel/ids.ts'
+import { type Id, idAt, newId } from '#kernel/ids.ts'
 import { type MessageRow, messageStore } from '../messages/message-store.ts'
+import type { Part } from '../messages/parts.ts'
 import { chatStore } from '../store.ts'
+import { type Origin, importStore } from './import-store.ts'
 
 interface GivenMessage {
   id: string
@@ -13,6 +16,7 @@ interface GivenMessage {
   text: string
   created_at?: string | undefined
   model: string | null
+  files: readonly Id[]
 }
 
 export interface GivenChat {
@@ -22,27 +26,35 @@ export interface GivenChat {
   created_at?: string | undefined
   messages: readonly GivenMessage[]
   head_id?: string | undefined
+  dry_run: boolean
 }
 
-/** A chat with the messages that it had elsewhere. Its id follows from where it comes from, so it is there once. */
+/**
+ * A chat with the messages that it had elsewhere, once: by its source and its id there, whatever else is given. `dry_run` says
+ * whether it is there.
+ */
 export async function importChat(outer: Context, workspaceId: Id, given: GivenChat) {
   const now = outer.now()
   const began = given.created_at ?? given.messages.find(({ created_at }) => created_at !== undefined)?.created_at
   const begun = past(began, now, now)
-  // By what is given alone: the clock says something else at each time that it is brought.
-  const id = idAt(begun === now ? 0 : begun.getTime(), 'import', workspaceId, given.source, given.external_id)
+  const origin = { workspace_id: workspaceId, source: given.source, external_id: given.external_id }
+  // Listed by the time that it was begun.
+  const id = idAt(begun.getTime(), newId())
   const rows = treeOf(outer, id, begun, given)
   const head =
     given.head_id === undefined ? rows.at(-1)! : rows[given.messages.findIndex((one) => one.id === given.head_id)]
   if (head === undefined)
     refuse('invalid_parameter', { param: 'head_id', message: 'None of the messages has this id.' })
-  const before = await shown(outer, id)
+  const before = await thereAlready(outer, origin, begun)
   if (before) return { ...before, created: false }
+  if (given.dry_run) return { id: null, created: true, status: 'active' as const, message_count: rows.length }
   try {
     return await outer.transaction(async (ctx) => {
       const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: workspaceId })
       await ctx.db.updateTable('resources').set({ created_at: begun }).where('id', '=', id).execute()
       await chatStore.insert(ctx.db, { id, title: given.title, title_source: 'user', agent_id: null, model: null })
+      await importStore.keep(ctx.db, origin, id)
+      await addFiles(ctx, workspaceId, rows, given)
       await messageStore.insertMany(ctx.db, rows)
       const at = rows.reduce((latest, row) => (row.created_at > latest ? row.created_at : latest), begun)
       await chatStore.grow(ctx.db, id, { head: head.id, lastSeq: rows.length, at, title: null })
@@ -56,22 +68,48 @@ export async function importChat(outer: Context, workspaceId: Id, given: GivenCh
     })
   } catch (error) {
     // Somebody brought the same one meanwhile.
-    const there = sqlState(error) === '23505' ? await shown(outer, id) : null
+    const there = sqlState(error) === '23505' ? await thereAlready(outer, origin, begun) : null
     if (there === null) throw error
     return { ...there, created: false }
   }
 }
 
-async function shown({ db }: Context, id: Id) {
+async function thereAlready({ db }: Context, origin: Origin, begun: Date) {
+  const id = await importStore.find(db, origin)
+  if (id !== null) return shown(db, id)
+  // Of those that were brought before their origin was kept, the id followed from it and from the time.
+  for (const ms of [begun.getTime(), 0]) {
+    const former = idAt(ms, 'import', origin.workspace_id, origin.source, origin.external_id)
+    const there = await shown(db, former)
+    if (there !== null) return there
+  }
+  return null
+}
+
+async function shown(db: Db, id: Id) {
   const row = await chatStore.get(db, id)
   return row && { id, status: row.status, message_count: row.last_seq }
 }
 
-/** A time of another clock, which may be wrong: never ahead of us. */
+/** Puts the files of the drive that messages name behind their words. */
+async function addFiles(ctx: Context, workspaceId: Id, rows: MessageRow[], { messages }: GivenChat): Promise<void> {
+  for (const [i, { files }] of messages.entries()) {
+    const parts: Part[] = []
+    for (const [j, file] of files.entries()) {
+      const source = { kind: 'file' as const, ...(await attach(ctx, file, workspaceId, `messages.${i}.files.${j}`)) }
+      const picture = source.media_type.startsWith('image/')
+      parts.push(picture ? { type: 'image', source } : { type: 'file', source, name: source.name })
+    }
+    const row = rows[i]!
+    if (parts.length > 0) row.content = [...(row.text.trim() === '' ? [] : row.content), ...parts]
+  }
+}
+
+/** A time of another clock, which may be wrong: never ahead of us, and the beginning of 1970 is what clocks say that know none. */
 function past(given: string | undefined, fallback: Date, now: Date): Date {
   if (given === undefined) return fallback
   const at = new Date(given)
-  if (at.getTime() < 0) return fallback
+  if (at.getTime() <= 0) return fallback
   return at > now ? now : at
 }
 

@@ -187,21 +187,22 @@ export const specials: readonly Special[] = [
   },
   ...(['chatgpt', 'claude', 'open-webui'] as const).map((source): Special => ({
     words: ['import', source],
-    usage: `<file> [--dry-run] [--yes] ${source === 'open-webui' ? '[--user <address>] ' : ''}[--workspace <name>] [--json]`,
+    usage: `<file> [--dry-run] [--yes] ${source === 'open-webui' ? '[--user <address>] [--uploads <folder>] ' : ''}[--workspace <name>] [--json]`,
     summary: `Bring chats from ${{ chatgpt: 'ChatGPT', claude: 'Claude', 'open-webui': 'Open WebUI' }[source]}, with their branches`,
     more: `${
       source === 'open-webui'
-        ? 'The file is what its settings export (Export All Chats), or its webui.db, of which --user chooses a person.'
+        ? 'The file is what its settings export (Export All Chats), or its webui.db, of which --user chooses a person. Its files are looked for in the folder `uploads` beside it, or in --uploads.'
         : 'The file is the ZIP of its data export, or the conversations.json in it.'
-    } It says what it found and what is left out (pictures and files, thoughts, calls of tools), then asks; --yes goes on where nobody can be asked, --dry-run only says. A chat that was imported before is left as it is, so the same command goes on after an interruption.`,
+    } It says what it found and what is left out (thoughts, calls of tools, files that the export does not hold), then asks; files go to a folder of the drive; --yes goes on where nobody can be asked, --dry-run only says. A chat that was imported before is left as it is, so the same command goes on after an interruption.`,
     examples: [`uk import ${source} ${source === 'open-webui' ? 'chats.json' : 'export.zip'} --dry-run`],
     run: async (...given) => (await import('./import/import.ts')).importChats(source, ...given),
   })),
   {
     words: ['import', 'litellm'],
-    usage: '<config.yaml> [--dry-run] [--yes] [--instance] [--workspace <name>] [--json]',
+    usage:
+      '<config.yaml> [--keys <file>] [--dry-run] [--yes] [--instance] [--workspace <name>] [--password-stdin] [--json]',
     summary: 'Bring models, provider keys and the budget of a LiteLLM proxy',
-    more: 'Entries of model_list with the same provider, address and key become one provider endpoint, for you alone, for a workspace (--workspace), or for everybody (--instance). Keys that stand as os.environ/NAME are read from this environment. It says what is left out and why, and which models are called otherwise here, then asks. A provider that is there already is left as it is.',
+    more: 'Entries of model_list with the same provider, address and key become one provider endpoint, for you alone, for a workspace (--workspace), or for everybody (--instance). Keys that stand as os.environ/NAME are read from this environment. It says what is left out and why, and which models are called otherwise here, then asks. A provider that is there already is left as it is. --keys takes what `GET /key/list?return_full_object=true` of the proxy answers: its virtual keys are known there only by their hashes, so new ones are made, with the same names, caps, models and ends, and shown this once.',
     examples: ['uk import litellm config.yaml --dry-run', 'uk import litellm config.yaml --workspace Team --yes'],
     run: async (...given) => (await import('./import/litellm.ts')).importLitellm(...given),
   },

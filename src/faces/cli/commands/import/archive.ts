@@ -1,20 +1,65 @@
 import { readFile, stat } from 'node:fs/promises'
+import { basename } from 'node:path/posix'
 import { type Entry, type ZipFile, open as openZip } from 'yauzl'
 import { Stop } from '../../exit.ts'
+import { type ExportFiles, noFiles } from './files.ts'
 
 /** The largest JSON text that is read: what JavaScript can hold as one. */
 const MOST_BYTES = 500_000_000
 const MOST_ENTRIES = 200_000
 const MOST_CHATS = 100_000
 
-/** The chats of an export: of its JSON, or of the JSON files of these names in its ZIP. */
-export async function chatsIn(path: string, wanted: RegExp): Promise<unknown[]> {
+/** The chats of an export, and its files until it is disposed of. */
+export interface Archive extends AsyncDisposable {
+  chats: unknown[]
+  files: ExportFiles
+}
+
+/** What an export holds: its JSON, or the JSON files of these names in its ZIP and all others beside them. */
+export async function openArchive(path: string, wanted: RegExp): Promise<Archive> {
   const found = await stat(path).catch(() => null)
   if (!found?.isFile()) throw new Stop('usage', `${path} is not a file that can be read.`)
-  const texts = (await isZip(path)) ? await textsIn(path, wanted) : [await whole(path, found.size)]
+  await using stack = new AsyncDisposableStack()
+  const zip = (await isZip(path)) ? stack.adopt(await zipAt(path), (file) => file.close()) : null
+  const entries = zip === null ? [] : await entriesOf(zip, path)
+  const texts = zip === null ? [await whole(path, found.size)] : await textsIn(zip, entries, path, wanted)
   const chats = texts.flatMap((text) => listOf(text, path))
   if (chats.length > MOST_CHATS) throw new Stop('usage', `${path} holds more than ${MOST_CHATS} chats.`)
-  return chats
+  const running = stack.move()
+  const files = zip === null ? noFiles : filesOf(zip, entries, path)
+  return { chats, files, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+/** Entries whose names begin with an id, as `file-abc-boat.png` does with `file-abc`. */
+function filesOf(zip: ZipFile, entries: readonly Entry[], path: string): ExportFiles {
+  const byId = new Map<string, Entry>()
+  for (const entry of entries) {
+    const name = basename(entry.fileName)
+    // Each beginning that ends before a mark: where an id ends is not said.
+    for (const { index } of name.matchAll(/[-._]|$/g))
+      if (index > 0 && !byId.has(name.slice(0, index))) byId.set(name.slice(0, index), entry)
+  }
+  return {
+    find(ref) {
+      const entry = /^[\w-]{8,}$/.test(ref) ? byId.get(ref) : undefined
+      return entry === undefined ? null : { name: basename(entry.fileName), size: entry.uncompressedSize }
+    },
+    read: async (ref) => boundedTo(await streamOf(zip, byId.get(ref)!, path), byId.get(ref)!.uncompressedSize, path),
+  }
+}
+
+/** No more than the archive says that it is: yauzl holds it to that, and this too. */
+async function* boundedTo(stream: AsyncIterable<Uint8Array>, most: number, path: string): AsyncGenerator<Uint8Array> {
+  let length = 0
+  try {
+    for await (const part of stream) {
+      length += part.length
+      if (length > most) throw tooLarge(path)
+      yield part
+    }
+  } catch (error) {
+    throw error instanceof Stop ? error : broken(path, error as Error)
+  }
 }
 
 async function whole(path: string, size: number): Promise<string> {
@@ -45,29 +90,27 @@ async function isZip(path: string): Promise<boolean> {
   return bytesRead === 4 && buffer.readUInt32LE() === 0x04034b50
 }
 
-/** Counts what comes out, whatever the archive says of itself. */
-async function textsIn(path: string, wanted: RegExp): Promise<string[]> {
-  const zip = await new Promise<ZipFile>((resolve, reject) =>
+const zipAt = (path: string): Promise<ZipFile> =>
+  new Promise((resolve, reject) =>
     openZip(path, { lazyEntries: true, autoClose: false, strictFileNames: true }, (error, file) =>
       error ? reject(broken(path, error)) : resolve(file),
     ),
   )
-  try {
-    if (zip.entryCount > MOST_ENTRIES) throw new Stop('usage', `${path} has more than ${MOST_ENTRIES} entries.`)
-    const entries = (await entriesOf(zip, path)).filter(({ fileName }) => wanted.test(fileName))
-    if (entries.length === 0)
-      throw new Stop('usage', `${path} has no conversations.json: is it the export of another program?`)
-    const texts: string[] = []
-    let left = MOST_BYTES
-    for (const entry of entries.toSorted((a, b) => a.fileName.localeCompare(b.fileName))) {
-      const bytes = await bytesOf(zip, entry, left, path)
-      left -= bytes.length
-      texts.push(bytes.toString('utf8'))
-    }
-    return texts
-  } finally {
-    zip.close()
+
+/** Counts what comes out, whatever the archive says of itself. */
+async function textsIn(zip: ZipFile, all: readonly Entry[], path: string, wanted: RegExp): Promise<string[]> {
+  const entries = all.filter(({ fileName }) => wanted.test(fileName))
+  if (entries.length === 0)
+    throw new Stop('usage', `${path} has no conversations.json: is it the export of another program?`)
+  const texts: string[] = []
+  let left = MOST_BYTES
+  for (const entry of entries.toSorted((a, b) => a.fileName.localeCompare(b.fileName))) {
+    const parts = await Array.fromAsync(boundedTo(await streamOf(zip, entry, path), left, path))
+    const bytes = Buffer.concat(parts)
+    left -= bytes.length
+    texts.push(bytes.toString('utf8'))
   }
+  return texts
 }
 
 const broken = (path: string, error: Error): Stop =>
@@ -75,6 +118,7 @@ const broken = (path: string, error: Error): Stop =>
 
 const entriesOf = (zip: ZipFile, path: string): Promise<Entry[]> =>
   new Promise((resolve, reject) => {
+    if (zip.entryCount > MOST_ENTRIES) throw new Stop('usage', `${path} has more than ${MOST_ENTRIES} entries.`)
     const entries: Entry[] = []
     zip.on('entry', (entry: Entry) => {
       entries.push(entry)
@@ -85,20 +129,7 @@ const entriesOf = (zip: ZipFile, path: string): Promise<Entry[]> =>
     zip.readEntry()
   })
 
-async function bytesOf(zip: ZipFile, entry: Entry, most: number, path: string): Promise<Buffer> {
-  const stream = await new Promise<NodeJS.ReadableStream>((resolve, reject) =>
+const streamOf = (zip: ZipFile, entry: Entry, path: string): Promise<AsyncIterable<Uint8Array>> =>
+  new Promise((resolve, reject) =>
     zip.openReadStream(entry, (error, opened) => (error ? reject(broken(path, error)) : resolve(opened))),
   )
-  const parts: Buffer[] = []
-  let length = 0
-  try {
-    for await (const part of stream as AsyncIterable<Buffer>) {
-      length += part.length
-      if (length > most) throw tooLarge(path)
-      parts.push(part)
-    }
-  } catch (error) {
-    throw error instanceof Stop ? error : broken(path, error as Error)
-  }
-  return Buffer.concat(parts)
-}

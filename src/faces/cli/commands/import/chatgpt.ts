@@ -34,17 +34,20 @@ function nodeOf(id: string, { parent, message }: Record<string, unknown>, export
   if (!isObject(message)) return bare
   const role = isObject(message.author) ? textOr(message.author.role, null) : null
   const metadata = isObject(message.metadata) ? message.metadata : {}
-  const hidden = message.weight === 0 || metadata.is_visually_hidden_from_conversation === true
-  if (hidden || role === 'system') return bare
-  if (role !== 'user' && role !== 'assistant') {
-    exported.leave('answers of tools')
-    return bare
-  }
   const said: Node = {
     ...bare,
-    role,
+    role: role === 'user' ? 'user' : 'assistant',
     at: millisecondsOf(message.create_time),
     model: textOr(metadata.model_slug, null),
+  }
+  const hidden = message.weight === 0 || metadata.is_visually_hidden_from_conversation === true
+  if (hidden || role === 'system') return bare
+  const files = exported.filesOf([...pointersIn(message.content), ...attachedTo(metadata)])
+  if (role !== 'user' && role !== 'assistant') {
+    // Pictures that a tool has made were shown as a part of the answer.
+    if (files.length > 0) return { ...said, files }
+    exported.leave('answers of tools')
+    return bare
   }
   // What is not addressed to all is addressed to a tool.
   const recipient = textOr(message.recipient, 'all')
@@ -52,7 +55,30 @@ function nodeOf(id: string, { parent, message }: Record<string, unknown>, export
     exported.leave('calls of tools')
     return bare
   }
-  return { ...said, text: wordsOf(message.content, exported) }
+  return { ...said, text: wordsOf(message.content, exported), files }
+}
+
+const POINTER = /^(?:file-service|sediment):\/\/([\w-]+)/
+
+/** The ids of pictures and sound among its parts, nested ones (video with its sound) included. */
+function* pointersIn(content: unknown): Generator<string> {
+  const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : []
+  for (const part of parts) {
+    if (!isObject(part)) continue
+    for (const one of [
+      part,
+      part.audio_asset_pointer,
+      ...(Array.isArray(part.frames_asset_pointers) ? part.frames_asset_pointers : []),
+    ]) {
+      const id = POINTER.exec(textOr(isObject(one) ? one.asset_pointer : one, ''))?.[1]
+      if (id !== undefined) yield id
+    }
+  }
+}
+
+function* attachedTo({ attachments }: Record<string, unknown>): Generator<string> {
+  for (const one of Array.isArray(attachments) ? attachments : [])
+    if (isObject(one) && typeof one.id === 'string') yield one.id
 }
 
 function wordsOf(content: unknown, exported: Exported): string {
@@ -67,7 +93,7 @@ function wordsOf(content: unknown, exported: Exported): string {
   for (const part of parts) {
     if (typeof part === 'string') words.push(part)
     else if (isObject(part) && part.content_type === 'audio_transcription') words.push(textOr(part.text, ''))
-    else exported.leave('pictures, sound and files')
+    else if ([...pointersIn({ parts: [part] })].length === 0) exported.leave('parts of other kinds')
   }
   return words.filter((word) => word !== '').join('\n\n')
 }

@@ -51,9 +51,12 @@ function wordsOf(message: Record<string, unknown>, exported: Exported): string {
   // What was pasted or attached as text is a part of what was said.
   for (const attached of Array.isArray(message.attachments) ? message.attachments : []) {
     const text = isObject(attached) ? textOr(attached.extracted_content, '') : ''
-    if (text === '') exported.leave('pictures, sound and files')
+    if (text === '') exported.leave('pictures, sound and files that are not in the export')
     else words.push(`${textOr((attached as Record<string, unknown>).file_name, '') || 'attachment'}:\n\n${text}`)
   }
-  exported.leave('pictures, sound and files', Array.isArray(message.files) ? message.files.length : 0)
+  exported.leave(
+    'pictures, sound and files that are not in the export',
+    Array.isArray(message.files) ? message.files.length : 0,
+  )
   return words.filter((word) => word.trim() !== '').join('\n\n')
 }

@@ -7,6 +7,14 @@ export interface Message {
   text: string
   created_at?: string
   model: string | null
+  files: GivenFile[]
+}
+
+/** A file that the export holds: its id there, and the name that it gets. */
+export interface GivenFile {
+  ref: string
+  name: string
+  size: number
 }
 
 export interface Conversation {
@@ -22,13 +30,32 @@ export interface Conversation {
 export class Exported {
   readonly conversations: Conversation[] = []
   readonly left = new Map<string, number>()
+  /** What the export holds beside its chats. */
+  readonly #find: (ref: string) => { name: string; size: number } | null
+
+  constructor(find: (ref: string) => { name: string; size: number } | null = () => null) {
+    this.#find = find
+  }
+
+  /** The files of these ids that are there and small enough, once each; the others are counted as left. */
+  filesOf(refs: Iterable<string>): GivenFile[] {
+    const files: GivenFile[] = []
+    for (const ref of new Set(refs)) {
+      const found = this.#find(ref)
+      if (found === null) this.leave('pictures, sound and files that are not in the export')
+      else if (found.size > MOST_FILE_BYTES) this.leave('files of more than 20 MB')
+      else if (files.length >= MOST_FILES) this.leave('files beyond a hundred of one message')
+      else files.push({ ref, ...found })
+    }
+    return files
+  }
 
   leave(what: string, count = 1): void {
     if (count > 0) this.left.set(what, (this.left.get(what) ?? 0) + count)
   }
 }
 
-/** One entry of a tree of messages, as it was read. Without words it stays out, and what follows it moves up. */
+/** One entry of a tree of messages, as it was read. Without words and files it stays out, and what follows it moves up. */
 export interface Node {
   id: string
   parent: string | null
@@ -37,8 +64,12 @@ export interface Node {
   /** Milliseconds since 1970. */
   at: number | null
   model: string | null
+  files?: GivenFile[]
 }
 
+const MOST_FILES = 100
+/** What a message takes. */
+const MOST_FILE_BYTES = 20 << 20
 const MOST_MESSAGES = 10_000
 const MOST_CHARACTERS = 1_000_000
 const CUT = '\n\n[cut at its import]'
@@ -51,7 +82,7 @@ export function conversationOf(
 ): void {
   const known = new Map(nodes.map((node) => [node.id, node]))
   const kept = new Set<string>()
-  for (const node of nodes) if (node.text.trim() !== '') kept.add(node.id)
+  for (const node of nodes) if (node.text.trim() !== '' || node.files?.length) kept.add(node.id)
   const messages: Message[] = []
   const placed = new Map<string, string | null>()
   /** The nearest entry above with words, placed before what follows it. Not recursive: a chat may be a thousand deep. */
@@ -105,6 +136,7 @@ function messageOf(node: Node, parent: string | null, exported: Exported): Messa
     text,
     ...(created !== undefined && { created_at: created }),
     model: node.model === null || node.model === '' ? null : node.model.slice(0, 200),
+    files: node.files ?? [],
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -68,8 +68,13 @@ const ofChatGpt = [
       q2: said('q2', 's', 'user', '', {
         content: {
           content_type: 'multimodal_text',
-          parts: [{ content_type: 'image_asset_pointer' }, 'Which of these?'],
+          parts: [
+            { content_type: 'image_asset_pointer', asset_pointer: 'file-service://file-Gone12345' },
+            { content_type: 'image_asset_pointer', asset_pointer: 'sediment://file_boat12345' },
+            'Which of these?',
+          ],
         },
+        metadata: { attachments: [{ id: 'file-Notes1234', name: 'notes.txt' }] },
       }),
       t: said('t', 'q2', 'tool', 'output of a tool'),
       a2: said('a2', 't', 'assistant', 'The second answer.'),
@@ -77,17 +82,24 @@ const ofChatGpt = [
   },
 ]
 
-test('alice brings her chats of ChatGPT with their branches; a dry run changes nothing, and again brings no doubles', async () => {
+const boat = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+test('alice brings her chats of ChatGPT with their branches and files; a dry run changes nothing, and again brings no doubles', async () => {
   const path = await zipped('chatgpt.zip', {
     'conversations.json': JSON.stringify(ofChatGpt),
     'chat.html': '<html>',
     'user.json': '{}',
+    'file_boat12345-sanitized.png': boat,
+    'file-Notes1234-notes.txt': 'milk',
   })
   const dry = await uk('import', 'chatgpt', path, '--dry-run')
   assert.equal(dry.code, 0, dry.err)
   assert.match(
     dry.err,
-    /1 chats with 4 messages:\n {2}Postgres or not +\(4\)\nLeft out:\n[\s\S]*1 pictures, sound and files/,
+    /1 chats with 4 messages and 2 files:\n {2}Postgres or not +\(4\)\nLeft out:\n[\s\S]*1 pictures, sound and files/,
   )
   assert.match(dry.err, /1 answers of tools[\s\S]*this was a dry run/)
   const unasked = await uk('import', 'chatgpt', path)
@@ -121,6 +133,17 @@ test('alice brings her chats of ChatGPT with their branches; a dry run changes n
       ['The second answer.', null],
     ],
   )
+  const parts = active[0].content
+  assert.deepEqual(
+    parts.map(({ type, source }: any) => [type, source?.name ?? null]),
+    [
+      ['text', null],
+      ['image', 'file_boat12345-sanitized.png'],
+      ['file', 'file-Notes1234-notes.txt'],
+    ],
+  )
+  const kept = await fetch(`${server.origin}/v1/drive/files/${parts[1].source.file_id}`, { headers: alice.headers })
+  assert.deepEqual(Buffer.from(await kept.arrayBuffer()), boat)
   // It goes on from there, on either branch.
   const on = await alice.post(`/chats/${chat.id}/messages`, {
     content: 'And now?',
@@ -131,6 +154,15 @@ test('alice brings her chats of ChatGPT with their branches; a dry run changes n
   const again = await uk('import', 'chatgpt', path, '--yes')
   assert.match(again.err, /0 chats were imported, 1 were there already/)
   assert.equal((await alice.get('/chats')).body.data.length, 1)
+  // A newer export says another time of it: it is the same chat, and its files are not brought twice.
+  const later = await zipped('later.zip', {
+    'conversations.json': JSON.stringify([{ ...ofChatGpt[0], create_time: 1_736_300_000 }]),
+    'file_boat12345-sanitized.png': boat,
+  })
+  assert.match((await uk('import', 'chatgpt', later, '--yes')).err, /0 chats were imported, 1 were there already/)
+  const folders = (await alice.get(`/drive/files?workspace_id=${alice.workspaceId}`)).body.data
+  const folder = folders.find(({ name }: any) => name === 'Imported from ChatGPT')
+  assert.equal((await alice.get(`/drive/files?parent_id=${folder.id}`)).body.data.length, 2)
 })
 
 test('chats of Claude come with what was attached as text; those of Open WebUI from its export and from its database, once', async () => {
@@ -198,6 +230,24 @@ test('chats of Claude come with what was attached as text; those of Open WebUI f
       },
     },
   }
+  // With a picture in it, a file beside it, and one that is only a way out of the folder.
+  const filed = {
+    history: {
+      currentId: 'a',
+      messages: {
+        a: {
+          id: 'a',
+          role: 'user',
+          content: '',
+          files: [
+            { type: 'image', url: `data:image/png;base64,${boat.toString('base64')}` },
+            { type: 'file', id: 'f-1', name: 'list.txt' },
+            { type: 'file', id: 'f-2', name: 'secret.txt' },
+          ],
+        },
+      },
+    },
+  }
   const json = join(home, 'webui.json')
   await writeFile(json, JSON.stringify([web, { nothing: true }]))
   const first = await uk('import', 'open-webui', json, '--yes')
@@ -211,6 +261,9 @@ test('chats of Claude come with what was attached as text; those of Open WebUI f
       ['assistant', 'Hello.', 'llama3'],
     ],
   )
+  await mkdir(join(home, 'uploads'))
+  await writeFile(join(home, 'uploads', 'f-1_list.txt'), 'eggs')
+  await symlink('/etc/hostname', join(home, 'uploads', 'f-2_secret.txt'))
   const file = join(home, 'webui.db')
   const database = new DatabaseSync(file)
   database.exec(
@@ -220,7 +273,13 @@ test('chats of Claude come with what was attached as text; those of Open WebUI f
     database.prepare('insert into user values (?, ?)').run(user, `${user}@example.com`)
     database
       .prepare('insert into chat values (?, ?, ?, ?, ?)')
-      .run(user === 'u' ? web.id : 'w-2', user, web.title, JSON.stringify(web.chat), web.created_at)
+      .run(
+        user === 'u' ? web.id : 'w-2',
+        user,
+        `${web.title} ${user}`,
+        JSON.stringify(user === 'u' ? web.chat : filed),
+        null,
+      )
   }
   database.close()
   const whose = await uk('import', 'open-webui', file, '--yes')
@@ -228,6 +287,22 @@ test('chats of Claude come with what was attached as text; those of Open WebUI f
   assert.match(whose.err, /--user: u@example\.com \(1\), v@example\.com \(1\)/)
   const same = await uk('import', 'open-webui', file, '--user', 'u@example.com', '--yes')
   assert.match(same.err, /0 chats were imported, 1 were there already/)
+  const other = await uk('import', 'open-webui', file, '--user', 'v@example.com', '--yes')
+  assert.match(
+    other.err,
+    /1 messages and 2 files[^]*1 pictures, sound and files that are not in the export[^]*1 chats were/,
+  )
+  const withFiles = await find('From the web v')
+  assert.ok(
+    Date.now() - Date.parse(withFiles.created_at) < 600_000,
+    'a chat without a time is of today, and not of 1970',
+  )
+  assert.equal((await alice.get('/chats?limit=1')).body.data[0].id, withFiles.id)
+  const [said] = (await alice.get(`/chats/${withFiles.id}/messages`)).body.data
+  assert.deepEqual(
+    said.content.map(({ type }: any) => type),
+    ['image', 'file'],
+  )
 })
 
 test('what is not an export, nests too deep or swells is refused in words', async () => {

@@ -7,9 +7,12 @@ import { type Field, textField } from '../../input/fields.ts'
 import { readText } from '../../input/input.ts'
 import { ask } from '../../input/prompt.ts'
 import { type Caller, callerOf } from '../../server/caller.ts'
+import { personal } from '../../server/personal.ts'
 import { workspaceOf } from '../../server/workspace.ts'
 import { clean, fit, type Terminal } from '../../terminal.ts'
+import type { Archive } from './archive.ts'
 import { type Conversation, Exported } from './conversation.ts'
+import { type ExportFiles, bringFiles, folderFor, withData } from './files.ts'
 
 const sources = {
   chatgpt: {
@@ -31,12 +34,15 @@ export async function importChats(source: Source, words: readonly string[], term
     switchField('dry_run'),
     switchField('yes'),
     { ...textField('user'), verbatim: true as const },
+    { ...textField('uploads'), verbatim: true as const },
   ]
   const { input, globals } = await parseArguments(words, fields, readText)
   const path = String(input.file)
-  const exported = new Exported()
   const { wanted, read } = sources[source]
-  ;(await read())(await rowsOf(source, path, wanted, input.user as string | undefined), exported)
+  await using archive = await archiveOf(source, path, wanted, input as { user?: string; uploads?: string })
+  const files = withData(archive.files)
+  const exported = new Exported((ref) => files.find(ref))
+  ;(await read())(archive.chats, exported)
   const { conversations, left } = exported
   const asked = { dryRun: input.dry_run === true, yes: input.yes === true }
   if (!globals.json) sayWhat(exported, terminal)
@@ -52,16 +58,24 @@ export async function importChats(source: Source, words: readonly string[], term
   const workspace = await workspaceOf(globals, caller, terminal)
   const place = workspace === undefined ? 'your personal workspace' : workspace.name
   if (!(await agreed(`Import them into ${place}?`, asked, globals, terminal))) return codeOf('ok')
-  const { imported, already } = await sendAll(source, conversations, workspace?.id, caller, terminal)
+  const workspaceId = workspace?.id ?? (await personal(caller.call))
+  const { imported, already } = await sendAll({ source, conversations, files, workspaceId }, caller, terminal)
   return report(terminal, globals, { found: conversations.length, imported, already, dry_run: false, left })
 }
 
-async function rowsOf(source: Source, path: string, wanted: RegExp, user: string | undefined): Promise<unknown[]> {
-  if (source === 'open-webui') {
-    const { chatsOfDatabase, isDatabase } = await import('./webui-db.ts')
-    if (await isDatabase(path)) return chatsOfDatabase(path, user)
-  }
-  return (await import('./archive.ts')).chatsIn(path, wanted)
+async function archiveOf(
+  source: Source,
+  path: string,
+  wanted: RegExp,
+  { user, uploads }: { user?: string; uploads?: string },
+): Promise<Archive> {
+  const { openArchive } = await import('./archive.ts')
+  if (source !== 'open-webui') return openArchive(path, wanted)
+  const { chatsOfDatabase, isDatabase, uploadsBeside } = await import('./webui-db.ts')
+  const files = uploadsBeside(path, uploads)
+  if (await isDatabase(path))
+    return { chats: chatsOfDatabase(path, user), files, [Symbol.asyncDispose]: async () => {} }
+  return Object.assign(await openArchive(path, wanted), { files })
 }
 
 /** In a terminal it is asked first; where nobody can be asked, `--yes` says so beforehand. */
@@ -87,8 +101,11 @@ export async function agreed(
 const SHOWN = 5
 
 function sayWhat({ conversations, left }: Exported, terminal: Terminal): void {
-  const messages = conversations.reduce((sum, chat) => sum + chat.messages.length, 0)
-  terminal.err(`${conversations.length} chats with ${messages} messages:`)
+  const messages = conversations.flatMap((chat) => chat.messages)
+  const files = new Set(messages.flatMap((message) => message.files.map(({ name }) => name))).size
+  terminal.err(
+    `${conversations.length} chats with ${messages.length} messages${files > 0 ? ` and ${files} files` : ''}:`,
+  )
   for (const { title, messages: of } of conversations.slice(0, SHOWN))
     terminal.err(`  ${fit(clean(title), Math.max(20, terminal.columns - 20))}  (${of.length})`)
   if (conversations.length > SHOWN) terminal.err(`  and ${conversations.length - SHOWN} more`)
@@ -101,24 +118,48 @@ export function sayLeft(left: ReadonlyMap<string, number>, terminal: Terminal): 
   for (const [what, count] of left) terminal.err(`  ${count} ${what}`)
 }
 
+interface Sending {
+  source: Source
+  conversations: readonly Conversation[]
+  files: ExportFiles
+  workspaceId: string
+}
+
+const called: Readonly<Record<Source, string>> = { chatgpt: 'ChatGPT', claude: 'Claude', 'open-webui': 'Open WebUI' }
+
 async function sendAll(
-  source: Source,
-  conversations: readonly Conversation[],
-  workspaceId: string | undefined,
-  { call }: Caller,
+  { source, conversations, files, workspaceId }: Sending,
+  caller: Caller,
   terminal: Terminal,
 ): Promise<{ imported: number; already: number }> {
   const { import: endpoint } = (await contracts.chats()).endpoints
   let imported = 0
   let already = 0
+  let folder: string | null = null
   const said = terminal.onInterrupt(() =>
     terminal.err(`${imported} were imported. The same command goes on where it was.`),
   )
+  const send = async (conversation: Conversation, ids: ReadonlyMap<string, string>, dry_run: boolean) => {
+    const messages = conversation.messages.map(({ files: named, ...message }) => ({
+      ...message,
+      files: dry_run ? [] : named.map(({ ref }) => ids.get(ref)!),
+    }))
+    const input = { source, ...conversation, messages, workspace_id: workspaceId, dry_run }
+    const answer = await withPatience(() => caller.call(endpoint, input))
+    return (JSON.parse(await answer.text()) as { data: { created: boolean } }).data.created
+  }
   for (const conversation of conversations) {
-    const input = { source, ...conversation, ...(workspaceId !== undefined && { workspace_id: workspaceId }) }
-    const answer = await withPatience(() => call(endpoint, input))
-    const { data } = JSON.parse(await answer.text()) as { data: { created: boolean } }
-    if (data.created) imported += 1
+    const named = conversation.messages.flatMap((message) => message.files)
+    let ids: ReadonlyMap<string, string> = new Map()
+    // Files are sent only for a chat that is not there yet.
+    if (named.length > 0 && (await send(conversation, ids, true))) {
+      folder ??= await folderFor(called[source], workspaceId, caller)
+      ids = await bringFiles(named, files, folder, caller, terminal)
+    } else if (named.length > 0) {
+      already += 1
+      continue
+    }
+    if (await send(conversation, ids, false)) imported += 1
     else already += 1
   }
   said()

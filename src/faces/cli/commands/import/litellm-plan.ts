@@ -20,7 +20,9 @@ export interface PlannedEndpoint {
 
 export interface LitellmPlan {
   endpoints: PlannedEndpoint[]
-  /** How a model is called from now on, where its name there was another. */
+  /** How each model is called from now on, by its name there. */
+  called: Map<string, string[]>
+  /** The same, where it is called otherwise than by its bare name. */
   renamed: { was: string; now: string }[]
   budget: { usd: number; period: 'day' | 'week' | 'month' } | null
   /** What stays behind, and why. */
@@ -72,7 +74,7 @@ const bare: readonly [RegExp, string][] = [
 const needsAddress: ReadonlySet<string> = new Set(['azure'])
 
 export function planOf(config: unknown, environment: Readonly<Record<string, string | undefined>>): LitellmPlan {
-  const plan: LitellmPlan = { endpoints: [], renamed: [], budget: null, left: [] }
+  const plan: LitellmPlan = { endpoints: [], called: new Map(), renamed: [], budget: null, left: [] }
   if (!isObject(config)) throw new TypeError('it is not a mapping')
   const groups = new Map<string, PlannedEndpoint>()
   const list = Array.isArray(config.model_list) ? config.model_list : []
@@ -145,6 +147,8 @@ function planModel(
   }
   if (!endpoint.models.some((one) => one.id === id)) endpoint.models.push({ id, ...pricesOf(given, info) })
   const now = `${endpoint.slug}/${id}`
+  const known = name === '' ? model : name
+  plan.called.set(known, [...(plan.called.get(known) ?? []), now])
   if (name !== '' && name !== now && name !== id) plan.renamed.push({ was: name, now })
   for (const word of ['rpm', 'tpm', 'max_budget'])
     if (given[word] !== undefined) plan.left.push(`${called}: ${word}; caps are of keys, workspaces and members here`)
@@ -206,6 +210,8 @@ const periods: Readonly<Record<string, 'day' | 'week' | 'month'>> = {
   monthly: 'month',
 }
 
+export const periodOf = (duration: string): 'day' | 'week' | 'month' | undefined => periods[duration]
+
 function planRest(config: Record<string, unknown>, plan: LitellmPlan): void {
   const settings = isObject(config.litellm_settings) ? config.litellm_settings : {}
   const budget = Number(settings.max_budget ?? Number.NaN)
@@ -224,5 +230,5 @@ function planRest(config: Record<string, unknown>, plan: LitellmPlan): void {
   if (general.master_key !== undefined)
     plan.left.push('general_settings.master_key: make keys here with `uk api-keys create`')
   if (general.database_url !== undefined)
-    plan.left.push('virtual keys, teams and spend in its database: they are not in config.yaml')
+    plan.left.push('virtual keys in its database: give --keys with what GET /key/list?return_full_object=true answers')
 }

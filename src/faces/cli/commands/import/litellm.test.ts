@@ -67,6 +67,61 @@ test('a config.yaml of LiteLLM becomes provider endpoints, once, with what is le
   assert.equal((await alice.get(`/workspaces/${team}`)).body.data.spend_cap_usd, 100)
   assert.match((await uk(...words, '--yes')).err, /0 providers were added, 3 were there already/)
 
+  // Their virtual keys, of which only hashes are known.
+  const theirs = { token: 'c0ffee'.repeat(10), spend: 3, team_id: null, blocked: null, expires: null }
+  const keysPath = join(dir.path, 'keys.json')
+  await writeFile(
+    keysPath,
+    JSON.stringify({
+      keys: [
+        {
+          ...theirs,
+          key_alias: 'bot',
+          models: ['fast', 'gpt-4o'],
+          max_budget: 5,
+          budget_duration: '30d',
+          rpm_limit: 9,
+        },
+        { ...theirs, key_alias: null, key_name: 'sk-...abcd', models: [], max_budget: null },
+        { ...theirs, key_alias: 'odd', models: [], max_budget: 5, budget_duration: '10d' },
+        { ...theirs, key_alias: 'elsewhere', models: ['nobody-knows'] },
+        { ...theirs, key_alias: 'over', models: [], expires: '2020-01-01T00:00:00Z' },
+        'only-a-hash',
+      ],
+    }),
+  )
+  const keyWords = [...words, '--keys', keysPath]
+  const dryKeys = await uk(...keyWords, '--dry-run')
+  assert.match(dryKeys.err, /2 new keys, for LiteLLM keeps only hashes of its own/)
+  assert.match(
+    dryKeys.err,
+    /bot {2}5 USD per month {2}openai\/gpt-4o-mini, openai\/gpt-4o\n {2}sk-\.\.\.abcd {2}no cap {2}all models/,
+  )
+  assert.match(
+    dryKeys.err,
+    /bot: rpm_limit[^]*odd: its budget is over 10d[^]*elsewhere: none of its models[^]*over: it has expired[^]*only a hash/,
+  )
+  const active = async () => (await alice.get('/api-keys?status=active&limit=100')).body.data
+  assert.equal(
+    (await active()).some((one: any) => one.name === 'bot'),
+    false,
+    'a dry run makes none',
+  )
+  const person = ['--yes', '--email', alice.email, '--password-stdin']
+  const made = await ranBy(spawn(program, [...keyWords, ...person], { env }), alice.password)
+  assert.equal(made.code, 0, made.err)
+  const [, bot] = /^(uk_[0-9A-Za-z]{49}) {2}bot$/m.exec(made.out)!
+  assert.doesNotMatch(made.out + made.err, /c0ffee/)
+  const row = (await active()).find((one: any) => one.name === 'bot')
+  assert.deepEqual(
+    [row.workspace_id, row.spend_cap_usd, row.spend_cap_period, row.allowed_models.toSorted()],
+    [team, 5, 'month', ['openai/gpt-4o', 'openai/gpt-4o-mini']],
+  )
+  const asked = await fetch(`${server.origin}/compat-a/v1/models`, { headers: { authorization: `Bearer ${bot}` } })
+  assert.equal(asked.status, 200)
+  const again = await ranBy(spawn(program, [...keyWords, ...person], { env }), alice.password)
+  assert.match(again.err, /Keys of these names were there already: bot, sk-\.\.\.abcd/)
+
   const bomb = [
     'a: &a [x,x,x,x,x,x,x,x,x]',
     ...Array.from(

@@ -35,7 +35,6 @@ function nodeOf(id: string, message: Record<string, unknown>, exported: Exported
   const { role, content, parentId, timestamp, files } = message
   const known = role === 'user' || role === 'assistant' || role === 'system' ? role : null
   if (known === null) exported.leave('answers of tools')
-  exported.leave('pictures, sound and files', Array.isArray(files) ? files.length : 0)
   return {
     id,
     parent: textOr(parentId, null),
@@ -43,7 +42,29 @@ function nodeOf(id: string, message: Record<string, unknown>, exported: Exported
     text: known === null ? '' : wordsOf(content, exported),
     at: millisecondsOf(timestamp),
     model: role === 'assistant' ? textOr(message.model, null) : null,
+    files: known === null ? [] : exported.filesOf([...refsOf(files), ...picturesIn(content)]),
   }
+}
+
+/** The ids of files; a picture may stand there whole, as a `data:` URL. Collections of knowledge are no files. */
+function* refsOf(files: unknown): Generator<string> {
+  for (const one of Array.isArray(files) ? files : []) {
+    if (!isObject(one) || one.type === 'collection') continue
+    const url = textOr(one.url, '')
+    if (url.startsWith('data:')) yield url
+    else yield textOr(one.id, '') || (isObject(one.file) ? textOr(one.file.id, '') : '') || idIn(url)
+  }
+}
+
+/** `/api/v1/files/{id}/content`, or the id alone. */
+const idIn = (url: string): string => /\/files\/([\w-]+)/.exec(url)?.[1] ?? url
+
+function* picturesIn(content: unknown): Generator<string> {
+  for (const part of Array.isArray(content) ? content : [])
+    if (isObject(part) && isObject(part.image_url)) {
+      const url = textOr(part.image_url.url, '')
+      yield url.startsWith('data:') ? url : idIn(url)
+    }
 }
 
 const DETAILS = '<details type="'
@@ -55,7 +76,7 @@ function wordsOf(content: unknown, exported: Exported): string {
     return content
       .map((part) => {
         if (isObject(part) && part.type === 'text') return textOr(part.text, '')
-        exported.leave('pictures, sound and files')
+        if (!isObject(part) || part.image_url === undefined) exported.leave('parts of other kinds')
         return ''
       })
       .join('')

@@ -1,6 +1,9 @@
+import { createReadStream, lstatSync, readdirSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Stop } from '../../exit.ts'
+import { type ExportFiles, noFiles } from './files.ts'
 
 const MAGIC = 'SQLite format 3\0'
 const MOST_CHATS = 100_000
@@ -50,5 +53,29 @@ function parsed(text: string): unknown {
     return JSON.parse(text)
   } catch {
     return null
+  }
+}
+
+/**
+ * The folder `uploads` beside a `webui.db`, or the one that is named: files `{id}_{name}`. Only plain files in it, whatever the
+ * database says of their paths.
+ */
+export function uploadsBeside(path: string, given: string | undefined): ExportFiles {
+  const folder = given ?? join(dirname(path), 'uploads')
+  let names: string[]
+  try {
+    names = readdirSync(folder)
+  } catch (error) {
+    if (given === undefined) return noFiles
+    throw new Stop('usage', `${folder} cannot be read: ${(error as Error).message}.`)
+  }
+  const byId = new Map(names.map((name) => [/^([\w-]+?)_/.exec(name)?.[1] ?? name, name]))
+  return {
+    find(ref) {
+      const name = byId.get(ref)
+      const found = name === undefined ? undefined : lstatSync(join(folder, name), { throwIfNoEntry: false })
+      return name !== undefined && found?.isFile() ? { name, size: found.size } : null
+    },
+    read: async (ref) => createReadStream(join(folder, byId.get(ref)!)),
   }
 }

