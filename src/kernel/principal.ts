@@ -10,7 +10,7 @@ export type ModelRule =
   | { kind: 'allowed'; of: 'key' | 'member' | 'workspace'; models: readonly string[] }
   /** Models of the workspace only by keys that are held to it, which the caller's is not. */
   | { kind: 'keys'; of: 'member' | 'workspace' }
-  /** Other workspaces whose providers the caller reaches, and which hold it to rules or a budget: those count there alone. */
+  /** Other workspaces whose providers the caller reaches, and which have a budget or hold it to rules or one: those count there alone. */
   | { kind: 'apart'; workspaces: readonly Id[] }
 
 export interface Membership {
@@ -265,8 +265,8 @@ export function rulesFor(
   // Whoever is bound to one workspace reaches no other one's providers.
   if (credential.kind === 'session' || credential.workspaceId === null) {
     const apart: Id[] = []
-    for (const [id, { rules: theirs, keysOnly, ownBudget }] of memberships)
-      if (id !== workspaceId && (theirs ?? keysOnly ?? ownBudget) !== undefined) apart.push(id)
+    for (const [id, { rules: theirs, keysOnly, ownBudget, budget }] of memberships)
+      if (id !== workspaceId && (theirs ?? keysOnly ?? ownBudget ?? budget) !== undefined) apart.push(id)
     if (apart.length > 0) rules.push({ kind: 'apart', workspaces: apart })
   }
   return rules.length > 0 ? rules : undefined

@@ -6,7 +6,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
-import { inOrder, quoted, tablesOf } from '#engine/backup/database.ts'
+import { inOrder, quoted, sequencesOf, tablesOf } from '#engine/backup/database.ts'
 import { migrate, migrationNames } from '#engine/postgres/migrate.ts'
 import { type TestDatabase, bareDatabase, testDatabase } from '../database.ts'
 import { upload } from '../drive/drive.ts'
@@ -133,4 +133,7 @@ async function pourInto(older: TestDatabase, from: TestDatabase, upTo: string): 
         [JSON.stringify(row)],
       )
   }
+  const ours = new Set((await sequencesOf(target)).map(({ name }) => name))
+  for (const { name, value, called } of await sequencesOf(origin))
+    if (ours.has(name)) await target.query('select setval($1::regclass, $2::bigint, $3)', [quoted(name), value, called])
 }

@@ -147,7 +147,7 @@ const purses: Record<'account' | CallCap['of'], Purse> = {
     code: 'insufficient_credits',
     called: 'The credit balance',
     remedy:
-      'Ask the administrator of this instance for credits, or add a provider key of your own (AI routing in the app, `uk ai-gateway create`): its calls need none.',
+      'Ask the administrator of this instance for credits (Usage in the app, `uk me request-credits`, `POST /v1/me/credit-requests`), or add a provider key of your own (AI routing in the app, `uk ai-gateway create`): its calls need none.',
   },
   key: {
     code: 'spend_cap_reached',

@@ -5,4 +5,7 @@
 import { tmpdir } from 'node:os'
 import { buildApp } from './build.ts'
 
+// A build keeps no server from ending, and so not this program.
+const waiting = setInterval(() => {}, 1_000)
 process.stdout.write(`${await buildApp(tmpdir())}\n`)
+clearInterval(waiting)

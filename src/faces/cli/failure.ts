@@ -95,7 +95,7 @@ function hintFor(error: ApiError, around: Around): string | undefined {
     case 'setup_required':
       return 'Run `uk sign-up` with the setup token that the server printed at its first start.'
     case 'insufficient_credits':
-      return 'The administrator grants them: `uk admin credits <account id> <usd>`. A key of your own: `uk ai-gateway create --preset openai --api-key @key.txt`.'
+      return 'Ask for them: `uk me request-credits`. A key of your own: `uk ai-gateway create --preset openai --api-key @key.txt`.'
     case 'spend_cap_reached':
       return 'Raise the cap of the key: `uk api-keys update <id> --spend-cap-usd <usd>`.'
     case 'already_exists':

@@ -86,15 +86,16 @@ test('pages ask nothing of anyone else, and run nothing that is written into the
 test('a reader sees the address that they came by, where it is a name of ours', async () => {
   using served = await serve()
   const { origin } = served
-  const seenBy = (host: string): Promise<string> =>
+  const seenBy = (host: string, proto = 'http'): Promise<string> =>
     new Promise((resolve, reject) => {
-      get(`${origin}/docs/api/me/get`, { headers: { host } }, (response) => {
+      get(`${origin}/docs/api/me/get`, { headers: { host, 'x-forwarded-proto': proto } }, (response) => {
         response.setEncoding('utf8')
         let text = ''
         response.on('data', (part: string) => (text += part)).on('end', () => resolve(text))
       }).on('error', reject)
     })
   assert.match(await seenBy('uk.localhost:7070'), /curl http:\/\/uk\.localhost:7070\/v1\/me/)
+  assert.match(await seenBy('uk.localhost:7070', 'https'), /curl https:\/\/uk\.localhost:7070\/v1\/me/)
   for (const host of ['evil.example', 'x"><script>', 'uk.localhost:7070/../']) {
     const text = await seenBy(host)
     assert.ok(text.includes(`curl ${origin}/v1/me`), host)

@@ -35,7 +35,8 @@ function originOf(request: IncomingMessage, { origin, publicUrl, checkHost }: Do
   if (publicUrl !== null || !/^[\w.[\]:-]+$/.test(host)) return publicUrl ?? origin()
   try {
     checkHost(request)
-    return `http://${host}`
+    // What a proxy says of itself counts for nothing but what the one who came by it reads.
+    return `${request.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${host}`
   } catch {
     return origin()
   }
@@ -70,7 +71,7 @@ async function answer(
 }
 
 function send(request: IncomingMessage, response: ServerResponse, { type, body, etag }: Served): void {
-  response.setHeader('etag', etag).setHeader('cache-control', 'no-cache').setHeader('vary', 'Host')
+  response.setHeader('etag', etag).setHeader('cache-control', 'no-cache').setHeader('vary', 'Host, X-Forwarded-Proto')
   if (request.headers['if-none-match'] === etag) return void response.writeHead(304).end()
   response
     .writeHead(200, { 'content-type': type, 'content-length': Buffer.byteLength(body) })

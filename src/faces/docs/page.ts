@@ -48,7 +48,7 @@ export function page(title: string, here: string, { areas, guides }: Contents, c
           <a class="to-menu" href="#menu">Menu</a>
           <a class="to-app" href="/app">App</a>
         </header>
-        <main id="content" tabindex="-1">${content}</main>
+        <main id="content" tabindex="-1" data-origin="http://127.0.0.1:4242">${content}</main>
         <nav id="menu" aria-label="Docs">
           <ul>
             ${link('/docs', 'Start here')}${link('/v1/openapi.json', 'openapi.json')}

@@ -50,7 +50,10 @@ test('an import keeps to the rights of its caller, and to the order of what it i
   const stolen = { ...fresh, external_id: 'z', messages: [{ ...message, files: [secret.body.data.id] }] }
   const refused = await bob.post('/chats/import', stolen)
   assert.deepEqual([refused.status, refused.body.error.param], [404, 'messages.0.files.0'])
-  assert.ok((await bob.post('/chats/import', { ...stolen, dry_run: true })).body.data.created, 'and nothing was kept of it')
+  assert.ok(
+    (await bob.post('/chats/import', { ...stolen, dry_run: true })).body.data.created,
+    'and nothing was kept of it',
+  )
   // The same chat of somebody else is another one.
   assert.notEqual((await alice.post('/chats/import', chat)).body.data.id, both[0]!.body.data.id)
 })

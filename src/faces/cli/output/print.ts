@@ -153,7 +153,7 @@ async function printPage(json: unknown, listed: Listed, terminal: Terminal): Pro
   tellMore(next, terminal)
 }
 
-function refuseChoice({ query, jq }: Globals): void {
+export function refuseChoice({ query, jq }: Globals): void {
   if (query !== undefined || jq !== undefined)
     throw new Stop(
       'usage',

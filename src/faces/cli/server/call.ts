@@ -10,7 +10,7 @@ import { Stop } from '../exit.ts'
 import { type Waiting, decider } from '../output/decide.ts'
 import { followRun } from '../output/follow.ts'
 import { withFormat } from '../media/made.ts'
-import { print } from '../output/print.ts'
+import { print, refuseChoice } from '../output/print.ts'
 import { send } from './send.ts'
 import { withIds } from './names.ts'
 import { personal } from './personal.ts'
@@ -97,6 +97,14 @@ async function answer(
   const large = await largeFile(listed, input)
   const ask = (further: Record<string, unknown> = {}, more?: More) =>
     call(listed.endpoint, { ...fields, ...further }, { ...carried, ...more })
+  if (listed.endpoint.reply.kind === 'bytes' && globals.output !== undefined && globals.output !== '-') {
+    refuseChoice(globals)
+    const { download, isPlain } = await import('./download.ts')
+    if (await isPlain(globals.output)) {
+      const what = [target.origin, target.account, listed.name, input]
+      return download({ output: globals.output, what, ask: (more) => ask({}, more) }, terminal)
+    }
+  }
   using run = followRun(listed.name, input, terminal)
   const response = large === null ? await ask() : await large({ target, call }, terminal)
   // Who says where an answer is to go wants the answer.

@@ -8,6 +8,15 @@ const make = (tag, properties = {}, ...inner) => {
   return element
 }
 
+// ── the reader's address ────────────────────────────────────────────────────
+// The server tells what it knows of itself. A proxy that ends TLS may have told it nothing: the browser knows better.
+const main = document.querySelector('main')
+const told = main.dataset.origin
+if (told !== location.origin) {
+  const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT)
+  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(told, location.origin)
+}
+
 // ── copying ─────────────────────────────────────────────────────────────────
 for (const pre of document.querySelectorAll('main pre')) {
   const button = make('button', { type: 'button', className: 'copy', textContent: 'Copy' })

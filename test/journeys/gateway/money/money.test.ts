@@ -202,7 +202,7 @@ test('somebody without credits cannot use the simulated models, and with credits
   assert.equal(refused.status, 402)
   assert.match(
     refused.body.error.message,
-    /^The credit balance does not cover this call: 0 USD of it are left, and the call may cost up to 0\.2\d* USD\. Ask the administrator of this instance for credits, or add a provider key of your own .*: its calls need none\.$/,
+    /^The credit balance does not cover this call: 0 USD of it are left, and the call may cost up to 0\.2\d* USD\. Ask the administrator of this instance for credits \(.*`uk me request-credits`.*\), or add a provider key of your own .*: its calls need none\.$/,
   )
   await world.person.post(`/admin/accounts/${poor.id}/credits`, { amount_usd: 1, note: 'test' })
   const answer = await key.post(a, { model: 'sim/echo', messages: said('one two') })
@@ -226,7 +226,7 @@ test('a run that is not covered says to all its readers what it may cost, and to
   const log = await sender.get(`/chats/${chat.id}/runs/${details.run_id}/events`)
   assert.match(
     log.text,
-    /does not cover this call, which may cost up to 0\.2\d* USD\. Ask the administrator of this instance for credits,/,
+    /does not cover this call, which may cost up to 0\.2\d* USD\. Ask the administrator of this instance for credits \(Usage in the app, `uk me request-credits`/,
   )
   assert.doesNotMatch(log.text, /12345|at most/)
 })

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { type IncomingMessage, createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { program, ranBy } from '#test/cli/uk.ts'
+import { upload } from '#test/drive/drive.ts'
+import { testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+
+/** A way to the server that lets so many bytes of each download pass, and notes which range was asked for. */
+async function narrowWay(
+  origin: string,
+): Promise<AsyncDisposable & { origin: string; ranges: string[]; most: number }> {
+  const way = createServer((asked, answer) => {
+    const { method, headers, url } = asked
+    const onward = request(new URL(url!, origin), { method: method!, headers }, (response: IncomingMessage) => {
+      answer.writeHead(response.statusCode!, response.headers)
+      const download = /\/drive\/files\/\w{26}$/.test(url!) && response.statusCode! < 300
+      if (!download) return void response.pipe(answer)
+      self.ranges.push(headers.range ?? '')
+      let left = self.most
+      response.on('data', (part: Buffer) => {
+        answer.write(part.subarray(0, left))
+        left -= part.length
+        if (left > 0) return
+        response.destroy()
+        // What was written has left before the line is cut, or hangs.
+        if (self.most < Infinity) answer.write('', () => answer.destroy())
+      })
+      response.on('end', () => answer.end())
+    })
+    asked.pipe(onward)
+  }).listen(0, '127.0.0.1')
+  await once(way, 'listening')
+  const self = {
+    origin: `http://127.0.0.1:${(way.address() as AddressInfo).port}`,
+    ranges: [] as string[],
+    most: Infinity,
+    async [Symbol.asyncDispose]() {
+      way.close()
+      way.closeAllConnections()
+      await once(way, 'close')
+    },
+  }
+  return self
+}
+
+test('a download goes on after a cut, and after a kill when it is asked for again; other bytes are brought from the beginning', async () => {
+  await using server = await testServer()
+  await using way = await narrowWay(server.origin)
+  const alice = await server.person('Alice')
+  const { key } = await alice.key()
+  const home = await mkdtemp(join(tmpdir(), 'uk-download-'))
+  try {
+    const bytes = randomBytes(3 << 20)
+    const file = (await upload(alice, { workspace_id: alice.workspaceId }, bytes, 'large.bin')).body.data.id as string
+    const env = { PATH: process.env.PATH!, HOME: home, UK_KEY: key, UK_ORIGIN: way.origin }
+    const output = join(home, 'here.bin')
+    const started = (): ReturnType<typeof spawn> =>
+      spawn(program, ['drive', 'download', file, '-o', output], { env, stdio: 'pipe' })
+    const parts = async (): Promise<string[]> => (await readdir(home)).filter((name) => name.endsWith('.part'))
+
+    // Cut after a megabyte, again and again.
+    way.most = 1 << 20
+    const cut = await ranBy(started() as never)
+    assert.equal(cut.code, 0, cut.err)
+    assert.deepEqual(await readFile(output), bytes)
+    assert.ok(way.ranges.length >= 3, way.ranges.join())
+    assert.ok(
+      way.ranges.slice(1).every((range) => /^bytes=\d+-$/.test(range)),
+      way.ranges.join(),
+    )
+    assert.deepEqual(await parts(), [])
+
+    // Killed in its midst; the file that was there stays what it was until the new one is whole.
+    await writeFile(output, 'before')
+    const killed = started()
+    await until(parts, (names) => names.length === 1)
+    const [part = ''] = await parts()
+    await until(
+      async () => (await stat(join(home, part))).size,
+      (size) => size > 100_000,
+    )
+    killed.kill('SIGKILL')
+    await once(killed, 'close')
+    assert.equal(await readFile(output, 'utf8'), 'before')
+    way.most = Infinity
+    const begun = way.ranges.length
+    const again = await ranBy(started() as never)
+    assert.equal(again.code, 0, again.err)
+    assert.match(again.err, /^Goes on with .*here\.bin at byte \d{6,}\./)
+    assert.match(way.ranges[begun]!, /^bytes=\d{6,}-$/)
+    assert.deepEqual(await readFile(output), bytes)
+
+    // Killed once more, and the file is another one then.
+    way.most = 1 << 20
+    const third = started()
+    await until(parts, (names) => names.length === 1)
+    await until(
+      async () => (await stat(join(home, (await parts())[0]!))).size,
+      (size) => size > 100_000,
+    )
+    third.kill('SIGKILL')
+    await once(third, 'close')
+    way.most = Infinity
+    const others = randomBytes(2 << 20)
+    await upload(alice, { workspace_id: alice.workspaceId, on_conflict: 'version' }, others, 'large.bin')
+    assert.equal((await ranBy(started() as never)).code, 0)
+    assert.deepEqual(await readFile(output), others)
+    // A device is written to as it is.
+    const thrown = spawn(program, ['drive', 'download', file, '-o', '/dev/null'], { env, stdio: 'pipe' })
+    assert.equal((await ranBy(thrown as never)).code, 0)
+    assert.ok((await stat('/dev/null')).isCharacterDevice())
+    const gone = spawn(program, ['drive', 'download', '01KAJ8R3T2M6QK5W9V0XBZC4DE', '-o', join(home, 'x')], {
+      env,
+      stdio: 'pipe',
+    })
+    assert.notEqual((await ranBy(gone as never)).code, 0)
+    assert.deepEqual(await parts(), [], 'what never began leaves nothing')
+  } finally {
+    await rm(home, { recursive: true, force: true })
+  }
+})
