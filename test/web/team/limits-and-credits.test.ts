@@ -32,6 +32,21 @@ test(
     )
     assert.deepEqual([row.spend_cap_usd, row.allowed_models], [20, ['sim/script', 'openai/*']])
 
+    // What holds for everybody there.
+    await hers.page.getByLabel('Allowed for everybody').fill('sim/*, openai/*')
+    await hers.page.getByLabel('No call without a key of this workspace').check()
+    await hers.page.getByRole('button', { name: 'Set models' }).click()
+    await until(
+      async () => (await aki.get(`/workspaces/${shop.id}`)).body.data,
+      ({ keys, allowed_models }) => keys === 'workspace' && allowed_models?.join() === 'sim/*,openai/*',
+    )
+    await hers.page.getByLabel('No call without a key of this workspace').uncheck()
+    await hers.page.getByRole('button', { name: 'Set models' }).click()
+    await until(
+      async () => (await aki.get(`/workspaces/${shop.id}`)).body.data.keys,
+      (keys) => keys === 'any',
+    )
+
     await using his = await visit(browser(), server.origin)
     const { page } = his
     await signIn(page, ben)

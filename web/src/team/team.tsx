@@ -10,6 +10,7 @@ import { Keep } from './keep.tsx'
 import { Members } from './members.tsx'
 import { NewWorkspace } from './new-workspace.tsx'
 import { Pending } from './pending.tsx'
+import { Rules } from './rules.tsx'
 
 /** The team that somebody is most likely to mean; without one, what is their own. */
 export function FirstTeam() {
@@ -62,6 +63,7 @@ export function Team() {
       <Members key={id} workspace={workspace} />
       {manages && <Pending key={`invited ${id}`} workspace={workspace} />}
       <Budget key={`budget ${id}`} workspace={workspace} />
+      {workspace.kind === 'team' && <Rules key={`rules ${id}`} workspace={workspace} />}
       {workspace.kind === 'team' && <Keep key={`keep ${id}`} workspace={workspace} />}
     </Page>
   )

@@ -1,0 +1,80 @@
+import { useState } from 'react'
+import { type Workspace, queryClient, uk } from '../api.ts'
+import { isManaged } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { say } from '../ui/dialogs/toast.tsx'
+import { CheckField, TextField } from '../ui/field.tsx'
+import { Refused } from '../ui/notice.tsx'
+import { Section } from '../ui/page.tsx'
+import { useSend } from '../ui/send.ts'
+import { modelsIn } from './models-in.ts'
+
+/** The models that everybody here may call, and by which keys. */
+export function Rules({ workspace }: { workspace: Workspace }) {
+  const { name, allowed_models, keys } = workspace
+  return (
+    <Section
+      title={`Models in ${name}`}
+      about="Holds for every member, beside what each of them and each key is held to. Refusals say whose rule it was."
+    >
+      <div className="border border-line border-t-keyline bg-sheet px-4 py-4">
+        {isManaged(workspace) ? (
+          // Other rules, set here or elsewhere, are another form.
+          <RulesForm key={`${keys} ${allowed_models?.join()}`} workspace={workspace} />
+        ) : (
+          <>
+            <p>{allowed_models === null ? 'All models.' : allowed_models.join(', ') || 'No models.'}</p>
+            {keys === 'workspace' && <p>Only by keys of this workspace.</p>}
+            <p className="mt-2 text-[0.8125rem] text-quiet">Its admins set it.</p>
+          </>
+        )}
+      </div>
+    </Section>
+  )
+}
+
+function RulesForm({ workspace: { id, name, allowed_models, keys } }: { workspace: Workspace }) {
+  const [models, setModels] = useState(allowed_models?.join(', ') ?? '')
+  const [held, setHeld] = useState(keys === 'workspace')
+  const { send, pending, at, rest, form } = useSend(uk.workspaces.update, async () => {
+    await queryClient.invalidateQueries({ queryKey: ['workspaces'] })
+    say(`The models of ${name} are set`)
+  })
+  return (
+    <form
+      ref={form}
+      noValidate
+      className="max-w-xl"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void send({ id, allowed_models: modelsIn(models), keys: held ? 'workspace' : 'any' })
+      }}
+    >
+      <TextField
+        label="Allowed for everybody"
+        mono
+        placeholder="all"
+        hint={
+          <>
+            Ids as <code>openai/gpt-4o</code>, or all of a provider as <code>openai/*</code>, between commas.
+          </>
+        }
+        value={models}
+        onValue={setModels}
+        error={at('allowed_models')}
+      />
+      <CheckField
+        label="No call without a key of this workspace"
+        hint="Chats here and other keys call no models then."
+        checked={held}
+        onChecked={setHeld}
+      />
+      <Button type="submit" pending={pending} className="mt-4">
+        Set models
+      </Button>
+      <div className="mt-2">
+        <Refused>{rest('allowed_models', 'keys')}</Refused>
+      </div>
+    </form>
+  )
+}
