@@ -18,6 +18,11 @@ import { sits } from './typist.ts'
 const root = join(import.meta.dirname, '../../..')
 const docs = readFileSync(join(root, 'docs/operating.md'), 'utf8')
 const there = ['git', 'nginx', 'openssl'].every(hasProgram)
+/** Without the Node that this test runs on: the clone brings its own, and npm is that of the machine, with its settings. */
+const PATH_OF_MACHINE = (process.env.PATH ?? '')
+  .split(':')
+  .filter((folder) => folder !== dirname(process.execPath))
+  .join(':')
 const PASSWORD = 'a long password'
 const CLONED = 'https://git.example.com/ukiyo.git'
 const model = 'anthropic/claude-sonnet-5-5'
@@ -78,7 +83,7 @@ test(
         names: redacted,
         lines,
         env: {
-          PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+          PATH: PATH_OF_MACHINE,
           HOME: home,
           LANG: 'C.UTF-8',
           UK_PORT: String(port),
