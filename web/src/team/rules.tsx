@@ -11,10 +11,10 @@ import { modelsIn } from './models-in.ts'
 
 /** The models that everybody here may call, and by which keys. */
 export function Rules({ workspace }: { workspace: Workspace }) {
-  const { name, allowed_models, keys } = workspace
+  const { allowed_models, keys } = workspace
   return (
     <Section
-      title={`Models in ${name}`}
+      title="What everybody here may call"
       about="Holds for every member, beside what each of them and each key is held to. Refusals say whose rule it was."
     >
       <div className="border border-line border-t-keyline bg-sheet px-4 py-4">

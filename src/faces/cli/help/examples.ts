@@ -34,7 +34,7 @@ export function exampleCommands(listed: Listed): string[] {
 }
 
 /** A value as one would type it. */
-function sample({ name, kind, choices, inPath, fallback, example }: Field): string {
+function sample({ name, kind, choices, inPath, fallback, source, example }: Field): string {
   if (choices.length > 0) return choices.find((word) => word !== fallback && word !== '*') ?? choices[0]!
   if (kind === 'number') return String(typeof fallback === 'number' ? fallback : 10)
   if (kind === 'switch') return 'true'
@@ -42,6 +42,8 @@ function sample({ name, kind, choices, inPath, fallback, example }: Field): stri
   if (name === 'email') return 'ada@example.com'
   if (inPath) return kebabWord(name)
   const plain = name.replaceAll('_', ' ')
+  // Also of text, which stands in quotes of its own there.
+  if (kind === 'json' && !source) return asWord(example === null ? plain : example)
   if (example === null || example === plain) return `"${plain}"`
   if (typeof example === 'string') return /^[\w./:@-]+$/.test(example) ? example : `"${example}"`
   return asWord(example)
