@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ const there = ['git', 'nginx', 'openssl'].every(hasProgram)
 /** Without the Node that this test runs on: the clone brings its own, and npm is that of the machine, with its settings. */
 const PATH_OF_MACHINE = (process.env.PATH ?? '')
   .split(':')
-  .filter((folder) => folder !== dirname(process.execPath))
+  .filter((folder) => folder !== dirname(process.execPath) && !folder.includes('node_modules'))
   .join(':')
 const PASSWORD = 'a long password'
 const CLONED = 'https://git.example.com/ukiyo.git'
@@ -62,6 +62,11 @@ test(
       { stdio: 'ignore' },
     )
 
+    // Beside those that the machine trusts already.
+    const others = process.env.NODE_EXTRA_CA_CERTS
+    const trusted = [join(dir, 'fullchain.pem'), ...(others && existsSync(others) ? [others] : [])]
+    writeFileSync(join(dir, 'trusted.pem'), trusted.map((file) => readFileSync(file, 'utf8')).join('\n'))
+
     const began = performance.now()
     const chapters: Chapter[] = []
     const chapter = (title: string, words: string): void => void chapters.push({ title, words, lines: [] })
@@ -92,7 +97,7 @@ test(
           UK_COMPUTER_DRIVERS: 'off',
           UK_LOCAL_ENGINES: 'off',
           OLLAMA_HOST: 'off',
-          NODE_EXTRA_CA_CERTS: join(dir, 'fullchain.pem'),
+          NODE_EXTRA_CA_CERTS: join(dir, 'trusted.pem'),
           // The address that is typed leads to this clone.
           GIT_CONFIG_COUNT: '1',
           GIT_CONFIG_KEY_0: `url.${root}.insteadOf`,
