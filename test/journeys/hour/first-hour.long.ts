@@ -115,7 +115,7 @@ test(
     await first.types('export PATH="$PWD/bin:$PATH"')
     const password = [/assword[^]*: ?$/, PASSWORD] as [RegExp, string]
     await first.types('uk sign-up --email ada@example.com --name Ada', { asked: [password, [/: ?$/, PASSWORD]] })
-    assert.match(await first.types(`uk ask -m sim/echo 'Hello, floating world'`), /^Hello, floating world\s*$/)
+    assert.match(await first.types(`uk ask -m sim/echo 'Hello, floating world'`), /^Hello, floating world\r?\n/)
 
     chapter(
       'A provider that was tested',
