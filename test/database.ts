@@ -52,7 +52,7 @@ export async function testDatabase(like?: TestDatabase): Promise<TestDatabase> {
 /** One without tables, as a first start finds it. */
 export async function bareDatabase(): Promise<TestDatabase> {
   const database = await testDatabase()
-  const client = new pg.Client(database.connection as pg.ClientConfig)
+  const client = new pg.Client(database.connection)
   await client.connect()
   const { rows } = await client.query<{ name: string }>(
     `select nspname as name from pg_namespace where nspname in ('public', 'graphile_worker') or nspname like 'ledger\\_%'`,

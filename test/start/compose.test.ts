@@ -63,7 +63,7 @@ test('compose.yaml names settings that there are, services and volumes that it h
       assert.ok(services[other], `${name} waits for ${other}`)
       if (condition === 'service_healthy') assert.ok(services[other].healthcheck, `${other} says whether it is well`)
     }
-    for (const mount of mounts) assert.ok(mount.split(':')[0]! in volumes, `${mount} of ${name}`)
+    for (const mount of mounts) assert.ok(Object.hasOwn(volumes, mount.split(':')[0]!), `${mount} of ${name}`)
   }
 })
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
@@ -62,13 +62,13 @@ test('a download goes on after a cut, and after a kill when it is asked for agai
     const file = (await upload(alice, { workspace_id: alice.workspaceId }, bytes, 'large.bin')).body.data.id as string
     const env = { PATH: process.env.PATH!, HOME: home, UK_KEY: key, UK_ORIGIN: way.origin }
     const output = join(home, 'here.bin')
-    const started = (): ReturnType<typeof spawn> =>
-      spawn(program, ['drive', 'download', file, '-o', output], { env, stdio: 'pipe' })
+    const started = (): ChildProcessWithoutNullStreams =>
+      spawn(program, ['drive', 'download', file, '-o', output], { env })
     const parts = async (): Promise<string[]> => (await readdir(home)).filter((name) => name.endsWith('.part'))
 
     // Cut after a megabyte, again and again.
     way.most = 1 << 20
-    const cut = await ranBy(started() as never)
+    const cut = await ranBy(started())
     assert.equal(cut.code, 0, cut.err)
     assert.deepEqual(await readFile(output), bytes)
     assert.ok(way.ranges.length >= 3, way.ranges.join())
@@ -92,7 +92,7 @@ test('a download goes on after a cut, and after a kill when it is asked for agai
     assert.equal(await readFile(output, 'utf8'), 'before')
     way.most = Infinity
     const begun = way.ranges.length
-    const again = await ranBy(started() as never)
+    const again = await ranBy(started())
     assert.equal(again.code, 0, again.err)
     assert.match(again.err, /^Goes on with .*here\.bin at byte \d{6,}\./)
     assert.match(way.ranges[begun]!, /^bytes=\d{6,}-$/)
@@ -111,17 +111,17 @@ test('a download goes on after a cut, and after a kill when it is asked for agai
     way.most = Infinity
     const others = randomBytes(2 << 20)
     await upload(alice, { workspace_id: alice.workspaceId, on_conflict: 'version' }, others, 'large.bin')
-    assert.equal((await ranBy(started() as never)).code, 0)
+    assert.equal((await ranBy(started())).code, 0)
     assert.deepEqual(await readFile(output), others)
     // A device is written to as it is.
-    const thrown = spawn(program, ['drive', 'download', file, '-o', '/dev/null'], { env, stdio: 'pipe' })
-    assert.equal((await ranBy(thrown as never)).code, 0)
+    const thrown = spawn(program, ['drive', 'download', file, '-o', '/dev/null'], { env })
+    assert.equal((await ranBy(thrown)).code, 0)
     assert.ok((await stat('/dev/null')).isCharacterDevice())
     const gone = spawn(program, ['drive', 'download', '01KAJ8R3T2M6QK5W9V0XBZC4DE', '-o', join(home, 'x')], {
       env,
       stdio: 'pipe',
     })
-    assert.notEqual((await ranBy(gone as never)).code, 0)
+    assert.notEqual((await ranBy(gone)).code, 0)
     assert.deepEqual(await parts(), [], 'what never began leaves nothing')
   } finally {
     await rm(home, { recursive: true, force: true })

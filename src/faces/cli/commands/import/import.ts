@@ -39,7 +39,7 @@ export async function importChats(source: Source, words: readonly string[], term
   const { input, globals } = await parseArguments(words, fields, readText)
   const path = String(input.file)
   const { wanted, read } = sources[source]
-  await using archive = await archiveOf(source, path, wanted, input as { user?: string; uploads?: string })
+  await using archive = await archiveOf(source, path, wanted, input)
   const files = withData(archive.files)
   const exported = new Exported((ref) => files.find(ref))
   ;(await read())(archive.chats, exported)
