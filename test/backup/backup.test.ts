@@ -4,7 +4,6 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openTarget } from '#engine/backup/target.ts'
 import { sweepBlobs } from '#engine/blobs/sweep.ts'
 import { holdBlobs } from '#engine/blobs/hold.ts'
 import pg from 'pg'
@@ -311,16 +310,6 @@ test('a backup that waits for another one leaves alone what that one has half do
     'blobs',
     'instance',
   ])
-})
-
-test('a backup whose first half somebody removed does not become one', async () => {
-  using dir = temporaryDir()
-  await using target = await openTarget(dir.path, new Date())
-  await target.put('database/accounts.1.copy.zst', Buffer.from('rows'))
-  const [half] = (await readdir(dir.path)).filter((name) => name.endsWith('.partial'))
-  await rm(join(dir.path, half!), { recursive: true })
-  await assert.rejects(target.put('database/chats.1.copy.zst', Buffer.from('rows')), /cannot be written/)
-  await assert.rejects(target.finish(Buffer.from('{}')), /cannot be written/)
 })
 
 test('files come from a bucket, and go to one', async () => {

@@ -1,12 +1,13 @@
 // Thorough: run by the merge check, or by name.
-/** Backups of somebody else: of another instance, of a newer program, of an older one. */
+/** Backups that somebody else has made, or changed: another instance, a newer program, an older one, a hand. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { readFile, readdir, writeFile } from 'node:fs/promises'
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
 import { inOrder, quoted, sequencesOf, tablesOf } from '#engine/backup/database.ts'
+import { openTarget } from '#engine/backup/target.ts'
 import { migrate, migrationNames } from '#engine/postgres/migrate.ts'
 import { type TestDatabase, bareDatabase, testDatabase } from '../database.ts'
 import { upload } from '../drive/drive.ts'
@@ -49,6 +50,16 @@ test('two instances share a folder for their backups: neither removes what the o
     const whole = await uk(hostOf(empty), ['restore', path, '--dry-run'])
     assert.equal(whole.status, 0, whole.stderr)
   }
+})
+
+test('a backup whose first half somebody removed does not become one', async () => {
+  using dir = temporaryDir()
+  await using target = await openTarget(dir.path, new Date())
+  await target.put('database/accounts.1.copy.zst', Buffer.from('rows'))
+  const [half] = (await readdir(dir.path)).filter((name) => name.endsWith('.partial'))
+  await rm(join(dir.path, half!), { recursive: true })
+  await assert.rejects(target.put('database/chats.1.copy.zst', Buffer.from('rows')), /cannot be written/)
+  await assert.rejects(target.finish(Buffer.from('{}')), /cannot be written/)
 })
 
 test('a backup in a newer form is refused with the version that wrote it, and nothing is changed', async () => {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type SpawnSyncReturns, execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -52,6 +52,7 @@ test(
           stdio: ['ignore', 'ignore', 'ignore'],
         },
       )
+      execFileSync('tar', ['-C', shim(folder), '-rf', base, 'usr/bin/npm'])
       podman('import', base, 'base:test')
       rmSync(base)
       const began = performance.now()
@@ -140,9 +141,24 @@ test(
   },
 )
 
+/** npm by its own program: what lies in a PATH is a link to it, and links are followed here. */
+function shim(folder: string): string {
+  const place = join(folder, 'shim')
+  mkdirSync(join(place, 'usr/bin'), { recursive: true })
+  writeFileSync(join(place, 'usr/bin/npm'), '#!/bin/sh\nexec node /usr/lib/node_modules/npm/bin/npm-cli.js "$@"\n', {
+    mode: 0o755,
+  })
+  return place
+}
+
 /** These programs of the machine and what they link to, below the root. */
 function filesOf(programs: readonly string[]): string[] {
-  const found = programs.map((name) => execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim())
+  const found = programs.map((name) =>
+    execFileSync('sh', ['-c', `command -v ${name}`], {
+      encoding: 'utf8',
+      env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+    }).trim(),
+  )
   const paths = found.map((path) => (path.startsWith('/') ? path : `/bin/${path}`))
   const libraries = paths.flatMap((path) => {
     const { stdout } = spawnSync('ldd', [path], { encoding: 'utf8' })

@@ -6,12 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
-import fc from 'fast-check'
 import { ZipFile } from 'yazl'
 import { type Ran, program, ranBy } from '#test/cli/uk.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 import { exits } from '../../exit.ts'
-import { Exported, type Node, conversationOf } from './conversation.ts'
 
 const stack = new AsyncDisposableStack()
 after(() => stack.disposeAsync())
@@ -333,31 +331,4 @@ test('what is not an export, nests too deep or swells is refused in words', asyn
   assert.deepEqual(JSON.parse(strange.out).found, 0)
   const deep = await uk('import', 'chatgpt', await write('f.json', '['.repeat(1_000_000)), '--yes')
   assert.equal(deep.code, exits.usage[0])
-})
-
-test('whatever a tree of messages is like, each stands once behind the one that it answers', () => {
-  const ids = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f')
-  const node = fc.record({
-    id: ids,
-    parent: fc.option(ids),
-    role: fc.constantFrom<Node['role']>('user', 'assistant'),
-    text: fc.constantFrom('', ' ', 'words'),
-    at: fc.constant(null),
-    model: fc.constant(null),
-  })
-  fc.assert(
-    fc.property(fc.uniqueArray(node, { selector: ({ id }) => id, maxLength: 6 }), fc.option(ids), (nodes, head) => {
-      const exported = new Exported()
-      conversationOf({ external_id: 'x', title: '', at: null, head }, nodes, exported)
-      const [chat] = exported.conversations
-      const worded = nodes.filter(({ text }) => text.trim() !== '').map(({ id }) => id)
-      assert.deepEqual((chat?.messages ?? []).map(({ id }) => id).toSorted(), worded.toSorted())
-      const seen = new Set<string>()
-      for (const { id, parent_id } of chat?.messages ?? []) {
-        assert.ok(parent_id === null || seen.has(parent_id))
-        seen.add(id)
-      }
-      assert.ok(chat === undefined || seen.has(chat.head_id))
-    }),
-  )
 })
