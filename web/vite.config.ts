@@ -1,12 +1,15 @@
 import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
+import { contractRoutes } from './contract-routes.ts'
 
 export default defineConfig({
   base: '/app/',
-  plugins: [react(), tailwind()],
+  plugins: [contractRoutes(), react(), tailwind()],
   build: {
     target: 'es2023',
+    // Which file needs which: the budget test adds up what a page loads. It is not served.
+    manifest: true,
     // The Content-Security-Policy takes no `data:`.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

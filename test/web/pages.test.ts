@@ -34,8 +34,19 @@ const cutWords = `[...document.querySelectorAll('th[scope=row]')].flatMap((head)
   return cut
 })`
 
+/** Movements that somebody sees who asked for none. */
+const moving = `document.getAnimations().filter((one) => {
+  const { duration, iterations } = one.effect.getComputedTiming()
+  return one.playState === 'running' && duration * iterations > 20
+}).length`
+
+/** Where colours are the system's, things that only a background told apart. */
+const toldByColour = `[...document.querySelectorAll('[aria-current="page"], button[aria-pressed="true"], [data-highlighted]')]
+  .filter((one) => one.checkVisibility() && getComputedStyle(one).outlineStyle === 'none')
+  .map((one) => one.textContent)`
+
 test(
-  'every page, light and dark, wide and on a small phone: nothing for axe, nothing cut off, no breach of the policy',
+  'every page, light and dark, in colours of the system, from a small phone to the widest screen: nothing for axe, nothing cut off, nothing that moves, no breach of the policy',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })
@@ -61,6 +72,15 @@ test(
         assert.deepEqual(await page.evaluate(cutPlaceholders), [], `${name}, ${size.width}`)
         assert.deepEqual(await page.evaluate(cutWords), [], `${name}, ${size.width}`)
       }
+      for (const width of [390, 768, 2_560]) {
+        await page.setViewportSize({ width, height: 900 })
+        const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+        assert.ok(wide <= width, `${name} is ${wide} wide at ${width}`)
+      }
+      await page.emulateMedia({ colorScheme: 'light', forcedColors: 'active' })
+      assert.deepEqual(await page.evaluate(toldByColour), [], `${name}, colours of the system`)
+      assert.equal(await page.evaluate(moving), 0, `${name} moves`)
+      await page.emulateMedia({ forcedColors: 'none' })
       await page.setViewportSize(looks[0])
     }
     for (const name of ['sign-up', 'sign-in']) {

@@ -11,6 +11,50 @@ export const pagesOf = ({
   agentId,
   operationId,
 }: Scene): { name: string; path: string; open?: (page: Page) => Promise<void> }[] => [
+  {
+    name: 'home',
+    path: '/app',
+    async open(page) {
+      await page.getByRole('link', { name: 'Views of the mountain' }).waitFor()
+    },
+  },
+  {
+    name: 'palette',
+    path: '/app',
+    async open(page) {
+      await page.keyboard.press('Control+k')
+      await page.getByRole('option', { name: /^New chat/ }).waitFor()
+    },
+  },
+  {
+    name: 'shortcuts',
+    path: '/app',
+    async open(page) {
+      await page.keyboard.press('?')
+      await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+    },
+  },
+  {
+    name: 'welcome',
+    path: '/app/welcome',
+    async open(page) {
+      await page.getByRole('list', { name: 'Who answers' }).waitFor()
+    },
+  },
+  {
+    name: 'search',
+    path: '/app/search?q=mountain',
+    async open(page) {
+      await page.getByRole('list', { name: 'Results' }).waitFor()
+    },
+  },
+  {
+    name: 'nowhere',
+    path: '/app/ai-routing/no/such-page',
+    async open(page) {
+      await page.getByRole('searchbox', { name: 'Search for' }).waitFor()
+    },
+  },
   { name: 'developer', path: '/app/settings/developer' },
   {
     name: 'new-key',

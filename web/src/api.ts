@@ -1,12 +1,11 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { contracts } from '#areas/contracts.ts'
 import { ApiError, createClient } from '#faces/client.ts'
-import { config } from 'zod/v4/core'
 
-// Schemas would otherwise try whether they may make code of strings; here they may not, and the attempt is reported.
-config({ jitless: true })
-
-/** The server's own client, by the session's cookie: what it answers is typed by the contracts. */
+/**
+ * The server's own client, by the session's cookie: what it answers is typed by the contracts. In the browser they are a
+ * table of routes, which the build makes of them (web/contract-routes.ts).
+ */
 export const uk = createClient(contracts, { origin: location.origin })
 /** The same by a key, which reaches what it reaches. */
 export const ukWith = (key: string): typeof uk => createClient(contracts, { origin: location.origin, key })

@@ -12,7 +12,10 @@ import { Toasts } from './ui/dialogs/toast.tsx'
 takeToken()
 
 // A page that was open across an update asks for files that are gone: the new page knows the new ones.
-window.addEventListener('vite:preloadError', () => location.reload())
+window.addEventListener('vite:preloadError', () => {
+  // Without a line the files are not gone, and a reload would show the browser’s own page.
+  if (navigator.onLine) location.reload()
+})
 
 createRoot(document.getElementById('app')!).render(
   <StrictMode>

@@ -4,11 +4,12 @@ import { queryClient } from './api.ts'
 import { filtersIn } from './developer/requests/filters.ts'
 import { keptToken } from './invitations/token.ts'
 import { sessionQuery } from './session.ts'
-import { Broken, Missing } from './shell/broken.tsx'
-import { Shell } from './shell/shell.tsx'
+import { Broken, BrokenAlone } from './shell/states/broken.tsx'
+import { Missing, MissingAlone } from './shell/states/missing.tsx'
+import { viewIn as searchIn } from './search/view.ts'
 import { viewIn } from './usage/view.ts'
 
-const root = createRootRoute()
+const root = createRootRoute({ errorComponent: BrokenAlone, notFoundComponent: MissingAlone })
 
 const deliveryStatuses = ['waiting', 'succeeded', 'failed', 'cancelled'] as const
 interface DeliveryView {
@@ -80,15 +81,27 @@ const shell = createRoute({
     if (session) return
     throw redirect({ to: '/sign-in', search: location.pathname === '/' ? {} : { next: location.href }, replace: true })
   },
-  component: Shell,
+  component: lazyRouteComponent(() => import('./shell/shell.tsx'), 'Shell'),
+  errorComponent: BrokenAlone,
 })
 const home = createRoute({
   getParentRoute: () => shell,
   path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/chats', replace: true })
-  },
+  component: lazyRouteComponent(() => import('./home/home.tsx'), 'Home'),
 })
+const welcome = createRoute({
+  getParentRoute: () => shell,
+  path: '/welcome',
+  component: lazyRouteComponent(() => import('./home/first-run/welcome.tsx'), 'Welcome'),
+})
+const search = createRoute({
+  getParentRoute: () => shell,
+  path: '/search',
+  validateSearch: searchIn,
+  component: lazyRouteComponent(() => import('./search/search.tsx'), 'SearchPage'),
+})
+/** Whatever is nothing else: within the shell, so that the navigation is there. */
+const nowhere = createRoute({ getParentRoute: () => shell, path: '/$', component: Missing })
 const developer = createRoute({
   getParentRoute: () => shell,
   path: '/settings/developer',
@@ -269,6 +282,8 @@ export const router = createRouter({
     door.addChildren([invitation, signedIn, recovery]),
     shell.addChildren([
       home,
+      welcome,
+      search,
       developer,
       security,
       developerTools,
@@ -296,11 +311,12 @@ export const router = createRouter({
       shared,
       share,
       routing.addChildren([providers, preview, gatewayKeys, usage]),
+      nowhere,
     ]),
   ]),
   defaultPreload: 'intent',
   defaultErrorComponent: Broken,
-  defaultNotFoundComponent: Missing,
+  notFoundMode: 'root',
   scrollRestoration: true,
 })
 

@@ -23,6 +23,7 @@ test(
     await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     await signIn(page, alice)
+    await page.goto('/app/chats')
     await page.getByRole('heading', { level: 1, name: 'Chats' }).waitFor()
     await page.getByRole('button', { name: /^Model/ }).click()
     await page.getByRole('combobox', { name: 'Find a model' }).fill('echo')

@@ -1,4 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import { useAccount } from '../session.ts'
+import { Forbidden } from '../ui/forbidden.tsx'
 import { Button } from '../ui/button.tsx'
 import { useOpen } from '../ui/dialogs/dialog.tsx'
 import { Failure, Waiting } from '../ui/notice.tsx'
@@ -14,6 +16,18 @@ import { type AccountRow, type CreditRequest, accountsQuery, refreshMoney, reque
 
 /** For the administrator: who is here, what they have left, and who asks for more. */
 export function Accounts() {
+  const { administrator } = useAccount()
+  return administrator ? (
+    <ForAdministrator />
+  ) : (
+    <Forbidden
+      said="The accounts of this instance are shown to its administrator alone."
+      who="The administrator of this instance"
+    />
+  )
+}
+
+function ForAdministrator() {
   const { open, on, show, onOpen } = useOpen<Granting>()
   return (
     <Page title="Accounts" lead="Who uses this instance, what they have left, and what their model calls have cost.">

@@ -133,7 +133,7 @@ function Conversation({ id }: { id: string }) {
   const changeChat = (change: { model?: string; agent_id?: string | null }): void =>
     void uk.chats.update({ id, ...change }).then(refresh, (failure: unknown) => setRefused(sayError(failure)))
   return (
-    <div className="flex h-[calc(100dvh-3.375rem)] lg:h-dvh">
+    <div className="flex h-full">
       <div className="flex min-w-0 flex-1 flex-col" inert={artefact !== null && !hasRoom}>
         <ChatHead chat={chat} workspace={workspace?.name ?? null} onChange={refresh} onFind={find} />
         <GoalStrip chatId={id} mayWrite={mayWrite} onChange={refresh} />

@@ -2,13 +2,13 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-qu
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { queryClient, uk } from '../api.ts'
-import { workspacesQuery } from '../session.ts'
 import { Field } from '../ui/field.tsx'
 import { Paged } from '../ui/more.tsx'
 import { Empty } from '../ui/notice.tsx'
 import { Page, Rows, Section } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { Ago } from '../ui/text/time.tsx'
+import { useWorkspace } from '../workspace.ts'
 import { Composer, type Written } from './composer/composer.tsx'
 import { ModelPicker } from './composer/model-picker.tsx'
 import { keepFirst } from './first-message.ts'
@@ -51,12 +51,11 @@ export function ChatsPage() {
 
 function Begin() {
   const navigate = useNavigate()
-  const { data: workspaces } = useQuery(workspacesQuery)
   const { data: settings } = useQuery(settingsQuery)
   const [draft, setDraft] = useState('')
   const [chosen, setChosen] = useState<string | null>(null)
   const model = chosen ?? settings?.default_model ?? null
-  const workspace = workspaces?.find(({ kind }) => kind === 'personal') ?? workspaces?.[0]
+  const workspace = useWorkspace()
   const { send, pending, rest } = useSend(async (written: Written) => {
     const chat = await uk.chats.create({
       ...(workspace && { workspace_id: workspace.id }),

@@ -1,6 +1,7 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useDeferredValue } from 'react'
+import { sayError } from '../api.ts'
 import { Field } from '../ui/field.tsx'
 import { modelsQuery } from './queries.ts'
 import { type Suggestion, suggestionsFor } from './suggestions.ts'
@@ -16,7 +17,7 @@ export function ModelField({
   error: string | null
 }) {
   const words = useDeferredValue(value.trim())
-  const { data = [] } = useQuery({ ...modelsQuery(words), placeholderData: keepPreviousData })
+  const { data = [], failureReason } = useQuery({ ...modelsQuery(words), placeholderData: keepPreviousData })
   return (
     <Autocomplete.Root
       items={suggestionsFor(data)}
@@ -40,7 +41,11 @@ export function ModelField({
         <Autocomplete.Positioner sideOffset={4} className="z-30 outline-none">
           <Autocomplete.Popup className="w-(--anchor-width) border border-keyline bg-sheet shadow-[0_12px_32px_-12px_rgb(8_14_22/.4)]">
             <Autocomplete.Empty className="px-3 py-2.5 text-sm text-quiet empty:hidden">
-              {words ? 'No model that you can call has this in its name.' : null}
+              {failureReason
+                ? `The models can’t be read. ${sayError(failureReason)}`
+                : words
+                  ? 'No model that you can call has this in its name.'
+                  : null}
             </Autocomplete.Empty>
             <Autocomplete.List className="max-h-[min(20rem,var(--available-height))] overflow-y-auto overscroll-contain">
               {(item: Suggestion) => (

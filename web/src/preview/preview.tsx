@@ -16,7 +16,9 @@ export function Preview() {
   const asked = call.model !== ''
   const {
     data: route,
-    error,
+    error: failed,
+    failureReason,
+    fetchStatus,
     isFetching,
   } = useQuery({
     queryKey: ['routing', 'preview', call],
@@ -25,6 +27,8 @@ export function Preview() {
     placeholderData: keepPreviousData,
     staleTime: 0,
   })
+  // Said at the first attempt that failed; those after it go on meanwhile.
+  const error = failed ?? failureReason
   const at = (field: string) => sayAt(error, field)
   const param = refusal(error)?.param
   const elsewhere = param !== undefined && param !== 'model'
@@ -46,6 +50,8 @@ export function Preview() {
               Pick one that you can call, or type the name that a client sends: you see who would answer, why in this
               order, and what it costs at most.
             </Empty>
+          ) : fetchStatus === 'paused' ? (
+            <Refused>You are offline: the router is asked once there is a network again.</Refused>
           ) : error ? (
             <Refused>{elsewhere ? 'One of the fields needs another value: it says which.' : sayError(error)}</Refused>
           ) : route ? (

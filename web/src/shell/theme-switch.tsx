@@ -1,3 +1,4 @@
+import { useId } from 'react'
 import { Icon, type IconName } from '../ui/icons.tsx'
 import { type Theme, saveTheme, useTheme } from './theme.ts'
 
@@ -7,20 +8,25 @@ const themes: [Theme, string, IconName][] = [
   ['dark', 'Dark', 'moon'],
 ]
 
-export function ThemeSwitch() {
+/** `upright`: the three stand one below the other where the rail is narrow. */
+export function ThemeSwitch({ upright }: { upright: boolean }) {
   const theme = useTheme()
+  // The rail and the drawer may both be there; radios of one name are one group.
+  const group = useId()
   return (
-    <fieldset className="flex rounded-xs border border-line">
+    <fieldset
+      className={`flex rounded-xs border border-line ${upright ? 'flex-col wide:group-data-[rail=wide]/rail:flex-row' : ''}`}
+    >
       <legend className="sr-only">Theme</legend>
       {themes.map(([value, label, icon]) => (
         <label
           key={value}
           title={label}
-          className="flex h-8 flex-1 items-center justify-center text-quiet hover:text-ink has-checked:bg-sheet has-checked:text-ink has-focus-visible:outline-2 has-focus-visible:outline-ai"
+          className="flex min-h-8 flex-1 items-center justify-center text-quiet hover:text-ink has-checked:bg-sheet has-checked:text-ink has-focus-visible:outline-2 has-focus-visible:outline-ai"
         >
           <input
             type="radio"
-            name="theme"
+            name={group}
             className="sr-only"
             value={value}
             checked={theme === value}

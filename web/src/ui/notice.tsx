@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { sayError } from '../api.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icons.tsx'
+import { Heading } from './page.tsx'
 
 /** The fault of a whole form. Read out as soon as it is there. */
 export function Refused({ children }: { children: string | null }) {
@@ -33,9 +34,9 @@ export function Failure({ what, error, again }: { what: string; error: unknown; 
 /** Nothing there yet: what this place is for, and the way to begin. */
 export function Empty({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }) {
   return (
-    <div className="relative overflow-hidden border border-line bg-sheet px-5 py-8 sm:px-8">
+    <div className="relative overflow-hidden border border-line bg-sheet px-5 py-7 sm:px-8">
       <div aria-hidden="true" className="bokashi absolute inset-x-0 top-0 h-10 opacity-60" />
-      <h3 className="relative font-serif text-lg">{title}</h3>
+      <Heading className="relative font-serif text-lg">{title}</Heading>
       <div className="relative mt-1 max-w-prose text-quiet">{children}</div>
       {action && <div className="relative mt-4">{action}</div>}
     </div>

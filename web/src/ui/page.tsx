@@ -1,4 +1,13 @@
-import { type ReactNode, useEffect, useId } from 'react'
+import { type ReactNode, createContext, use, useEffect, useId } from 'react'
+
+/** The level of the next heading: a section of a page has one of its own. */
+const Level = createContext<2 | 3>(2)
+
+/** A heading that skips no level, wherever it stands. */
+export function Heading({ className, children }: { className: string; children: ReactNode }) {
+  const Tag = `h${use(Level)}` as const
+  return <Tag className={className}>{children}</Tag>
+}
 
 /** The head of a page: one heading, one sentence, and the thing that is done here most. */
 export function Page({
@@ -11,7 +20,7 @@ export function Page({
   title: string
   /** Of several views under one title, the one that is shown. */
   view?: string | undefined
-  lead: ReactNode
+  lead?: ReactNode
   action?: ReactNode
   children: ReactNode
 }) {
@@ -20,12 +29,14 @@ export function Page({
   }, [title, view])
   return (
     <>
-      <header className="mb-7 flex flex-wrap items-end gap-x-6 gap-y-4">
-        <div className="min-w-0 flex-1 basis-80">
-          <h1 className="font-serif text-[2rem] leading-tight tracking-[-0.01em]">{title}</h1>
-          <p className="mt-1.5 max-w-[72ch] text-quiet">{lead}</p>
-        </div>
-        {action}
+      <header className="mb-5 flex min-h-11 flex-wrap items-center gap-x-5 gap-y-1">
+        <h1 className="font-serif text-[1.625rem] leading-9 tracking-[-0.01em]">{title}</h1>
+        {lead && (
+          <p className="order-last w-full max-w-[84ch] text-[0.8125rem] leading-[1.35] text-quiet wide:order-none wide:w-auto wide:min-w-0 wide:flex-1 wide:basis-64">
+            {lead}
+          </p>
+        )}
+        {action && <div className="ml-auto flex gap-2">{action}</div>}
       </header>
       {children}
     </>
@@ -45,7 +56,7 @@ export function Section({
 }) {
   const id = useId()
   return (
-    <section aria-labelledby={id} className="mt-11 first:mt-0">
+    <section aria-labelledby={id} className="mt-8 first:mt-0">
       <div className="mb-3 flex flex-wrap items-end gap-x-6 gap-y-3">
         <div className="min-w-0 flex-1 basis-72">
           <h2 id={id} className="font-serif text-xl leading-tight">
@@ -55,7 +66,7 @@ export function Section({
         </div>
         {action}
       </div>
-      {children}
+      <Level value={3}>{children}</Level>
     </section>
   )
 }

@@ -1,4 +1,5 @@
 import { ApiError } from '#faces/client.ts'
+import { pause, waitBefore } from '../../again.ts'
 import { queryClient, uk } from '../../api.ts'
 import type { Chat, Message, Run, RunEvent } from '../queries.ts'
 import { type Live, isUnfinished, nothingYet, tell } from './live.ts'
@@ -25,7 +26,6 @@ export interface ThreadState {
 const PAGE = 50
 /** Pages that are read at most to reach what was shown before; beyond that the thread is shown anew. */
 const MOST_PAGES = 20
-const AGAIN_MS = 1_000
 const HIDDEN_MS = 50
 
 /**
@@ -176,10 +176,12 @@ export class Thread {
   /** Changes that others make, and those of this person elsewhere. */
   async #listen(signal: AbortSignal): Promise<void> {
     let last: string | undefined
+    let failed = 0
     while (!signal.aborted) {
       try {
         const more = { signal, ...(last !== undefined && { lastEventId: last }) }
         for await (const { id, event, data } of await uk.realtime.subscribe({ channels: `chat:${this.id}` }, more)) {
+          failed = 0
           if (this.#state.line === 'lost') this.#set({ line: 'open' })
           if (id !== undefined) last = id
           if (event === 'revoked') return void this.refresh()
@@ -192,8 +194,9 @@ export class Thread {
       } catch (error) {
         if (signal.aborted || (error instanceof ApiError && error.status < 500 && error.status !== 429)) return
         this.#set({ line: 'lost' })
+        failed++
       }
-      await pause(AGAIN_MS, signal)
+      await pause(waitBefore(failed), signal)
     }
   }
 
@@ -203,6 +206,7 @@ export class Thread {
     if (!signal) return
     this.#followed = runId
     this.#forget()
+    let failed = 0
     while (!signal.aborted) {
       try {
         const more = { signal }
@@ -210,13 +214,15 @@ export class Thread {
         await this.#take(await uk.chats.events({ id: this.id, run_id: runId, last_event_id: seq }, more))
         const { run } = this.#state.live
         if (run !== null && !isUnfinished(run)) break
+        failed = 0
         if (this.#state.line === 'lost') this.#set({ line: 'open' })
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof ApiError && error.status < 500 && error.status !== 429) break
         this.#set({ line: 'lost' })
+        failed++
       }
-      await pause(AGAIN_MS, signal)
+      await pause(waitBefore(failed), signal)
     }
     this.#followed = null
     await this.refresh()
@@ -300,12 +306,3 @@ export class Thread {
     this.#set({ chat: await uk.chats.update({ id: this.id, head_message_id: leaf }) })
   }
 }
-
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })

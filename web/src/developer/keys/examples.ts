@@ -58,6 +58,15 @@ export ANTHROPIC_AUTH_TOKEN=${key}
 export ANTHROPIC_MODEL=${name}
 claude`,
     },
+    {
+      name: 'Cursor',
+      code: `Cursor Settings › Models › API keys
+  OpenAI API key            ${key}
+  Override OpenAI base URL  ${origin}/compat-a/v1
+  Add a custom model        ${name}
+
+Cursor calls from its own servers: the address must be reachable from the internet.`,
+    },
     me,
   ]
 }

@@ -1,112 +1,32 @@
-import { AlertDialog } from '@base-ui/react/alert-dialog'
-import { Dialog as Base } from '@base-ui/react/dialog'
-import { type ReactNode, useRef, useState } from 'react'
-import { Button, buttonClass } from '../button.tsx'
-import { Icon } from '../icons.tsx'
-import { Refused } from '../notice.tsx'
-import { useSend } from '../send.ts'
+import { Suspense, lazy, useState } from 'react'
+import type { ConfirmProps, DialogProps } from './dialog-props.ts'
 
-const backdrop =
-  'fixed inset-0 z-40 bg-[#0b1017]/45 transition-opacity duration-200 data-ending-style:opacity-0 data-starting-style:opacity-0'
-const popup =
-  'fixed z-50 flex max-h-[100dvh] w-full flex-col border-keyline bg-paper shadow-[0_24px_60px_-20px_rgb(8_14_22/.45)] outline-none transition-[opacity,translate] duration-200 ease-brush max-sm:inset-x-0 max-sm:bottom-0 max-sm:max-h-[94dvh] max-sm:border-t sm:top-[max(2rem,8dvh)] sm:left-1/2 sm:max-h-[84dvh] sm:-translate-x-1/2 sm:border data-ending-style:translate-y-2 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0'
+// What no page needs to be drawn is read with the first dialog that opens, and stays: a dialog that closes fades.
+const load = () => import('./dialog-frame.tsx')
+const DialogFrame = lazy(async () => ({ default: (await load()).DialogFrame }))
+const ConfirmFrame = lazy(async () => ({ default: (await load()).ConfirmFrame }))
 
-interface Props {
-  open: boolean
-  onOpen: (open: boolean) => void
-  title: string
-  about?: ReactNode
-  wide?: boolean
-  /** Only its own buttons close it: what it shows is shown this once. */
-  insistent?: boolean
-  children: ReactNode
-  footer?: ReactNode
+function useOpened(open: boolean): boolean {
+  const [opened, set] = useState(open)
+  if (open && !opened) set(true)
+  return opened || open
 }
 
-export function Dialog({ open, onOpen, title, about, wide, insistent = false, children, footer }: Props) {
-  const body = useRef<HTMLDivElement>(null)
-  // To what is asked first; by touch not, since that would bring up the keyboard over it.
-  const first = (how: string) =>
-    (how === 'touch' ? null : body.current?.querySelector<HTMLElement>('input, select, textarea, button')) ?? true
-  return (
-    <Base.Root
-      open={open}
-      disablePointerDismissal
-      onOpenChange={(next, { reason }) => {
-        if (!next && insistent && reason === 'escape-key') return
-        onOpen(next)
-      }}
-    >
-      <Base.Portal>
-        <Base.Backdrop className={backdrop} />
-        <Base.Popup initialFocus={first} className={`${popup} ${wide ? 'sm:max-w-3xl' : 'sm:max-w-lg'}`}>
-          <header className="relative shrink-0 border-b border-line px-5 pt-4 pb-3">
-            <div aria-hidden="true" className="bokashi absolute inset-x-0 top-0 h-6" />
-            <Base.Title className="relative pr-10 font-serif text-xl leading-tight">{title}</Base.Title>
-            {about && <Base.Description className="relative mt-1 pr-6 text-sm text-quiet">{about}</Base.Description>}
-            {!insistent && (
-              <Base.Close aria-label="Close" className={`${buttonClass('quiet', true)} absolute top-2.5 right-3`}>
-                <Icon name="close" />
-              </Base.Close>
-            )}
-          </header>
-          <div ref={body} className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-5 py-4">
-            {children}
-          </div>
-          {footer && (
-            <footer className="flex shrink-0 flex-wrap justify-end gap-2 border-t border-line bg-sunk/60 px-5 py-3">
-              {footer}
-            </footer>
-          )}
-        </Base.Popup>
-      </Base.Portal>
-    </Base.Root>
-  )
-}
-
-interface ConfirmProps {
-  title: string
-  children: ReactNode
-  /** The word on the button that does it. */
-  verb: string
-  run: () => Promise<unknown>
-  open: boolean
-  onOpen: (open: boolean) => void
+export function Dialog(props: DialogProps) {
+  return useOpened(props.open) ? (
+    <Suspense fallback={null}>
+      <DialogFrame {...props} />
+    </Suspense>
+  ) : null
 }
 
 /** Before what can't be taken back. The focus starts on the way out. */
-export function Confirm({ title, children, verb, run, open, onOpen }: ConfirmProps) {
-  const { send, pending, rest, reset } = useSend(run, () => onOpen(false))
-  return (
-    <AlertDialog.Root
-      open={open}
-      onOpenChange={(next) => {
-        if (next) reset()
-        onOpen(next)
-      }}
-    >
-      <AlertDialog.Portal>
-        <AlertDialog.Backdrop className={backdrop} />
-        <AlertDialog.Popup className={`${popup} sm:max-w-md`}>
-          <div className="px-5 pt-5 pb-4">
-            <AlertDialog.Title className="font-serif text-xl leading-tight">{title}</AlertDialog.Title>
-            <AlertDialog.Description render={<div />} className="mt-2 space-y-2 text-quiet">
-              {children}
-            </AlertDialog.Description>
-            <div className="mt-3">
-              <Refused>{rest()}</Refused>
-            </div>
-          </div>
-          <footer className="flex flex-wrap justify-end gap-2 border-t border-line bg-sunk/60 px-5 py-3">
-            <AlertDialog.Close className={buttonClass('plain')}>Keep it</AlertDialog.Close>
-            <Button look="danger" pending={pending} onClick={() => void send(undefined)}>
-              {verb}
-            </Button>
-          </footer>
-        </AlertDialog.Popup>
-      </AlertDialog.Portal>
-    </AlertDialog.Root>
-  )
+export function Confirm(props: ConfirmProps) {
+  return useOpened(props.open) ? (
+    <Suspense fallback={null}>
+      <ConfirmFrame {...props} />
+    </Suspense>
+  ) : null
 }
 
 /** Which dialog of a list is open, and on what. Kept while it closes, so that its words don't vanish under the reader. */

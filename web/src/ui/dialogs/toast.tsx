@@ -1,54 +1,36 @@
-import { Toast } from '@base-ui/react/toast'
-import { buttonClass } from '../button.tsx'
-import { Icon } from '../icons.tsx'
+import { Suspense, lazy, useSyncExternalStore } from 'react'
 
-const manager = Toast.createToastManager()
+const load = () => import('./toast-list.tsx')
+const ToastList = lazy(load)
 
-/** Says that something was done, also to who does not see it. */
-export const say = (title: string): void => void manager.add({ title, timeout: 4_000 })
+let isWanted = false
+const listeners = new Set<() => void>()
+
+function withList(tell: (list: typeof import('./toast-list.tsx')) => void): void {
+  isWanted = true
+  for (const listener of listeners) listener()
+  // The list must be there to hear of it.
+  void load().then((list) => setTimeout(() => tell(list)))
+}
+
+/** Says that something was done, also to who does not see it. Nothing of it is read before there is something to say. */
+export const say = (title: string): void => withList(({ add }) => add(title))
 
 /** The same, with the way back for as long as it is shown. */
-export const sayUndo = (title: string, undo: () => unknown): void => {
-  const id = manager.add({
-    title,
-    timeout: 10_000,
-    actionProps: {
-      children: 'Undo',
-      onClick() {
-        manager.close(id)
-        void undo()
-      },
-    },
-  })
-}
+export const sayUndo = (title: string, undo: () => unknown): void =>
+  withList(({ addWithUndo }) => addWithUndo(title, undo))
 
 export function Toasts() {
-  return (
-    <Toast.Provider toastManager={manager} limit={3}>
-      <Toast.Portal>
-        <Toast.Viewport className="fixed inset-x-4 bottom-4 z-60 flex flex-col gap-2 sm:left-auto sm:w-80">
-          <List />
-        </Toast.Viewport>
-      </Toast.Portal>
-    </Toast.Provider>
+  const wanted = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => isWanted,
   )
-}
-
-function List() {
-  const { toasts } = Toast.useToastManager()
-  return toasts.map((toast) => (
-    <Toast.Root
-      key={toast.id}
-      toast={toast}
-      className="border border-keyline bg-sheet shadow-[0_12px_32px_-12px_rgb(8_14_22/.4)] transition-opacity duration-200 data-ending-style:opacity-0 data-starting-style:opacity-0 data-limited:hidden"
-    >
-      <Toast.Content className="flex items-center gap-2 py-1 pr-1 pl-3">
-        <Toast.Title className="min-w-0 flex-1 text-sm" />
-        {toast.actionProps && <Toast.Action className={buttonClass('quiet')} />}
-        <Toast.Close aria-label="Dismiss" className={buttonClass('quiet', true)}>
-          <Icon name="close" />
-        </Toast.Close>
-      </Toast.Content>
-    </Toast.Root>
-  ))
+  return wanted ? (
+    <Suspense fallback={null}>
+      <ToastList />
+    </Suspense>
+  ) : null
 }

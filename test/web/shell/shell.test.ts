@@ -1,0 +1,217 @@
+// Thorough: run by the merge check, or by name.
+/** What stands around the pages: first steps, palette, shortcuts, search, and what is shown when something is not there. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { startOpenAI } from '../../vendors/openai/openai.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
+
+const browser = sharedBrowser()
+const chromium = needs(hasChromium, 'Chromium')
+const environment = { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_SIM: 'off' }
+
+test(
+  'aki comes to a new instance: a wrong key is refused live, the right one answers her first question, and a key for her tools works',
+  chromium,
+  async () => {
+    await using server = await testServer({ environment })
+    await using openai = await startOpenAI()
+    const aki = await server.person('Aki')
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, aki)
+    await page.getByRole('heading', { level: 1, name: 'Welcome, Aki' }).waitFor()
+    await page.getByText('As soon as somebody answers').waitFor()
+    await page.getByLabel('Provider', { exact: true }).selectOption('openai')
+    // What the instance calls OpenAI stands on this machine here.
+    const at = '/ai-gateway/provider-endpoints'
+    await page.route(`**/v1${at}`, async (route) => {
+      const { preset, api_key, instance } = route.request().postDataJSON() as Record<string, unknown>
+      const asked = { preset, api_key, base_url: `${openai.origin}/v1`, instance: instance === true, test: false }
+      await route.continue({ postData: JSON.stringify(asked) })
+    })
+    await page.getByLabel('API key').fill('sk-wrong')
+    await page.getByRole('button', { name: 'Connect and try it' }).click()
+    await page.getByText('Nothing was kept; try again.').waitFor()
+    assert.equal((await aki.get(at)).body.data.length, 0)
+    await page.getByLabel('API key').fill(openai.key)
+    await page.getByRole('button', { name: 'Connect and try it' }).click()
+    await page.getByRole('list', { name: 'Who answers' }).getByText('OpenAI').waitFor()
+
+    await page.getByLabel('Model', { exact: true }).selectOption('openai/gpt-4o')
+    openai.script({ reply: 'Hello, **Aki**.' })
+    await page.getByRole('button', { name: 'Ask', exact: true }).click()
+    const answer = page.getByRole('group', { name: 'Answer' })
+    await answer.locator('strong', { hasText: 'Aki' }).waitFor()
+    await page.getByRole('link', { name: 'Go on in this chat' }).waitFor()
+
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    const key = (await page.getByTestId('key').textContent())!.trim()
+    const listed = await fetch(`${server.origin}/compat-a/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+    assert.equal(listed.status, 200)
+    const shown = page.getByRole('tabpanel', { name: 'Claude Code' })
+    await shown.getByText(`ANTHROPIC_BASE_URL=${server.origin}/compat-b`).waitFor()
+    await page.getByRole('tab', { name: 'Cursor' }).click()
+    await page.getByRole('tabpanel', { name: 'Cursor' }).getByText(`${server.origin}/compat-a/v1`).waitFor()
+
+    // From now on home shows what there is, and the way back here until it is put away.
+    await page.getByRole('link', { name: 'Home' }).click()
+    await page.getByRole('list', { name: 'Last chats' }).getByRole('link').waitFor()
+    await page.getByRole('link', { name: 'Set up step by step' }).click()
+    await page.getByRole('button', { name: 'I know my way' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Set up step by step' }).count(), 0)
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)
+
+test(
+  'alice goes everywhere by keyboard: palette, letters that she switches off, search with filters in the address',
+  chromium,
+  async () => {
+    await using server = await testServer({ environment: { UK_SIM: 'on' } })
+    const alice = await server.person('Alice')
+    const shop = (await alice.post('/workspaces', { name: 'Print shop' })).body.data
+    const chat = await alice.post('/chats', { workspace_id: shop.id, title: 'Indigo and vermilion', model: 'sim/echo' })
+    await alice.post('/agents', { workspace_id: shop.id, name: 'Indigo clerk', model: 'sim/echo' })
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, alice)
+    const palette = page.getByRole('combobox', { name: 'Search and do' })
+    const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+    const pressAll = async (keys: string): Promise<void> => {
+      for (const key of keys.split(' ')) await page.keyboard.press(key)
+    }
+
+    await page.keyboard.press('Control+k')
+    await palette.fill('indigo')
+    await page.getByRole('option', { name: /Indigo and vermilion/ }).waitFor()
+    await page.getByRole('option', { name: /Indigo and vermilion/ }).click()
+    await page.waitForURL(`**/app/chats/${chat.body.data.id}`)
+    await page.getByRole('textbox', { name: 'Message' }).press('Control+k')
+    await palette.fill('switch to print')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Workspace: Print shop' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await palette.fill('api key')
+    await page.getByRole('option', { name: /^New API key/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'New API key' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog', { name: 'New API key' }).waitFor({ state: 'detached' })
+
+    await page.getByRole('textbox', { name: 'Message' }).fill('g i')
+    assert.match(page.url(), /\/chats\//)
+    await page.getByRole('textbox', { name: 'Message' }).blur()
+    await pressAll('g i')
+    await heading('Inbox')
+    await pressAll('c')
+    await heading('Chats')
+    await page.locator('body').press('Escape')
+    await page.evaluate('document.activeElement?.blur()')
+    await page.keyboard.press('?')
+    await page.getByRole('checkbox', { name: 'Single letters' }).uncheck()
+    await page.keyboard.press('Escape')
+    await page.reload()
+    await heading('Chats')
+    await page.evaluate('document.activeElement?.blur()')
+    await pressAll('g i')
+    await page.keyboard.press('Control+k')
+    await palette.fill('keyboard')
+    await page.keyboard.press('Enter')
+    await page.getByRole('checkbox', { name: 'Single letters' }).check()
+    await page.keyboard.press('Escape')
+    await heading('Chats')
+
+    await page.keyboard.press('Control+k')
+    await palette.fill('indigo')
+    await page.getByRole('option', { name: 'Search everything for “indigo”' }).click()
+    const results = page.getByRole('list', { name: 'Results' })
+    await results.getByRole('link', { name: 'Indigo clerk' }).waitFor()
+    await page.getByRole('button', { name: 'Chats', exact: true }).click()
+    await results.getByRole('link', { name: 'Indigo clerk' }).waitFor({ state: 'detached' })
+    await results.getByRole('link', { name: 'Indigo and vermilion' }).waitFor()
+    const filtered = page.url()
+    assert.match(filtered, /types=/)
+    await page.goto('/app/inbox')
+    await page.goto(filtered)
+    await results.getByRole('link', { name: 'Indigo and vermilion' }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Chats', exact: true }).getAttribute('aria-pressed'), 'true')
+    await page.evaluate('document.activeElement?.blur()')
+    await page.keyboard.press('/')
+    assert.equal(
+      await page.getByRole('searchbox', { name: 'Search for' }).evaluate((it) => it === it.ownerDocument.activeElement),
+      true,
+    )
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)
+
+test(
+  'ben meets what is not there: no page, no right, no line, a newer app, and no credits, each with a way on',
+  chromium,
+  async () => {
+    await using server = await testServer({ environment })
+    await using openai = await startOpenAI()
+    const root = await server.person('Root')
+    const endpoint = await root.post('/ai-gateway/provider-endpoints', {
+      preset: 'openai',
+      base_url: `${openai.origin}/v1`,
+      api_key: openai.key,
+      models: [{ id: 'gpt-4o', pricing: { input: 2.5, output: 10 }, context_length: 128_000 }],
+      instance: true,
+    })
+    assert.equal(endpoint.status, 201, endpoint.text)
+    const ben = await server.person('Ben')
+    await using visitor = await visit(browser(), server.origin)
+    const { page, context } = visitor
+    await signIn(page, ben)
+
+    await page.goto('/app/ai-routing/paper-prices')
+    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor()
+    assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1)
+    assert.equal(await page.getByRole('searchbox', { name: 'Search for' }).inputValue(), 'ai routing paper prices')
+    await page.goto('/app/accounts')
+    await page.getByText('The administrator of this instance can give you access.').waitFor()
+
+    const chat = (await ben.post('/chats', { title: 'Prices', model: 'openai/gpt-4o' })).body.data
+    await page.goto(`/app/chats/${chat.id}`)
+    await page.getByRole('textbox', { name: 'Message' }).fill('How much is the paper?')
+    await page.keyboard.press('Enter')
+    const unpaid = page.getByRole('region', { name: 'Not paid for' })
+    await unpaid.getByText('You have no credits left for this model.').waitFor()
+    await unpaid.getByRole('button', { name: 'Ask the administrator' }).click()
+    await unpaid.getByText('The administrator was asked').waitFor()
+    const [asked] = (await root.get('/admin/credit-requests?status=pending')).body.data
+    assert.equal(asked.name, 'Ben')
+
+    await page.goto('/app/ai-routing/preview')
+    await page.getByRole('heading', { level: 2, name: 'Routing preview' }).waitFor()
+    await page.route('**/v1/ai-gateway/routing-preview', (route) => route.abort())
+    await page.getByLabel('Model', { exact: true }).fill('openai/gpt-4o')
+    await page.getByLabel('Model', { exact: true }).press('Escape')
+    await page.getByText('The server can’t be reached.').waitFor()
+
+    // An update: the line is lost for a while, and what is served then is another app.
+    await context.setOffline(true)
+    await page.getByText('You are offline.').waitFor()
+    await page.route('**/app', async (route) => {
+      const answer = await route.fetch()
+      await route.fulfill({
+        response: answer,
+        body: (await answer.text()).replace(/index-[\w-]+\.js/, 'index-newer.js'),
+      })
+    })
+    await context.setOffline(false)
+    await page.getByText('A new version is here.').waitFor()
+    await page.getByText('You are offline.').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Reload now' }).waitFor()
+    const ofTheNetwork = /ERR_INTERNET_DISCONNECTED|ERR_FAILED|Failed to load resource/
+    assert.deepEqual(
+      visitor.wrongs.filter((wrong) => !ofTheNetwork.test(wrong)),
+      [],
+    )
+  },
+)

@@ -1,0 +1,19 @@
+import { Icon } from '../../ui/icons.tsx'
+
+export interface PickerProps {
+  model: string | null
+  onModel: (model: string) => void
+}
+
+export const pickerClass =
+  'flex h-9 min-w-0 items-center gap-1.5 rounded-xs px-2.5 text-sm text-quiet hover:bg-sunk hover:text-ink'
+
+export const Picked = ({ model }: Pick<PickerProps, 'model'>) => (
+  <>
+    <span className="truncate">
+      <span className="sr-only">Model: </span>
+      {model ?? 'Choose a model'}
+    </span>
+    <Icon name="chevron" className="size-3.5" />
+  </>
+)

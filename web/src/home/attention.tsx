@@ -1,0 +1,98 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { queryClient, uk } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Refused } from '../ui/notice.tsx'
+import { Rows, Section } from '../ui/page.tsx'
+import { type Send, useSend } from '../ui/send.ts'
+import { Ago } from '../ui/text/time.tsx'
+import { type Going, goingQuery, runningOperationsQuery } from './queries.ts'
+
+/** What waits for a decision, and what goes on. Nothing where nothing does. */
+export function Attention() {
+  const { data: going = [] } = useQuery(goingQuery)
+  const { data: operations = [] } = useQuery(runningOperationsQuery)
+  const waiting = going.filter(({ run }) => run.status === 'requires_action')
+  const running = going.filter(({ run }) => run.status === 'running' || run.status === 'queued')
+  return (
+    <>
+      {waiting.length > 0 && (
+        <Section title="Waiting for you">
+          <Rows label="Waiting for you">
+            {waiting.flatMap((one) =>
+              one.run.pending_actions.map((action) => <Decision key={action.id} going={one} action={action} />),
+            )}
+          </Rows>
+        </Section>
+      )}
+      {running.length + operations.length > 0 && (
+        <Section title="Going on">
+          <Rows label="Going on">
+            {running.map(({ chat: { id, title }, run }) => (
+              <li key={run.id} className="flex items-baseline gap-3 px-4 py-2 text-sm">
+                <Link to="/chats/$id" params={{ id }} className="link min-w-0 flex-1 truncate">
+                  {title}
+                </Link>
+                <span className="text-quiet">{run.status === 'queued' ? 'waits for its turn' : run.model}</span>
+                <Ago time={run.started_at ?? run.queued_at} />
+              </li>
+            ))}
+            {operations.map(({ id, kind, progress, started_at, created_at }) => (
+              <li key={id} className="flex items-baseline gap-3 px-4 py-2 text-sm">
+                <span className="min-w-0 flex-1 truncate">{kind}</span>
+                {progress !== null && <span className="figures text-quiet">{Math.round(progress * 100)} %</span>}
+                <Ago time={started_at ?? created_at} />
+              </li>
+            ))}
+          </Rows>
+        </Section>
+      )}
+      {(waiting.length > 0 || running.length + operations.length > 0) && <div className="mb-8" />}
+    </>
+  )
+}
+
+function Decision({
+  going: { chat, run },
+  action: { id, kind, tool, arguments: given },
+}: {
+  going: Going
+  action: Going['run']['pending_actions'][number]
+}) {
+  const deciding = useSend(
+    (decision: 'allow' | 'deny') => uk.chats.actions({ id: chat.id, run_id: run.id, actions: [{ id, decision }] }),
+    () => queryClient.invalidateQueries({ queryKey: ['chats'] }),
+  )
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5">
+      <div className="min-w-0 flex-1 basis-64">
+        <p className="text-sm">
+          <span className="font-medium">{tool}</span> in{' '}
+          <Link to="/chats/$id" params={{ id: chat.id }} className="link">
+            {chat.title}
+          </Link>
+        </p>
+        <p className="truncate font-mono text-xs text-quiet">{JSON.stringify(given)}</p>
+        <Refused>{deciding.rest()}</Refused>
+      </div>
+      {kind === 'subagent' ? (
+        <span className="text-sm text-quiet">decided in the chat of its agent</span>
+      ) : (
+        <Decide tool={tool} deciding={deciding} />
+      )}
+    </li>
+  )
+}
+
+function Decide({ tool, deciding: { pending, send } }: { tool: string; deciding: Send<'allow' | 'deny', unknown> }) {
+  return (
+    <>
+      <Button aria-label={`Deny ${tool}`} pending={pending} onClick={() => void send('deny')}>
+        Deny
+      </Button>
+      <Button look="primary" aria-label={`Allow ${tool} once`} pending={pending} onClick={() => void send('allow')}>
+        Allow once
+      </Button>
+    </>
+  )
+}

@@ -1,0 +1,102 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type Model, queryClient, sayError, uk } from '../../api.ts'
+import { Markdown } from '../../chats/markdown/markdown.tsx'
+import { RunLine } from '../../chats/run-line.tsx'
+import { type Live, isUnfinished, nothingYet, tell } from '../../chats/thread/live.ts'
+import { Button } from '../../ui/button.tsx'
+import { Field, SelectField } from '../../ui/field.tsx'
+import { Refused } from '../../ui/notice.tsx'
+import { useWorkspace } from '../../workspace.ts'
+
+const MOST_OFFERED = 200
+
+/** A question, and its answer as it is written. It is a chat like any other, and goes on as one. */
+export function FirstAnswer({
+  models,
+  suggested,
+  onAnswered,
+}: {
+  models: readonly Model[]
+  suggested: string | null
+  onAnswered: () => void
+}) {
+  const workspace = useWorkspace()
+  const [chosen, setChosen] = useState<string | null>(null)
+  const [question, setQuestion] = useState('Say hello in one sentence, and tell me what you are good at.')
+  const [chatId, setChatId] = useState<string | null>(null)
+  const [live, setLive] = useState<Live>(nothingYet)
+  const [state, setState] = useState<'idle' | 'asking'>('idle')
+  const [error, setError] = useState<string | null>(null)
+  const model = chosen ?? suggested
+  if (model === null)
+    return <p className="text-sm text-quiet">As soon as somebody answers, you can ask something here.</p>
+  const ask = async (): Promise<void> => {
+    setState('asking')
+    setError(null)
+    setLive(nothingYet)
+    try {
+      const chat = await uk.chats.create({ model, ...(workspace && { workspace_id: workspace.id }) })
+      setChatId(chat.id)
+      let now = nothingYet
+      for await (const event of await uk.chats.stream({ id: chat.id, content: question })) {
+        now = tell(now, [event])
+        setLive(now)
+      }
+      if (now.run?.status === 'completed') onAnswered()
+      for (const name of ['chats', 'usage']) void queryClient.invalidateQueries({ queryKey: [name] })
+    } catch (failure) {
+      setError(sayError(failure))
+    } finally {
+      setState('idle')
+    }
+  }
+  const text = [...live.messages.values()]
+    .filter(({ role }) => role === 'assistant')
+    .flatMap(({ content }) => content.map((part) => (part.type === 'text' ? part.text : '')))
+    .join('')
+  return (
+    <div className="max-w-2xl space-y-3">
+      <form
+        className="space-y-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (state === 'idle' && question.trim() !== '') void ask()
+        }}
+      >
+        <SelectField
+          label="Model"
+          value={model}
+          onValue={setChosen}
+          options={models.slice(0, MOST_OFFERED).map(({ slug }) => [slug, slug] as const)}
+        />
+        <Field label="Question">
+          {(control) => (
+            <textarea
+              {...control}
+              rows={2}
+              className="field resize-y"
+              value={question}
+              onChange={({ target }) => setQuestion(target.value)}
+            />
+          )}
+        </Field>
+        <Button type="submit" look="primary" pending={state === 'asking'}>
+          Ask
+        </Button>
+      </form>
+      <Refused>{error}</Refused>
+      {(text !== '' || state === 'asking') && (
+        <div aria-label="Answer" role="group" aria-busy={state === 'asking'} className="border-l-2 border-ai pl-4">
+          {text === '' ? <p className="text-sm text-quiet">Waiting for the first word …</p> : <Markdown text={text} />}
+        </div>
+      )}
+      {live.run !== null && !isUnfinished(live.run) && <RunLine run={live.run} onAgain={() => void ask()} />}
+      {chatId !== null && state === 'idle' && (
+        <Link to="/chats/$id" params={{ id: chatId }} className="link text-sm">
+          Go on in this chat
+        </Link>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,159 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type Provider, type Tested, uk } from '../../api.ts'
+import { PresetField } from '../../routing/endpoints/preset-field.tsx'
+import { presetsQuery, refreshRouting } from '../../routing/queries.ts'
+import { useAccount } from '../../session.ts'
+import { Button } from '../../ui/button.tsx'
+import { CheckField, TextField } from '../../ui/field.tsx'
+import { Icon } from '../../ui/icons.tsx'
+import { Refused } from '../../ui/notice.tsx'
+import { useSend } from '../../ui/send.ts'
+import { plural } from '../../ui/text/format.ts'
+
+const FOUND: Partial<Record<Provider['source'], string>> = {
+  discovered: 'found on this machine',
+  server: 'runs on this server',
+  computer: 'runs on a computer of yours',
+  instance: 'given by this instance',
+  environment: 'given by this instance',
+  workspace: 'of a workspace',
+  account: 'on your key',
+}
+
+/** What answers already, and the way to add one: its key is tried at once, against the vendor itself. */
+export function FirstProvider({ serving }: { serving: readonly Provider[] }) {
+  const [more, setMore] = useState(false)
+  return (
+    <>
+      {serving.length > 0 && (
+        <ul aria-label="Who answers" className="mb-3 space-y-1 text-sm">
+          {serving.map(({ slug, name, source, latency_ms }) => (
+            <li key={slug} className="flex items-center gap-2">
+              <Icon name="check" className="size-4 text-moss" />
+              <span>
+                <span className="font-medium">{name}</span>{' '}
+                <span className="text-quiet">
+                  {FOUND[source]}
+                  {latency_ms !== null && `, answers in ${latency_ms} ms`}
+                </span>
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {serving.length === 0 || more ? (
+        <Add />
+      ) : (
+        <Button onClick={() => setMore(true)} icon="plus">
+          Add another provider
+        </Button>
+      )}
+    </>
+  )
+}
+
+function Add() {
+  const { administrator } = useAccount()
+  const { data: presets = [] } = useQuery(presetsQuery)
+  const [slug, setSlug] = useState('')
+  const [key, setKey] = useState('')
+  const [address, setAddress] = useState<string | null>(null)
+  const [forAll, setForAll] = useState(administrator)
+  const [tested, setTested] = useState<{ name: string; result: Tested } | null>(null)
+  const preset = presets.find((one) => one.slug === (slug || presets[0]?.slug)) ?? null
+  const asksAddress = preset !== null && (preset.local || preset.base_url === null)
+  const adding = useSend(
+    async () => {
+      setTested(null)
+      const made = await uk.ai_gateway.create({
+        preset: preset!.slug,
+        api_key: key.trim() || null,
+        ...(asksAddress && address?.trim() && { base_url: address.trim() }),
+        ...(forAll && { instance: true }),
+        test: false,
+      })
+      const result = await uk.ai_gateway.test({ id: made.id })
+      // One that does not answer would stand in the way of the next try under the same name.
+      if (!result.ok) await uk.ai_gateway.delete({ id: made.id })
+      return { name: made.name, result }
+    },
+    async (outcome) => {
+      setTested(outcome)
+      if (outcome.result.ok) setKey('')
+      await refreshRouting()
+    },
+  )
+  return (
+    <form
+      ref={adding.form}
+      noValidate
+      className="max-w-md space-y-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (preset) void adding.send(undefined)
+      }}
+    >
+      <PresetField
+        presets={presets}
+        value={preset?.slug ?? ''}
+        onPreset={(next) => {
+          setSlug(next?.slug ?? presets[0]?.slug ?? '')
+          setAddress(null)
+          setTested(null)
+        }}
+      />
+      {asksAddress && (
+        <TextField
+          label="Address"
+          mono
+          type="url"
+          spellCheck={false}
+          value={address ?? preset.base_url ?? ''}
+          onValue={setAddress}
+          error={adding.at('base_url')}
+        />
+      )}
+      {preset?.needs_key !== false && (
+        <TextField
+          label="API key"
+          type="password"
+          mono
+          autoComplete="off"
+          data-1p-ignore
+          spellCheck={false}
+          optional={preset?.needs_key !== true}
+          hint="Kept encrypted, sent only to this provider, never shown again."
+          value={key}
+          onValue={setKey}
+          error={adding.at('api_key')}
+        />
+      )}
+      {administrator && (
+        <CheckField
+          label="For everybody here"
+          hint="Others then call it on credits that you grant."
+          checked={forAll}
+          onChecked={setForAll}
+        />
+      )}
+      <Refused>{adding.rest('base_url', 'api_key')}</Refused>
+      <Button type="submit" look="primary" pending={adding.pending}>
+        Connect and try it
+      </Button>
+      <p role="status" className="text-sm empty:hidden">
+        {tested?.result.ok && (
+          <span className="text-moss">
+            {tested.name} answers in {tested.result.latency_ms} ms
+            {tested.result.models_count !== null && `, with ${plural(tested.result.models_count, 'model')}`}.
+          </span>
+        )}
+        {tested && !tested.result.ok && (
+          <span className="text-seal">
+            {tested.name} does not answer: {tested.result.error ?? 'it said nothing.'} Nothing was kept; try again.
+          </span>
+        )}
+      </p>
+    </form>
+  )
+}

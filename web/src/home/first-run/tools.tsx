@@ -1,0 +1,55 @@
+import { useState } from 'react'
+import { grants } from '../../../../src/kernel/scopes.ts'
+import { type NewApiKey, uk } from '../../api.ts'
+import { examplesFor } from '../../developer/keys/examples.ts'
+import { refreshKeys } from '../../developer/keys/keys.ts'
+import { Button } from '../../ui/button.tsx'
+import { Copy } from '../../ui/copy.tsx'
+import { Refused } from '../../ui/notice.tsx'
+import { useSend } from '../../ui/send.ts'
+import { Snippets } from '../../ui/snippet.tsx'
+
+/** As people meet them; what is left out follows in its own order. */
+const ORDER = ['Claude Code', 'Cursor', 'OpenAI SDK', 'Anthropic SDK', 'curl']
+const SCOPES = ['gateway:run', 'model:read'] as const
+
+/** Code for the tools that one has, with the address of this server, and with a key once one is made here. */
+export function Tools({ model }: { model: string | null }) {
+  const [made, setMade] = useState<NewApiKey | null>(null)
+  const making = useSend(
+    () => uk.api_keys.create({ name: 'My tools', scopes: [...SCOPES] }),
+    async (key) => {
+      setMade(key)
+      await refreshKeys()
+    },
+  )
+  const examples = examplesFor({
+    origin: location.origin,
+    key: made?.key ?? 'YOUR_KEY',
+    model,
+    may: grants([...SCOPES]),
+  })
+  const placeOf = (name: string): number => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length)
+  return (
+    <div className="max-w-3xl space-y-3">
+      {made ? (
+        <div className="flex flex-wrap items-center gap-3 border border-seal/50 bg-seal-wash px-3 py-3">
+          <p className="w-full text-sm">Copy it now: only a hash of it is kept, so it can’t be shown again.</p>
+          <code data-testid="key" className="min-w-0 flex-1 basis-60 font-mono text-sm break-all select-all">
+            {made.key}
+          </code>
+          <Copy text={made.key} label="Copy key" look="primary" />
+        </div>
+      ) : (
+        <div className="flex flex-wrap items-center gap-3">
+          <Button look="primary" icon="key" pending={making.pending} onClick={() => void making.send(undefined)}>
+            Make a key
+          </Button>
+          <p className="text-sm text-quiet">It calls models and lists them, and sees nothing else of yours.</p>
+        </div>
+      )}
+      <Refused>{making.rest()}</Refused>
+      <Snippets label="Examples" examples={examples.toSorted((a, b) => placeOf(a.name) - placeOf(b.name))} />
+    </div>
+  )
+}

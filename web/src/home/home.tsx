@@ -1,0 +1,81 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, Navigate } from '@tanstack/react-router'
+import { useKept } from '../kept.ts'
+import { useAccount } from '../session.ts'
+import { buttonClass } from '../ui/button.tsx'
+import { Icon } from '../ui/icons.tsx'
+import { Failure, Waiting } from '../ui/notice.tsx'
+import { Page, Section } from '../ui/page.tsx'
+import { defaults } from '../usage/view.ts'
+import { usd } from '../ui/text/format.ts'
+import { Attention } from './attention.tsx'
+import { LastChats, LastFiles } from './lately.tsx'
+import { dismissed } from './first-run/dismissed.ts'
+import { lastChatsQuery, monthQuery } from './queries.ts'
+
+/** Where one comes in: what waits, what goes on, what was last, and what it costs. */
+export function Home() {
+  const { id } = useAccount()
+  const isDismissed = useKept(dismissed(id)) !== null
+  const chats = useQuery(lastChatsQuery)
+  // Not by what was kept of an earlier visit: the first chat may have been made since.
+  if (chats.data?.length === 0 && !chats.isFetching && !isDismissed) return <Navigate to="/welcome" replace />
+  return (
+    <Page
+      title="Home"
+      action={
+        <Link to="/chats" className={buttonClass('primary')}>
+          <Icon name="plus" />
+          New chat
+        </Link>
+      }
+    >
+      {!isDismissed && (
+        <p className="mb-5 flex flex-wrap items-center gap-x-4 gap-y-1 border border-line bg-sheet px-4 py-2.5 text-sm">
+          <span className="min-w-0 flex-1">Providers, a first answer, and your own tools on one key.</span>
+          <Link to="/welcome" className="link">
+            Set up step by step
+          </Link>
+          <button type="button" className="text-quiet hover:text-ink" onClick={() => dismissed(id).set('yes')}>
+            Don’t show again
+          </button>
+        </p>
+      )}
+      <Attention />
+      <div className="grid gap-x-8 gap-y-8 wide:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+        <Section title="Last chats">
+          {chats.error && !chats.data ? (
+            <Failure what="Your chats" error={chats.error} again={chats.refetch} />
+          ) : chats.data ? (
+            <LastChats chats={chats.data} />
+          ) : (
+            <Waiting what="your chats" />
+          )}
+        </Section>
+        <div>
+          <Section title="Files of late">
+            <LastFiles />
+          </Section>
+          <Section title="This month">
+            <Month />
+          </Section>
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+function Month() {
+  const { data, error, refetch } = useQuery(monthQuery)
+  if (error && !data) return <Failure what="What it cost" error={error} again={refetch} />
+  if (!data) return <Waiting what="what it cost" rows={1} />
+  return (
+    <p className="figures border border-line border-t-keyline bg-sheet px-4 py-3 text-sm">
+      <span className="text-lg font-medium">{usd(data.cost_usd)}</span>{' '}
+      <span className="text-quiet">in {data.calls.toLocaleString('en')} calls. </span>
+      <Link to="/ai-routing/usage" search={defaults} className="link">
+        Usage
+      </Link>
+    </p>
+  )
+}

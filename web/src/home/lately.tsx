@@ -1,0 +1,67 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useRouter } from '@tanstack/react-router'
+import { pathOf } from '../search/hit.ts'
+import { Empty, Failure, Waiting } from '../ui/notice.tsx'
+import { Rows } from '../ui/page.tsx'
+import { Ago } from '../ui/text/time.tsx'
+import { type Chat, lastFilesQuery } from './queries.ts'
+
+export function LastChats({ chats }: { chats: readonly Chat[] }) {
+  if (chats.length === 0)
+    return (
+      <Empty title="No chat yet">
+        <Link to="/chats" className="link">
+          Begin one
+        </Link>{' '}
+        with a model or an agent.
+      </Empty>
+    )
+  return (
+    <Rows label="Last chats">
+      {chats.map(({ id, title, last_message_at, created_at, active_run_id }) => (
+        <li key={id} className="flex items-baseline gap-3 px-4 py-2">
+          <Link to="/chats/$id" params={{ id }} className="link min-w-0 flex-1 truncate">
+            {title}
+          </Link>
+          {active_run_id !== null && <span className="text-sm text-ai">writing</span>}
+          <span className="text-[0.8125rem] whitespace-nowrap text-quiet">
+            <Ago time={last_message_at ?? created_at} />
+          </span>
+        </li>
+      ))}
+    </Rows>
+  )
+}
+
+export function LastFiles() {
+  const { data: files, error, refetch } = useQuery(lastFilesQuery)
+  const router = useRouter()
+  if (error && !files) return <Failure what="Your files" error={error} again={refetch} />
+  if (!files) return <Waiting what="your files" />
+  if (files.length === 0) return <Empty title="No file yet">What you or an agent put into the drive stands here.</Empty>
+  return (
+    <Rows label="Files of late">
+      {files.map(({ id, name, updated_at }) => {
+        const path = pathOf({ type: 'file', id, parent_id: null })
+        return (
+          <li key={id} className="flex items-baseline gap-3 px-4 py-2">
+            <a
+              href={`/app${path}`}
+              className="link min-w-0 flex-1 truncate"
+              onClick={(event) => {
+                if (event.metaKey || event.ctrlKey || event.shiftKey) return
+                event.preventDefault()
+                router.history.push(`/app${path}`)
+              }}
+            >
+              {name}
+            </a>
+            <span className="text-[0.8125rem] whitespace-nowrap text-quiet">
+              <Ago time={updated_at} />
+            </span>
+          </li>
+        )
+      })}
+    </Rows>
+  )
+}

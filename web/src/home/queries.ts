@@ -1,0 +1,53 @@
+import { queryOptions } from '@tanstack/react-query'
+import { uk } from '../api.ts'
+
+export type Chat = Awaited<ReturnType<typeof uk.chats.list>>['rows'][number]
+export type Run = Awaited<ReturnType<typeof uk.chats.runs>>['rows'][number]
+
+const MOST_RUNS = 12
+
+/** In every workspace, as the page of chats has them. */
+export const lastChatsQuery = queryOptions({
+  queryKey: ['chats', 'last'],
+  queryFn: async () => (await uk.chats.list({ limit: 6 })).rows,
+})
+
+/** A run of one's chats that is not finished. */
+export interface Going {
+  chat: Chat
+  run: Run
+}
+
+/** In every workspace: what answers now, and what waits for a decision. */
+export const goingQuery = queryOptions({
+  queryKey: ['chats', 'going'],
+  queryFn: async (): Promise<Going[]> => {
+    const { rows } = await uk.chats.list({ limit: 100 })
+    const busy = rows.filter(({ active_run_id }) => active_run_id !== null).slice(0, MOST_RUNS)
+    const runs = busy.map(async (chat) => {
+      // It may have ended meanwhile, or its chat have gone.
+      const run = await uk.chats.run({ id: chat.id, run_id: chat.active_run_id! }).catch(() => null)
+      return run === null ? [] : [{ chat, run }]
+    })
+    return (await Promise.all(runs)).flat()
+  },
+})
+
+export const runningOperationsQuery = queryOptions({
+  queryKey: ['operations', 'running'],
+  queryFn: async () => (await uk.operations.list({ status: 'running', limit: 6 })).rows,
+})
+
+export const lastFilesQuery = queryOptions({
+  queryKey: ['drive', 'last'],
+  queryFn: async () => (await uk.drive.list({ limit: 6, kind: 'file' })).rows,
+})
+
+/** The first day of the month in UTC, as budgets count it. */
+export const firstOfMonth = (now: number): string => `${new Date(now).toISOString().slice(0, 7)}-01`
+
+/** What one's own calls have cost since the month began. */
+export const monthQuery = queryOptions({
+  queryKey: ['usage', 'month'],
+  queryFn: async () => (await uk.ai_gateway.usage({ from: firstOfMonth(Date.now()), limit: 1 })).total,
+})

@@ -1,0 +1,45 @@
+import { useSyncExternalStore } from 'react'
+
+/** A choice that this device keeps: every part of the page hears of a change, and every window of this browser. */
+export interface Kept {
+  get(): string | null
+  set(value: string | null): void
+}
+
+const listeners = new Set<() => void>()
+const tell = (): void => {
+  for (const listener of listeners) listener()
+}
+/** Where the browser keeps nothing, it lasts as long as the page. */
+const inMemory = new Map<string, string>()
+
+export const kept = (name: string): Kept => ({
+  get() {
+    try {
+      return inMemory.get(name) ?? localStorage.getItem(name)
+    } catch {
+      return inMemory.get(name) ?? null
+    }
+  },
+  set(value) {
+    inMemory.delete(name)
+    try {
+      if (value === null) localStorage.removeItem(name)
+      else localStorage.setItem(name, value)
+    } catch {
+      if (value !== null) inMemory.set(name, value)
+    }
+    tell()
+  },
+})
+
+const subscribe = (listener: () => void): (() => void) => {
+  if (listeners.size === 0) window.addEventListener('storage', tell)
+  listeners.add(listener)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size === 0) window.removeEventListener('storage', tell)
+  }
+}
+
+export const useKept = (choice: Kept): string | null => useSyncExternalStore(subscribe, choice.get)

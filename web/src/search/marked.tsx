@@ -1,0 +1,13 @@
+import type { Piece } from './hit.ts'
+
+/** A text with what was found in it. */
+export const Marked = ({ pieces }: { pieces: readonly Piece[] }) =>
+  pieces.map(({ text, found }, at) =>
+    found ? (
+      <mark key={at} className="bg-ochre/25 text-ink">
+        {text}
+      </mark>
+    ) : (
+      text
+    ),
+  )

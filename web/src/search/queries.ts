@@ -1,0 +1,32 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { uk } from '../api.ts'
+import type { View } from './view.ts'
+
+/** The first few of everything with these words. */
+export const quickQuery = (words: string) =>
+  queryOptions({
+    queryKey: ['search', 'quick', words],
+    queryFn: async ({ signal }) => (await uk.search.query({ q: words, limit: 12 }, { signal })).rows,
+    enabled: words !== '',
+    staleTime: 30_000,
+  })
+
+export const searchQuery = ({ q, types, workspace }: View) =>
+  infiniteQueryOptions({
+    queryKey: ['search', q, types, workspace],
+    queryFn: ({ pageParam, signal }) =>
+      uk.search.query(
+        {
+          q: q!,
+          limit: 30,
+          ...(types && { types }),
+          ...(workspace && { workspace_id: workspace }),
+          ...(pageParam !== null && { cursor: pageParam }),
+        },
+        { signal },
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+    enabled: q !== undefined,
+    staleTime: 30_000,
+  })

@@ -1,0 +1,26 @@
+import { type HitType, types as known } from './hit.ts'
+
+/** What is searched for, as the address says it. */
+export interface View {
+  q?: string
+  types?: HitType[]
+  /** Its id. */
+  workspace?: string
+}
+
+export function viewIn({ q, types, workspace }: Record<string, unknown>): View {
+  const words = typeof q === 'string' || typeof q === 'number' ? String(q).trim() : ''
+  const given = Array.isArray(types) ? types : []
+  const some = known.map(({ type }) => type).filter((type) => given.includes(type))
+  return {
+    ...(words !== '' && { q: words.slice(0, 1_000) }),
+    ...(some.length > 0 && { types: some }),
+    ...(typeof workspace === 'string' && /^\w{26}$/.test(workspace) && { workspace }),
+  }
+}
+
+/** With this type, or without it where it was there. */
+export function toggled({ types = [], ...rest }: View, type: HitType): View {
+  const next = types.includes(type) ? types.filter((one) => one !== type) : [...types, type]
+  return { ...rest, ...(next.length > 0 && { types: next }) }
+}

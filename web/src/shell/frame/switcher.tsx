@@ -1,0 +1,22 @@
+import { lazy } from 'react'
+import { Later } from '../../ui/later.tsx'
+import { useWorkspace } from '../../workspace.ts'
+import { Here, type Words, switcherClass } from './here.tsx'
+
+const load = () => import('./switcher-menu.tsx')
+const SwitcherMenu = lazy(load)
+
+/** The workspace that new things are made in; others by a press. */
+export function Switcher({ words }: { words: Words }) {
+  const current = useWorkspace()
+  return (
+    <Later
+      load={load}
+      className={switcherClass}
+      title={current?.name}
+      content={<Here words={words} name={current?.name} />}
+    >
+      <SwitcherMenu words={words} />
+    </Later>
+  )
+}

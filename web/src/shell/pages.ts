@@ -1,0 +1,41 @@
+import type { IconName } from '../ui/icons.tsx'
+
+interface Place {
+  /** The path below `/app`. */
+  to: string
+  label: string
+  icon: IconName
+  /** Two letters, typed one after the other. */
+  keys: `g ${string}`
+}
+
+/**
+ * The pages of the navigation, in its order: Home, Chats, Drive, Agents, Automations, Computers, Operations, Inbox,
+ * AI routing, Developer, Team. A new page adds its line here, and stands in the navigation, in the palette and in the list
+ * of shortcuts.
+ */
+export const pages = [
+  { to: '/', label: 'Home', icon: 'home', keys: 'g h' },
+  { to: '/chats', label: 'Chats', icon: 'chat', keys: 'g c' },
+  { to: '/agents', label: 'Agents', icon: 'agent', keys: 'g g' },
+  { to: '/automations', label: 'Automations', icon: 'clock', keys: 'g a' },
+  { to: '/operations', label: 'Operations', icon: 'going', keys: 'g o' },
+  { to: '/inbox', label: 'Inbox', icon: 'bell', keys: 'g i' },
+  { to: '/ai-routing', label: 'AI routing', icon: 'route', keys: 'g r' },
+  { to: '/workspaces', label: 'Workspaces', icon: 'people', keys: 'g w' },
+  { to: '/shared-with-me', label: 'Shared with me', icon: 'person', keys: 'g e' },
+  { to: '/developer', label: 'Developer tools', icon: 'code', keys: 'g t' },
+  { to: '/settings/developer', label: 'Developer settings', icon: 'key', keys: 'g s' },
+  { to: '/settings/security', label: 'Security', icon: 'shield', keys: 'g u' },
+] as const satisfies Place[]
+
+/** Those that only the administrator of the instance sees. */
+export const adminPages = [
+  { to: '/accounts', label: 'Accounts', icon: 'shield', keys: 'g x' },
+] as const satisfies Place[]
+
+/** Of the navigation, what a phone has at hand; search and the rest stand beside them. */
+export const atHand: readonly string[] = ['/chats', '/drive', '/inbox']
+
+export const pagesFor = (administrator: boolean): readonly ((typeof pages)[number] | (typeof adminPages)[number])[] =>
+  administrator ? [...pages, ...adminPages] : pages

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Command, fits, fitting } from './commands.ts'
+
+const command = (label: string, also = ''): Command => ({ id: label, label, also, icon: 'plus', run: () => {} })
+
+test('a command is found by the beginnings of its words in any order, without accents, and by its other words', () => {
+  assert.equal(fits(command('New chat'), 'new'), 4)
+  assert.equal(fits(command('New chat'), 'chat new'), 3)
+  assert.equal(fits(command('Café'), 'cafe'), 4)
+  assert.equal(fits(command('Dark theme', 'night appearance'), 'nig'), 3)
+  assert.equal(fits(command('New chat'), 'hat'), 1)
+  assert.equal(fits(command('New chat'), 'chat key'), 0)
+})
+
+test('the best comes first, and no more than asked for', () => {
+  const all = ['Share with me', 'Archived chats', 'Chats'].map((label) => command(label))
+  assert.deepEqual(
+    fitting(all, 'ch', 5).map(({ label }) => label),
+    ['Chats', 'Archived chats'],
+  )
+  assert.equal(fitting(all, '', 2).length, 2)
+})

@@ -1,0 +1,50 @@
+import type { IconName } from '../../ui/icons.tsx'
+
+/** One row of the palette. */
+export interface Command {
+  id: string
+  label: string
+  /** What it is, beside its name. */
+  about?: string | undefined
+  icon: IconName
+  keys?: string
+  /** Other words it is found by. */
+  also?: string
+  run: () => void
+}
+
+export interface Group {
+  value: string
+  items: readonly Command[]
+}
+
+const plain = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{Diacritic}/gu, '')
+    .toLowerCase()
+
+/** How well a command answers to words: every word begins a word of it (3), or stands in it (1); 0 where one is missing. */
+export function fits({ label, also = '' }: Pick<Command, 'label' | 'also'>, words: string): number {
+  const name = plain(label)
+  const all = ` ${name} ${plain(also)}`
+  const asked = plain(words).split(/\s+/).filter(Boolean)
+  if (name.startsWith(plain(words).trim())) return 4
+  let least = 3
+  for (const word of asked) {
+    if (!all.includes(word)) return 0
+    if (!all.includes(` ${word}`)) least = 1
+  }
+  return least
+}
+
+/** Those that fit, the best first, and at most so many; all of them where nothing was asked. */
+export const fitting = (commands: readonly Command[], words: string, most: number): Command[] =>
+  words === ''
+    ? commands.slice(0, most)
+    : commands
+        .map((command) => ({ command, rank: fits(command, words) }))
+        .filter(({ rank }) => rank > 0)
+        .toSorted((a, b) => b.rank - a.rank)
+        .slice(0, most)
+        .map(({ command }) => command)

@@ -1,0 +1,22 @@
+import { useSyncExternalStore } from 'react'
+
+/** What the palette shows: itself, or a form that one of its actions opens. */
+export type Showing = 'nothing' | 'palette' | 'new-key'
+
+let showing: Showing = 'nothing'
+const listeners = new Set<() => void>()
+
+export function show(next: Showing): void {
+  showing = next
+  for (const listener of listeners) listener()
+}
+export const openPalette = (): void => show('palette')
+
+export const useShowing = (): Showing =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => showing,
+  )

@@ -1,0 +1,186 @@
+import { useQuery } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
+import { everyRow, queryClient, uk } from '../../api.ts'
+import { keysQuery } from '../../developer/keys/keys.ts'
+import { aboutType, pathOf } from '../../search/hit.ts'
+import { quickQuery } from '../../search/queries.ts'
+import { isManaged, useAccount, workspacesQuery } from '../../session.ts'
+import { say } from '../../ui/dialogs/toast.tsx'
+import { chooseWorkspace, useWorkspace } from '../../workspace.ts'
+import { pagesFor } from '../pages.ts'
+import { showList } from '../shortcuts/bound.ts'
+import { leave } from '../sign-out.ts'
+import { saveTheme } from '../theme.ts'
+import { type Command, type Group, fitting } from './commands.ts'
+import { show } from './open.ts'
+
+const automationsQuery = {
+  queryKey: ['automations', 'names'],
+  queryFn: () => everyRow(uk.automations.list({ limit: 100 }), 200),
+  staleTime: 60_000,
+}
+const recentQuery = {
+  queryKey: ['chats', 'recent'],
+  queryFn: async () => (await uk.chats.list({ limit: 6 })).rows,
+  staleTime: 10_000,
+}
+
+/** All that the palette offers for what is typed, in groups; `busy` while the server still looks. */
+export function useCommands(words: string, asked: string): { groups: Group[]; busy: boolean } {
+  const router = useRouter()
+  const { administrator } = useAccount()
+  const here = useWorkspace()
+  const { data: workspaces = [] } = useQuery(workspacesQuery)
+  const { data: keys = [] } = useQuery({ ...keysQuery, enabled: words !== '' })
+  const { data: automations = [] } = useQuery({ ...automationsQuery, enabled: words !== '' })
+  const { data: recent = [] } = useQuery(recentQuery)
+  const { data: hits = [], isFetching } = useQuery(quickQuery(asked))
+  const go = (path: string) => () => router.history.push(`/app${path}`)
+
+  const actions: Command[] = [
+    { id: 'new-chat', label: 'New chat', icon: 'plus', keys: 'c', also: 'conversation ask', run: go('/chats') },
+    {
+      id: 'new-key',
+      label: 'New API key',
+      icon: 'key',
+      also: 'token secret create developer',
+      run: () => show('new-key'),
+    },
+    {
+      id: 'provider',
+      label: 'Add a provider',
+      icon: 'route',
+      also: 'model openai anthropic endpoint connect',
+      run: go('/ai-routing'),
+    },
+    { id: 'start', label: 'Set up step by step', icon: 'check', also: 'first run welcome begin', run: go('/welcome') },
+    ...workspaces
+      .filter((one) => one.kind === 'team' && isManaged(one))
+      .map(({ id, name }) => ({
+        id: `invite ${id}`,
+        label: `Invite to ${name}`,
+        icon: 'people' as const,
+        also: 'member team',
+        run: go(`/workspaces/${id}`),
+      })),
+    ...workspaces
+      .filter(({ id }) => id !== here?.id)
+      .map((one) => ({
+        id: `workspace ${one.id}`,
+        label: `Switch to ${one.name}`,
+        icon: 'people' as const,
+        also: 'workspace',
+        run: () => {
+          chooseWorkspace(one)
+          say(`New things are made in ${one.name}`)
+        },
+      })),
+    { id: 'light', label: 'Light theme', icon: 'sun', also: 'appearance day', run: () => saveTheme('light') },
+    { id: 'dark', label: 'Dark theme', icon: 'moon', also: 'appearance night', run: () => saveTheme('dark') },
+    { id: 'system', label: 'Theme as the system', icon: 'half', also: 'appearance', run: () => saveTheme('system') },
+    {
+      id: 'shortcuts',
+      label: 'Keyboard shortcuts',
+      icon: 'more',
+      keys: '?',
+      also: 'help keys',
+      run: () => showList(true),
+    },
+    {
+      id: 'reload',
+      label: 'Read everything again',
+      icon: 'down',
+      also: 'refresh reload',
+      run: () => void queryClient.invalidateQueries(),
+    },
+    {
+      id: 'docs',
+      label: 'API reference',
+      icon: 'book',
+      also: 'docs documentation',
+      run: () => location.assign('/docs'),
+    },
+    {
+      id: 'out',
+      label: 'Sign out',
+      icon: 'out',
+      also: 'log out leave',
+      run: () => void leave().catch(() => say('You are still signed in: the server can’t be reached')),
+    },
+  ]
+  const pages: Command[] = pagesFor(administrator).map(({ to, label, icon, keys: letters }) => ({
+    id: `page ${to}`,
+    label,
+    icon,
+    keys: letters,
+    also: 'page go to',
+    run: () => router.history.push(router.buildLocation({ to }).href),
+  }))
+  const groups: Group[] =
+    words === ''
+      ? [
+          {
+            value: 'Lately',
+            items: recent.map(({ id, title }) => ({
+              id: `chat ${id}`,
+              label: title,
+              about: 'Chat',
+              icon: 'chat',
+              run: go(`/chats/${id}`),
+            })),
+          },
+          { value: 'Actions', items: actions },
+          { value: 'Pages', items: pages },
+        ]
+      : [
+          { value: 'Actions', items: fitting(actions, words, 6) },
+          { value: 'Pages', items: fitting(pages, words, 6) },
+          {
+            value: 'Found',
+            items: hits.map((hit) => ({
+              id: `${hit.type} ${hit.id}`,
+              label: hit.title,
+              about: aboutType(hit.type).one,
+              icon: aboutType(hit.type).icon,
+              run: go(pathOf(hit)),
+            })),
+          },
+          {
+            value: 'Keys and automations',
+            items: fitting(
+              [
+                ...keys
+                  .filter(({ status }) => status === 'active')
+                  .map(({ id, name }) => ({
+                    id: `key ${id}`,
+                    label: name,
+                    about: 'API key',
+                    icon: 'key' as const,
+                    run: go('/settings/developer'),
+                  })),
+                ...automations.map(({ id, name }) => ({
+                  id: `automation ${id}`,
+                  label: name,
+                  about: 'Automation',
+                  icon: 'clock' as const,
+                  run: go(`/automations/${id}`),
+                })),
+              ],
+              words,
+              6,
+            ),
+          },
+          {
+            value: 'Search',
+            items: [
+              {
+                id: 'search',
+                label: `Search everything for “${words}”`,
+                icon: 'search',
+                run: go(`/search?q=${encodeURIComponent(JSON.stringify(words))}`),
+              },
+            ],
+          },
+        ]
+  return { groups: groups.filter(({ items }) => items.length > 0), busy: isFetching || asked !== words }
+}

@@ -1,0 +1,57 @@
+import { useEffect, useRef, useSyncExternalStore } from 'react'
+import { kept, useKept } from '../../kept.ts'
+import type { Shortcut } from './keys.ts'
+
+/** Whether single letters do something: people who speak to their computer, or tremble, switch them off (WCAG 2.1.4). */
+const letters = kept('ukiyo.letters')
+export const lettersAreOn = (): boolean => letters.get() !== 'off'
+export const useLetters = (): boolean => useKept(letters) !== 'off'
+export const switchLetters = (on: boolean): void => letters.set(on ? null : 'off')
+
+/** All shortcuts of the moment: those of the shell first, then those of what is on the page. */
+let bound: readonly Shortcut[] = []
+const listeners = new Set<() => void>()
+const set = (next: readonly Shortcut[]): void => {
+  bound = next
+  for (const listener of listeners) listener()
+}
+export const boundNow = (): readonly Shortcut[] => bound
+
+/** Binds keys for as long as the component is there; what they do is what they did when it was last drawn. */
+export function useShortcuts(shortcuts: readonly Shortcut[]): void {
+  const newest = useRef(shortcuts)
+  useEffect(() => {
+    newest.current = shortcuts
+  })
+  const names = shortcuts.map(({ keys }) => keys).join('\n')
+  useEffect(() => {
+    const mine = newest.current.map((one) => ({
+      ...one,
+      run: () => newest.current.find(({ keys }) => keys === one.keys)?.run(),
+    }))
+    set([...bound, ...mine])
+    return () => set(bound.filter((one) => !mine.includes(one)))
+  }, [names])
+}
+
+export const useBound = (): readonly Shortcut[] =>
+  useSyncExternalStore((listener) => {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }, boundNow)
+
+/** Whether the list of shortcuts is open. */
+let listOpen = false
+const openListeners = new Set<() => void>()
+export function showList(open: boolean): void {
+  listOpen = open
+  for (const listener of openListeners) listener()
+}
+export const useListOpen = (): boolean =>
+  useSyncExternalStore(
+    (listener) => {
+      openListeners.add(listener)
+      return () => openListeners.delete(listener)
+    },
+    () => listOpen,
+  )

@@ -1,0 +1,40 @@
+/** What a key, or two of them one after the other, do: `c`, `?`, `g c`. */
+export interface Shortcut {
+  keys: string
+  says: string
+  group: 'Everywhere' | 'Go to' | 'Here'
+  run: () => void
+}
+
+/** Two keys belong together when the second comes within a second. */
+const TOGETHER_MS = 1_000
+
+export interface Typed {
+  key: string
+  at: number
+}
+
+/** What was meant by a key at this moment, and what the next one goes on from. Thinks only. */
+export function meant<T extends Pick<Shortcut, 'keys'>>(
+  shortcuts: readonly T[],
+  before: Typed | null,
+  now: Typed,
+): { found: T | null; typed: Typed | null } {
+  const both = before !== null && now.at - before.at <= TOGETHER_MS ? `${before.key} ${now.key}` : null
+  const pair = both === null ? undefined : shortcuts.find(({ keys }) => keys === both)
+  if (pair) return { found: pair, typed: null }
+  const begins = shortcuts.some(({ keys }) => keys.startsWith(`${now.key} `))
+  // The newest of those that bear the same key: a page may have its own.
+  const single = shortcuts.findLast(({ keys }) => keys === now.key) ?? null
+  return { found: single, typed: begins && single === null ? now : null }
+}
+
+/** Places where a letter is a letter, or where a list finds its rows by it. */
+const TAKES_LETTERS =
+  'input, textarea, select, [contenteditable=""], [contenteditable="true"], [role="textbox"], [role="combobox"], [role="menu"], [role="listbox"], [role="tree"], [role="dialog"], [role="alertdialog"]'
+export const takesLetters = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest(TAKES_LETTERS) !== null
+
+const isMac = typeof navigator !== 'undefined' && /Mac|iP(hone|ad)/.test(navigator.platform)
+/** As the key is called on this machine. */
+export const commandKey = isMac ? '⌘' : 'Ctrl'

@@ -1,0 +1,64 @@
+import { Dialog } from '../../ui/dialogs/dialog.tsx'
+import { CheckField } from '../../ui/field.tsx'
+import { Keys } from '../../ui/text/kbd.tsx'
+import { showList, switchLetters, useBound, useLetters } from './bound.ts'
+import { type Shortcut, commandKey } from './keys.ts'
+
+const GROUPS = ['Everywhere', 'Go to', 'Here'] as const
+const always: Pick<Shortcut, 'keys' | 'says' | 'group'>[] = [
+  { keys: `${commandKey} K`, says: 'Search and do', group: 'Everywhere' },
+]
+const inComposer = [
+  ['Enter', 'Send'],
+  ['Shift Enter', 'New line'],
+  ['Esc', 'Stop the answer'],
+] as const
+
+/** Every shortcut of the moment, and the switch for those of a single letter. */
+export default function List() {
+  const on = useLetters()
+  const bound = useBound()
+  const all = [...always, ...bound]
+  return (
+    <Dialog open onOpen={showList} wide title="Keyboard shortcuts">
+      <CheckField
+        label="Single letters"
+        hint={`Letters and signs alone do something outside of fields. ${commandKey} K stays either way. Kept on this device.`}
+        checked={on}
+        onChecked={switchLetters}
+      />
+      <div className="mt-5 grid gap-x-10 gap-y-5 sm:grid-cols-2">
+        {GROUPS.map((group) => {
+          const some = all.filter((one) => one.group === group)
+          return some.length === 0 ? null : (
+            <section key={group} aria-label={group}>
+              <h3 className="eyebrow mb-1.5">{group}</h3>
+              <dl className="space-y-1 text-sm">
+                {some.map(({ keys, says }) => (
+                  <Line key={keys} keys={keys} says={says} off={!on && !keys.startsWith(commandKey)} />
+                ))}
+              </dl>
+            </section>
+          )
+        })}
+        <section aria-label="In a chat">
+          <h3 className="eyebrow mb-1.5">Writing a message</h3>
+          <dl className="space-y-1 text-sm">
+            {inComposer.map(([keys, says]) => (
+              <Line key={keys} keys={keys} says={says} off={false} />
+            ))}
+          </dl>
+        </section>
+      </div>
+    </Dialog>
+  )
+}
+
+const Line = ({ keys, says, off }: { keys: string; says: string; off: boolean }) => (
+  <div className="flex items-baseline justify-between gap-4">
+    <dt className={off ? 'text-quiet line-through' : ''}>{says}</dt>
+    <dd>
+      <Keys keys={keys} />
+    </dd>
+  </div>
+)

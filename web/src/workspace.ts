@@ -1,0 +1,15 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Workspace } from './api.ts'
+import { kept, useKept } from './kept.ts'
+import { workspacesQuery } from './session.ts'
+
+const chosen = kept('ukiyo.workspace')
+
+export const chooseWorkspace = ({ id }: Workspace): void => chosen.set(id)
+
+/** Where new things are made: as the switcher was set on this device, else one's own. Null while it is read. */
+export function useWorkspace(): Workspace | null {
+  const { data: workspaces = [] } = useQuery(workspacesQuery)
+  const id = useKept(chosen)
+  return workspaces.find((one) => one.id === id) ?? workspaces.find(({ kind }) => kind === 'personal') ?? null
+}
