@@ -12,14 +12,16 @@ export function AccountCorner({ words }: { words: 'always' | 'in-rail' }) {
   const label = words === 'always' ? '' : inRail
   return (
     <div className="space-y-2 border-t border-line pt-3">
-      <div className={`px-3 text-sm leading-snug ${label}`}>
-        <p className="truncate font-medium" title={name}>
-          {name}
-        </p>
-        <p className="truncate text-[0.8125rem] text-quiet" title={email}>
-          {email}
-        </p>
-        {administrator && <p className="text-[0.8125rem] text-quiet">Administrator</p>}
+      <div className={label}>
+        <div className="px-3 pb-1 text-sm leading-snug">
+          <p className="truncate font-medium" title={name}>
+            {name}
+          </p>
+          <p className="truncate text-[0.8125rem] text-quiet" title={email}>
+            {email}
+          </p>
+          {administrator && <p className="text-[0.8125rem] text-quiet">Administrator</p>}
+        </div>
       </div>
       <ThemeSwitch upright={words === 'in-rail'} />
       <Refused>{signOut.rest()}</Refused>

@@ -31,7 +31,8 @@ export const pages = [
 
 /** Those that only the administrator of the instance sees. */
 export const adminPages = [
-  { to: '/accounts', label: 'Accounts', icon: 'shield', keys: 'g x' },
+  { to: '/accounts', label: 'Accounts', icon: 'people', keys: 'g x' },
+  { to: '/admin/instance', label: 'Instance', icon: 'shield', keys: 'g z' },
 ] as const satisfies Place[]
 
 /** Of the navigation, what a phone has at hand; search and the rest stand beside them. */
