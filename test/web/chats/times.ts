@@ -7,6 +7,9 @@ import type { Person } from '../../server.ts'
 export const p95 = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * 0.95) - 1)]!
 
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+
 /** From the click on its name in the list until its last words are painted, in ms. */
 export async function openMs(page: Page, title: string, lastWords: string): Promise<number> {
   await page.goto('/app/chats')
