@@ -245,7 +245,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
     async pinned(ctx, { cursor, limit }) {
       const before = (positionOf('pinned_chats', {}, cursor)?.[0] as Id) ?? null
       const workspaces = visibleWorkspaces(ctx, 'chat:read', undefined)
-      const rows = await pins.list(ctx.db, ctx.principal.accountId, { workspaces, before, limit: limit + 1 })
+      const rows = await chatStore.pinned(ctx.db, ctx.principal.accountId, { workspaces, before, limit: limit + 1 })
       return pageOf(rows, limit, ({ pin_id }) => cursorOf('pinned_chats', {}, [pin_id]), showChat)
     },
 

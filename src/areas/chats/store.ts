@@ -35,7 +35,7 @@ const further = `(select u.id from runs u where u.chat_id = c.id and u.status in
   (select s.nano from spends s where s.subject = c.id and s.period = 'total') as spent_nano`
 
 /** Of `resources r join chats c`: a whole row. */
-export const chatColumns = `r.*, c.*, ${further}`
+const chatColumns = `r.*, c.*, ${further}`
 const FIND = `select ${chatColumns} from resources r join chats c on c.id = r.id where r.id = any($1::ulid[])`
 
 /** A chat as whoever changes its tree or its runs holds it. */
@@ -87,6 +87,20 @@ export const chatStore = {
       text: `select ${chatColumns} from ${text} r join chats c on c.id = r.id order by r.id desc`,
       values,
     })
+    return rows
+  },
+
+  /** The chats of an account's pins before one of them, the latest pin first. */
+  async pinned(
+    db: Db,
+    accountId: Id,
+    { workspaces, before, limit }: { workspaces: readonly Id[]; before: Id | null; limit: number },
+  ): Promise<(ChatRow & { pin_id: Id })[]> {
+    const { rows } = await sql<ChatRow & { pin_id: Id }>`select ${sql.raw(chatColumns)}, p.id as pin_id
+      from chat_pins p join resources r on r.id = p.chat_id join chats c on c.id = p.chat_id
+      where p.account_id = ${accountId} and (${before}::ulid is null or p.id < ${before}::ulid)
+        and r.status <> 'trashed' and r.workspace_id = any(${[...workspaces]}::ulid[])
+      order by p.id desc limit ${limit}`.execute(db)
     return rows
   },
 
