@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { freemem, homedir, hostname, loadavg, totalmem, uptime } from 'node:os'
 import type { Output } from '#wire/operations.ts'
 
@@ -18,11 +19,18 @@ export function bootId(): string | null {
   return boot
 }
 
-export const probe = async (): Promise<Output<'daemon.probe'>> => ({
-  now: new Date().toISOString(),
-  uptime_seconds: uptime(),
-  load: loadavg()[0]!,
-  memory_bytes: totalmem(),
-  memory_free_bytes: freemem(),
-  home: homedir() || null,
-})
+export async function probe(): Promise<Output<'daemon.probe'>> {
+  const home = homedir() || null
+  const disk = home === null ? null : await statfs(home).catch(() => null)
+  return {
+    now: new Date().toISOString(),
+    uptime_seconds: uptime(),
+    load: loadavg()[0]!,
+    memory_bytes: totalmem(),
+    memory_free_bytes: freemem(),
+    disk_bytes: disk && disk.blocks * disk.bsize,
+    // What root alone may still take is not free to its user.
+    disk_free_bytes: disk && disk.bavail * disk.bsize,
+    home,
+  }
+}

@@ -85,6 +85,9 @@ export const operations = {
       load: z.number(),
       memory_bytes: z.number().int(),
       memory_free_bytes: z.number().int(),
+      /** Of the file system that its home lies on; one of an earlier version does not say it. */
+      disk_bytes: z.number().int().nullable().default(null),
+      disk_free_bytes: z.number().int().nullable().default(null),
       /** Of the user that the daemon runs as; one of an earlier version does not say it. */
       home: path.nullable().default(null),
     }),
@@ -131,6 +134,16 @@ export const operations = {
       stdout_bytes: offset,
       stderr_bytes: offset,
     }),
+  ),
+  /**
+   * Bytes to a command whose stdin was left open, on the channel `stdin`, from `offset` on, which is at most how much of it
+   * has arrived: what came before is not given to it twice. It ends once the command's pipe has taken them. `finish`: the
+   * command reads its end behind them.
+   */
+  'exec.write': operation(
+    'exec',
+    z.object({ key, offset, finish: z.boolean() }),
+    z.object({ arrived: offset, running: z.boolean() }),
   ),
   /** Ends a command and all that it started: SIGTERM, after 2 s SIGKILL, or the signal named. */
   'exec.kill': operation('exec', z.object({ key, signal: signal.nullable() }), z.object({ found: z.boolean() })),

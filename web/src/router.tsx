@@ -228,6 +228,27 @@ const operation = createRoute({
   path: '/operations/$id',
   component: lazyRouteComponent(() => import('./operations/operation.tsx'), 'OperationPage'),
 })
+const computers = createRoute({
+  getParentRoute: () => shell,
+  path: '/computers',
+  component: lazyRouteComponent(() => import('./computers/computers.tsx'), 'Computers'),
+})
+const computer = createRoute({
+  getParentRoute: () => shell,
+  path: '/computers/$id',
+  staticData: { whole: true },
+  component: lazyRouteComponent(() => import('./computers/computer.tsx'), 'ComputerPage'),
+})
+const computerPart = createRoute({
+  getParentRoute: () => shell,
+  path: '/computers/$id/$part',
+  staticData: { whole: true },
+  validateSearch: ({ path, terminal }: Record<string, unknown>): { path?: string; terminal?: string } => ({
+    ...(typeof path === 'string' && { path }),
+    ...(typeof terminal === 'string' && { terminal }),
+  }),
+  component: lazyRouteComponent(() => import('./computers/computer.tsx'), 'ComputerPage'),
+})
 const shared = createRoute({
   getParentRoute: () => shell,
   path: '/shared-with-me',
@@ -308,6 +329,9 @@ export const router = createRouter({
       automationRun,
       operations,
       operation,
+      computers,
+      computer,
+      computerPart,
       shared,
       share,
       routing.addChildren([providers, preview, gatewayKeys, usage]),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endpoint, idOut, operationOrEvents, words } from '#kernel/contract.ts'
+import { endpoint, idOut, one, operationOrEvents, words } from '#kernel/contract.ts'
 
 /** A variable's value; neither name nor value can hold NUL. */
 export const environment = z
@@ -89,6 +89,10 @@ export const exec = endpoint('POST /computers/:id/exec', {
       .describe('Default 60,000; in the background none. Null: none.'),
     stdin: words(1_048_576).optional().describe('What it reads. Without, it reads an end at once.'),
     stdin_base64: z.base64().optional().describe('The same as bytes.'),
+    stdin_open: z
+      .boolean()
+      .default(false)
+      .describe('It goes on reading behind `stdin` what `POST …/exec/:exec_id/stdin` writes, until that says `end`.'),
     encoding: z.enum(['utf-8', 'base64']).default('utf-8').describe('`base64`: the output also as bytes.'),
     max_output_bytes: z
       .number()
@@ -103,4 +107,31 @@ export const exec = endpoint('POST /computers/:id/exec', {
   },
   reply: operationOrEvents(ExecResult, ExecEvent),
   errors: ['computer_offline', 'not_supported', 'invalid_state', 'capability_denied'],
+})
+
+export const CommandStdin = z
+  .object({
+    exec_id: z.string(),
+    offset: z.number().int().describe('How much of its stdin has arrived: where to go on.'),
+    running: z.boolean().describe('False: it has ended, and reads no more.'),
+  })
+  .meta({ id: 'CommandStdin' })
+
+export const exec_stdin = endpoint('POST /computers/:id/exec/:exec_id/stdin', {
+  summary: 'Write to the stdin of a command that runs',
+  description:
+    'Of one that was begun with `stdin_open`, by the `id` of `exec.started` or of its operation. Answers once the command’s pipe has taken it, or after 10 seconds with how far it is: send the rest from `offset` on. What is sent again is not read twice; an offset beyond what has arrived is 409 `stale_update`.',
+  scope: 'computer:exec',
+  on: 'computer',
+  capability: 'exec',
+  params: { exec_id: words(64).pipe(z.string().min(1)) },
+  body: {
+    offset: z.number().int().min(0).describe('Bytes of its stdin that came before, `stdin` of the call among them.'),
+    data: words(524_288).optional().describe('What it reads next.'),
+    data_base64: z.base64().max(699_052).optional().describe('The same as bytes.'),
+    end: z.boolean().default(false).describe('Nothing comes behind it: the command reads its end.'),
+  },
+  reply: one(CommandStdin),
+  errors: ['computer_offline', 'not_supported', 'invalid_state', 'capability_denied', 'stale_update', 'interrupted'],
+  beyond: true,
 })

@@ -3,7 +3,7 @@ import { CAPABILITIES } from '#kernel/scopes.ts'
 import { area, base, deleted, endpoint, id, idOut, one, page, time, words, workspaceId } from '#kernel/contract.ts'
 import { cloudEndpoints } from './contract-cloud.ts'
 import { Computer, capabilities, capability, computerName } from './contract-computer.ts'
-import { exec } from './contract-exec.ts'
+import { exec, exec_stdin } from './contract-exec.ts'
 import { localInference } from './contract-local-inference.ts'
 import { fileEndpoints } from './contract-files.ts'
 import { portEndpoints, userEndpoints } from './contract-machine.ts'
@@ -97,6 +97,12 @@ export const ComputerProbe = z
     load: z.number(),
     memory_bytes: z.number().int(),
     memory_free_bytes: z.number().int(),
+    disk_bytes: z
+      .number()
+      .int()
+      .nullable()
+      .describe('Of the file system that its home lies on. Null: an earlier daemon, or not known.'),
+    disk_free_bytes: z.number().int().nullable(),
     home: z
       .string()
       .nullable()
@@ -206,6 +212,7 @@ export const computers = area(
     }),
     ...cloudEndpoints,
     exec,
+    exec_stdin,
     terminal,
     terminal_ticket,
     ...localInference,

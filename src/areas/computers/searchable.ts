@@ -1,6 +1,10 @@
 import { searchableResource } from '#access/searchable-resource.ts'
+import type { Searchable } from '#engine/text/index/searchable.ts'
 
-export const computerSearchable = searchableResource('computer', 'computers', async (db, ids) => {
+/** What is found of a computer changes with these; not with its daemon, which comes and goes. */
+const TELLING = new Set(['computer.created', 'computer.updated', 'computer.transferred', 'computer.deleted'])
+
+const resource = searchableResource('computer', 'computers', async (db, ids) => {
   const rows = await db
     .selectFrom('resources as r')
     .innerJoin('computers as c', 'c.id', 'r.id')
@@ -13,3 +17,12 @@ export const computerSearchable = searchableResource('computer', 'computers', as
     body: '',
   }))
 })
+
+export const computerSearchable: Searchable = {
+  ...resource,
+  changed: (sources, events) =>
+    resource.changed(
+      sources,
+      events.filter(({ type }) => TELLING.has(type)),
+    ),
+}

@@ -28,6 +28,7 @@ import {
 } from './engines/control.ts'
 import { installModel } from './engines/install.ts'
 import { exec } from './exec/exec.ts'
+import { writeStdin } from './exec/write-stdin.ts'
 import { commandsUnderWay } from './exec/background/under-way.ts'
 import { download } from './files/download.ts'
 import { fs } from './files/fs.ts'
@@ -147,6 +148,7 @@ export const computerService = implementWith<Context<EngineHandles & HasCloud>>(
     },
 
     exec: (ctx, given) => exec(ctx, computer.of(ctx).row, given),
+    exec_stdin: writeStdin,
 
     terminal,
     terminal_ticket: terminalTicket,

@@ -8,6 +8,7 @@ import type { Terminals } from './terminals/terminals.ts'
 /** What a daemon may ask of a keeper, beside `keeper.replace`. */
 export const KEEPER_OPERATIONS = [
   'exec',
+  'exec.write',
   'exec.kill',
   'terminal.open',
   'terminal.list',
@@ -36,6 +37,8 @@ export async function answer(
   switch (op as KeeperOperation) {
     case 'exec':
       return execs.exec(input as Input<'exec'>, stream, signal)
+    case 'exec.write':
+      return execs.write(input as Input<'exec.write'>, stream)
     case 'exec.kill':
       return execs.kill(input as Input<'exec.kill'>)
     case 'terminal.open':

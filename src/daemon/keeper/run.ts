@@ -12,8 +12,8 @@ import { loadAddon } from './processes/addon.ts'
 import { signalTree } from './processes/tree.ts'
 import { Terminals } from './terminals/terminals.ts'
 
-/** Of what keeper and daemon say to each other. `keeper.replace` stays as it is in every protocol. */
-export const KEEPER_PROTOCOL = 1
+/** Of what keeper and daemon say to each other: with 2 also `exec.write`. `keeper.replace` stays as it is in every protocol. */
+export const KEEPER_PROTOCOL = 2
 
 export interface KeeperHello {
   protocol: number

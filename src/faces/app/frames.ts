@@ -6,10 +6,15 @@
  * or navigation of the top. It loads nothing and connects to nothing (`default-src 'none'`, `connect-src 'none'`); where it
  * sets its own `location`, the `frame-src 'self'` of the page around it holds. It has no bytes of its own: the page around
  * hands them over once the frame says that it is ready.
+ *
+ * `/app/frame/terminal` draws a terminal, by a program of the app's own that writes styles. It has no origin either, and
+ * connects to nothing: its bytes come and go by a port of the page around it, so that what a terminal shows comes neither
+ * to that page nor to the session.
  */
 export interface Frame {
   headers: Readonly<Record<string, string>>
-  page: string
+  /** Its markup, or the file of the built app that has it. */
+  page: { markup: string } | { file: string }
 }
 
 const artefactPolicy = [
@@ -44,18 +49,44 @@ parent.postMessage('ready', '*')
 </script>
 `
 
+const noPermissions =
+  'camera=(), clipboard-read=(), clipboard-write=(), display-capture=(), fullscreen=(), geolocation=(), microphone=(), payment=(), usb=()'
+
+const terminalPolicy = [
+  'sandbox allow-scripts',
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "connect-src 'none'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'self'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
 /** By their path below `/app`. */
 export const frames: ReadonlyMap<string, Frame> = new Map([
   [
     '/frame/artefact',
     {
-      page: artefactPage,
+      page: { markup: artefactPage },
       headers: {
         'content-security-policy': artefactPolicy,
         'referrer-policy': 'no-referrer',
         'x-dns-prefetch-control': 'off',
-        'permissions-policy':
-          'camera=(), clipboard-read=(), clipboard-write=(), display-capture=(), fullscreen=(), geolocation=(), microphone=(), payment=(), usb=()',
+        'permissions-policy': noPermissions,
+      },
+    },
+  ],
+  [
+    '/frame/terminal',
+    {
+      page: { file: '/frame/terminal.html' },
+      headers: {
+        'content-security-policy': terminalPolicy,
+        'referrer-policy': 'no-referrer',
+        'permissions-policy': noPermissions,
       },
     },
   ],

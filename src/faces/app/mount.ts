@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuse } from '#kernel/errors.ts'
 import { buildApp } from './build.ts'
 import { type File, readFiles } from './files.ts'
-import { type Frame, frames } from './frames.ts'
+import { frames } from './frames.ts'
 
 export interface AppMountOptions {
   /** Refuses a `Host` that is not ours: what is loaded from `/app` acts with the cookie. */
@@ -67,10 +67,13 @@ export function appMount({ checkHost, dataDir, warn }: AppMountOptions): Serving
       response.setHeader('cross-origin-opener-policy', 'same-origin')
       response.setHeader('permissions-policy', 'camera=(), geolocation=(), microphone=(self), payment=(), usb=()')
       const frame = frames.get(path)
-      if (frame) return sendFrame(response, frame)
+      for (const [name, value] of Object.entries(frame?.headers ?? {})) response.setHeader(name, value)
+      if (frame && 'markup' in frame.page) return sendMarkup(response, frame.page.markup)
       const found = await within(files(), WAIT_MS)
       if (found === 'late') return sendWaiting(response)
-      const file = found.get(path) ?? (path.startsWith('/assets/') ? undefined : found.get('/index.html'))
+      const file =
+        found.get(frame && 'file' in frame.page ? frame.page.file : path) ??
+        (path.startsWith('/assets/') ? undefined : found.get('/index.html'))
       if (!file) return refuse('not_found', { message: 'This file does not exist; reload the page.' })
       sendFile(request, response, file)
     },
@@ -91,6 +94,8 @@ function sendFile({ method, headers }: IncomingMessage, response: ServerResponse
   response.setHeader('etag', file.etag)
   response.setHeader('cache-control', file.hashed ? 'public, max-age=31536000, immutable' : 'no-cache')
   response.setHeader('vary', 'Accept-Encoding')
+  // A frame without an origin reads its program too, which anybody may.
+  if (file.hashed) response.setHeader('access-control-allow-origin', '*')
   if (headers['if-none-match'] === file.etag) return void response.writeHead(304).end()
   const packed = /\bgzip\b/.test(headers['accept-encoding'] ?? '') ? file.packed : null
   const body = packed ?? file.bytes
@@ -103,13 +108,12 @@ function sendFile({ method, headers }: IncomingMessage, response: ServerResponse
     .end(method === 'HEAD' ? undefined : body)
 }
 
-function sendFrame(response: ServerResponse, { headers, page }: Frame): void {
+function sendMarkup(response: ServerResponse, page: string): void {
   response
     .writeHead(200, {
       'content-type': 'text/html; charset=utf-8',
       'content-length': Buffer.byteLength(page),
       'cache-control': 'no-cache',
-      ...headers,
     })
     .end(page)
 }

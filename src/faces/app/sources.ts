@@ -6,7 +6,7 @@ export const root = join(import.meta.dirname, '../../..')
 
 /** The sources that end up in the app: its own files, and of the server what it reads of the contracts. */
 const PARTS: readonly [folder: string, files: RegExp][] = [
-  ['web', /^(index\.html|[a-z.-]+\.ts|tsconfig\.json|(src|public)\/.*)$/],
+  ['web', /^(index\.html|[a-z.-]+\.ts|tsconfig\.json|(src|public|frame)\/.*)$/],
   ['src/kernel', /^[^/]+\.ts$/],
   ['src/areas', /^(contracts|[^/]+\/contract(-[a-z-]+)?)\.ts$/],
   ['src/faces', /^(client|sse)\.ts$/],

@@ -19,6 +19,7 @@ export const pages = [
   { to: '/chats', label: 'Chats', icon: 'chat', keys: 'g c' },
   { to: '/agents', label: 'Agents', icon: 'agent', keys: 'g g' },
   { to: '/automations', label: 'Automations', icon: 'clock', keys: 'g a' },
+  { to: '/computers', label: 'Computers', icon: 'computer', keys: 'g m' },
   { to: '/operations', label: 'Operations', icon: 'going', keys: 'g o' },
   { to: '/inbox', label: 'Inbox', icon: 'bell', keys: 'g i' },
   { to: '/ai-routing', label: 'AI routing', icon: 'route', keys: 'g r' },

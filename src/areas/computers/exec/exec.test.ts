@@ -12,7 +12,7 @@ import { type Caller } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
 const { server, alice } = await serverWithAlice()
-const { bob, team } = await peopleAround(server, alice)
+const { bob, carol, team } = await peopleAround(server, alice)
 const { id, home } = await machineOf(server, alice)
 
 const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body.error?.code]
@@ -53,6 +53,42 @@ test('alice runs a command and gets what it put out, with its code, on each chan
   )
   const { data: probe } = (await alice.post(`/computers/${id}/test-connection`)).body
   assert.deepEqual([probe.connection, Math.abs(probe.clock_difference_ms) < 5_000], ['online', true])
+})
+
+test('a command reads what is written to its open stdin: as it comes, no byte twice, until its end is said', async () => {
+  const begun = await alice.post(`/computers/${id}/exec`, {
+    command: 'cat',
+    stdin: 'one ',
+    stdin_open: true,
+    background: true,
+  })
+  assert.equal(begun.status, 202, begun.text)
+  const operation = begun.body.data.id
+  const content = async () => (await alice.get(`/operations/${operation}/content`)).text
+  await until(content, (text) => text === 'one ')
+  const write = (body: object, who: Caller = alice) => who.post(`/computers/${id}/exec/${operation}/stdin`, body)
+  const two = await write({ offset: 4, data: 'two ' })
+  assert.deepEqual(two.body.data, { exec_id: operation, offset: 8, running: true }, two.text)
+  // Sent again, with more behind it.
+  assert.equal((await write({ offset: 4, data: 'two three' })).body.data.offset, 13)
+  await until(content, (text) => text === 'one two three')
+  const gap = await write({ offset: 99, data: 'x' })
+  assert.deepEqual([gap.status, gap.body.error.code, gap.body.error.details], [409, 'stale_update', { offset: 13 }])
+  assert.equal((await write({ offset: 13, data: 'x' }, carol)).status, 404)
+  assert.equal((await write({ offset: 13, end: true })).status, 200)
+  await until(
+    async () => (await alice.get(`/operations/${operation}`)).body.data,
+    ({ status }) => status === 'succeeded',
+  )
+  assert.equal((await write({ offset: 13, data: 'late' })).body.data.running, false)
+  const closed = await alice.post(`/computers/${id}/exec`, { command: 'sleep 60', background: true })
+  const refused = await until(
+    () => alice.post(`/computers/${id}/exec/${closed.body.data.id}/stdin`, { offset: 0, data: 'x' }),
+    // Not begun yet.
+    ({ status }) => status !== 404,
+  )
+  assert.deepEqual([refused.status, refused.body.error.code], [409, 'invalid_state'])
+  await alice.post(`/operations/${closed.body.data.id}/cancel`)
 })
 
 test('what takes too long is ended with what it started, and says so', async () => {

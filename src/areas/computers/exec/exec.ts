@@ -63,6 +63,7 @@ export function commandOf(
     argv,
     stdin,
     stdin_base64,
+    stdin_open,
     timeout_ms,
     cwd,
     env,
@@ -91,6 +92,7 @@ export function commandOf(
         : stdin_base64 !== undefined
           ? Buffer.from(stdin_base64, 'base64')
           : null,
+    stdin_open,
   }
 }
 

@@ -16,6 +16,8 @@ export interface Command {
   user: string | null
   timeout_ms: number | null
   stdin: Uint8Array | null
+  /** What it reads goes on behind `stdin`, with what `writeStdin` brings. */
+  stdin_open?: boolean
 }
 
 export type OutputChannel = 'stdout' | 'stderr'
@@ -84,7 +86,7 @@ export async function* runExec(
             const { data: started } = Started.safeParse(item.event)
             if (started === undefined || fed === stream) continue
             fed = stream
-            if (!joins) void feed(stream, command.stdin, started.stdin)
+            if (!joins) void feed(stream, command, started.stdin)
             if (!begun) yield { type: 'started', pid: started.pid }
             begun = true
           } else if (item.type === 'bytes') {
@@ -130,18 +132,24 @@ const lost = (): never =>
     message: 'The computer was lost while the command was running, and has not come back. It is ended when it does.',
   })
 
-const inputOf = ({ stdin, argv, ...command }: Command, from: { stdout: number; stderr: number }): Input<'exec'> => ({
+const inputOf = (
+  { stdin, stdin_open, argv, ...command }: Command,
+  from: { stdout: number; stderr: number },
+): Input<'exec'> => ({
   ...command,
   argv: [...argv],
-  stdin: stdin !== null,
+  stdin: stdin !== null || stdin_open === true,
   from: { ...from },
 })
 
-async function feed(stream: AskedStream<'exec'>, stdin: Uint8Array | null, arrived: number): Promise<void> {
-  if (stdin === null) return
+async function feed(
+  stream: AskedStream<'exec'>,
+  { stdin, stdin_open = false }: Command,
+  arrived: number,
+): Promise<void> {
   try {
-    await stream.write(stdin.subarray(arrived), CHANNEL.stdin, arrived)
-    stream.finish()
+    if (stdin !== null && arrived < stdin.length) await stream.write(stdin.subarray(arrived), CHANNEL.stdin, arrived)
+    if (stdin !== null && !stdin_open) stream.finish()
   } catch {
     // It has ended without having read it all, or the link is lost: whoever reads the stream hears of that.
   }

@@ -79,7 +79,7 @@ test('a version with another keeper takes the place of the one that holds a shel
   const keeper = () => new KeeperClient({ folder: join(box.folder, 'keeper') }).find()
   const before = (await keeper())!
   await using later = await updated('0.2.0', {
-    'daemon/keeper/run.ts': ['KEEPER_PROTOCOL = 1', 'KEEPER_PROTOCOL = 2'],
+    'daemon/keeper/run.ts': ['KEEPER_PROTOCOL = 2', 'KEEPER_PROTOCOL = 3'],
   })
   proxy.to(later.origin)
   const after = await until(keeper, (found) => found?.protocol === 2)

@@ -48,6 +48,7 @@ const asks: Record<OperationName, Ask> = {
   'daemon.probe': post('test-connection', {}),
   'daemon.rotate': post('rotate-credential', { overlap_seconds: 3_600 }),
   exec: post('exec', { command: 'cat', stdin: 'x' }),
+  'exec.write': post('exec/01KAJ8R3T2M6QK5W9V0XBZC4DE/stdin', { offset: 0, data: 'x' }),
   'exec.kill': inside('exec.kill', { key: 'x', signal: null }),
   'terminal.open': post('terminal', { action: 'open' }),
   'terminal.list': post('terminal', { action: 'list' }),

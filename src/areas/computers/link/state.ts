@@ -47,6 +47,8 @@ export async function noteLinked(
       where id = ${computerId} returning link_epoch`.execute(db)
     const allowed = before.allows.includes('inference') !== allows.includes('inference')
     if (allowed || before.link_process_id === null) await servesOtherwise(db, before)
+    const saysOtherwise = hello.os !== before.os || hello.arch !== before.arch || hello.hostname !== before.hostname
+    if (saysOtherwise) await tellOf(db, before, 'updated')
     if (!before.online) await tellOf(db, before, 'connected')
     return Number(rows[0]!.link_epoch)
   })
@@ -143,7 +145,7 @@ async function servesOtherwise(db: Db, { id, workspace_id, exposures }: Computer
   if (rows.length > 0) await rightsChanged(db, [workspace_id, ...exposures.map((one) => one.workspace_id)])
 }
 
-async function tellOf(db: Db, row: ComputerRow, verb: 'connected' | 'disconnected'): Promise<void> {
+async function tellOf(db: Db, row: ComputerRow, verb: 'connected' | 'disconnected' | 'updated'): Promise<void> {
   const { id, workspace_id, name } = row
   const event = {
     type: `computer.${verb}`,

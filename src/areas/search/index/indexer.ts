@@ -32,10 +32,12 @@ export const searchConsumer = (engine: Engine): Consumer => ({
 })
 
 async function take(engine: Engine, events: readonly DeliveredEvent[]): Promise<void> {
+  let some = false
   for (const source of sources) {
     const own = events.filter(({ type }) => sourceOf(type) === source)
     if (own.length === 0) continue
     const ids = await source.changed(engine, own)
+    some ||= ids.length > 0
     await refresh(engine, source, ids.slice(0, AT_ONCE))
     for (let at = AT_ONCE; at < ids.length; at += AT_ONCE)
       await engine.jobs.add(engine.postgres, 'search.refresh', {
@@ -43,7 +45,7 @@ async function take(engine: Engine, events: readonly DeliveredEvent[]): Promise<
         ids: ids.slice(at, at + AT_ONCE),
       })
   }
-  await engine.jobs.add(engine.postgres, 'search.embed', {}, { key: 'search.embed' })
+  if (some) await engine.jobs.add(engine.postgres, 'search.embed', {}, { key: 'search.embed' })
 }
 
 /**

@@ -15,6 +15,8 @@ import { Records } from './records.ts'
 /** How long what a command put out is kept once somebody got all of it: the call's answer may be lost on its way. */
 const DELIVERED_MS = 60_000
 const UNDELIVERED_MS = 24 * 3_600_000
+/** A command that reads nothing keeps who writes to it waiting so long; then they hear how much it has taken. */
+const TAKES_MS = 10_000
 /** What the outputs of ended commands may take, all together; the oldest go first. */
 const KEPT_BYTES = 64 * 1_048_576
 
@@ -67,6 +69,25 @@ export class Execs {
     const end = await exec.attach(stream, input.from, signal)
     exec.delivered = true
     return end
+  }
+
+  /** Bytes for a command whose stdin is open. Who asks again gives no byte twice. */
+  async write(
+    { key, offset, finish }: Input<'exec.write'>,
+    stream: Stream,
+  ): Promise<{ arrived: number; running: boolean }> {
+    const exec = await this.#byKey.get(key)
+    if (!exec) return refuse('not_found', { message: 'No command with this id is known here.' })
+    const { stdin } = exec.parts
+    if (stdin === null) return refuse('invalid_state', { message: 'This command was begun without an open stdin.' })
+    if (offset > stdin.arrived)
+      refuse('stale_update', {
+        message: 'What comes before this offset has not arrived.',
+        details: { offset: stdin.arrived },
+      })
+    const all = exec.end === null && (await stdin.takePart(stream, TAKES_MS))
+    if (all && finish) stdin.finish()
+    return { arrived: stdin.arrived, running: exec.end === null }
   }
 
   async kill({ key, signal }: Input<'exec.kill'>): Promise<{ found: boolean }> {

@@ -1,6 +1,7 @@
 import { closeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CHANNEL } from '#wire/channels.ts'
-import type { Stream } from '#wire/stream.ts'
+import type { Incoming, Stream } from '#wire/stream.ts'
 import { Writer } from '../processes/writer.ts'
 
 /** The bytes that a command reads, from whichever call they come. */
@@ -29,14 +30,34 @@ export class Stdin {
   async take(stream: Stream): Promise<void> {
     for await (const incoming of stream) {
       if (incoming.type === 'finished') return this.finish()
-      if (incoming.type !== 'bytes' || incoming.channel !== CHANNEL.stdin || this.#finished) continue
-      // Bytes that came over another link already come again when the caller didn't know.
-      const bytes = incoming.bytes.subarray(Math.max(0, this.#arrived - incoming.offset))
-      if (incoming.offset > this.#arrived) return stream.reset('stdin goes on at an offset that was never reached')
-      this.#arrived += bytes.length
-      this.#writer.write(bytes)
+      if (!this.#take(incoming)) return stream.reset('stdin goes on at an offset that was never reached')
       await this.#writer.written()
     }
+  }
+
+  /** Takes what one of several calls brings, and leaves the input open. False: not all of it within that time. */
+  async takePart(stream: Stream, mostMs: number): Promise<boolean> {
+    const late = sleep(mostMs, 'late' as const)
+    const parts = stream[Symbol.asyncIterator]()
+    for (;;) {
+      const next = await Promise.race([parts.next(), late])
+      if (next === 'late') return false
+      if (next.done || next.value.type === 'finished') return true
+      if (!this.#take(next.value)) return false
+      // Taken, and perhaps not read yet: no more is asked for before it is.
+      if ((await Promise.race([this.#writer.written(), late])) === 'late') return false
+    }
+  }
+
+  /** False: it begins behind what has arrived. */
+  #take(incoming: Incoming): boolean {
+    if (incoming.type !== 'bytes' || incoming.channel !== CHANNEL.stdin || this.#finished) return true
+    if (incoming.offset > this.#arrived) return false
+    // Bytes that came over another link already come again when the caller didn't know.
+    const bytes = incoming.bytes.subarray(Math.max(0, this.#arrived - incoming.offset))
+    this.#arrived += bytes.length
+    this.#writer.write(bytes)
+    return true
   }
 
   /** The command reads its end once it has read the rest. */

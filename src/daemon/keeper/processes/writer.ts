@@ -47,9 +47,12 @@ export class Writer {
   }
 
   async #writeOn(): Promise<void> {
-    for (let pause = SHORTEST_MS; !this.#writeSome(); pause = Math.min(LONGEST_MS, pause * 2)) {
+    let pause = SHORTEST_MS
+    // Waits first: what was over before `#writing` names it would be taken to go on for ever.
+    do {
       await sleep(pause)
-    }
+      pause = Math.min(LONGEST_MS, pause * 2)
+    } while (!this.#writeSome())
     this.#writing = null
   }
 

@@ -9,7 +9,7 @@ import { textField } from '../../input/fields.ts'
 import { readText } from '../../input/input.ts'
 import { Unreachable } from '../../server/send.ts'
 import type { Terminal } from '../../terminal.ts'
-import { type Piped, bring, piped } from './stdin.ts'
+import { type Piped, pipeTo, piped } from './stdin.ts'
 import { type Target, computerNamed } from './target.ts'
 
 /** As timeout(1) has it. */
@@ -78,56 +78,51 @@ async function begin({ id, call }: Target, command: object, globals: Globals, te
 }
 
 async function follow(target: Target, command: Command, terminal: Terminal): Promise<number> {
-  const stdin = await piped()
-  if (stdin.type !== 'much') return told(target, { ...command, ...bytesIn(stdin) }, terminal)
-  if (command.user !== undefined)
-    throw new Stop(
-      'usage',
-      'More than 1 MiB is piped in, which another user of the computer could not read; nothing was run.',
-      `Copy it there first: uk computer cp - ${target.name}:/tmp/input, then: uk computer exec ${target.name} -- sh -c 'COMMAND </tmp/input'`,
-    )
-  const brought = await bring(target, stdin.source, command.argv)
-  let begun = false
-  try {
-    return await told(target, { ...command, argv: brought.argv }, terminal, () => (begun = true))
-  } finally {
-    if (!begun) await brought.remove()
-  }
+  return told(target, command, await piped(), terminal)
 }
 
-const bytesIn = (stdin: Exclude<Piped, { type: 'much' }>): object =>
-  stdin.type === 'nothing' ? {} : { stdin_base64: stdin.bytes.toString('base64') }
+const withStdin = (stdin: Piped): object =>
+  stdin.type === 'nothing'
+    ? {}
+    : stdin.type === 'whole'
+      ? { stdin_base64: stdin.bytes.toString('base64') }
+      : { stdin_open: true }
 
-/** Runs it, and gives out what it says. `begun` is called once it runs. */
-async function told(
-  target: Target,
-  command: Command,
-  terminal: Terminal,
-  begun: () => void = () => {},
-): Promise<number> {
+/** Runs it, gives it what is piped in, and gives out what it says. */
+async function told(target: Target, command: Command, stdin: Piped, terminal: Terminal): Promise<number> {
   const { id, call } = target
   const { endpoints } = await contracts.computers()
   const leaving = new AbortController()
   const leave = (): void => leaving.abort()
+  /** Why what is piped in could not be given to it, which ends it. */
+  let unfed: unknown
+  const feed = (execId: string): void => {
+    if (stdin.type === 'stream')
+      void pipeTo(target, execId, stdin.source, leaving.signal).catch((error: unknown) => {
+        unfed = error
+        leave()
+      })
+  }
   process.once('SIGINT', leave).once('SIGTERM', leave)
   try {
     const answer = await call(
       endpoints.exec,
-      { id, ...command, encoding: 'base64' },
+      { id, ...command, ...withStdin(stdin), encoding: 'base64' },
       { headers: { accept: 'text/event-stream' }, signal: leaving.signal },
     )
-    begun()
     const events = readEvents(answer.bytes())
     for (;;) {
       const next = await events.next().catch((error: unknown) => broken(error))
       if (next === null || next.done) throw leaving.signal.aborted ? new Stop('interrupted', '') : await cutOff(target)
       const { event, data } = next.value
-      if (event === 'stdout') await terminal.out(bytesOf(data))
+      if (event === 'exec.started') feed((data as { id: string }).id)
+      else if (event === 'stdout') await terminal.out(bytesOf(data))
       else if (event === 'stderr') process.stderr.write(bytesOf(data))
       else if (event === 'exec.completed') return exitOf(data as Completed)
       else if (event === 'exec.failed') throw failed(data as Failed, target)
     }
   } catch (error) {
+    if (unfed !== undefined) throw unfed
     if (leaving.signal.aborted) return codeOf('interrupted')
     throw error
   } finally {

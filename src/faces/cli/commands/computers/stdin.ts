@@ -1,78 +1,134 @@
-/** What is piped into a command that runs elsewhere: with the call, or, where that is too much for one, in a file there. */
-import { randomBytes } from 'node:crypto'
+/** What is piped into a command that runs elsewhere: with the call where it is all there, else as it comes. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { contracts } from '#areas/contracts.ts'
-import { pathBytes } from '#kernel/text/file-path.ts'
 import { ApiError } from '../../../client.ts'
-import { Stop, exitFor } from '../../exit.ts'
-import { copyContent } from './cp/copy.ts'
-import { progressOn } from '../../output/progress.ts'
-import { filesOf } from './cp/there.ts'
-import { type Target, homeOf } from './target.ts'
+import { Unreachable } from '../../server/send.ts'
+import { Stop } from '../../exit.ts'
+import type { Target } from './target.ts'
 
-/** What one call takes as its input. */
-const MOST_STDIN = 1_048_576
+/** What one call takes as its input: in Base64, and within the body that a call may have. */
+const MOST_AT_ONCE = 524_288
+/** What is piped in and has not ended after so long comes as it comes. */
+const SOON_MS = 100
+/** How long a server or a computer that is away is waited for, and how often it is asked. */
+const PATIENCE_MS = 60_000
+const AGAIN_MS = 500
 
 export type Piped =
   | { type: 'nothing' }
-  | { type: 'little'; bytes: Buffer }
-  /** More than one call takes; `source` gives all of it, once. */
-  | { type: 'much'; source: AsyncIterable<Uint8Array> }
+  /** All of it. */
+  | { type: 'whole'; bytes: Buffer }
+  /** More than one call takes, or not at its end yet; `source` gives all of it, once. */
+  | { type: 'stream'; source: AsyncIterable<Buffer> }
 
 /** What is piped in; nothing where a person sits at it. */
 export async function piped(): Promise<Piped> {
   if (process.stdin.isTTY) return { type: 'nothing' }
   const rest = (process.stdin as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
   const parts: Buffer[] = []
-  let size = 0
-  while (size <= MOST_STDIN) {
-    const { value, done } = await rest.next()
-    if (done) return size === 0 ? { type: 'nothing' } : { type: 'little', bytes: Buffer.concat(parts) }
-    parts.push(value)
-    size += value.length
-  }
-  async function* all(): AsyncGenerator<Uint8Array> {
-    yield* parts.splice(0)
-    yield* { [Symbol.asyncIterator]: () => rest }
-  }
-  return { type: 'much', source: all() }
-}
-
-/** A file on the computer that a command reads, which goes as soon as it is opened. */
-export interface Brought {
-  /** The command, reading it. */
-  argv: string[]
-  /** Where the command was not begun. */
-  remove(): Promise<void>
-}
-
-/** Brings what is piped in there, in the home of the daemon's user, readable by that user alone. */
-export async function bring(
-  target: Target,
-  source: AsyncIterable<Uint8Array>,
-  argv: readonly string[],
-): Promise<Brought> {
-  const { id, call } = target
-  const path = `${(await homeOf(target)).replace(/\/$/, '')}/.uk-stdin-${randomBytes(8).toString('hex')}`
-  const { endpoints } = await contracts.computers()
-  const mark = randomBytes(16).toString('hex')
-  using progress = progressOn(process.stderr)
+  const waiting = new AbortController()
+  const late = sleep(SOON_MS, 'late' as const, { signal: waiting.signal }).catch(() => 'late' as const)
+  let next = rest.next()
   try {
-    await copyContent(
-      { size: null, mode: 0o600, modified: null, mark, read: () => source },
-      filesOf(target).sink(pathBytes(path), { force: false, beside: null }),
-      'stdin',
-      progress,
-    )
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403)
-      throw new Stop(
-        exitFor(error.status),
-        `More than 1 MiB is piped in, which goes to a file there first; nothing was run. ${error.message}`,
-      )
-    throw error
+    for (let size = 0; size <= MOST_AT_ONCE;) {
+      const came = await Promise.race([next, late])
+      if (came === 'late') break
+      if (came.done) return size === 0 ? { type: 'nothing' } : { type: 'whole', bytes: Buffer.concat(parts) }
+      parts.push(came.value)
+      size += came.value.length
+      next = rest.next()
+    }
+  } finally {
+    waiting.abort()
   }
-  return {
-    argv: ['/bin/sh', '-c', 'exec <"$1" && rm -f -- "$1" && shift && exec "$@"', 'sh', path, ...argv],
-    remove: async () => void (await call(endpoints.fs, { id, op: 'remove', path }).catch(() => {})),
+  async function* all(): AsyncGenerator<Buffer> {
+    yield* parts.splice(0)
+    for (let came = await next; !came.done; came = await rest.next()) yield came.value
+  }
+  return { type: 'stream', source: all() }
+}
+
+/** Writes all of it to a command that was begun with an open stdin, as it comes, and then its end. Over when the command is. */
+export async function pipeTo(
+  { id, name, call }: Target,
+  exec_id: string,
+  source: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { endpoints } = await contracts.computers()
+  let offset = 0
+  /** Answers whether the command reads on. */
+  async function write(bytes: Buffer, end: boolean): Promise<boolean> {
+    const from = offset
+    const until = performance.now() + PATIENCE_MS
+    for (;;) {
+      const rest = bytes.subarray(offset - from)
+      try {
+        const given = { id, exec_id, offset, end, ...(rest.length > 0 && { data_base64: rest.toString('base64') }) }
+        const answer = await call(endpoints.exec_stdin, given, { signal })
+        const { data } = JSON.parse(await answer.text()) as { data: { offset: number; running: boolean } }
+        offset = data.offset
+        if (!data.running) return false
+        if (offset >= from + bytes.length) return true
+      } catch (error) {
+        if (signal.aborted) return false
+        if (!isPassing(error) || performance.now() > until) throw told(error, name)
+        await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
+      }
+    }
+  }
+  for await (const bytes of gathered(source))
+    for (let at = 0; at < bytes.length; at += MOST_AT_ONCE)
+      if (!(await write(bytes.subarray(at, at + MOST_AT_ONCE), false))) return
+  await write(Buffer.alloc(0), true)
+}
+
+/** What came while the last was on its way, together; of a fast source no more than a call takes waits. */
+async function* gathered(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const came: Buffer[] = []
+  let size = 0
+  let over = false
+  let wake = (): void => {}
+  const changed = (): Promise<void> => new Promise((resolve) => (wake = resolve))
+  let tell = (): void => {}
+  let taken = new Promise<void>((resolve) => (tell = resolve))
+  const reading = (async () => {
+    try {
+      for await (const bytes of source) {
+        came.push(bytes)
+        size += bytes.length
+        wake()
+        if (size >= MOST_AT_ONCE) await taken
+      }
+    } finally {
+      over = true
+      wake()
+    }
+  })()
+  reading.catch(() => {})
+  for (;;) {
+    if (came.length === 0) {
+      if (over) return await reading
+      await changed()
+      continue
+    }
+    const bytes = Buffer.concat(came.splice(0))
+    size = 0
+    tell()
+    taken = new Promise<void>((resolve) => (tell = resolve))
+    yield bytes
   }
 }
+
+const isPassing = (error: unknown): boolean =>
+  error instanceof Unreachable ||
+  (error instanceof ApiError && (error.status === 503 || error.status === 429 || error.code === 'computer_offline'))
+
+const told = (error: unknown, name: string): unknown =>
+  error instanceof ApiError && error.code === 'not_supported'
+    ? new Stop(
+        'usage',
+        `The daemon on "${name}" is of an earlier version, which takes no more than what is piped in at once.`,
+        'It is updated when it next connects, or where it runs: uk computer install',
+      )
+    : error

@@ -1,0 +1,181 @@
+// Thorough: run by the merge check, or by name.
+/** Computers in the app: alice pairs hers and works on it, bob may only run commands, carol sees nothing of it. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { FrameLocator, Page } from 'playwright-core'
+import { testDatabase } from '../../database.ts'
+import { type RunningDaemon, daemonHome, runDaemonAt } from '../../link/run-daemon.ts'
+import { teamOf } from '../../makers.ts'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { until } from '../../until.ts'
+import { breaches } from '../axe.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
+
+const browser = sharedBrowser()
+
+const frameOf = (page: Page): FrameLocator =>
+  page.locator('iframe[src="/app/frame/terminal"]:not([tabindex="-1"])').contentFrame()
+/** What the terminal on the page shows, row by row. */
+const screenOf = async (page: Page): Promise<string> =>
+  (await frameOf(page).locator('.xterm-rows > div').allInnerTexts()).join('\n').replaceAll('\u00A0', ' ')
+const shows = (page: Page, what: RegExp): Promise<string> =>
+  until(
+    () => screenOf(page),
+    (screen) => what.test(screen),
+  )
+
+test(
+  'alice pairs a machine, types into its terminal, finds the screen again after a reload and after the server is restarted; bob sees what was lent to him, carol nothing',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using database = await testDatabase()
+    const folder = mkdtempSync(join(tmpdir(), 'computers-page-'))
+    await using stack = new AsyncDisposableStack()
+    stack.defer(() => rmSync(folder, { recursive: true, force: true }))
+    let server = await testServer({ database })
+    stack.defer(() => server[Symbol.asyncDispose]())
+    const alice = await server.person('Alice')
+    const bob = await server.person('Bob')
+    const carol = await server.person('Carol')
+    const team = await teamOf(alice, [[bob, 'member']])
+    await using home = daemonHome()
+    let daemon: RunningDaemon | null = null
+    stack.defer(() => daemon?.[Symbol.asyncDispose]())
+
+    await using hers = await visit(browser(), server.origin)
+    const { page } = hers
+    await signIn(page, alice)
+    await page.getByRole('link', { name: 'Computers' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Computers' }).waitFor()
+    await page.getByRole('button', { name: 'Pair a machine' }).first().click()
+    await page.getByLabel('Name').fill('Shed')
+    await page.getByRole('button', { name: 'Make the command' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Run this on the machine' })
+    await dialog.getByRole('img', { name: 'The first command, for a camera' }).waitFor()
+    await dialog.getByText('Waiting for the machine').waitFor()
+    assert.deepEqual(await breaches(page), [])
+    const command = await dialog.getByText('curl -fsS').innerText()
+    const token = /UK_PAIR_TOKEN=(ukp_\w+)/.exec(command)![1]
+    const about = { os: 'linux', arch: 'x64', hostname: 'shed', daemon_version: '1.0.0', protocol: 2 }
+    const paired = (await server.stranger.post('/computers/pair', { token, ...about })).body.data
+    const { id } = paired.computer
+    daemon = await runDaemonAt(home, server.origin, { id, credential: paired.credential })
+    await dialog.getByText('The machine is there.').waitFor()
+    await dialog.getByRole('button', { name: 'Open it' }).click()
+
+    await page.getByRole('heading', { level: 1, name: 'Shed' }).waitFor()
+    await page.getByText('online', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'New terminal' }).click()
+    const input = () => frameOf(page).locator('.xterm-helper-textarea')
+    await input().pressSequentially('echo heron-$((6*7))\n')
+    await shows(page, /^heron-42$/m)
+    // It has the size of the window, not the one that it was opened with.
+    const size = await until(
+      async () => (await alice.post(`/computers/${id}/terminal`, { action: 'list' })).body.data[0],
+      ({ cols }) => cols > 80,
+    )
+    assert.ok(size.rows > 24, `${size.cols} by ${size.rows}`)
+    await page.reload()
+    await shows(page, /^heron-42$/m)
+    // What the screen asked of the terminal when it was drawn is not typed a second time.
+    await input().pressSequentially('echo again\n')
+    const screen = await shows(page, /^again$/m)
+    assert.equal(screen.match(/^heron-42$/gm)!.length, 1, screen)
+
+    // Found in it, and a bell in one that is not looked at is a dot.
+    await input().press('Control+Shift+KeyF')
+    await page.getByLabel('Find in this terminal').fill('no such words')
+    await page.getByText('Not found').waitFor()
+    await page.keyboard.press('Escape')
+    await input().pressSequentially('sleep 2; printf "\\a"\n')
+    await page.getByRole('button', { name: 'New terminal' }).click()
+    await page.getByText('It rang.').waitFor({ state: 'attached' })
+    await input().press('Control+Alt+ArrowRight')
+    await page.getByText('It rang.').waitFor({ state: 'detached' })
+    assert.deepEqual(await breaches(page), [])
+
+    // A file is read, changed and given another name; one is sent there.
+    writeFileSync(join(folder, 'notes.txt'), 'quince\n')
+    await page.goto(`/app/computers/${id}/files?path=${encodeURIComponent(folder)}`)
+    const files = page.getByRole('list', { name: 'Files' })
+    await files.getByRole('button', { name: 'notes.txt', exact: true }).click()
+    await page.getByLabel('The words of notes.txt').fill('quince and heron\n')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('notes.txt is saved').waitFor()
+    assert.equal(readFileSync(join(folder, 'notes.txt'), 'utf8'), 'quince and heron\n')
+    await files.getByRole('button', { name: 'More of notes.txt' }).click()
+    await page.getByRole('menuitem', { name: 'Rename' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('birds.txt')
+    await page.getByRole('dialog', { name: 'Rename notes.txt' }).getByRole('button', { name: 'Rename' }).click()
+    await files.getByRole('button', { name: 'birds.txt', exact: true }).waitFor()
+    const sent = 'x'.repeat(9_000_000)
+    await page
+      .getByLabel('Files to upload')
+      .setInputFiles({ name: 'large.bin', mimeType: 'application/octet-stream', buffer: Buffer.from(sent) })
+    await files.getByText('large.bin').waitFor()
+    assert.equal(readFileSync(join(folder, 'large.bin'), 'utf8'), sent)
+    await files.getByRole('button', { name: 'More of birds.txt' }).click()
+    await page.getByRole('menuitem', { name: 'Copy to the drive' }).click()
+    await page.getByRole('button', { name: 'Copy it' }).click()
+    await page.getByText('birds.txt is on the drive').waitFor()
+    assert.deepEqual(
+      (await alice.get('/drive/files')).body.data.map((one: { name: string }) => one.name),
+      ['birds.txt'],
+    )
+
+    // Lent to the team for commands only: bob is told what he may not.
+    await page.getByRole('link', { name: 'Grants' }).click()
+    await page.getByRole('button', { name: 'Lend it' }).click()
+    await page.getByLabel('Commands').check()
+    await page.getByRole('dialog', { name: 'Lend Shed' }).getByRole('button', { name: 'Lend it' }).click()
+    await page.getByRole('list', { name: 'Workspaces that may use it' }).getByText('Team').waitFor()
+    await using his = await visit(browser(), server.origin)
+    await signIn(his.page, bob)
+    await his.page.goto('/app/computers')
+    await his.page.getByLabel('What you may do with Shed').getByText('Commands').waitFor()
+    await his.page.goto(`/app/computers/${id}/terminal`)
+    await his.page.getByText('“Terminals” of Shed was not lent to you.').waitFor()
+    assert.equal((await bob.post(`/computers/${id}/terminal`, { action: 'list' })).status, 403)
+    // And sees at once what is lent to him.
+    await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['exec', 'terminal'] })
+    await his.page.getByRole('list', { name: 'Terminals' }).waitFor()
+    await using strange = await visit(browser(), server.origin)
+    await signIn(strange.page, carol)
+    await strange.page.goto(`/app/computers/${id}/terminal`)
+    await strange.page.getByText('It does not exist, or you have no access to it').waitFor()
+
+    // The server is restarted under a terminal: what is typed meanwhile is typed once.
+    await page.getByRole('link', { name: 'Terminal' }).click()
+    await input().pressSequentially('cat\n')
+    const { port } = new URL(server.origin)
+    await server[Symbol.asyncDispose]()
+    await page.getByText('The connection broke').waitFor()
+    await input().pressSequentially('while it was away\n')
+    server = await testServer({ database, environment: { UK_PORT: port } })
+    await until(
+      () => screenOf(page),
+      (now) => now.match(/while it was away/g)?.length === 2,
+    )
+    // Gone away, it says since when.
+    await daemon[Symbol.asyncDispose]()
+    daemon = null
+    await page.getByText('Shed is not connected.').waitFor()
+    await page.getByRole('link', { name: 'Settings', exact: true }).click()
+    await page.getByText('last seen').first().waitFor()
+    await page.getByRole('button', { name: 'Delete Shed' }).click()
+    await page.getByLabel('Type Shed to delete it').fill('Shed')
+    await page.getByRole('button', { name: 'Delete it' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Computers' }).waitFor()
+    await page.getByText('A machine of yours, without opening a port').waitFor()
+    const away = /ERR_CONNECTION_REFUSED|status of 5|WebSocket|ERR_INCOMPLETE|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/
+    assert.deepEqual(
+      [...hers.wrongs, ...his.wrongs, ...strange.wrongs].filter((wrong) => !away.test(wrong)),
+      [],
+    )
+  },
+)

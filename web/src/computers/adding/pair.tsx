@@ -1,0 +1,158 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { uk } from '../../api.ts'
+import { workspacesQuery } from '../../session.ts'
+import { Button } from '../../ui/button.tsx'
+import { Copy } from '../../ui/copy.tsx'
+import { Dialog } from '../../ui/dialogs/dialog.tsx'
+import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
+import { SelectField, TextField } from '../../ui/field.tsx'
+import { useSend } from '../../ui/send.ts'
+import { type Pairing, refreshComputers } from '../queries.ts'
+
+const Qr = lazy(async () => ({ default: (await import('./qr.tsx')).Qr }))
+const LOOK_MS = 2_000
+
+/** Makes a token for one machine, shows what is to be run there, and waits until it has come. */
+export function Pair({ open, onOpen }: { open: boolean; onOpen: (open: boolean) => void }) {
+  const { data: workspaces = [] } = useQuery(workspacesQuery)
+  const [name, setName] = useState('')
+  const [place, setPlace] = useState('')
+  const [pairing, setPairing] = useState<Pairing | null>(null)
+  const sending = useSend(uk.computer_pairings.create, setPairing)
+  const offered = workspaces.filter(({ role }) => role !== 'viewer')
+  const leave = (): void => {
+    setPairing(null)
+    setName('')
+    onOpen(false)
+  }
+  return (
+    <>
+      <FormDialog
+        open={open && pairing === null}
+        onOpen={onOpen}
+        title="Pair a machine"
+        about="Linux or macOS. Nothing listens on it: it dials out to this server."
+        sending={sending}
+        fields={['name', 'workspace_id']}
+        verb="Make the command"
+        onSend={() => void sending.send({ ...(name !== '' && { name }), ...(place !== '' && { workspace_id: place }) })}
+      >
+        <TextField
+          label="Name"
+          optional
+          placeholder="what the machine calls itself"
+          autoComplete="off"
+          value={name}
+          onValue={setName}
+          error={sending.at('name')}
+        />
+        {offered.length > 1 && (
+          <SelectField
+            label="Belongs to"
+            hint="Only you manage your own; of a workspace its admins do."
+            value={place}
+            onValue={setPlace}
+            options={offered.map((one) => [one.kind === 'personal' ? '' : one.id, one.name] as const)}
+            error={sending.at('workspace_id')}
+          />
+        )}
+      </FormDialog>
+      {pairing && <Waits pairing={pairing} open={open} leave={leave} />}
+    </>
+  )
+}
+
+/** What is to be run, until the machine is there. */
+function Waits({ pairing, open, leave }: { pairing: Pairing; open: boolean; leave: () => void }) {
+  const navigate = useNavigate()
+  const { data } = useQuery({
+    queryKey: ['computer-pairing', pairing.id],
+    queryFn: () => uk.computer_pairings.get({ id: pairing.id }),
+    refetchInterval: ({ state }) => ((state.data?.status ?? 'waiting') === 'waiting' ? LOOK_MS : false),
+    staleTime: 0,
+  })
+  const status = data?.status ?? 'waiting'
+  const computerId = data?.computer_id ?? null
+  useEffect(() => {
+    if (computerId !== null) void refreshComputers()
+  }, [computerId])
+  // A token that nobody waits for lets nobody in.
+  const end = (): void => {
+    if (status === 'waiting') void uk.computer_pairings.cancel({ id: pairing.id }).catch(() => {})
+    leave()
+  }
+  const go = (id: string): void => {
+    leave()
+    void navigate({ to: '/computers/$id', params: { id } })
+  }
+  return (
+    <Dialog
+      open={open}
+      onOpen={end}
+      insistent
+      wide
+      title="Run this on the machine"
+      about="Good once, for ten minutes. It is shown this once."
+      footer={
+        computerId === null ? (
+          <Button onClick={end}>Cancel</Button>
+        ) : (
+          <>
+            <Button onClick={leave}>Close</Button>
+            <Button look="primary" onClick={() => go(computerId)}>
+              Open it
+            </Button>
+          </>
+        )
+      }
+    >
+      <div className="space-y-5">
+        <Command label="A machine without uk gets its part of it from here" command={pairing.install_command} />
+        <Command label="Where uk is installed" command={pairing.command} />
+        <div className="flex flex-wrap items-center gap-6">
+          <div className="w-52">
+            <Suspense fallback={<div className="aspect-square w-full bg-sunk" />}>
+              <Qr words={pairing.install_command} label="The first command, for a camera" />
+            </Suspense>
+          </div>
+          <div className="min-w-0 flex-1 basis-48">
+            <p className="text-sm text-quiet">Or type this code when uk computer pair asks for it:</p>
+            <p className="mt-1 font-mono text-2xl tracking-wider select-all">{pairing.code}</p>
+            <p className="mt-3 text-sm text-quiet">
+              What stands behind --allow is all that can ever be done with the machine: strike out what is too much.
+            </p>
+          </div>
+        </div>
+        <p role="status" className="flex items-center gap-2 border border-line bg-sheet px-4 py-3 text-sm">
+          {status === 'waiting' && (
+            <>
+              <span
+                aria-hidden="true"
+                className="size-3.5 animate-spin rounded-full border-[1.5px] border-ai border-r-transparent"
+              />
+              Waiting for the machine…
+            </>
+          )}
+          {status === 'paired' && 'The machine is there.'}
+          {status === 'expired' && 'The ten minutes are over, or the code was mistyped too often. Make another one.'}
+        </p>
+      </div>
+    </Dialog>
+  )
+}
+
+function Command({ label, command }: { label: string; command: string }) {
+  return (
+    <div>
+      <p className="mb-1 text-sm font-medium">{label}</p>
+      <div className="flex flex-wrap items-start gap-2">
+        <code className="min-w-0 flex-1 basis-72 rounded-xs border border-line bg-sunk px-3 py-2 font-mono text-[0.8125rem] break-all select-all">
+          {command}
+        </code>
+        <Copy text={command} />
+      </div>
+    </div>
+  )
+}

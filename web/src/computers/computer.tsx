@@ -1,0 +1,165 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, Navigate, useParams } from '@tanstack/react-router'
+import { type ComponentType, type LazyExoticComponent, Suspense, lazy, useEffect } from 'react'
+import { refusal, uk } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Empty, Failure, Refused, Waiting } from '../ui/notice.tsx'
+import { Page } from '../ui/page.tsx'
+import { useSend } from '../ui/send.ts'
+import { useFollowComputers } from './follow.ts'
+import { useManages } from './holding/grants.tsx'
+import { type Computer, computerQuery, refreshComputers } from './queries.ts'
+import { LastSeen, Reason, State } from './state.tsx'
+import { type Part, partWords, parts, reachOf, standingOf } from './words.ts'
+
+const shows: Record<Part, LazyExoticComponent<ComponentType<{ computer: Computer }>>> = {
+  terminal: lazy(async () => ({ default: (await import('./terminal/terminals.tsx')).Terminals })),
+  files: lazy(async () => ({ default: (await import('./files/files.tsx')).Files })),
+  ports: lazy(async () => ({ default: (await import('./machine/ports.tsx')).Ports })),
+  models: lazy(async () => ({ default: (await import('./models/models.tsx')).Models })),
+  users: lazy(async () => ({ default: (await import('./machine/users.tsx')).Users })),
+  grants: lazy(async () => ({ default: (await import('./holding/grants.tsx')).Grants })),
+  settings: lazy(async () => ({ default: (await import('./holding/settings.tsx')).Settings })),
+}
+const isPart = (word: string | undefined): word is Part => (parts as readonly string[]).includes(word ?? '')
+
+/** A computer, and one of its parts. */
+export function ComputerPage() {
+  useFollowComputers()
+  const { id = '', part } = useParams({ strict: false })
+  const { data: computer, error, refetch } = useQuery(computerQuery(id))
+  if (!computer || (error && refusal(error)?.status === 404))
+    return (
+      <div className="mx-auto max-w-5xl px-4 pt-8 pb-24 sm:px-8 lg:px-12 lg:pt-12">
+        <Page title="Computer" lead="A machine of yours, or one that was lent to you.">
+          {refusal(error)?.status === 404 ? (
+            <Gone />
+          ) : error ? (
+            <Failure what="This computer" error={error} again={refetch} />
+          ) : (
+            <Waiting what="the computer" />
+          )}
+        </Page>
+      </div>
+    )
+  if (part === undefined) return <Navigate to="/computers/$id/$part" params={{ id, part: firstOf(computer) }} replace />
+  return <Whole key={id} computer={computer} part={isPart(part) ? part : 'settings'} />
+}
+
+/** The part that somebody most likely comes for, of those that they may see. */
+const firstOf = (computer: Computer): Part =>
+  (['terminal', 'files', 'models'] as const).find((part) =>
+    part === 'models' ? computer.my_capabilities.includes('inference') : standingOf(computer, part).ready,
+  ) ?? 'settings'
+
+function Gone() {
+  return (
+    <section>
+      <h2 className="sr-only">Not found</h2>
+      <Empty title="It does not exist, or you have no access to it">
+        Whoever it belongs to can lend it to a workspace that you are in.{' '}
+        <Link className="link" to="/computers">
+          Your computers
+        </Link>
+      </Empty>
+    </section>
+  )
+}
+
+function Whole({ computer, part }: { computer: Computer; part: Part }) {
+  const { name } = computer
+  const standing = standingOf(computer, part)
+  const Shown = shows[part]
+  useEffect(() => {
+    document.title = `${partWords[part]} · ${name} · Ukiyo`
+  }, [name, part])
+  const shown = standing.ready && (
+    <Suspense fallback={null}>
+      <Shown computer={computer} />
+    </Suspense>
+  )
+  if (part === 'terminal')
+    return (
+      <div className="flex h-[calc(100dvh-3.375rem)] min-h-96 flex-col lg:h-dvh">
+        <Head computer={computer} part={part} />
+        <h2 className="sr-only">Terminals</h2>
+        {standing.ready ? (
+          shown
+        ) : (
+          <div className="p-4 sm:px-8">
+            <Reason standing={standing} />
+          </div>
+        )}
+      </div>
+    )
+  return (
+    <>
+      <Head computer={computer} part={part} />
+      <div className="mx-auto max-w-5xl px-4 pt-6 pb-24 sm:px-8">
+        <Reason standing={standing} />
+        {shown}
+      </div>
+    </>
+  )
+}
+
+function Head({ computer, part: here }: { computer: Computer; part: Part }) {
+  const { id, name } = computer
+  const reach = reachOf(computer)
+  return (
+    <header className="border-b border-line px-4 pt-3 sm:px-6">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <h1 className="min-w-0 font-serif text-xl leading-tight break-words">{name}</h1>
+        <State computer={computer} />
+        <p className="min-w-0 flex-1 text-[0.8125rem] text-quiet">
+          <LastSeen computer={computer} />
+        </p>
+        {computer.kind === 'cloud' && <Power computer={computer} />}
+      </div>
+      {!reach.ready && (here === 'settings' || here === 'grants' || here === 'models') && (
+        <p className="mt-1 text-sm text-quiet">{reach.why}</p>
+      )}
+      <nav aria-label={`Parts of ${name}`} className="-mx-1 mt-2 overflow-x-auto">
+        <ul className="flex">
+          {parts.map((part) => (
+            <li key={part}>
+              <Link
+                to="/computers/$id/$part"
+                params={{ id, part }}
+                search={{}}
+                aria-current={part === here ? 'page' : undefined}
+                className="-mb-px block border-b-2 border-transparent px-3 py-2 text-sm whitespace-nowrap text-quiet hover:text-ink aria-[current=page]:border-seal aria-[current=page]:text-ink"
+              >
+                {partWords[part]}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </nav>
+    </header>
+  )
+}
+
+/** Starts and stops what the instance made. */
+function Power({ computer }: { computer: Computer }) {
+  const { id, lifecycle } = computer
+  const manages = useManages(computer)
+  const start = useSend(uk.computers.start, refreshComputers)
+  const stop = useSend(uk.computers.stop, refreshComputers)
+  if (!manages) return null
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <Refused>{start.rest() ?? stop.rest()}</Refused>
+      {(lifecycle === 'stopped' || lifecycle === 'error') && (
+        <Button look="primary" pending={start.pending} onClick={() => void start.send({ id })}>
+          Start
+        </Button>
+      )}
+      {(lifecycle === 'running' || lifecycle === 'starting' || lifecycle === 'error') && (
+        <Button pending={stop.pending} onClick={() => void stop.send({ id })}>
+          Stop
+        </Button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,142 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { isManaged, useAccount, workspacesQuery } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { Empty, Failure, Waiting } from '../ui/notice.tsx'
+import { Page, Rows, Section, Tag } from '../ui/page.tsx'
+import { Make } from './adding/make.tsx'
+import { Pair } from './adding/pair.tsx'
+import { useFollowComputers } from './follow.ts'
+import { type Computer, computersQuery, driversQuery, probeQuery } from './queries.ts'
+import { LastSeen, State } from './state.tsx'
+import { capabilityWords, size, systemOf } from './words.ts'
+
+/** The machines that a person reaches: their own, those of their workspaces, and those that were lent to these. */
+export function Computers() {
+  useFollowComputers()
+  const { data: computers, error, refetch } = useQuery(computersQuery)
+  const { data: workspaces } = useQuery(workspacesQuery)
+  const { data: drivers } = useQuery(driversQuery)
+  const [adding, setAdding] = useState<'pair' | 'make' | null>(null)
+  const makes = drivers?.some(({ available }) => available) ?? false
+  const actions = (
+    <div className="flex flex-wrap gap-2">
+      {makes && <Button onClick={() => setAdding('make')}>New cloud computer</Button>}
+      <Button look="primary" icon="plus" onClick={() => setAdding('pair')}>
+        Pair a machine
+      </Button>
+    </div>
+  )
+  return (
+    <Page
+      title="Computers"
+      lead="Your own machines and those that this instance makes: terminals, files, ports and local models, from anywhere."
+      action={actions}
+    >
+      {error && !computers ? (
+        <Failure what="Your computers" error={error} again={refetch} />
+      ) : !computers ? (
+        <Waiting what="your computers" />
+      ) : computers.length === 0 ? (
+        <NoComputer makes={makes} />
+      ) : (
+        <Lists computers={computers} />
+      )}
+      <Pair open={adding === 'pair'} onOpen={(open) => setAdding(open ? 'pair' : null)} />
+      {makes && workspaces && (
+        <Make
+          drivers={drivers ?? []}
+          workspaces={workspaces.filter((one) => one.kind === 'personal' || isManaged(one) || one.role === 'member')}
+          open={adding === 'make'}
+          onOpen={(open) => setAdding(open ? 'make' : null)}
+        />
+      )}
+    </Page>
+  )
+}
+
+function NoComputer({ makes }: { makes: boolean }) {
+  return (
+    <Section title="None yet">
+      <Empty title="A machine of yours, without opening a port">
+        Its daemon dials out to this server, and you decide there what may be done with it.
+        {makes
+          ? ' Or let the instance make one: a sandbox of its own, with nothing of yours in it.'
+          : ' This instance makes none itself; its administrator sees why with uk cloud-computers drivers.'}
+      </Empty>
+    </Section>
+  )
+}
+
+function Lists({ computers }: { computers: readonly Computer[] }) {
+  const { id } = useAccount()
+  const isOwn = ({ owner }: Computer): boolean => owner.type === 'account' && owner.id === id
+  const mine = computers.filter(isOwn)
+  const others = computers.filter((one) => !isOwn(one))
+  return (
+    <>
+      {mine.length > 0 && (
+        <Section title="Yours">
+          <List label="Your computers" computers={mine} />
+        </Section>
+      )}
+      {others.length > 0 && (
+        <Section title="Of your workspaces" about="They belong to a workspace of yours, or are lent to one.">
+          <List label="Computers of your workspaces" computers={others} />
+        </Section>
+      )}
+    </>
+  )
+}
+
+const List = ({ label, computers }: { label: string; computers: readonly Computer[] }) => (
+  <Rows label={label}>
+    {computers.map((computer) => (
+      <Row key={computer.id} computer={computer} />
+    ))}
+  </Rows>
+)
+
+function Row({ computer }: { computer: Computer }) {
+  const { data: probe } = useQuery(probeQuery(computer))
+  const { data: workspaces } = useQuery(workspacesQuery)
+  const { id, name, kind, my_capabilities, exposures, owner } = computer
+  const nameOf = (workspaceId: string) => workspaces?.find((one) => one.id === workspaceId)?.name
+  const lentTo = exposures.map(({ workspace_id }) => nameOf(workspace_id)).filter(Boolean)
+  const facts = [
+    systemOf(computer),
+    kind === 'cloud' ? 'made by this instance' : null,
+    owner.type === 'workspace' ? nameOf(owner.id) && `of ${nameOf(owner.id)}` : null,
+    lentTo.length > 0 && `lent to ${lentTo.join(', ')}`,
+  ].filter(Boolean)
+  return (
+    <li className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3.5">
+      <div className="min-w-0 flex-1 basis-64">
+        <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
+          <Link to="/computers/$id" params={{ id }} className="link font-medium break-words">
+            {name}
+          </Link>
+          <State computer={computer} />
+          <span className="text-[0.8125rem] text-quiet">
+            <LastSeen computer={computer} />
+          </span>
+        </p>
+        <p className="mt-0.5 text-[0.8125rem] break-words text-quiet">{facts.join(' · ')}</p>
+      </div>
+      {probe && computer.connection === 'online' && (
+        <p className="figures text-[0.8125rem] text-quiet">
+          load {probe.load.toFixed(1)} · {size(probe.memory_bytes - probe.memory_free_bytes)} of{' '}
+          {size(probe.memory_bytes)} in use
+        </p>
+      )}
+      <p className="flex max-w-xs flex-wrap gap-1" aria-label={`What you may do with ${name}`}>
+        {my_capabilities.length === 0 ? (
+          <span className="text-[0.8125rem] text-quiet">You see that it is there.</span>
+        ) : (
+          my_capabilities.map((one) => <Tag key={one}>{capabilityWords[one].label}</Tag>)
+        )}
+      </p>
+    </li>
+  )
+}

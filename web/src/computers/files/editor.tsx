@@ -1,0 +1,126 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { uk } from '../../api.ts'
+import { Button } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialogs/dialog.tsx'
+import { say } from '../../ui/dialogs/toast.tsx'
+import { Failure, Refused, Waiting } from '../../ui/notice.tsx'
+import { useSend } from '../../ui/send.ts'
+import type { Standing } from '../words.ts'
+import { type Row, type Text, readText, refreshFolder } from './queries.ts'
+import { folderOf } from './paths.ts'
+import { sendPart } from './uploads.ts'
+
+/** Shows the words of a small file, and saves what becomes of them, unless somebody else was faster. */
+export function Editor({
+  computerId,
+  row,
+  writes,
+  open,
+  onOpen,
+}: {
+  computerId: string
+  row: Row
+  writes: Standing
+  open: boolean
+  onOpen: (open: boolean) => void
+}) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['computer-file', computerId, row.path],
+    queryFn: () => readText(computerId, row.path),
+    enabled: open,
+    staleTime: 0,
+    gcTime: 0,
+  })
+  return data ? (
+    <Words key={data.etag} computerId={computerId} row={row} before={data} {...{ writes, open, onOpen }} />
+  ) : (
+    <Dialog wide open={open} onOpen={onOpen} title={row.name}>
+      {error ? (
+        <Failure what="This file" error={error} again={refetch} />
+      ) : data === null ? (
+        <p className="text-quiet">These bytes are no text. Download the file to open it.</p>
+      ) : (
+        <Waiting what="the file" />
+      )}
+    </Dialog>
+  )
+}
+
+function Words({
+  computerId,
+  row,
+  before,
+  writes,
+  open,
+  onOpen,
+}: {
+  computerId: string
+  row: Row
+  before: Text
+  writes: Standing
+  open: boolean
+  onOpen: (open: boolean) => void
+}) {
+  const [words, setWords] = useState(before.text)
+  const [changed, setChanged] = useState(false)
+  const saving = useSend(
+    async (force: boolean) => {
+      const now = await uk.computers.fs({ id: computerId, op: 'stat', path: row.path }).catch(() => null)
+      const moved = now !== null && 'modified_at' in now && now.modified_at !== row.modified_at
+      if (moved && !force) return false
+      const query = new URLSearchParams({ path: row.path, overwrite: 'true' })
+      await sendPart(`/v1/computers/${computerId}/fs/upload?${query}`, new Blob([words]), {})
+      return true
+    },
+    async (saved) => {
+      setChanged(!saved)
+      if (!saved) return
+      await refreshFolder(computerId, folderOf(row.path))
+      say(`${row.name} is saved`)
+      onOpen(false)
+    },
+  )
+  return (
+    <Dialog
+      wide
+      open={open}
+      onOpen={onOpen}
+      title={row.name}
+      about={row.path}
+      footer={
+        <>
+          <Button onClick={() => onOpen(false)}>Close</Button>
+          {writes.ready && (
+            <Button
+              look={changed ? 'danger' : 'primary'}
+              pending={saving.pending}
+              disabled={words === before.text}
+              onClick={() => void saving.send(changed)}
+            >
+              {changed ? 'Save over it' : 'Save'}
+            </Button>
+          )}
+        </>
+      }
+    >
+      <textarea
+        aria-label={`The words of ${row.name}`}
+        value={words}
+        readOnly={!writes.ready}
+        spellCheck={false}
+        onChange={(event) => setWords(event.target.value)}
+        className="field h-[52dvh] resize-none font-mono text-sm! whitespace-pre"
+      />
+      <div className="mt-2 space-y-2">
+        {!writes.ready && <p className="text-sm text-quiet">{writes.why}</p>}
+        {changed && (
+          <p role="alert" className="text-sm text-seal">
+            It was changed on the machine since you opened it. To save is to replace what is there now.
+          </p>
+        )}
+        <Refused>{saving.rest()}</Refused>
+      </div>
+    </Dialog>
+  )
+}

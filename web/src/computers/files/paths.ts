@@ -1,0 +1,28 @@
+/** A path of a machine in parts, each with the path that leads to it. The bytes of a `file:` URI stay as they are. */
+export function trail(path: string): { name: string; path: string }[] {
+  const [scheme, rest] = path.startsWith('file://') ? ['file://', path.slice(7)] : ['', path]
+  const names = rest.split('/').filter(Boolean)
+  return [
+    { name: '/', path: '/' },
+    ...names.map((name, at) => ({ name: shown(name, scheme), path: `${scheme}/${names.slice(0, at + 1).join('/')}` })),
+  ]
+}
+
+/** Where a new name lies in a folder. */
+export function within(folder: string, name: string): string {
+  const isUri = folder.startsWith('file://')
+  const base = folder.replace(/(?<!^|:\/)\/+$/, '')
+  return `${base === '/' ? '' : base}/${isUri ? encodeURIComponent(name) : name}`
+}
+
+/** The folder that something lies in. */
+export const folderOf = (path: string): string => trail(path).at(-2)?.path ?? '/'
+
+function shown(name: string, scheme: string): string {
+  if (scheme === '') return name
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}

@@ -1,0 +1,53 @@
+import { infiniteQueryOptions } from '@tanstack/react-query'
+import { queryClient, uk } from '../../api.ts'
+
+type Answer = Awaited<ReturnType<typeof uk.computers.fs>>
+export type Row = Extract<Answer, { rows: unknown[] }>['rows'][number]
+
+const ROWS = 200
+/** What is edited here; a larger file is downloaded. */
+export const MOST_EDITED = 524_288
+
+export const folderQuery = (id: string, path: string) =>
+  infiniteQueryOptions({
+    queryKey: ['computer-files', id, path],
+    queryFn: async ({ pageParam }) => {
+      const listed = await uk.computers.fs({
+        id,
+        op: 'list',
+        path,
+        limit: ROWS,
+        ...(pageParam !== null && { cursor: pageParam }),
+      })
+      if ('rows' in listed) return { rows: listed.rows, next: listed.next }
+      throw new TypeError('a folder was answered with something else than a list')
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+  })
+
+export const refreshFolder = (id: string, path: string): Promise<void> =>
+  queryClient.invalidateQueries({ queryKey: ['computer-files', id, path] })
+
+/** Where the browser itself gets a file, or a folder as an archive. */
+export const downloadOf = (id: string, { path, type }: Row): string =>
+  `/v1/computers/${id}/fs/download?${new URLSearchParams({ path, ...(type === 'folder' && { archive: 'zip' }) })}`
+
+export interface Text {
+  text: string
+  etag: string | null
+}
+
+/** The words of a file. Null: they are none. */
+export async function readText(id: string, path: string): Promise<Text | null> {
+  const { body, header } = await uk.computers.download({ id, path })
+  const parts: Uint8Array[] = []
+  for await (const part of body) parts.push(part)
+  const bytes = new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer())
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return text.includes('\0') ? null : { text, etag: header('etag') }
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,200 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { uk } from '../../api.ts'
+import { isManaged, namesQuery, useAccount, workspacesQuery } from '../../session.ts'
+import { Button } from '../../ui/button.tsx'
+import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
+import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
+import { Actions } from '../../ui/dialogs/menu.tsx'
+import { CheckField, SelectField } from '../../ui/field.tsx'
+import { Empty } from '../../ui/notice.tsx'
+import { Rows, Section, Tag } from '../../ui/page.tsx'
+import { useSend } from '../../ui/send.ts'
+import { Ago } from '../../ui/text/time.tsx'
+import { type Capability, type Computer, refreshComputers } from '../queries.ts'
+import { capabilities, capabilityWords } from '../words.ts'
+
+type Exposure = Computer['exposures'][number]
+
+/** Whether this person decides who may use a computer. */
+export function useManages({ owner }: Computer): boolean {
+  const { id } = useAccount()
+  const { data: workspaces } = useQuery(workspacesQuery)
+  if (owner.type === 'account') return owner.id === id
+  const workspace = workspaces?.find((one) => one.id === owner.id)
+  return workspace !== undefined && isManaged(workspace)
+}
+
+/** Who may use a computer, and for what. */
+export function Grants({ computer }: { computer: Computer }) {
+  const { id, name, exposures, allows } = computer
+  const manages = useManages(computer)
+  const { data: workspaces = [] } = useQuery(workspacesQuery)
+  const { open, on, show, onOpen } = useOpen<{ deed: 'lend' } | { deed: 'change' | 'withdraw'; exposure: Exposure }>()
+  const nameOf = (workspaceId: string): string =>
+    workspaces.find((one) => one.id === workspaceId)?.name ?? 'a workspace that you are not in'
+  const free = workspaces.filter(
+    (one) =>
+      one.kind === 'team' &&
+      one.id !== computer.owner.id &&
+      !exposures.some(({ workspace_id }) => workspace_id === one.id),
+  )
+  return (
+    <>
+      <Section
+        title="Lent to"
+        about="Members of a workspace, their agents and automations do what is named here. Whoever may run commands has all of the machine’s account, whatever else is named. What is withdrawn ends within five seconds."
+        action={
+          manages &&
+          free.length > 0 && (
+            <Button look="primary" icon="plus" onClick={() => show({ deed: 'lend' })}>
+              Lend it
+            </Button>
+          )
+        }
+      >
+        {exposures.length === 0 ? (
+          <Empty title="Nobody else">
+            {manages
+              ? free.length > 0
+                ? 'Lend it to a workspace, and its members use it for what you name.'
+                : 'You are in no other workspace that it could be lent to.'
+              : 'Only those whose computer it is may use it.'}
+          </Empty>
+        ) : (
+          <Rows label="Workspaces that may use it">
+            {exposures.map((exposure) => (
+              <li key={exposure.workspace_id} className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3">
+                <div className="min-w-0 flex-1 basis-60">
+                  <p className="font-medium break-words">{nameOf(exposure.workspace_id)}</p>
+                  <Who workspaceId={exposure.workspace_id} />
+                  <p className="text-[0.8125rem] text-quiet">
+                    since <Ago time={exposure.created_at} />
+                  </p>
+                </div>
+                <p className="flex flex-wrap gap-1">
+                  {exposure.capabilities.map((one) => (
+                    <Tag key={one} tone={allows.includes(one) ? 'ai' : 'plain'}>
+                      {capabilityWords[one].label}
+                      {!allows.includes(one) && ', not allowed by the machine'}
+                    </Tag>
+                  ))}
+                </p>
+                {manages && (
+                  <Actions
+                    label={`More of ${nameOf(exposure.workspace_id)}`}
+                    actions={[
+                      { label: 'Change', run: () => show({ deed: 'change', exposure }) },
+                      { label: 'Withdraw', run: () => show({ deed: 'withdraw', exposure }), danger: true },
+                    ]}
+                  />
+                )}
+              </li>
+            ))}
+          </Rows>
+        )}
+      </Section>
+      {on?.deed === 'withdraw' && (
+        <Confirm
+          open={open}
+          onOpen={onOpen}
+          title={`Withdraw it from ${nameOf(on.exposure.workspace_id)}?`}
+          verb="Withdraw it"
+          run={async () => {
+            await uk.computers.withdraw({ id, workspace_id: on.exposure.workspace_id })
+            await refreshComputers()
+          }}
+        >
+          Terminals, commands and streams of its members on {name} end within five seconds.
+        </Confirm>
+      )}
+      {on?.deed === 'lend' && (
+        <Lend
+          computer={computer}
+          before={null}
+          places={free.map((one) => [one.id, one.name] as const)}
+          open={open}
+          onOpen={onOpen}
+        />
+      )}
+      {on?.deed === 'change' && (
+        <Lend
+          key={on.exposure.workspace_id}
+          computer={computer}
+          before={on.exposure}
+          places={[[on.exposure.workspace_id, nameOf(on.exposure.workspace_id)]]}
+          open={open}
+          onOpen={onOpen}
+        />
+      )}
+    </>
+  )
+}
+
+const MOST_NAMES = 6
+
+function Who({ workspaceId }: { workspaceId: string }) {
+  const { data: names } = useQuery({ ...namesQuery(workspaceId), retry: false })
+  if (!names) return null
+  const all = [...names.values()]
+  const more = all.length - MOST_NAMES
+  return (
+    <p className="text-[0.8125rem] break-words text-quiet">
+      {all.slice(0, MOST_NAMES).join(', ')}
+      {more > 0 && ` and ${more} more`}
+    </p>
+  )
+}
+
+function Lend({
+  computer: { id, name, allows },
+  before,
+  places,
+  open,
+  onOpen,
+}: {
+  computer: Computer
+  /** What is changed; null: it is lent anew. */
+  before: Exposure | null
+  places: readonly (readonly [id: string, name: string])[]
+  open: boolean
+  onOpen: (open: boolean) => void
+}) {
+  const [place, setPlace] = useState(places[0]?.[0] ?? '')
+  const [chosen, setChosen] = useState<readonly Capability[]>(before?.capabilities ?? [])
+  const sending = useSend(before === null ? uk.computers.expose : uk.computers.change_exposure, async () => {
+    await refreshComputers()
+    onOpen(false)
+  })
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      title={before === null ? `Lend ${name}` : `What ${places[0]?.[1]} may do with ${name}`}
+      sending={sending}
+      fields={['workspace_id']}
+      verb={before === null ? 'Lend it' : 'Save'}
+      onSend={() => void sending.send({ id, workspace_id: place, capabilities: [...chosen] })}
+    >
+      {before === null && (
+        <SelectField label="To" value={place} onValue={setPlace} options={places} error={sending.at('workspace_id')} />
+      )}
+      <fieldset className="space-y-3">
+        <legend className="mb-2 text-sm font-medium">For</legend>
+        {capabilities.map((one) => (
+          <CheckField
+            key={one}
+            label={capabilityWords[one].label}
+            hint={
+              allows.includes(one)
+                ? capabilityWords[one].about
+                : `${capabilityWords[one].about} The machine itself does not allow it now.`
+            }
+            checked={chosen.includes(one)}
+            onChecked={(on) => setChosen(on ? [...chosen, one] : chosen.filter((other) => other !== one))}
+          />
+        ))}
+      </fieldset>
+    </FormDialog>
+  )
+}

@@ -1,0 +1,153 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { uk } from '../../api.ts'
+import { workspacesQuery } from '../../session.ts'
+import { Button } from '../../ui/button.tsx'
+import { Facts } from '../../ui/facts.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { Refused } from '../../ui/notice.tsx'
+import { Section, Tag } from '../../ui/page.tsx'
+import { useSend } from '../../ui/send.ts'
+import { say } from '../../ui/dialogs/toast.tsx'
+import { moment } from '../../ui/text/format.ts'
+import { type Computer, probeQuery, refreshComputers } from '../queries.ts'
+import { LastSeen, State } from '../state.tsx'
+import { capabilityWords, size, systemOf } from '../words.ts'
+import { Delete } from './delete.tsx'
+import { useManages } from './grants.tsx'
+import { Snapshots } from './snapshots.tsx'
+
+/** What a computer is, and what those decide whose it is. */
+export function Settings({ computer }: { computer: Computer }) {
+  const manages = useManages(computer)
+  return (
+    <>
+      <About computer={computer} />
+      {computer.kind === 'cloud' && <Snapshots computer={computer} manages={manages} />}
+      {manages && <Name key={computer.name} computer={computer} />}
+      {manages && <Credential computer={computer} />}
+      {manages && <Delete computer={computer} />}
+    </>
+  )
+}
+
+function About({ computer }: { computer: Computer }) {
+  const { data: probe } = useQuery(probeQuery(computer))
+  const { data: workspaces } = useQuery(workspacesQuery)
+  const { owner, allows, limits, kind, driver, image, hostname, daemon_version, created_at } = computer
+  const here = computer.connection === 'online' ? probe : null
+  return (
+    <Section title="What it is">
+      <Facts
+        facts={[
+          [
+            'Now',
+            <>
+              <State computer={computer} /> <LastSeen computer={computer} />
+            </>,
+          ],
+          ['Why', computer.lifecycle_reason],
+          [
+            'Belongs to',
+            owner.type === 'workspace'
+              ? (workspaces?.find((one) => one.id === owner.id)?.name ?? 'a workspace')
+              : 'an account of its own',
+          ],
+          ['System', systemOf(computer)],
+          ['Host name', hostname],
+          ['Daemon', daemon_version],
+          ['Made by', kind === 'cloud' && [driver, image].filter(Boolean).join(', ')],
+          [
+            'Limits',
+            limits &&
+              ([
+                limits.cpu !== null && `${limits.cpu} cores`,
+                limits.memory_mb !== null && size(limits.memory_mb * 1_048_576),
+                limits.processes !== null && `${limits.processes} processes`,
+                limits.disk_mb !== null && `${size(limits.disk_mb * 1_048_576)} of disk`,
+                !limits.enforced && 'not all of them can be held here',
+              ]
+                .filter(Boolean)
+                .join(' · ') ||
+                'none'),
+          ],
+          [
+            'The machine allows',
+            <span className="flex flex-wrap gap-1">
+              {allows.map((one) => (
+                <Tag key={one}>{capabilityWords[one].label}</Tag>
+              ))}
+            </span>,
+          ],
+          ['Load', here && here.load.toFixed(2)],
+          ['Memory', here && `${size(here.memory_free_bytes)} of ${size(here.memory_bytes)} free`],
+          [
+            'Disk of its home',
+            here &&
+              here.disk_free_bytes !== null &&
+              here.disk_bytes !== null &&
+              `${size(here.disk_free_bytes)} of ${size(here.disk_bytes)} free`,
+          ],
+          ['Answers in', here && `${here.round_trip_ms.toFixed(1)} ms`],
+          ['Here since', moment(created_at)],
+        ]}
+      />
+    </Section>
+  )
+}
+
+function Name({ computer: { id, name } }: { computer: Computer }) {
+  const [words, setWords] = useState(name)
+  const sending = useSend(uk.computers.update, async () => {
+    await refreshComputers()
+    say('It has another name')
+  })
+  return (
+    <Section title="Name">
+      <form
+        ref={sending.form}
+        noValidate
+        className="flex max-w-lg flex-wrap items-end gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void sending.send({ id, name: words })
+        }}
+      >
+        <TextField
+          label="Name"
+          className="flex-1 basis-52"
+          autoComplete="off"
+          value={words}
+          onValue={setWords}
+          error={sending.at('name')}
+        />
+        <Button type="submit" pending={sending.pending} disabled={words === name}>
+          Rename
+        </Button>
+      </form>
+      <Refused>{sending.rest('name')}</Refused>
+    </Section>
+  )
+}
+
+function Credential({ computer: { id, connection, name } }: { computer: Computer }) {
+  const sending = useSend(uk.computers.rotate_credential, () => say(`${name} has another credential`))
+  const online = connection === 'online'
+  return (
+    <Section
+      title="Credential"
+      about={
+        online
+          ? 'The machine is handed another one over its connection; the old one goes on for a minute.'
+          : 'The machine is handed another one over its connection, so it must be connected.'
+      }
+      action={
+        <Button disabled={!online} pending={sending.pending} onClick={() => void sending.send({ id })}>
+          Rotate
+        </Button>
+      }
+    >
+      <Refused>{sending.rest()}</Refused>
+    </Section>
+  )
+}

@@ -1,0 +1,107 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { uk } from '../../api.ts'
+import { workspacesQuery } from '../../session.ts'
+import { Button } from '../../ui/button.tsx'
+import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
+import { Actions } from '../../ui/dialogs/menu.tsx'
+import { Empty, Failure, Refused, Waiting } from '../../ui/notice.tsx'
+import { Rows, Section, Tag } from '../../ui/page.tsx'
+import { useSend } from '../../ui/send.ts'
+import { number } from '../../ui/text/format.ts'
+import { Ago } from '../../ui/text/time.tsx'
+import { Make } from '../adding/make.tsx'
+import { type Computer, type Snapshot, driversQuery, snapshotsQuery } from '../queries.ts'
+import { size } from '../words.ts'
+
+const LOOK_MS = 2_000
+
+/** What was kept of the home of a cloud computer, and computers that begin with it. */
+export function Snapshots({ computer: { id, name }, manages }: { computer: Computer; manages: boolean }) {
+  const { data, error, refetch } = useQuery({
+    ...snapshotsQuery,
+    refetchInterval: ({ state }) => (state.data?.some(({ status }) => status === 'creating') ? LOOK_MS : false),
+  })
+  const { data: drivers = [] } = useQuery(driversQuery)
+  const { data: workspaces = [] } = useQuery(workspacesQuery)
+  const [from, setFrom] = useState<string | null>(null)
+  const removing = useOpen<Snapshot>()
+  const taking = useSend(uk.computers.snapshot, () => refetch())
+  const snapshots = data?.filter((one) => one.computer_id === id)
+  return (
+    <Section
+      title="Snapshots"
+      about="Its home as it was. One counts once it was read again and is whole; it outlives the computer."
+      action={
+        manages && (
+          <Button pending={taking.pending} onClick={() => void taking.send({ id })}>
+            Take a snapshot
+          </Button>
+        )
+      }
+    >
+      <Refused>{taking.rest()}</Refused>
+      {error && !snapshots ? (
+        <Failure what="The snapshots" error={error} again={refetch} />
+      ) : !snapshots ? (
+        <Waiting what="the snapshots" />
+      ) : snapshots.length === 0 ? (
+        <Empty title="None yet">Take one before something is tried that may go wrong.</Empty>
+      ) : (
+        <Rows label="Snapshots">
+          {snapshots.map((one) => (
+            <li key={one.id} className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3">
+              <div className="min-w-0 flex-1 basis-52">
+                <p className="font-medium">
+                  {one.name ?? name}, <Ago time={one.created_at} />
+                </p>
+                <p className="text-[0.8125rem] text-quiet">
+                  {[
+                    one.size_bytes !== null && size(one.size_bytes),
+                    one.entries !== null && `${number(one.entries)} files and folders`,
+                  ]
+                    .filter(Boolean)
+                    .join(' · ')}
+                </p>
+              </div>
+              {one.status !== 'ready' && <Tag tone={one.status === 'failed' ? 'bad' : 'ai'}>{one.status}</Tag>}
+              {manages && one.status !== 'creating' && (
+                <>
+                  {one.status === 'ready' && <Button onClick={() => setFrom(one.id)}>Make a computer of it</Button>}
+                  <Actions
+                    label={`More of the snapshot ${one.name ?? ''}`}
+                    actions={[{ label: 'Delete', run: () => removing.show(one), danger: true }]}
+                  />
+                </>
+              )}
+            </li>
+          ))}
+        </Rows>
+      )}
+      {from !== null && (
+        <Make
+          key={from}
+          from={from}
+          drivers={drivers}
+          workspaces={workspaces}
+          open
+          onOpen={(open) => setFrom(open ? from : null)}
+        />
+      )}
+      {removing.on && (
+        <Confirm
+          open={removing.open}
+          onOpen={removing.onOpen}
+          title="Delete this snapshot?"
+          verb="Delete it"
+          run={async () => {
+            await uk.cloud_computers.delete_snapshot({ id: removing.on!.id })
+            await refetch()
+          }}
+        >
+          It is gone for good.
+        </Confirm>
+      )}
+    </Section>
+  )
+}

@@ -1,0 +1,200 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { queryClient, uk } from '../../api.ts'
+import { Button } from '../../ui/button.tsx'
+import { Dialog, useOpen } from '../../ui/dialogs/dialog.tsx'
+import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
+import { Actions } from '../../ui/dialogs/menu.tsx'
+import { CheckField, TextField } from '../../ui/field.tsx'
+import { Empty, Failure, Refused, Waiting } from '../../ui/notice.tsx'
+import { Rows, Section } from '../../ui/page.tsx'
+import { useSend } from '../../ui/send.ts'
+import type { Computer } from '../queries.ts'
+
+type User = Awaited<ReturnType<typeof uk.computers.users>>['rows'][number]
+type Deed = { type: 'create' } | { type: 'change' | 'delete'; user: User }
+
+const keyOf = (id: string): string[] => ['computer-users', id]
+const refresh = (id: string): Promise<void> => queryClient.invalidateQueries({ queryKey: keyOf(id) })
+const listIn = (words: string): string[] => words.split(/[,\s]+/).filter(Boolean)
+
+/** People's accounts of the machine's own system. */
+export function Users({ computer: { id } }: { computer: Computer }) {
+  const {
+    data: users,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey: keyOf(id),
+    queryFn: async () => (await uk.computers.users({ id, limit: 100 })).rows,
+  })
+  const { open, on, show, onOpen } = useOpen<Deed>()
+  return (
+    <Section
+      title="Users"
+      about="Accounts of the machine’s own system. Only a daemon that runs as root can change them."
+      action={
+        <Button look="primary" icon="plus" onClick={() => show({ type: 'create' })}>
+          New user
+        </Button>
+      }
+    >
+      {error && !users ? (
+        <Failure what="The users" error={error} again={refetch} />
+      ) : !users ? (
+        <Waiting what="the users" />
+      ) : users.length === 0 ? (
+        <Empty title="None but the system’s own">Those that the system needs for itself are not shown.</Empty>
+      ) : (
+        <Rows label="Users">
+          {users.map((user) => (
+            <li key={user.username} className="flex flex-wrap items-center gap-x-6 gap-y-1 px-4 py-3">
+              <div className="min-w-0 flex-1 basis-52">
+                <p className="font-medium">{user.username}</p>
+                <p className="text-[0.8125rem] break-words text-quiet">
+                  {user.uid} · {user.home} · {user.shell}
+                  {user.groups.length > 0 && ` · in ${user.groups.join(', ')}`}
+                </p>
+              </div>
+              <Actions
+                label={`More of ${user.username}`}
+                actions={[
+                  { label: 'Change', run: () => show({ type: 'change', user }) },
+                  { label: 'Delete', run: () => show({ type: 'delete', user }), danger: true },
+                ]}
+              />
+            </li>
+          ))}
+        </Rows>
+      )}
+      {on?.type === 'delete' && <Delete key={on.user.username} id={id} user={on.user} open={open} onOpen={onOpen} />}
+      {on?.type === 'create' && <Create id={id} open={open} onOpen={onOpen} />}
+      {on?.type === 'change' && <Change key={on.user.username} id={id} user={on.user} open={open} onOpen={onOpen} />}
+    </Section>
+  )
+}
+
+interface Props {
+  id: string
+  open: boolean
+  onOpen: (open: boolean) => void
+}
+
+function Create({ id, open, onOpen }: Props) {
+  const [username, setUsername] = useState('')
+  const [shell, setShell] = useState('')
+  const [groups, setGroups] = useState('')
+  const sending = useSend(uk.computers.create_user, async () => {
+    await refresh(id)
+    setUsername('')
+    onOpen(false)
+  })
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      title="New user"
+      about="With a home of its own and no password."
+      sending={sending}
+      fields={['username', 'shell', 'groups']}
+      verb="Make it"
+      onSend={() => void sending.send({ id, username, groups: listIn(groups), ...(shell !== '' && { shell }) })}
+    >
+      <TextField
+        label="Name"
+        mono
+        autoComplete="off"
+        value={username}
+        onValue={setUsername}
+        error={sending.at('username')}
+      />
+      <TextField
+        label="Shell"
+        mono
+        optional
+        placeholder="/bin/bash"
+        value={shell}
+        onValue={setShell}
+        error={sending.at('shell')}
+      />
+      <TextField
+        label="Groups"
+        mono
+        optional
+        hint="Beside its own, between commas."
+        value={groups}
+        onValue={setGroups}
+        error={sending.at('groups')}
+      />
+    </FormDialog>
+  )
+}
+
+function Change({ id, user, open, onOpen }: Props & { user: User }) {
+  const [shell, setShell] = useState(user.shell)
+  const [groups, setGroups] = useState(user.groups.join(', '))
+  const sending = useSend(uk.computers.update_user, async () => {
+    await refresh(id)
+    onOpen(false)
+  })
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      title={`Change ${user.username}`}
+      sending={sending}
+      fields={['shell', 'groups']}
+      verb="Save"
+      onSend={() => void sending.send({ id, username: user.username, shell, groups: listIn(groups) })}
+    >
+      <TextField label="Shell" mono value={shell} onValue={setShell} error={sending.at('shell')} />
+      <TextField
+        label="Groups"
+        mono
+        hint="All of them beside its own, between commas."
+        value={groups}
+        onValue={setGroups}
+        error={sending.at('groups')}
+      />
+    </FormDialog>
+  )
+}
+
+function Delete({ id, user: { username }, open, onOpen }: Props & { user: User }) {
+  const [home, setHome] = useState(false)
+  const [force, setForce] = useState(false)
+  const sending = useSend(uk.computers.delete_user, async () => {
+    await refresh(id)
+    onOpen(false)
+  })
+  return (
+    <Dialog
+      open={open}
+      onOpen={onOpen}
+      title={`Delete ${username}?`}
+      footer={
+        <>
+          <Button onClick={() => onOpen(false)}>Keep it</Button>
+          <Button
+            look="danger"
+            pending={sending.pending}
+            onClick={() => void sending.send({ id, username, remove_home: home, force })}
+          >
+            Delete it
+          </Button>
+        </>
+      }
+    >
+      <div className="space-y-4">
+        <CheckField label="Its home and mail as well" checked={home} onChecked={setHome} />
+        <CheckField
+          label="End its programs first"
+          hint="Without, nothing is deleted while any of them runs."
+          checked={force}
+          onChecked={setForce}
+        />
+        <Refused>{sending.rest()}</Refused>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,123 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { uk } from '../../api.ts'
+import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
+import { SelectField, TextField } from '../../ui/field.tsx'
+import { useSend } from '../../ui/send.ts'
+import { size } from '../words.ts'
+import { refreshModels } from './queries.ts'
+
+type Source = 'url' | 'drive' | 'ollama'
+const sources: readonly (readonly [Source, string])[] = [
+  ['url', 'A GGUF file from an address'],
+  ['drive', 'A GGUF file of the drive'],
+  ['ollama', 'Ollama’s library'],
+]
+
+/** Names what is installed, and from where. */
+export function InstallDialog({
+  computerId,
+  free,
+  open,
+  onOpen,
+}: {
+  computerId: string
+  free: number | null
+  open: boolean
+  onOpen: (open: boolean) => void
+}) {
+  const [source, setSource] = useState<Source>('url')
+  const [words, setWords] = useState('')
+  const [sha256, setSha256] = useState('')
+  const [name, setName] = useState('')
+  const [file, setFile] = useState('')
+  const { data: files = [] } = useQuery({
+    queryKey: ['drive-picker', 'gguf'],
+    queryFn: async () => {
+      const { rows } = await uk.drive.list({ kind: 'file', limit: 100 })
+      return rows.filter((one) => one.name.toLowerCase().endsWith('.gguf'))
+    },
+    enabled: open && source === 'drive',
+  })
+  const sending = useSend(uk.computers.install_local_model, async () => {
+    await refreshModels(computerId)
+    setWords('')
+    setName('')
+    onOpen(false)
+  })
+  const picked = file || files[0]?.id || ''
+  const given =
+    source === 'url'
+      ? { url: words.trim(), ...(sha256.trim() !== '' && { sha256: sha256.trim() }) }
+      : source === 'drive'
+        ? { file_id: picked }
+        : { ollama: words.trim() }
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      title="Install a model"
+      about={`It goes on where it was when a connection breaks, and its bytes are checked.${
+        free === null ? '' : ` ${size(free)} of disk are free there.`
+      }`}
+      sending={sending}
+      fields={['source', 'name']}
+      verb="Install it"
+      onSend={() =>
+        void sending.send({ id: computerId, source: given, ...(name.trim() !== '' && { name: name.trim() }) })
+      }
+    >
+      <SelectField
+        label="From"
+        value={source}
+        onValue={(next) => {
+          setSource(next)
+          setWords('')
+        }}
+        options={sources}
+      />
+      {source === 'drive' ? (
+        <SelectField
+          label="File"
+          value={picked}
+          onValue={setFile}
+          options={
+            files.length === 0 ? [['', 'No .gguf file is there']] : files.map((one) => [one.id, one.path] as const)
+          }
+          error={sending.at('source')}
+        />
+      ) : (
+        <TextField
+          label={source === 'url' ? 'Address' : 'Name there'}
+          mono
+          inputMode={source === 'url' ? 'url' : 'text'}
+          placeholder={source === 'url' ? 'https://…/model.gguf' : 'smollm2:135m'}
+          value={words}
+          onValue={setWords}
+          error={sending.at('source')}
+        />
+      )}
+      {source === 'url' && (
+        <TextField
+          label="SHA-256"
+          mono
+          optional
+          hint="Where the publisher says it: other bytes are refused."
+          value={sha256}
+          onValue={setSha256}
+        />
+      )}
+      {source !== 'ollama' && (
+        <TextField
+          label="Name"
+          mono
+          optional
+          hint="Called as local/<name>. Otherwise that of its file."
+          value={name}
+          onValue={setName}
+          error={sending.at('name')}
+        />
+      )}
+    </FormDialog>
+  )
+}

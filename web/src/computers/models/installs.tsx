@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query'
+import { uk } from '../../api.ts'
+import { Button } from '../../ui/button.tsx'
+import { Refused } from '../../ui/notice.tsx'
+import { useSend } from '../../ui/send.ts'
+import { Ago } from '../../ui/text/time.tsx'
+import { size } from '../words.ts'
+import { type Install, installsQuery, isGoing, modelsQuery, refreshModels } from './queries.ts'
+
+/** What failed a while ago is no news. */
+const NEWS_MS = 3_600_000
+
+const phases = {
+  resolving: 'Looking it up',
+  downloading: 'Downloading',
+  verifying: 'Checking its bytes',
+  loading: 'Trying it',
+  removing: 'Removing',
+} as const
+
+/** What is being installed, and what failed lately. */
+export function Installs({ id, ready }: { id: string; ready: boolean }) {
+  const { data: installs = [] } = useQuery(installsQuery(id))
+  const shown = installs.filter(
+    (one) => isGoing(one) || (one.status === 'failed' && Date.now() - Date.parse(one.created_at) < NEWS_MS),
+  )
+  if (shown.length === 0) return null
+  return (
+    <ul aria-label="Installations" className="mb-4 divide-y divide-line border border-line bg-sheet">
+      {shown.map((one) => (
+        <Row key={one.id} id={id} install={one} ready={ready} />
+      ))}
+    </ul>
+  )
+}
+
+function Row({ id, install, ready }: { id: string; install: Install; ready: boolean }) {
+  const { phase, bytes_done, bytes_total, local_model_id, status, error, created_at, cancel_requested_at } = install
+  const { data: models } = useQuery(modelsQuery(id))
+  const what =
+    local_model_id === null ? 'The engine' : (models?.find((one) => one.id === local_model_id)?.name ?? 'A model')
+  const cancelling = useSend(uk.computers.cancel_local_operation, () => refreshModels(id))
+  if (status === 'failed')
+    return (
+      <li className="px-4 py-3 text-sm">
+        <p>
+          <span className="font-medium">{what}</span> could not be installed, <Ago time={created_at} />.
+        </p>
+        <p className="break-words text-seal">{error?.message}</p>
+      </li>
+    )
+  const share = bytes_total ? Math.min(1, bytes_done / bytes_total) : null
+  return (
+    <li className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3 text-sm">
+      <div className="min-w-0 flex-1 basis-60">
+        <p>
+          <span className="font-medium">{what}</span>{' '}
+          <span className="text-quiet">{phase === null ? 'waits' : phases[phase]}</span>
+        </p>
+        <progress
+          aria-label={`How far ${what} is`}
+          {...(share !== null && { value: share })}
+          max={1}
+          className="mt-1 block w-full accent-ai"
+        />
+        <p className="figures mt-0.5 text-[0.8125rem] text-quiet">
+          {size(bytes_done)}
+          {bytes_total !== null && ` of ${size(bytes_total)}`}
+        </p>
+        <Refused>{cancelling.rest()}</Refused>
+      </div>
+      {ready && (
+        <Button
+          aria-label={`Cancel the installation of ${what}`}
+          pending={cancelling.pending || cancel_requested_at !== null}
+          onClick={() => void cancelling.send({ id, operation_id: install.id })}
+        >
+          Cancel
+        </Button>
+      )}
+    </li>
+  )
+}

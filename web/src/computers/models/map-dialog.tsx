@@ -1,0 +1,50 @@
+import { useState } from 'react'
+import { uk } from '../../api.ts'
+import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { useSend } from '../../ui/send.ts'
+import { type Model, refreshModels } from './queries.ts'
+
+/** Lets a local model answer for one of the platform. */
+export function MapDialog({
+  model: { id, computer_id, name, mapping },
+  open,
+  onOpen,
+}: {
+  model: Model
+  open: boolean
+  onOpen: (open: boolean) => void
+}) {
+  const [model, setModel] = useState(mapping ?? '')
+  const sending = useSend(uk.computers.map_local_model, async () => {
+    await refreshModels(computer_id)
+    onOpen(false)
+  })
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      title={`What local/${name} answers for`}
+      about="Whoever calls that model gets its answers at no cost; the cloud takes over where the machine is away. Nothing typed takes the mapping away."
+      sending={sending}
+      fields={['model']}
+      verb="Save"
+      onSend={() =>
+        void sending.send({
+          id: computer_id,
+          local_model_id: id,
+          model: model.trim() === '' ? null : model.trim(),
+        })
+      }
+    >
+      <TextField
+        label="Model"
+        mono
+        placeholder="provider/model"
+        value={model}
+        onValue={setModel}
+        error={sending.at('model')}
+      />
+    </FormDialog>
+  )
+}

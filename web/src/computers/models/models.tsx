@@ -1,0 +1,150 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { uk } from '../../api.ts'
+import { Button } from '../../ui/button.tsx'
+import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
+import { Actions } from '../../ui/dialogs/menu.tsx'
+import { Empty, Failure, Waiting } from '../../ui/notice.tsx'
+import { Rows, Section, Tag } from '../../ui/page.tsx'
+import { type Computer, probeQuery } from '../queries.ts'
+import { Reason } from '../state.tsx'
+import { size, standingFor } from '../words.ts'
+import { Engines } from './engines.tsx'
+import { InstallDialog } from './install-dialog.tsx'
+import { Installs } from './installs.tsx'
+import { MapDialog } from './map-dialog.tsx'
+import { type Model, installsQuery, isGoing, modelsQuery, refreshModels } from './queries.ts'
+
+const engines = { llama: 'llama.cpp', sherpa: 'sherpa-onnx', ollama: 'Ollama' } as const
+
+/** The models that a computer has, and what answers by them. */
+export function Models({ computer }: { computer: Computer }) {
+  const { id, name } = computer
+  const { data: models, error, refetch } = useQuery(modelsQuery(id))
+  const { data: probe } = useQuery(probeQuery(computer))
+  const [installing, setInstalling] = useState(false)
+  const deed = useOpen<{ model: Model; deed: 'map' | 'remove' }>()
+  const standing = standingFor(computer, 'inference')
+  useRefreshWhenInstalled(id)
+  const free = probe?.disk_free_bytes
+  return (
+    <>
+      <Reason standing={standing} />
+      {standing.ready && <Engines computer={computer} />}
+      <Section
+        title="Local models"
+        about={`They answer as local/… on every surface, at no cost, to those who may use ${name} for local models.${
+          free === null || free === undefined ? '' : ` ${size(free)} of its disk are free.`
+        }`}
+        action={
+          standing.ready && (
+            <Button look="primary" icon="plus" onClick={() => setInstalling(true)}>
+              Install a model
+            </Button>
+          )
+        }
+      >
+        <Installs id={id} ready={standing.ready} />
+        {error && !models ? (
+          <Failure what="The models" error={error} again={refetch} />
+        ) : !models ? (
+          <Waiting what="the models" />
+        ) : models.length === 0 ? (
+          <Empty title="No model yet">
+            A GGUF file from an address or from the drive, or a model of Ollama’s library where Ollama runs.
+          </Empty>
+        ) : (
+          <Rows label="Local models">
+            {models.map((model) => (
+              <ModelRow
+                key={model.id}
+                model={model}
+                ready={standing.ready}
+                onDeed={(which) => deed.show({ model, deed: which })}
+                onUnload={async () => {
+                  await uk.computers.local_inference({ id, action: 'unload', model: model.name })
+                  await refreshModels(id)
+                }}
+              />
+            ))}
+          </Rows>
+        )}
+      </Section>
+      <InstallDialog computerId={id} free={free ?? null} open={installing} onOpen={setInstalling} />
+      {deed.on?.deed === 'map' && (
+        <MapDialog key={deed.on.model.id} model={deed.on.model} open={deed.open} onOpen={deed.onOpen} />
+      )}
+      {deed.on?.deed === 'remove' && (
+        <Confirm
+          open={deed.open}
+          onOpen={deed.onOpen}
+          title={`Remove ${deed.on.model.name}?`}
+          verb="Remove it"
+          run={async () => {
+            await uk.computers.remove_local_model({ id, local_model_id: deed.on!.model.id })
+            await refreshModels(id)
+          }}
+        >
+          Its file of {size(deed.on.model.size_bytes)} is deleted on {name}. What answered by it asks elsewhere, or no
+          longer.
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+/** A model that has just been installed is in the list. */
+function useRefreshWhenInstalled(id: string): void {
+  const { data: installs } = useQuery(installsQuery(id))
+  const going = installs?.filter(isGoing).length ?? 0
+  const before = useRef(going)
+  useEffect(() => {
+    if (going < before.current) void refreshModels(id)
+    before.current = going
+  }, [going, id])
+}
+
+function ModelRow({
+  model,
+  ready,
+  onDeed,
+  onUnload,
+}: {
+  model: Model
+  ready: boolean
+  onDeed: (deed: 'map' | 'remove') => void
+  onUnload: () => Promise<void>
+}) {
+  const { name, engine, size_bytes, quantization, context_length, status, mapping, loaded } = model
+  const facts = [
+    engines[engine],
+    size(size_bytes),
+    quantization,
+    context_length !== null && `${context_length.toLocaleString('en')} tokens of context`,
+  ].filter(Boolean)
+  return (
+    <li className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3">
+      <div className="min-w-0 flex-1 basis-60">
+        <p className="font-mono text-sm font-medium break-all">local/{name}</p>
+        <p className="text-[0.8125rem] break-words text-quiet">{facts.join(' · ')}</p>
+        {mapping !== null && (
+          <p className="text-[0.8125rem] break-words text-quiet">
+            answers for <span className="font-mono">{mapping}</span>
+          </p>
+        )}
+      </div>
+      {loaded && <Tag tone="good">in memory</Tag>}
+      {status !== 'ready' && <Tag tone={status === 'broken' ? 'bad' : 'ai'}>{status}</Tag>}
+      {ready && (
+        <Actions
+          label={`More of ${name}`}
+          actions={[
+            { label: 'Answers for…', run: () => onDeed('map') },
+            ...(loaded ? [{ label: 'Free its memory', run: () => void onUnload() }] : []),
+            { label: 'Remove', run: () => onDeed('remove'), danger: true },
+          ]}
+        />
+      )}
+    </li>
+  )
+}

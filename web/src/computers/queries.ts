@@ -1,0 +1,63 @@
+import { queryOptions } from '@tanstack/react-query'
+import { everyRow, queryClient, uk } from '../api.ts'
+
+export type Computer = Awaited<ReturnType<typeof uk.computers.get>>
+export type Capability = Computer['my_capabilities'][number]
+export type Pairing = Awaited<ReturnType<typeof uk.computer_pairings.create>>
+export type Driver = Awaited<ReturnType<typeof uk.cloud_computers.drivers>>['rows'][number]
+export type Snapshot = Awaited<ReturnType<typeof uk.computers.snapshots>>['rows'][number]
+export type Operation = Awaited<ReturnType<typeof uk.operations.get>>
+
+/** How often a computer is asked how it goes while somebody looks. */
+const PROBE_MS = 20_000
+
+export const computersQuery = queryOptions({
+  queryKey: ['computers'],
+  queryFn: () => everyRow(uk.computers.list({ limit: 100 })),
+})
+
+export const computerQuery = (id: string) =>
+  queryOptions({ queryKey: ['computers', id], queryFn: () => uk.computers.get({ id }) })
+
+/** Its load, memory, disk and home. Null: it does not answer. */
+export const probeQuery = ({ id, connection }: Pick<Computer, 'id' | 'connection'>) =>
+  queryOptions({
+    queryKey: ['computer-probe', id],
+    queryFn: () => uk.computers.test_connection({ id }).catch(() => null),
+    enabled: connection === 'online',
+    refetchInterval: PROBE_MS,
+    staleTime: PROBE_MS,
+  })
+
+export const driversQuery = queryOptions({
+  queryKey: ['computer-drivers'],
+  queryFn: async () => (await uk.cloud_computers.drivers({ limit: 100 })).rows,
+})
+
+/** Those of all the workspaces of the person, also of computers that are gone. */
+export const snapshotsQuery = queryOptions({
+  queryKey: ['computer-snapshots'],
+  queryFn: () => everyRow(uk.cloud_computers.snapshots({ limit: 100 })),
+})
+
+export const refreshComputers = (): Promise<unknown> =>
+  Promise.all([
+    queryClient.invalidateQueries({ queryKey: ['computers'] }),
+    queryClient.invalidateQueries({ queryKey: ['computer-probe'] }),
+  ])
+
+const ENDED: readonly Operation['status'][] = ['succeeded', 'failed', 'cancelled', 'expired']
+/** The server waits that long for something to happen. */
+const AWAIT_SECONDS = 25
+
+/** Waits for the end of what goes on in the background. Throws what it failed with. */
+export async function ended(operationId: string, signal?: AbortSignal): Promise<Operation> {
+  const more = signal === undefined ? {} : { signal }
+  let operation = await uk.operations.get({ id: operationId }, more)
+  while (!ENDED.includes(operation.status))
+    operation = await uk.operations.await(
+      { id: operationId, since_status: operation.status, timeout_seconds: AWAIT_SECONDS },
+      more,
+    )
+  return operation
+}

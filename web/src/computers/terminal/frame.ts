@@ -1,0 +1,137 @@
+/**
+ * The program of the frame in which a terminal is drawn. It has a policy of its own, since what draws terminals writes
+ * styles, and no origin: what a hostile program could make of it reaches neither the page nor the session. It knows no
+ * address and opens no connection; bytes come and go by the port that the page hands it.
+ */
+import '@xterm/xterm/css/xterm.css'
+import './frame.css'
+import { FitAddon } from '@xterm/addon-fit'
+import { SearchAddon } from '@xterm/addon-search'
+import { Terminal } from '@xterm/xterm'
+import type { FromFrame, Key, Look, ToFrame } from './messages.ts'
+import { palettes } from './palette.ts'
+
+const SCROLLBACK = 5_000
+
+window.addEventListener('message', ({ source, data, ports }) => {
+  if (source === window.parent && ports[0] !== undefined) draw(ports[0], (data as { look: Look }).look)
+})
+
+function draw(port: MessagePort, look: Look): void {
+  const say = (message: FromFrame): void => port.postMessage(message)
+  const terminal = new Terminal({
+    ...optionsFor(look),
+    scrollback: SCROLLBACK,
+    fontFamily:
+      "ui-monospace, 'SF Mono', 'Cascadia Code', 'JetBrains Mono', Menlo, Consolas, 'Liberation Mono', monospace",
+    minimumContrastRatio: 4.5,
+    cursorBlink: false,
+    macOptionIsMeta: true,
+  })
+  const fit = new FitAddon()
+  const search = new SearchAddon()
+  terminal.loadAddon(fit)
+  terminal.loadAddon(search)
+  const screen = document.getElementById('screen')!
+  terminal.open(screen)
+
+  /** Bytes that are being drawn and were not typed for: what asks the terminal something was answered when it was new. */
+  let replaying = 0
+  terminal.onData((data) => {
+    if (replaying === 0) say({ type: 'input', data })
+  })
+  terminal.onBell(() => say({ type: 'bell' }))
+  terminal.onTitleChange((title) => say({ type: 'title', title }))
+  terminal.attachCustomKeyEventHandler((event) => !isOurs(event))
+
+  function isOurs(event: KeyboardEvent): boolean {
+    const { ctrlKey, shiftKey, altKey, metaKey, code, type } = event
+    const ours = (deed: () => void): true => {
+      event.preventDefault()
+      if (type === 'keydown') deed()
+      return true
+    }
+    if (ctrlKey && shiftKey && !altKey && !metaKey) {
+      if (code === 'KeyC') return ours(copy)
+      if (code === 'KeyF') return ours(() => say({ type: 'shortcut', name: 'find' }))
+      // The browser pastes by itself.
+      return code === 'KeyV'
+    }
+    if (ctrlKey && altKey && !shiftKey && !metaKey) {
+      if (code === 'ArrowRight') return ours(() => say({ type: 'shortcut', name: 'next' }))
+      if (code === 'ArrowLeft') return ours(() => say({ type: 'shortcut', name: 'previous' }))
+    }
+    return false
+  }
+  function copy(): void {
+    const text = terminal.getSelection()
+    if (text !== '') say({ type: 'copy', text })
+  }
+
+  let told = ''
+  /** Only who sits at it decides its size: a program that fills the screen is not to be drawn anew by whoever looks in. */
+  function fitIn(): void {
+    if (!document.hasFocus()) return
+    const size = fit.proposeDimensions()
+    if (size === undefined || !(size.cols > 1 && size.rows > 1)) return
+    const { cols, rows } = size
+    if (terminal.cols !== cols || terminal.rows !== rows) terminal.resize(cols, rows)
+    if (told === `${cols} ${rows}`) return
+    told = `${cols} ${rows}`
+    say({ type: 'resize', cols, rows })
+  }
+  new ResizeObserver(fitIn).observe(screen)
+  window.addEventListener('focus', fitIn)
+
+  port.addEventListener('message', ({ data }) => {
+    const message = data as ToFrame
+    switch (message.type) {
+      case 'look':
+        Object.assign(terminal.options, optionsFor(message.look))
+        dress(message.look)
+        return fitIn()
+      case 'snapshot':
+        replaying++
+        terminal.reset()
+        return terminal.write(message.data, () => void replaying--)
+      case 'bytes':
+        return terminal.write(message.bytes, () => say({ type: 'written', bytes: message.bytes.length }))
+      case 'resize':
+        told = `${message.cols} ${message.rows}`
+        return terminal.resize(message.cols, message.rows)
+      case 'key':
+        return say({ type: 'input', data: sequenceOf(message.key, terminal.modes.applicationCursorKeysMode) })
+      case 'paste':
+        return terminal.paste(message.text)
+      case 'find': {
+        const { words, back } = message
+        const found = words !== '' && (back ? search.findPrevious(words) : search.findNext(words))
+        return say({ type: 'found', found })
+      }
+      case 'focus':
+        terminal.focus()
+        return fitIn()
+    }
+  })
+  dress(look)
+  port.start()
+}
+
+const optionsFor = ({ scheme, fontSize, screenReader }: Look) => ({
+  theme: palettes[scheme],
+  fontSize,
+  screenReaderMode: screenReader,
+})
+
+/** What lies around the characters. */
+function dress({ scheme }: Look): void {
+  document.documentElement.style.colorScheme = scheme
+  document.body.style.background = palettes[scheme].background!
+}
+
+/** As xterm(1) sends them, which programs choose for arrows. */
+function sequenceOf(key: Key, application: boolean): string {
+  if (key === 'escape') return '\u001B'
+  if (key === 'tab') return '\t'
+  return `\u001B${application ? 'O' : '['}${{ up: 'A', down: 'B', right: 'C', left: 'D' }[key]}`
+}
