@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirec
 import { agentViewIn, agentsViewIn, automationsViewIn, operationsViewIn } from './views.ts'
 import { queryClient } from './api.ts'
 import { filtersIn } from './developer/requests/filters.ts'
+import { placeIn } from './computers/place.ts'
 import { keptToken } from './invitations/token.ts'
 import { sessionQuery } from './session.ts'
 import { Broken, BrokenAlone } from './shell/states/broken.tsx'
@@ -233,22 +234,13 @@ const computers = createRoute({
   path: '/computers',
   component: lazyRouteComponent(() => import('./computers/computers.tsx'), 'Computers'),
 })
-const computer = createRoute({
+const aComputer = {
   getParentRoute: () => shell,
-  path: '/computers/$id',
   staticData: { whole: true },
   component: lazyRouteComponent(() => import('./computers/computer.tsx'), 'ComputerPage'),
-})
-const computerPart = createRoute({
-  getParentRoute: () => shell,
-  path: '/computers/$id/$part',
-  staticData: { whole: true },
-  validateSearch: ({ path, terminal }: Record<string, unknown>): { path?: string; terminal?: string } => ({
-    ...(typeof path === 'string' && { path }),
-    ...(typeof terminal === 'string' && { terminal }),
-  }),
-  component: lazyRouteComponent(() => import('./computers/computer.tsx'), 'ComputerPage'),
-})
+}
+const computer = createRoute({ ...aComputer, path: '/computers/$id' })
+const computerPart = createRoute({ ...aComputer, path: '/computers/$id/$part', validateSearch: placeIn })
 const shared = createRoute({
   getParentRoute: () => shell,
   path: '/shared-with-me',
