@@ -218,6 +218,7 @@ export const pagesOf = ({
       await page.getByRole('list', { name: 'Checks' }).waitFor()
     },
   },
+  { name: 'shared-by-me', path: '/app/shared-by-me' },
   { name: 'shared-with-me', path: '/app/shared-with-me' },
   {
     name: 'share',

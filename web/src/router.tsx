@@ -246,6 +246,11 @@ const shared = createRoute({
   path: '/shared-with-me',
   component: lazyRouteComponent(() => import('./shared/shared.tsx'), 'SharedWithMe'),
 })
+const sharedByMe = createRoute({
+  getParentRoute: () => shell,
+  path: '/shared-by-me',
+  component: lazyRouteComponent(() => import('./shared/shared.tsx'), 'SharedByMe'),
+})
 const share = createRoute({
   getParentRoute: () => shell,
   path: '/share',
@@ -325,6 +330,7 @@ export const router = createRouter({
       computer,
       computerPart,
       shared,
+      sharedByMe,
       share,
       routing.addChildren([providers, preview, gatewayKeys, usage]),
       nowhere,

@@ -35,6 +35,10 @@ export const NewShare = Share.extend({
     ),
 }).meta({ id: 'NewShare' })
 
+export const GivenShare = Share.extend({
+  title: z.string().nullable().describe('The title or name of what is shared.'),
+}).meta({ id: 'GivenShare' })
+
 export const SharedWithMe = Share.extend({
   title: z.string().nullable().describe('The title or name of what is shared.'),
   shared_by: z.string().nullable().describe('The name of who shared it.'),
@@ -78,6 +82,13 @@ export const shares = area(
       scope: 'share:read',
       query: { resource_type: type, resource_id: id },
       reply: page(Share),
+    }),
+    given: endpoint('GET /app/shares', {
+      summary: 'List what you have shared, newest first',
+      description: 'What lies in workspaces that you are still in, the trash left out.',
+      scope: 'share:read',
+      reply: page(GivenShare),
+      beyond: true,
     }),
     create: endpoint('POST /shares', {
       summary: 'Share a resource',

@@ -19,6 +19,8 @@ import { shares, sharedWithMe } from './contract.ts'
 import { shareMail } from './mail.ts'
 import { type Grantee, type NamedShare, shareStore } from './store.ts'
 
+const kinds = ['chat', 'agent', 'file', 'folder'] as const
+
 /** A resource is shared so often at most. */
 const MOST = 1_000
 
@@ -36,6 +38,26 @@ export const shareService = implement(shares, {
     const before = positionOf('shares', resource_id, cursor)
     const rows = await shareStore.list(ctx.db, resource_id, (before?.[0] as Id) ?? null, limit + 1)
     return pageOf(rows, limit, ({ id }) => cursorOf('shares', resource_id, [id]), showShare)
+  },
+
+  async given(ctx, { cursor, limit }) {
+    const { accountId } = ctx.principal
+    const before = positionOf('given_shares', accountId, cursor)
+    const rows = await shareStore.given(ctx.db, ctx.principal, {
+      types: kinds.filter((type) => hasScope(ctx.principal, scopesOf(type).read)),
+      before: (before?.[0] as Id) ?? null,
+      limit: limit + 1,
+    })
+    const titles = await shareStore.titles(
+      ctx.db,
+      rows.map(({ resource_id }) => resource_id),
+    )
+    return pageOf(
+      rows,
+      limit,
+      ({ id }) => cursorOf('given_shares', accountId, [id]),
+      (row) => ({ ...showShare(row), title: titles.get(row.resource_id) ?? null }),
+    )
   },
 
   async create(ctx, { resource_type, resource_id, grantee, access }) {
@@ -117,9 +139,7 @@ export const sharedWithMeService = implement(sharedWithMe, {
   async list(ctx, { resource_type, cursor, limit }) {
     const filters = { resource_type }
     const before = positionOf('shared_with_me', filters, cursor)
-    const readable = (['chat', 'agent', 'file', 'folder'] as const).filter((type) =>
-      hasScope(ctx.principal, scopesOf(type).read),
-    )
+    const readable = kinds.filter((type) => hasScope(ctx.principal, scopesOf(type).read))
     if (resource_type !== undefined && !readable.includes(resource_type))
       refuse('missing_scope', {
         message: `The key lacks the scope \`${scopesOf(resource_type).read}\`.`,

@@ -236,6 +236,33 @@ test('sharing is writing: a viewer, a member without share:write and an archived
   assert.deepEqual(await refused(alice, share('agent', agent.id, { email: 'y@example.com' })), [409, 'invalid_state'])
 })
 
+test('alice sees what she has shared and with whom, as long as she is in its workspace; nobody else does', async () => {
+  await using server = await testServer()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  const team = await together(alice, bob, 'owner')
+  const chat = (await alice.post('/chats', { title: 'Views' })).body.data
+  const agent = (await alice.post('/agents', { name: 'Clerk', workspace_id: team })).body.data
+  for (const body of [
+    share('chat', chat.id, { email: 'carol@example.com' }),
+    share('agent', agent.id, { user_id: bob.id }, 'edit'),
+  ])
+    assert.equal((await alice.post('/shares', body)).status, 201)
+  const given = async (by: { get: typeof alice.get } = alice) =>
+    (await by.get('/v1/app/shares')).body.data.map((row: any) => [row.title, row.grantee.email ?? row.grantee.name])
+  const views = ['Views', 'carol@example.com']
+  assert.deepEqual(
+    (await given()).map(([title]: string[]) => title),
+    ['Clerk', 'Views'],
+  )
+  assert.deepEqual(await given(bob), [])
+  const key = await alice.key({ scopes: ['share:read', 'chat:read'] })
+  assert.deepEqual(await given(key), [views], 'a key that reads no agents')
+  assert.equal((await alice.delete(`/workspaces/${team}/members/${alice.id}`)).status, 200)
+  assert.deepEqual(await given(), [views])
+  await alice.delete(`/chats/${chat.id}`)
+  assert.deepEqual(await given(), [])
+})
+
 /** A team of two; answers its id. */
 async function together(
   owner: Awaited<ReturnType<Awaited<ReturnType<typeof testServer>>['person']>>,

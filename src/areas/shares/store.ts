@@ -113,6 +113,25 @@ export const shareStore = {
     return rows
   },
 
+  /** What this account shared with others, newest first: where its owner may still read such things. */
+  async given(
+    db: Db,
+    principal: Principal,
+    { types, before, limit }: { types: readonly SharedType[]; before: Id | null; limit: number },
+  ): Promise<NamedShare[]> {
+    const readable = types.map(
+      (type) => sql`(s.resource_type = ${type}
+        and r.workspace_id = any(${reachableWorkspaces(principal, scopesOf(type).read)}::ulid[]))`,
+    )
+    const { rows } = await sql<NamedShare>`${named} from shares s ${joins}
+      where s.created_by = ${principal.accountId} and r.status <> 'trashed'
+        and r.workspace_id = any(${reachableWorkspaces(principal, 'share:read')}::ulid[])
+        and (${readable.length === 0 ? sql`false` : sql.join(readable, sql` or `)})
+        ${before === null ? sql`` : sql`and s.id < ${before}`}
+      order by s.id desc limit ${limit}`.execute(db)
+    return rows
+  },
+
   /** The accounts that a share reaches, and so may read what it gives. */
   async reached(db: Db, { account_id, claimed_by, workspace_id, email, resource_type }: ShareRow): Promise<Id[]> {
     const { read, write } = scopesOf(resource_type)

@@ -117,6 +117,21 @@ test(
     const files = (await aki.get(`/drive/files?workspace_id=${aki.workspaceId}`)).body.data
     assert.deepEqual(files.map(({ name }: { name: string }) => name).toSorted(), ['Red Fuji.txt', 'views.txt'])
 
+    await aki.patch('/settings', { default_model: 'sim/echo' })
+    await page.goto('/app/inbox')
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await share()
+    await page.getByLabel('Words').fill('Count the views.')
+    await page.getByRole('button', { name: 'Begin a chat with it' }).click()
+    await page.waitForURL('**/app/chats/*')
+    const chatId = page.url().split('/').at(-1)!
+    const said = await until(
+      async () => (await aki.get(`/chats/${chatId}/messages`)).body.data,
+      (messages) => messages.length > 1,
+    )
+    assert.match(JSON.stringify(said), /Count the views\./)
+    assert.match(JSON.stringify(said), /views.*\.txt/)
+
     // Nothing of hers lies on the device: three files that everybody may read.
     const kept = await page.evaluate<string[]>(
       `caches.keys().then((names) => Promise.all(names.map(async (name) => (await (await caches.open(name)).keys()).map(({ url }) => new URL(url).pathname)))).then((all) => all.flat())`,

@@ -93,14 +93,20 @@ function CheckRow({ check: { name, status, message, advice } }: { check: Check }
       <Icon name={icon} className={`mt-1 size-4 ${colour}`} />
       <div className="min-w-0 flex-1">
         <p className="flex flex-wrap items-baseline gap-x-2 font-medium">
-          {name[0]!.toUpperCase() + name.slice(1)} <Tag tone={tone}>{word}</Tag>
+          {name === 'public url' ? 'Public URL' : name[0]!.toUpperCase() + name.slice(1)} <Tag tone={tone}>{word}</Tag>
         </p>
         <p className="text-sm break-words">{message}</p>
-        {advice !== null && status !== 'ok' && <p className="text-[0.8125rem] break-words text-quiet">{advice}</p>}
+        {advice !== null && status !== 'ok' && (
+          <p className="text-[0.8125rem] break-words text-quiet">{withCode(advice)}</p>
+        )}
       </div>
     </li>
   )
 }
+
+/** Commands stand between backticks, as on a terminal. */
+const withCode = (words: string): ReactNode =>
+  words.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))
 
 function FactList({ instance }: { instance: Instance }) {
   const { versions, processes, accounts, storage, queue, last_backup, mail, identity_provider, sign_up } = instance
@@ -113,7 +119,7 @@ function FactList({ instance }: { instance: Instance }) {
     ['Processes', plural(processes, 'server process', 'server processes')],
     ['Accounts', String(accounts)],
     ['Database', sizeWords(storage.database_bytes)],
-    ['Files', `${sizeWords(storage.file_bytes)} in ${plural(storage.files, 'content')} (${storage.blobs})`],
+    ['Files', `${sizeWords(storage.file_bytes)} in ${storage.blobs === 'file:' ? 'the data dir' : storage.blobs}`],
     [
       'Queue',
       `${queue.waiting} waiting, ${queue.running} running${queue.late > 0 ? `, ${queue.late} late` : ''}${queue.failed > 0 ? `, ${queue.failed} given up` : ''}`,

@@ -1,9 +1,12 @@
 import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { uk } from '../api.ts'
+import { queryClient, uk } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { say } from '../ui/dialogs/toast.tsx'
 import { Paged } from '../ui/more.tsx'
-import { Empty } from '../ui/notice.tsx'
+import { Empty, Refused } from '../ui/notice.tsx'
 import { Page, Tag } from '../ui/page.tsx'
+import { useSend } from '../ui/send.ts'
 import { Ago } from '../ui/text/time.tsx'
 
 type Shared = Awaited<ReturnType<typeof uk.shared_with_me.list>>['rows'][number]
@@ -15,9 +18,90 @@ const sharedQuery = infiniteQueryOptions({
   getNextPageParam: ({ next }) => next,
 })
 
+/** Both sides of sharing. */
+function Sides() {
+  const place =
+    'border-b-2 border-transparent px-1 pb-1.5 text-sm text-quiet hover:text-ink data-[status=active]:border-seal data-[status=active]:text-ink'
+  return (
+    <nav aria-label="Shares" className="mb-5 flex gap-5">
+      <Link to="/shared-with-me" className={place}>
+        With me
+      </Link>
+      <Link to="/shared-by-me" className={place}>
+        By me
+      </Link>
+    </nav>
+  )
+}
+
+const givenQuery = infiniteQueryOptions({
+  queryKey: ['shared-by-me'],
+  queryFn: ({ pageParam }) => uk.shares.given({ limit: 50, ...(pageParam !== null && { cursor: pageParam }) }),
+  initialPageParam: null as string | null,
+  getNextPageParam: ({ next }) => next,
+})
+type Given = Awaited<ReturnType<typeof uk.shares.given>>['rows'][number]
+
+export function SharedByMe() {
+  return (
+    <Page title="Shared by me" lead="What you gave to others, newest first.">
+      <Sides />
+      <Paged
+        query={useInfiniteQuery(givenQuery)}
+        what="what you have shared"
+        label="Shared by me"
+        none={<Empty title="Nothing yet">What you share with others shows up here, and can be taken back.</Empty>}
+      >
+        {(given) => <GivenRow given={given} />}
+      </Paged>
+    </Page>
+  )
+}
+
+function GivenRow({ given }: { given: Given }) {
+  const { id, resource_type, resource_id, title, grantee, access, status, created_at } = given
+  const name = title ?? `a ${resource_type} without a name`
+  const whom = grantee.name ?? grantee.email ?? 'somebody'
+  const revoking = useSend(uk.shares.revoke, async () => {
+    await queryClient.invalidateQueries({ queryKey: ['shared-by-me'] })
+    say(`${name} is no longer shared with ${whom}`)
+  })
+  return (
+    <div className="flex flex-wrap items-center gap-x-5 gap-y-2">
+      <div className="min-w-0 flex-1 basis-60">
+        <p className="font-medium break-words">
+          {resource_type === 'chat' ? (
+            <Link className="link" to="/chats/$id" params={{ id: resource_id }}>
+              {name}
+            </Link>
+          ) : (
+            name
+          )}
+        </p>
+        <p className="text-[0.8125rem] break-words text-quiet">
+          {resource_type} · with {grantee.workspace_id !== null ? `everybody in ${whom}` : whom} ·{' '}
+          <Ago time={created_at} />
+        </p>
+        <Refused>{revoking.rest()}</Refused>
+      </div>
+      {status === 'pending' && <Tag tone="warn">not taken yet</Tag>}
+      <Tag tone={access === 'edit' ? 'ai' : 'plain'}>{access === 'edit' ? 'may edit' : 'may view'}</Tag>
+      <Button
+        look="danger-plain"
+        aria-label={`Take ${name} back from ${whom}`}
+        pending={revoking.pending}
+        onClick={() => void revoking.send({ share_id: id })}
+      >
+        Take back
+      </Button>
+    </div>
+  )
+}
+
 export function SharedWithMe() {
   return (
     <Page title="Shared with me" lead="Chats, agents, files and folders that others gave you, newest first.">
+      <Sides />
       <Paged
         query={useInfiniteQuery(sharedQuery)}
         what="what is shared with you"

@@ -6,7 +6,6 @@ import { Button } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
-import { Refused } from '../ui/notice.tsx'
 import { useSend } from '../ui/send.ts'
 import { modelsIn } from './models-in.ts'
 import { type Member, refreshTeam } from './queries.ts'
@@ -23,8 +22,10 @@ export function MemberDialog({
   member,
   open,
   onOpen,
+  onRemove,
 }: {
   member: Member
+  onRemove: () => void
   open: boolean
   onOpen: (open: boolean) => void
 }) {
@@ -33,11 +34,6 @@ export function MemberDialog({
   const [models, setModels] = useState(member.allowed_models?.join(', ') ?? '')
   const [role, setRole] = useState<Role>(member.role)
   const { id: own } = useAccount()
-  const removing = useSend(uk.members.remove, async () => {
-    await refreshTeam(member.workspace_id)
-    say(`${member.name} is no longer in this workspace`)
-    onOpen(false)
-  })
   const [held, setHeld] = useState(member.keys === 'workspace')
   const sending = useSend(uk.members.update, async () => {
     await refreshTeam(member.workspace_id)
@@ -105,16 +101,9 @@ export function MemberDialog({
         onChecked={setHeld}
       />
       {member.user_id !== own && (
-        <>
-          <Button
-            look="danger-plain"
-            pending={removing.pending}
-            onClick={() => void removing.send({ id: member.workspace_id, memberId: member.id })}
-          >
-            Remove {member.name} from the workspace
-          </Button>
-          <Refused>{removing.rest()}</Refused>
-        </>
+        <Button look="danger-plain" onClick={onRemove}>
+          Remove {member.name} from the workspace
+        </Button>
       )}
     </FormDialog>
   )

@@ -1,18 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
-import type { Workspace } from '../api.ts'
+import { type Workspace, uk } from '../api.ts'
 import { isManaged, useAccount } from '../session.ts'
 import { Button } from '../ui/button.tsx'
-import { useOpen } from '../ui/dialogs/dialog.tsx'
+import { Confirm, useOpen } from '../ui/dialogs/dialog.tsx'
+import { say } from '../ui/dialogs/toast.tsx'
 import { SpendMeter } from '../ui/meter.tsx'
 import { Failure, Waiting } from '../ui/notice.tsx'
 import { Rows, Section, Tag } from '../ui/page.tsx'
 import { MemberDialog } from './member-dialog.tsx'
-import { type Member, membersQuery } from './queries.ts'
+import { type Member, membersQuery, refreshTeam } from './queries.ts'
 
 export function Members({ workspace }: { workspace: Workspace }) {
   const { id, name } = workspace
   const { data: members, error, refetch } = useQuery(membersQuery(id))
   const { open, on, show, onOpen } = useOpen<Member>()
+  const removing = useOpen<Member>()
   const manages = workspace.kind === 'team' && isManaged(workspace)
   return (
     <Section
@@ -38,7 +40,31 @@ export function Members({ workspace }: { workspace: Workspace }) {
           ))}
         </Rows>
       )}
-      {on && <MemberDialog key={on.id} member={on} open={open} onOpen={onOpen} />}
+      {on && (
+        <MemberDialog
+          key={on.id}
+          member={on}
+          open={open}
+          onOpen={onOpen}
+          onRemove={() => {
+            onOpen(false)
+            removing.show(on)
+          }}
+        />
+      )}
+      <Confirm
+        open={removing.open}
+        onOpen={removing.onOpen}
+        title={`Remove ${removing.on?.name ?? ''}?`}
+        verb="Remove"
+        run={async () => {
+          await uk.members.remove({ id, memberId: removing.on!.id })
+          await refreshTeam(id)
+          say(`${removing.on!.name} is no longer in this workspace`)
+        }}
+      >
+        <p>They no longer reach what is in {name}. What they made there stays; only an invitation brings them back.</p>
+      </Confirm>
     </Section>
   )
 }

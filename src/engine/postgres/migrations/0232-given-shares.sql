@@ -1,0 +1,2 @@
+-- What somebody has shared, newest first.
+create index shares_given on shares (created_by, id desc);
