@@ -11,7 +11,6 @@ import { viewIn as searchIn } from './search/view.ts'
 import { viewIn } from './usage/view.ts'
 
 const root = createRootRoute({ errorComponent: BrokenAlone, notFoundComponent: MissingAlone })
-
 const deliveryStatuses = ['waiting', 'succeeded', 'failed', 'cancelled'] as const
 interface DeliveryView {
   status?: (typeof deliveryStatuses)[number]
@@ -59,7 +58,6 @@ const invitation = createRoute({
   validateSearch: ({ join }: Record<string, unknown>): { join?: true } => (join === true ? { join } : {}),
   component: lazyRouteComponent(() => import('./invitations/invitation.tsx'), 'InvitationPage'),
 })
-
 const signedIn = createRoute({
   getParentRoute: () => door,
   path: '/signed-in',
@@ -70,7 +68,6 @@ const recovery = createRoute({
   path: '/recovery',
   component: lazyRouteComponent(() => import('./entry/recovery.tsx'), 'Recovery'),
 })
-
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
