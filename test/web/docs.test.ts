@@ -1,5 +1,8 @@
 // Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { needs } from '../needs.ts'
 import { testServer } from '../server.ts'
@@ -68,6 +71,31 @@ test('a stranger searches by keyboard, picks a language that is kept, and copies
   assert.ok(copied.includes(`fetch('${server.origin}/v1/chats'`), copied)
   assert.equal(await page.getByRole('heading', { name: 'Try it here' }).isVisible(), false)
   assert.deepEqual(visitor.wrongs, [])
+})
+
+test('behind a proxy that says nothing of itself the examples have the address of the browser', chromium, async () => {
+  await using server = await testServer()
+  // The server knows neither this name nor this port.
+  const proxy = createServer((asked, answer) => {
+    const headers = { ...asked.headers, host: 'unknown.example.com' }
+    const onward = request(new URL(asked.url!, server.origin), { method: asked.method!, headers }, (response) => {
+      answer.writeHead(response.statusCode!, response.headers)
+      response.pipe(answer)
+    })
+    asked.pipe(onward)
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const origin = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  try {
+    await using visitor = await visit(browser(), origin)
+    await visitor.page.goto('/docs/api/me/get')
+    const shown = visitor.page.getByRole('tabpanel', { name: 'curl' })
+    await shown.getByText(`curl ${origin}/v1/me`).waitFor()
+    assert.deepEqual(visitor.wrongs, [])
+  } finally {
+    proxy.close()
+    proxy.closeAllConnections()
+  }
 })
 
 test(

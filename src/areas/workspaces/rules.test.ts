@@ -114,7 +114,12 @@ test('a team whose models are for keys of its own: neither chats nor other keys 
   })
   assert.equal(answer.status, 403, 'in every process')
 
-  await alice.patch(team.at, { keys: 'any' })
+  // A budget of the team covers what its providers serve: by a key of his own they would count for nobody there.
+  await alice.patch(team.at, { keys: 'any', spend_cap_usd: 5 })
+  assert.match((await ask(unbound, 'house/gpt-4o')).body.error.message, /has rules or a budget/)
+  assert.equal((await ask(held, 'house/gpt-4o')).status, 200)
+  await alice.patch(team.at, { spend_cap_usd: null })
+  assert.equal((await ask(unbound, 'house/gpt-4o')).status, 200)
   await alice.patch(team.member, { keys: 'workspace' })
   assert.match((await bob.post(`/chats/${chat.id}/messages`, { content: 'again' })).body.error.message, /of the member/)
   const hers = (await alice.post('/chats', { workspace_id: team.id, model: 'sim/echo' })).body.data
