@@ -25,6 +25,7 @@ const ESCAPES = /\x1b\][^\x07]*\x07|\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]/g
 const SECRETS: Names = [
   [/\buk_[0-9A-Za-z]{49}\b/g, 'uk_…'],
   [/#token=[\w-]+/g, '#token=…'],
+  [/^(token +)\S+$/gm, '$1…'],
   [/\b(setup token: )\S+/g, '$1…'],
 ]
 
