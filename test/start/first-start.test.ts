@@ -68,3 +68,16 @@ test('a start that is stopped while it installs ends at once, and the next one s
   assert.equal(existsSync(fresh.at('node_modules.lock')), false)
   assert.deepEqual(await fresh.run().ended, { said: 'hello\n', code: 0 })
 })
+
+test('a start in a clone that it may not write to says what is missing, and does not try for ever', async () => {
+  using fresh = clone('exit 1')
+  chmodSync(fresh.at('.'), 0o555)
+  // Root may write everywhere: so as nobody in particular.
+  const as = process.getuid?.() === 0 ? ['setpriv', '--reuid', '65534', '--clear-groups'] : []
+  const [program = '', ...words] = [...as, 'sh', fresh.at('bin/run'), 'hello.mjs']
+  const child = spawn(program, words, { env: { PATH: process.env.PATH }, stdio: ['ignore', 'ignore', 'pipe'] })
+  const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  chmodSync(fresh.at('.'), 0o755)
+  assert.equal(code, 1)
+  assert.match(said, /cannot be written to: run npm run build there/)
+})

@@ -15,7 +15,7 @@ import { until } from '../until.ts'
 const root = join(import.meta.dirname, '../..')
 
 /** What `bin/run` and npm ask of a system, beside a C library. */
-const PROGRAMS = 'sh env node rm ls du cut wc readlink sleep uname dirname mkdir chown kill'.split(' ')
+const PROGRAMS = 'sh env node ln rm ls du cut wc readlink sleep uname dirname mkdir chown kill'.split(' ')
 const PATHS = [
   '/etc/npmrc',
   '/usr/etc/npmrc',
