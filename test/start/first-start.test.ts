@@ -74,7 +74,7 @@ test('a start in a clone that it may not write to says what is missing, and does
   chmodSync(fresh.at('.'), 0o555)
   // Root may write everywhere: so as nobody in particular.
   const as = process.getuid?.() === 0 ? ['setpriv', '--reuid', '65534', '--clear-groups'] : []
-  const [program = '', ...words] = [...as, 'sh', fresh.at('bin/run'), 'hello.mjs']
+  const [program, ...words] = [...as, 'sh', fresh.at('bin/run'), 'hello.mjs']
   const child = spawn(program, words, { env: { PATH: process.env.PATH }, stdio: ['ignore', 'ignore', 'pipe'] })
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
   chmodSync(fresh.at('.'), 0o755)

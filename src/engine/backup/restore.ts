@@ -38,7 +38,8 @@ export async function restoreBackup(
 
 async function makeQueue(connection: pg.ClientConfig): Promise<void> {
   const pool = new pg.Pool({ ...connection, max: 1 })
-  pool.on('error', () => {})
+  // The queue wants both heard, and says so on the screen of whoever restores.
+  pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}))
   try {
     await runMigrations({ pgPool: pool })
   } finally {

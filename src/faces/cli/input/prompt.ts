@@ -40,8 +40,9 @@ export async function askNewPassword(globals: Globals, terminal: Terminal): Prom
 export function askHidden(question: string, flag: string, globals: Globals, terminal: Terminal): Promise<string> {
   mayAsk(flag, globals, terminal)
   const { stdin, stderr } = process
-  stderr.write(`${question}: `)
+  // Nothing is shown from then on: who types at the sight of the question may be faster than what comes after it.
   stdin.setRawMode(true).setEncoding('utf8').resume()
+  stderr.write(`${question}: `)
   return new Promise((resolve) => {
     let typed = ''
     const end = () => {
