@@ -214,7 +214,7 @@ test(
     await server.interrupts()
 
     const page = pageOf(chapters, { day: new Date().toISOString().slice(0, 10), cores: availableParallelism() })
-    for (const [what, secret] of Object.entries({ key, token, vendor: vendor.key, dir, root }))
+    for (const [what, secret] of Object.entries({ key, token, password: PASSWORD, vendor: vendor.key, dir, root }))
       assert.ok(!page.includes(secret), `${what} is not shown`)
     writeFileSync(join(root, 'docs/first-hour.md'), page)
   },
