@@ -5,7 +5,8 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.getByLabel('E-mail').fill(email)
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+  // What stands around the pages; the navigation itself may be folded away.
+  await page.locator('#content').waitFor()
 }
 
 /** Until the page is drawn in this scheme: the browser does so some frames after it was told. */

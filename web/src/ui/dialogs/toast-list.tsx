@@ -1,26 +1,44 @@
 import { Toast } from '@base-ui/react/toast'
+import { useEffect } from 'react'
 import { buttonClass } from '../button.tsx'
 import { Icon } from '../icons.tsx'
 
 const manager = Toast.createToastManager()
 
-export const add = (title: string): void => void manager.add({ title, timeout: 4_000 })
-
-export const addWithUndo = (title: string, undo: () => unknown): void => {
-  const id = manager.add({
-    title,
-    timeout: 10_000,
-    actionProps: {
-      children: 'Undo',
-      onClick() {
-        manager.close(id)
-        void undo()
-      },
-    },
-  })
+/** What is said before the list hears of it: the manager keeps nothing for later. */
+const waiting: (() => void)[] = []
+let hears = false
+const whenItHears = (tell: () => void): void => {
+  if (hears) tell()
+  else waiting.push(tell)
 }
 
+export const add = (title: string): void => whenItHears(() => void manager.add({ title, timeout: 4_000 }))
+
+export const addWithUndo = (title: string, undo: () => unknown): void =>
+  whenItHears(() => {
+    const id = manager.add({
+      title,
+      timeout: 10_000,
+      actionProps: {
+        children: 'Undo',
+        onClick() {
+          manager.close(id)
+          void undo()
+        },
+      },
+    })
+  })
+
 export default function ToastList() {
+  // Behind the effects of what it holds, which subscribes in one.
+  useEffect(() => {
+    hears = true
+    for (const tell of waiting.splice(0)) tell()
+    return () => {
+      hears = false
+    }
+  }, [])
   return (
     <Toast.Provider toastManager={manager} limit={3}>
       <Toast.Portal>

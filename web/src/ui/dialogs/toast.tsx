@@ -9,8 +9,7 @@ const listeners = new Set<() => void>()
 function withList(tell: (list: typeof import('./toast-list.tsx')) => void): void {
   isWanted = true
   for (const listener of listeners) listener()
-  // The list must be there to hear of it.
-  void load().then((list) => setTimeout(() => tell(list)))
+  void load().then(tell)
 }
 
 /** Says that something was done, also to who does not see it. Nothing of it is read before there is something to say. */
