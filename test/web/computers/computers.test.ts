@@ -106,7 +106,7 @@ test(
     await files.getByRole('button', { name: 'notes.txt', exact: true }).click()
     await page.getByLabel('The words of notes.txt').fill('quince and heron\n')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('notes.txt is saved').waitFor()
+    await page.getByRole('dialog', { name: 'notes.txt' }).waitFor({ state: 'detached' })
     assert.equal(readFileSync(join(folder, 'notes.txt'), 'utf8'), 'quince and heron\n')
     await files.getByRole('button', { name: 'More of notes.txt' }).click()
     await page.getByRole('menuitem', { name: 'Rename' }).click()
@@ -122,11 +122,11 @@ test(
     await files.getByRole('button', { name: 'More of birds.txt' }).click()
     await page.getByRole('menuitem', { name: 'Copy to the drive' }).click()
     await page.getByRole('button', { name: 'Copy it' }).click()
-    await page.getByText('birds.txt is on the drive').waitFor()
-    assert.deepEqual(
-      (await alice.get('/drive/files')).body.data.map((one: { name: string }) => one.name),
-      ['birds.txt'],
+    await until(
+      async () => (await alice.get('/drive/files')).body.data,
+      (rows) => rows.length === 1 && rows[0].name === 'birds.txt',
     )
+    await page.getByRole('dialog', { name: 'Copy birds.txt to the drive' }).waitFor({ state: 'detached' })
 
     // Lent to the team for commands only: bob is told what he may not.
     await page.getByRole('link', { name: 'Grants' }).click()
