@@ -113,6 +113,9 @@ test(
     assert.equal(await his.page.getByRole('button', { name: /^(Fire now|Change|More for)/ }).count(), 0)
     await his.page.goto(address)
     await his.page.getByRole('log', { name: 'Log' }).getByText('Last line.').waitFor()
+    // What she changes is on his page without his doing.
+    await alice.patch(`/automations/${automation.id}`, { name: 'Dawn edit' })
+    await heading(his.page, 'Dawn edit')
     assert.equal((await bob.patch(`/agents/${agents[0].id}`, { name: 'Mine' })).status, 403)
 
     await using theirs = await visit(browser(), server.origin)
@@ -121,6 +124,25 @@ test(
       await theirs.page.goto(path)
       await theirs.page.getByText('It does not exist, or you have no access to it.').waitFor()
     }
+
+    // The secrets of a webhook are shown once, with a call that works.
+    await page.goto(`/app/automations?new=${agents[0].id}&workspace=${shop.id}`)
+    await page.getByLabel('Name').fill('On a delivery')
+    await page.getByRole('radio', { name: 'By a webhook' }).check()
+    await page.getByLabel('What it is told').fill(script([say('Unpacked.')]))
+    await page.getByRole('button', { name: 'Make it' }).click()
+    const shown = await page.getByRole('dialog').getByText(/^ukw_/).innerText()
+    const curl = await page.getByLabel('curl example').innerText()
+    assert.ok(curl.includes(`Bearer ${shown}`))
+    const fired = await fetch(/https?:\S+/.exec(curl)![0], {
+      method: 'POST',
+      headers: { authorization: `Bearer ${shown}`, 'content-type': 'application/json' },
+      body: '{"crates": 3}',
+    })
+    assert.equal(fired.status, 202)
+    await page.getByRole('button', { name: 'I have them' }).click()
+    await page.getByRole('list', { name: 'Runs' }).getByText('by its webhook').waitFor()
+    assert.equal(await page.getByText(shown).count(), 0)
 
     // To the trash, and back by one press.
     await page.goto(`/app/agents/${agents[0].id}`)
