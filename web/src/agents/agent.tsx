@@ -3,7 +3,6 @@ import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { refusal } from '../api.ts'
 import { usePlace } from '../rights.ts'
-import { useChannels } from '../shell/channel.ts'
 import { useMedia } from '../ui/media.ts'
 import { Failure, Waiting } from '../ui/notice.tsx'
 import { Tag } from '../ui/page.tsx'
@@ -32,10 +31,6 @@ function One({ id }: { id: string }) {
   useEffect(() => {
     document.title = `${agent?.name ?? 'Agent'} · Ukiyo`
   }, [agent?.name])
-  useChannels(agent ? [`workspace:${agent.workspace_id}`] : [], [
-    ['agent.', ['agents']],
-    ['automation.', ['automations']],
-  ])
   if (agent) return <Shown agent={agent} />
   return (
     <div className="mx-auto max-w-3xl px-4 pt-8 sm:px-8">

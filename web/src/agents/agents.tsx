@@ -2,7 +2,6 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { usePlacesFor } from '../rights.ts'
 import { workspacesQuery } from '../session.ts'
-import { useChannels } from '../shell/channel.ts'
 import { Button } from '../ui/button.tsx'
 import { useOpen } from '../ui/dialogs/dialog.tsx'
 import { SelectField } from '../ui/field.tsx'
@@ -24,10 +23,6 @@ export function AgentsPage() {
   const writable = usePlacesFor('agent:write')
   const query = useInfiniteQuery(agentsQuery(status, workspace))
   const { open, on, show, onOpen } = useOpen<{ template: Template | null }>()
-  useChannels(
-    workspaces.map(({ id }) => `workspace:${id}`),
-    [['agent.', ['agents']]],
-  )
   const agents = query.data?.pages.flatMap(({ rows }) => rows)
   const nameOf = (id: string): string => workspaces.find((one) => one.id === id)?.name ?? 'shared with you'
   return (

@@ -24,7 +24,6 @@ import {
   costQuery,
   refreshAutomations,
   runsQuery,
-  useAutomationEvents,
 } from './queries.ts'
 import { RunRow } from './run-row.tsx'
 import { RunBars } from './runs/bars.tsx'
@@ -44,7 +43,6 @@ export function AutomationPage() {
   const { data: automation, error, refetch } = useQuery(automationQuery(id))
   const place = usePlace(automation?.workspace_id)
   const runs = useInfiniteQuery({ ...runsQuery(id), enabled: automation !== undefined })
-  useAutomationEvents(automation ? [automation.workspace_id] : [])
   if (!automation)
     return (
       <Page title="Automation" lead="An agent or a command that is set to work by the clock or by a webhook.">

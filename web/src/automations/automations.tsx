@@ -12,7 +12,7 @@ import { Page, Tag } from '../ui/page.tsx'
 import { Ago } from '../ui/text/time.tsx'
 import { type AutomationsView, automationsViewIn } from '../views.ts'
 import { AutomationDialog } from './form/automation-dialog.tsx'
-import { type Automation, automationsQuery, useAutomationEvents } from './queries.ts'
+import { type Automation, automationsQuery } from './queries.ts'
 import { type Secrets, ShownSecrets } from './webhook.tsx'
 import { isOnce } from './words.ts'
 import { momentIn, ownZone } from './zone.ts'
@@ -25,7 +25,6 @@ export function AutomationsPage() {
   const writable = usePlacesFor('automation:write')
   const query = useInfiniteQuery(automationsQuery(status, workspace))
   const [made, setMade] = useState<(Secrets & { id: string }) | null>(null)
-  useAutomationEvents(workspaces.map(({ id }) => id))
   const look = (change: { [K in keyof AutomationsView]: AutomationsView[K] | undefined }): void =>
     void navigate({ search: (now) => automationsViewIn({ ...now, ...change }) })
   const open = (id: string): void => void navigate({ to: '/automations/$id', params: { id } })

@@ -1,6 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { everyRow, queryClient, uk } from '../api.ts'
-import { useChannels } from '../shell/channel.ts'
 
 export type Automation = Awaited<ReturnType<typeof uk.automations.get>>
 export type AutomationRun = Awaited<ReturnType<typeof uk.automations.runs>>['rows'][number]
@@ -75,10 +74,3 @@ export const computersForQuery = (workspaceId: string) =>
   })
 
 export const refreshAutomations = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['automations'] })
-
-/** What happens to automations, and to their runs, is seen as it happens. */
-export const useAutomationEvents = (workspaceIds: readonly string[]): void =>
-  useChannels(
-    workspaceIds.map((id) => `workspace:${id}`),
-    [['automation.', ['automations']]],
-  )

@@ -10,7 +10,7 @@ import { Facts } from '../ui/facts.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Page, Section, Tag } from '../ui/page.tsx'
 import { moment, usd } from '../ui/text/format.ts'
-import { Cancel, useOperationEvents } from './operations.tsx'
+import { Cancel } from './operations.tsx'
 import { Progress } from './progress.tsx'
 import { type Operation, isGoing, operationQuery } from './queries.ts'
 import { durationOf, placeOf, says, saysKind, tones } from './words.ts'
@@ -21,7 +21,6 @@ const MOST_SHOWN = 50_000
 export function OperationPage() {
   const { id } = useParams({ from: '/shell/operations/$id' })
   const { data: operation, error, refetch } = useQuery(operationQuery(id))
-  useOperationEvents()
   if (!operation)
     return (
       <Page title="Operation" lead="Work that goes on in the background.">

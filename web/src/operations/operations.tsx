@@ -2,8 +2,6 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { uk } from '../api.ts'
 import { saysDuration } from '../automations/words.ts'
-import { useAccount } from '../session.ts'
-import { useChannels } from '../shell/channel.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Paged } from '../ui/more.tsx'
@@ -22,7 +20,6 @@ export function OperationsPage() {
   const { status, kind } = useSearch({ from: '/shell/operations' })
   const navigate = useNavigate({ from: '/operations' })
   const query = useInfiniteQuery(operationsQuery(status, kind))
-  useOperationEvents()
   const look = (change: { [K in keyof OperationsView]: OperationsView[K] | undefined }): void =>
     void navigate({ search: (now) => operationsViewIn({ ...now, ...change }) })
   return (
@@ -67,12 +64,6 @@ export function OperationsPage() {
       </Paged>
     </Page>
   )
-}
-
-/** Every operation of the person, as it happens. */
-export function useOperationEvents(): void {
-  const { id } = useAccount()
-  useChannels([`user:${id}`], [['operation.', ['operations']]])
 }
 
 function Row({ operation }: { operation: Operation }) {

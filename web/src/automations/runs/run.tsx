@@ -9,7 +9,7 @@ import { Empty, Failure, Refused, Waiting } from '../../ui/notice.tsx'
 import { Page, Section, Tag } from '../../ui/page.tsx'
 import { useSend } from '../../ui/send.ts'
 import { moment, usd } from '../../ui/text/format.ts'
-import { type AutomationRun, automationQuery, refreshAutomations, runQuery, useAutomationEvents } from '../queries.ts'
+import { type AutomationRun, automationQuery, refreshAutomations, runQuery } from '../queries.ts'
 import { durationOf, isGoing, runTones, saysDuration, saysRun, saysSkip, saysTrigger } from '../words.ts'
 import { AgentLog, CommandLog } from './log.tsx'
 
@@ -19,7 +19,6 @@ export function RunPage() {
   const { data: automation } = useQuery(automationQuery(id))
   const { data: run, error, refetch } = useQuery(runQuery(id, runId))
   const place = usePlace(run?.workspace_id)
-  useAutomationEvents(run ? [run.workspace_id] : [])
   const name = automation?.name ?? 'Run'
   if (!run)
     return (
