@@ -32,7 +32,7 @@ test(
     await signIn(page, alice)
     await page.goto('/app/agents')
     await page.getByRole('button', { name: 'Begin with Editor' }).click()
-    await page.getByLabel('Workspace').last().selectOption({ label: 'Print shop' })
+    await page.getByRole('dialog').getByLabel('Workspace').selectOption({ label: 'Print shop' })
     await page.getByRole('button', { name: 'Make it' }).click()
     await heading(page, 'Editor')
 
