@@ -1,73 +1,21 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { agentViewIn, agentsViewIn, automationsViewIn, operationsViewIn } from './views.ts'
 import { queryClient } from './api.ts'
 import { filtersIn } from './developer/requests/filters.ts'
 import { placeIn } from './computers/place.ts'
 import { keptToken } from './invitations/token.ts'
+import { doorRoutes, entryRoutes, root } from './router-entry.ts'
 import { sessionQuery } from './session.ts'
-import { Broken, BrokenAlone } from './shell/states/broken.tsx'
-import { Missing, MissingAlone } from './shell/states/missing.tsx'
+import { Broken } from './shell/states/broken.tsx'
+import { Missing } from './shell/states/missing.tsx'
 import { viewIn as searchIn } from './search/view.ts'
 import { viewIn } from './usage/view.ts'
 
-const root = createRootRoute({ errorComponent: BrokenAlone, notFoundComponent: MissingAlone })
 const deliveryStatuses = ['waiting', 'succeeded', 'failed', 'cancelled'] as const
 interface DeliveryView {
   status?: (typeof deliveryStatuses)[number]
 }
 
-interface Entering {
-  /** The path of the app to go to afterwards. */
-  next?: string
-}
-const entering = ({ next }: Record<string, unknown>): Entering => ({
-  ...(typeof next === 'string' && /^\/(?![/\\])/.test(next) && { next }),
-})
-const entry = createRoute({
-  getParentRoute: () => root,
-  id: 'entry',
-  // People who are in already need not knock.
-  beforeLoad: async ({ search }) => {
-    const session = await queryClient.ensureQueryData(sessionQuery)
-    if (session) throw redirect({ to: entering(search).next ?? '/', replace: true })
-  },
-  component: lazyRouteComponent(() => import('./entry/entry.tsx'), 'Entry'),
-})
-const signIn = createRoute({
-  getParentRoute: () => entry,
-  path: '/sign-in',
-  validateSearch: entering,
-  component: lazyRouteComponent(() => import('./entry/sign-in.tsx'), 'SignIn'),
-})
-const signUp = createRoute({
-  getParentRoute: () => entry,
-  path: '/sign-up',
-  validateSearch: entering,
-  component: lazyRouteComponent(() => import('./entry/sign-up.tsx'), 'SignUp'),
-})
-
-/** Open to everybody, signed in or not. */
-const door = createRoute({
-  getParentRoute: () => root,
-  id: 'door',
-  component: lazyRouteComponent(() => import('./entry/entry.tsx'), 'Entry'),
-})
-const invitation = createRoute({
-  getParentRoute: () => door,
-  path: '/invitation',
-  validateSearch: ({ join }: Record<string, unknown>): { join?: true } => (join === true ? { join } : {}),
-  component: lazyRouteComponent(() => import('./invitations/invitation.tsx'), 'InvitationPage'),
-})
-const signedIn = createRoute({
-  getParentRoute: () => door,
-  path: '/signed-in',
-  component: lazyRouteComponent(() => import('./entry/signed-in.tsx'), 'SignedIn'),
-})
-const recovery = createRoute({
-  getParentRoute: () => door,
-  path: '/recovery',
-  component: lazyRouteComponent(() => import('./entry/recovery.tsx'), 'Recovery'),
-})
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
@@ -293,8 +241,8 @@ const usage = createRoute({
 export const router = createRouter({
   basepath: '/app',
   routeTree: root.addChildren([
-    entry.addChildren([signIn, signUp]),
-    door.addChildren([invitation, signedIn, recovery]),
+    entryRoutes,
+    doorRoutes,
     shell.addChildren([
       home,
       welcome,
