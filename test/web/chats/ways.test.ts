@@ -96,6 +96,11 @@ test(
 
     await menu('Pin')
     await page.getByText('Pinned', { exact: true }).waitFor()
+    await menu('Share')
+    await page.getByLabel('E-mail').fill('ben@example.com')
+    await page.getByRole('button', { name: 'Share', exact: true }).click()
+    await page.getByRole('list', { name: 'Shared with' }).getByText('ben@example.com').waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
     await menu('What it cost')
     await page.getByRole('table', { name: 'By model' }).getByText('sim/echo').waitFor()
     await page.keyboard.press('Escape')

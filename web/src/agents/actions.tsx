@@ -6,10 +6,10 @@ import { Button } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { type Action, Actions } from '../ui/dialogs/menu.tsx'
 import { say, sayUndo } from '../ui/dialogs/toast.tsx'
+import { ShareDialog } from '../shared/share-dialog.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { useSend } from '../ui/send.ts'
 import { type Agent, refreshAgents } from './queries.ts'
-import { ShareDialog } from './share-dialog.tsx'
 
 /** What is done with an agent as a whole. */
 export function AgentActions({ agent, place }: { agent: Agent; place: Place }) {
@@ -55,7 +55,7 @@ export function AgentActions({ agent, place }: { agent: Agent; place: Place }) {
       )}
       {place.may('share:write') && status === 'active' && <Button onClick={() => setSharing(true)}>Share</Button>}
       {actions.length > 0 && <Actions label={`More for ${name}`} actions={actions} />}
-      {sharing && <ShareDialog agent={agent} mayEdit={writes} open={sharing} onOpen={setSharing} />}
+      {sharing && <ShareDialog type="agent" id={id} name={name} mayEdit={writes} open={sharing} onOpen={setSharing} />}
       {copying && <CopyDialog agent={agent} targets={targets} onOpen={setCopying} />}
     </div>
   )

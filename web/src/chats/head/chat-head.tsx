@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Suspense, lazy, useEffect, useState } from 'react'
 import { queryClient, sayError, uk } from '../../api.ts'
+import { usePlace } from '../../rights.ts'
 import { type Action, Actions } from '../../ui/dialogs/menu.tsx'
 import { useOpen } from '../../ui/dialogs/dialog.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
@@ -13,6 +14,7 @@ import type { Copying } from './copy-dialog.tsx'
 // Loaded when they are first asked for.
 const GoalDialog = lazy(async () => ({ default: (await import('../goal/goal-dialog.tsx')).GoalDialog }))
 const CopyDialog = lazy(async () => ({ default: (await import('./copy-dialog.tsx')).CopyDialog }))
+const ShareDialog = lazy(async () => ({ default: (await import('../../shared/share-dialog.tsx')).ShareDialog }))
 const CostDialog = lazy(async () => ({ default: (await import('./cost-dialog.tsx')).CostDialog }))
 
 /** The title, which is changed where it stands, what the chat has cost, and what else can be done with it. */
@@ -35,6 +37,8 @@ export function ChatHead({
   const copying = useOpen<Copying>()
   const cost = useOpen<true>()
   const goal = useOpen<true>()
+  const share = useOpen<true>()
+  const place = usePlace(chat.workspace_id)
   useEffect(() => {
     document.title = `${title} · Ukiyo`
   }, [title])
@@ -70,6 +74,7 @@ export function ChatHead({
     { label: 'Rename', run: () => setTyped(title) },
     ...(status === 'active' ? [{ label: 'Set a goal', run: () => goal.show(true) }] : []),
     { label: 'What it cost', run: () => cost.show(true) },
+    ...(place.may('share:write') && status === 'active' ? [{ label: 'Share', run: () => share.show(true) }] : []),
     { label: 'Fork', run: () => copying.show({ how: 'fork', messageId: null }) },
     { label: 'Copy to a workspace', run: () => copying.show({ how: 'copy' }) },
     { label: 'Export as Markdown', run: () => exported('markdown') },
@@ -131,6 +136,16 @@ export function ChatHead({
       </p>
       <Actions label="More for this chat" actions={actions} />
       <Suspense>
+        {share.on && (
+          <ShareDialog
+            type="chat"
+            id={id}
+            name={title}
+            mayEdit={place.may('chat:write')}
+            open={share.open}
+            onOpen={share.onOpen}
+          />
+        )}
         {cost.on && <CostDialog chatId={id} open={cost.open} onOpen={cost.onOpen} />}
         {copying.on && <CopyDialog chat={chat} copying={copying.on} open={copying.open} onOpen={copying.onOpen} />}
         {goal.on && (

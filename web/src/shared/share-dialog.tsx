@@ -8,37 +8,57 @@ import { say } from '../ui/dialogs/toast.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Failure, Refused, Waiting } from '../ui/notice.tsx'
 import { useSend } from '../ui/send.ts'
-import type { Agent } from './queries.ts'
 
 type Access = 'view' | 'edit'
-const accesses = [
-  ['view', 'Uses it'],
-  ['edit', 'Changes it too'],
-] as const
 
-/** Who outside of its workspace has the agent, and letting somebody have it. */
+/** What each right lets somebody do, and what there is to know before it is given. */
+const kinds = {
+  agent: {
+    view: 'Uses it',
+    edit: 'Changes it too',
+    about: 'With people who are not in its workspace. Its tools act in the rights of whoever talks to it.',
+  },
+  chat: {
+    view: 'Reads it',
+    edit: 'Writes in it too',
+    about:
+      'With people who are not in its workspace. What is asked in it is held to the budget and the rules of its workspace.',
+  },
+} as const
+
+/** Who outside of its workspace has something, and letting somebody have it. */
 export function ShareDialog({
-  agent: { id, name },
+  type,
+  id,
+  name,
   mayEdit,
   open,
   onOpen,
 }: {
-  agent: Agent
+  type: keyof typeof kinds
+  id: string
+  name: string
+  /** The person may give the right to change it. */
   mayEdit: boolean
   open: boolean
   onOpen: (open: boolean) => void
 }) {
+  const { view, edit, about } = kinds[type]
+  const accesses = [
+    ['view', view],
+    ['edit', edit],
+  ] as const
   const [email, setEmail] = useState('')
   const [access, setAccess] = useState<Access>('view')
   const [link, setLink] = useState<{ to: string; url: string } | null>(null)
-  const queryKey = ['shares', 'agent', id]
+  const queryKey = ['shares', type, id]
   const {
     data: shares,
     error,
     refetch,
   } = useQuery({
     queryKey,
-    queryFn: () => everyRow(uk.shares.list({ resource_type: 'agent', resource_id: id, limit: 100 })),
+    queryFn: () => everyRow(uk.shares.list({ resource_type: type, resource_id: id, limit: 100 })),
   })
   const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey })
   const sending = useSend(uk.shares.create, async (made) => {
@@ -53,7 +73,7 @@ export function ShareDialog({
       open={open}
       onOpen={onOpen}
       title={`Share ${name}`}
-      about="With people who are not in its workspace. Its tools act in the rights of whoever talks to it."
+      about={about}
       footer={<Button onClick={() => onOpen(false)}>Done</Button>}
     >
       <form
@@ -62,7 +82,7 @@ export function ShareDialog({
         className="space-y-3"
         onSubmit={(event) => {
           event.preventDefault()
-          void sending.send({ resource_type: 'agent', resource_id: id, grantee: { email }, access })
+          void sending.send({ resource_type: type, resource_id: id, grantee: { email }, access })
         }}
       >
         <div className="grid gap-3 sm:grid-cols-[minmax(0,1fr)_10rem]">
@@ -110,7 +130,7 @@ export function ShareDialog({
               <li key={share.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
                 <span className="min-w-0 flex-1 basis-32 break-words">{who}</span>
                 <span className="text-quiet">
-                  {share.access === 'edit' ? 'changes it too' : 'uses it'}
+                  {(share.access === 'edit' ? edit : view).toLowerCase()}
                   {share.status === 'pending' && ', not taken yet'}
                 </span>
                 <Button look="quiet" onClick={() => void revoking.send({ share_id: share.id })}>
