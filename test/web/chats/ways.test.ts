@@ -57,6 +57,8 @@ test(
     await page.getByRole('button', { name: /^Model/ }).click()
     await page.getByRole('combobox', { name: 'Find a model' }).fill('echo')
     await page.getByRole('option', { name: /sim\/echo/ }).click()
+    // The chat has it once its name stands there.
+    await page.getByRole('button', { name: /^Model: sim\/echo/ }).waitFor()
     await field.fill('Which view sells best?')
     await page.keyboard.press('Enter')
     await log.getByRole('article', { name: 'Clerk, message' }).last().getByText('Which view sells best?').waitFor()
@@ -95,7 +97,10 @@ test(
     await answer.getByText('Reading aloud').waitFor({ state: 'detached' })
 
     await menu('Pin')
-    await page.getByText('Pinned', { exact: true }).waitFor()
+    await until(
+      async () => (await alice.get('/app/chat-pins')).body.data.length,
+      (count) => count === 1,
+    )
     await menu('Share')
     await page.getByLabel('E-mail').fill('ben@example.com')
     await page.getByRole('button', { name: 'Share', exact: true }).click()
