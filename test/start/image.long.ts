@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { type SpawnSyncReturns, execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { podmanHere } from '../computers/podman.ts'
 import { needs } from '../needs.ts'
@@ -164,5 +164,12 @@ function filesOf(programs: readonly string[]): string[] {
     const { stdout } = spawnSync('ldd', [path], { encoding: 'utf8' })
     return [...stdout.matchAll(/(?:=> |^\s*)(\/\S+)/gm)].map(([, library]) => library!)
   })
-  return [...new Set([...paths, '/bin/sh', '/usr/bin/env', ...libraries])].map((path) => path.slice(1))
+  // What comes with a C library, also where it is looked for only when it is needed.
+  const beside = dirname(libraries.find((path) => /\/libc\.so/.test(path))!)
+  const more = readdirSync(beside).filter((name) =>
+    /^lib(rt|pthread|dl|m|util|resolv|nss_files|nss_dns|gcc_s|stdc\+\+)\.so\.\d+$/.test(name),
+  )
+  return [
+    ...new Set([...paths, '/bin/sh', '/usr/bin/env', ...libraries, ...more.map((name) => join(beside, name))]),
+  ].map((path) => path.slice(1))
 }
