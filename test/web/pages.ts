@@ -97,6 +97,13 @@ export const pagesOf = ({
     },
   },
   {
+    name: 'models',
+    path: '/app/ai-routing/models',
+    async open(page) {
+      await page.getByRole('list', { name: 'Models' }).getByText('served by').first().waitFor()
+    },
+  },
+  {
     name: 'workspace-keys',
     path: '/app/ai-routing/keys',
     async open(page) {

@@ -78,6 +78,17 @@ test(
     await page.getByText('Second is in place 1 of 1').waitFor()
     await page.getByRole('button', { name: 'Move Second down' }).click()
     await page.getByText('Second is in place 2 of 2').waitFor()
+    // The same by dragging: to the upper edge of a place is before it.
+    const second = page.getByRole('group', { name: 'Second', exact: true })
+    await second.getByTitle('Drag').dragTo(page.getByRole('listitem', { name: 'Asked first' }), {
+      targetPosition: { x: 200, y: 4 },
+    })
+    const secondAt = (place: string) => page.getByRole('listitem', { name: place }).filter({ has: second })
+    await secondAt('Asked first').waitFor()
+    await page.getByRole('button', { name: 'Move Second down' }).click()
+    await page.getByText(/sharing the calls/).waitFor()
+    await page.getByRole('button', { name: 'Move Second down' }).click()
+    await secondAt('Then').waitFor()
     assert.deepEqual([await providerOf(), await providerOf(), await providerOf()], ['openai', 'openai', 'openai'])
 
     // The preview says it before; with its seed a call takes the same way.

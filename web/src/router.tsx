@@ -2,19 +2,16 @@ import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tansta
 import { agentViewIn, agentsViewIn, automationsViewIn, operationsViewIn } from './views.ts'
 import { queryClient } from './api.ts'
 import { filtersIn } from './developer/requests/filters.ts'
+import { deliveriesIn } from './developer/webhooks/view.ts'
 import { placeIn } from './computers/place.ts'
 import { keptToken } from './invitations/token.ts'
 import { doorRoutes, entryRoutes, root } from './router-entry.ts'
+import { modelsIn } from './models/view.ts'
 import { sessionQuery } from './session.ts'
 import { Broken, BrokenAlone } from './shell/states/broken.tsx'
 import { Missing } from './shell/states/missing.tsx'
 import { viewIn as searchIn } from './search/view.ts'
 import { viewIn } from './usage/view.ts'
-
-const deliveryStatuses = ['waiting', 'succeeded', 'failed', 'cancelled'] as const
-interface DeliveryView {
-  status?: (typeof deliveryStatuses)[number]
-}
 
 const shell = createRoute({
   getParentRoute: () => root,
@@ -97,10 +94,7 @@ const webhooks = createRoute({
 const webhook = createRoute({
   getParentRoute: () => shell,
   path: '/developer/webhooks/$id',
-  validateSearch: ({ status }: Record<string, unknown>): DeliveryView => {
-    const shown = deliveryStatuses.find((one) => one === status)
-    return shown ? { status: shown } : {}
-  },
+  validateSearch: deliveriesIn,
   component: lazyRouteComponent(() => import('./developer/webhooks/webhook.tsx'), 'WebhookPage'),
 })
 const invitations = createRoute({
@@ -221,6 +215,12 @@ const providers = createRoute({
   path: '/',
   component: lazyRouteComponent(() => import('./routing/providers.tsx'), 'Providers'),
 })
+const models = createRoute({
+  getParentRoute: () => routing,
+  path: '/models',
+  validateSearch: modelsIn,
+  component: lazyRouteComponent(() => import('./models/models.tsx'), 'ModelsPage'),
+})
 const gatewayKeys = createRoute({
   getParentRoute: () => routing,
   path: '/keys',
@@ -277,7 +277,7 @@ export const router = createRouter({
       shared,
       sharedByMe,
       share,
-      routing.addChildren([providers, preview, gatewayKeys, usage]),
+      routing.addChildren([providers, preview, models, gatewayKeys, usage]),
       nowhere,
     ]),
   ]),

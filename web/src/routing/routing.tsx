@@ -4,6 +4,7 @@ import { Page } from '../ui/page.tsx'
 const views = [
   { to: '/ai-routing', label: 'Providers', exact: true },
   { to: '/ai-routing/preview', label: 'Preview', exact: false },
+  { to: '/ai-routing/models', label: 'Models', exact: false },
   { to: '/ai-routing/keys', label: 'Workspace keys', exact: false },
   { to: '/ai-routing/usage', label: 'Usage', exact: false },
 ] as const

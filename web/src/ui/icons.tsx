@@ -39,6 +39,7 @@ const paths = {
   microphone:
     'M8 2.200a1.800 1.800 0 0 0-1.800 1.800v3.500a1.800 1.800 0 0 0 3.600 0V4A1.800 1.800 0 0 0 8 2.200ZM3.700 7.500a4.300 4.300 0 0 0 8.600 0M8 11.800v2',
   expand: 'M9.500 2.500h4v4M6.500 13.500h-4v-4M13.500 2.500 9 7M2.500 13.500 7 9',
+  grip: 'M6 4h.01M6 8h.01M6 12h.01M10 4h.01M10 8h.01M10 12h.01',
   code: 'm5.500 4.500-3.500 3.500 3.500 3.500M10.500 4.500 14 8l-3.500 3.500',
   alert: 'M8 5v3.500M8 11h.01M8 1.800 14.500 13.200H1.500Z',
 } as const
@@ -52,7 +53,7 @@ export function Icon({ name, className = 'size-4' }: { name: IconName; className
         d={paths[name]}
         fill="none"
         stroke="currentColor"
-        strokeWidth={name === 'more' ? 2 : 1.25}
+        strokeWidth={name === 'more' || name === 'grip' ? 2 : 1.25}
         strokeLinecap="round"
         strokeLinejoin="round"
       />

@@ -5,17 +5,23 @@ import { measures } from './measures.ts'
 import type { View } from './view.ts'
 
 type Sums = Usage['total']
-export type Named = Sums & { name: string }
+/** `value`: what the view is narrowed to by a click; left out: it can't be. */
+export type Named = Sums & { name: string; value?: string | null }
 
 /** The part that each had, as figures and as a bar behind them. */
 export function Breakdown({
   title,
   rows,
   measure,
+  chosen,
+  onChoose,
 }: {
   title: string
   rows: readonly Named[]
   measure: View['measure']
+  /** What the view is narrowed to. */
+  chosen?: string | undefined
+  onChoose?: (value: string) => void
 }) {
   const { of } = measures[measure]
   const sum = rows.reduce((total, row) => total + of(row), 0)
@@ -44,7 +50,19 @@ export function Breakdown({
           {ranked.map((row) => (
             <tr key={row.name} className="border-t border-line">
               <th scope="row" className="py-2 pr-2 pl-4 text-left font-normal">
-                <Name>{row.name}</Name>
+                {onChoose && typeof row.value === 'string' ? (
+                  <button
+                    type="button"
+                    aria-pressed={chosen === row.value}
+                    title={chosen === row.value ? 'Show all again' : `Only ${row.name}`}
+                    onClick={() => onChoose(row.value!)}
+                    className="text-left hover:underline aria-pressed:font-medium aria-pressed:underline"
+                  >
+                    <Name>{row.name}</Name>
+                  </button>
+                ) : (
+                  <Name>{row.name}</Name>
+                )}
                 <span aria-hidden="true" className="mt-1 block h-1 bg-sunk forced-color-adjust-none">
                   <span className="block h-full bg-ai" style={{ width: `${sum === 0 ? 0 : (of(row) / sum) * 100}%` }} />
                 </span>

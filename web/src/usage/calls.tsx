@@ -1,14 +1,16 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { Button } from '../ui/button.tsx'
 import { moment, short, usd } from '../ui/text/format.ts'
 import { Failure, Waiting } from '../ui/notice.tsx'
 import { Section, Tag } from '../ui/page.tsx'
 import { Ago } from '../ui/text/time.tsx'
 import { type Call, callsQuery } from './queries.ts'
+import type { View } from './view.ts'
 
 /** Each call as the ledger has it, newest first. */
-export function Calls({ whose }: { whose: string }) {
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(callsQuery(whose))
+export function Calls({ view }: { view: View }) {
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(callsQuery(view))
   const calls = data?.pages.flatMap(({ rows }) => rows)
   return (
     <Section title="Latest calls" about="Your own, as the ledger has them.">
@@ -37,12 +39,25 @@ export function Calls({ whose }: { whose: string }) {
 }
 
 function CallRow({ call }: { call: Call }) {
-  const { model, provider, surface, status, usage, cost_usd, cost_source, duration_ms, first_token_ms, created_at } =
-    call
+  const {
+    id,
+    model,
+    provider,
+    surface,
+    status,
+    usage,
+    cost_usd,
+    cost_source,
+    duration_ms,
+    first_token_ms,
+    created_at,
+  } = call
   return (
     <li className="figures flex flex-wrap items-baseline gap-x-5 gap-y-0.5 px-4 py-2.5 text-sm">
       <span className="min-w-0 flex-1 basis-56">
-        <span className="break-words">{model}</span>{' '}
+        <Link to="/developer/requests/$id" params={{ id }} className="break-words hover:underline">
+          {model}
+        </Link>{' '}
         {status !== 'succeeded' && <Tag tone={status === 'failed' ? 'bad' : 'warn'}>{status}</Tag>}
         <span className="block text-[0.8125rem] text-quiet">
           {provider} · {surface} · <Ago time={created_at} />

@@ -2,19 +2,31 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/
 import { uk } from '../api.ts'
 import { type View, dayOf, daysUpTo } from './view.ts'
 
-type Asked = Pick<View, 'days' | 'by' | 'whose'>
+type Asked = Omit<View, 'measure'>
 export type Usage = Awaited<ReturnType<typeof uk.ai_gateway.usage>>
 
-export const usageQuery = ({ days, by, whose }: Asked) =>
+/** A view by the names of the API. */
+const askedFor = ({ days, whose, model, provider, key, surface }: Asked) => ({
+  from: daysUpTo(dayOf(Date.now()), days)[0]!,
+  ...(whose === 'instance' && { instance: true }),
+  ...(whose !== 'mine' && whose !== 'instance' && { workspace_id: whose }),
+  ...(model !== undefined && { model }),
+  ...(provider !== undefined && { provider }),
+  ...(key !== undefined && { key_id: key }),
+  ...(surface !== undefined && { surface }),
+})
+
+/** Where the calls of a view are downloaded as CSV. */
+export const csvOf = (view: Asked): string =>
+  `/v1/app/usage-export?${new URLSearchParams(
+    Object.entries(askedFor(view)).map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString()}`
+
+export const usageQuery = (view: Asked) =>
   queryOptions({
-    queryKey: ['usage', days, by, whose],
-    queryFn: () =>
-      uk.ai_gateway.usage({
-        from: daysUpTo(dayOf(Date.now()), days)[0]!,
-        series: by,
-        ...(whose === 'instance' && { instance: true }),
-        ...(whose !== 'mine' && whose !== 'instance' && { workspace_id: whose }),
-      }),
+    // The measure only draws: it asks for nothing else.
+    queryKey: ['usage', askedFor(view), view.by],
+    queryFn: () => uk.ai_gateway.usage({ ...askedFor(view), series: view.by }),
     // Another view takes the place of the one before it, without a hole between them.
     placeholderData: keepPreviousData,
   })
@@ -29,22 +41,25 @@ export const balanceQuery = queryOptions({
 })
 
 /** One page of the caller's own metered calls. */
-async function calls(whose: string, cursor: string | null) {
+async function calls({ whose, model, provider, key }: Asked, cursor: string | null) {
   const answer = await uk.me.usage({
     view: 'history',
     limit: 20,
     ...(cursor !== null && { cursor }),
     ...(whose !== 'mine' && { workspace_id: whose }),
+    ...(model !== undefined && { model }),
+    ...(provider !== undefined && { provider }),
+    ...(key !== undefined && { key_id: key }),
   })
   if (!('rows' in answer)) throw new TypeError('the history is a list')
   return answer
 }
 export type Call = Awaited<ReturnType<typeof calls>>['rows'][number]
 
-export const callsQuery = (whose: string) =>
+export const callsQuery = (view: Asked) =>
   infiniteQueryOptions({
-    queryKey: ['calls', whose],
-    queryFn: ({ pageParam }) => calls(whose, pageParam),
+    queryKey: ['calls', view.whose, view.model, view.provider, view.key],
+    queryFn: ({ pageParam }) => calls(view, pageParam),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
   })

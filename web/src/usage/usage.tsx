@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useAccount, workspacesQuery } from '../session.ts'
+import { Button, buttonClass } from '../ui/button.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Breakdown } from './breakdown.tsx'
@@ -9,10 +10,10 @@ import { Choice } from './choice.tsx'
 import { Credits } from './credits.tsx'
 import { DayChart } from './day-chart.tsx'
 import { measures } from './measures.ts'
-import { type Usage, usageQuery } from './queries.ts'
+import { type Usage, csvOf, usageQuery } from './queries.ts'
 import { stackOf } from './stack.ts'
 import { Totals } from './totals.tsx'
-import { type View, daysUpTo } from './view.ts'
+import { type Narrowing, type View, daysUpTo, narrowings } from './view.ts'
 
 const UNNAMED = 'Signed in, no key'
 const keyName = ({ key_id, name }: Usage['by_key'][number]): string =>
@@ -23,6 +24,15 @@ export function UsagePage() {
   const navigate = useNavigate()
   const set = (change: Partial<View>) =>
     void navigate({ to: '/ai-routing/usage', search: { ...view, ...change }, replace: true, resetScroll: false })
+  const narrow = (name: Narrowing, value: string) => {
+    const { [name]: before, ...others } = view
+    void navigate({
+      to: '/ai-routing/usage',
+      search: before === value ? others : { ...others, [name]: value },
+      replace: true,
+      resetScroll: false,
+    })
+  }
   const { data: usage, error, refetch, isPlaceholderData } = useQuery(usageQuery(view))
   return (
     <>
@@ -55,7 +65,11 @@ export function UsagePage() {
             ['key', 'Key'],
           ]}
         />
+        <a href={csvOf(view)} download="usage.csv" className={`${buttonClass()} h-[2.375rem]!`}>
+          Download CSV
+        </a>
       </div>
+      <Narrowed view={view} usage={usage} onRemove={narrow} />
       {error && !usage ? (
         <Failure what="What was used" error={error} again={refetch} />
       ) : !usage ? (
@@ -66,15 +80,54 @@ export function UsagePage() {
         </Empty>
       ) : (
         <div aria-busy={isPlaceholderData} className={isPlaceholderData ? 'opacity-60 transition-opacity' : ''}>
-          <Figures usage={usage} view={view} />
+          <Figures usage={usage} view={view} onNarrow={narrow} />
         </div>
       )}
-      {view.whose !== 'instance' && <Calls key={view.whose} whose={view.whose} />}
+      {view.whose !== 'instance' && <Calls key={view.whose} view={view} />}
     </>
   )
 }
 
-function Figures({ usage, view: { by, measure, whose } }: { usage: Usage; view: View }) {
+/** What the page is narrowed to, each with a way out. */
+function Narrowed({
+  view,
+  usage,
+  onRemove,
+}: {
+  view: View
+  usage: Usage | undefined
+  onRemove: (name: Narrowing, value: string) => void
+}) {
+  const on = narrowings.flatMap((name) => (view[name] === undefined ? [] : [{ name, value: view[name] }]))
+  if (on.length === 0) return null
+  const say = (name: Narrowing, value: string): string => {
+    const key = name === 'key' && usage?.by_key.find(({ key_id }) => key_id === value)
+    return key ? keyName(key) : value
+  }
+  return (
+    <ul aria-label="Only" className="mb-5 flex flex-wrap gap-2">
+      {on.map(({ name, value }) => (
+        <li key={name}>
+          <Button icon="close" onClick={() => onRemove(name, value)}>
+            Only {name} {say(name, value)}
+          </Button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Figures({
+  usage,
+  view,
+  onNarrow,
+}: {
+  usage: Usage
+  view: View
+  onNarrow: (name: Narrowing, value: string) => void
+}) {
+  const { by, measure, whose } = view
+  const choosing = (name: Narrowing) => ({ chosen: view[name], onChoose: (value: string) => onNarrow(name, value) })
   const { label, of, say } = measures[measure]
   const count = (Date.parse(usage.to) - Date.parse(usage.from)) / 86_400_000 + 1
   const names = new Map(usage.by_key.map((row) => [row.key_id, keyName(row)]))
@@ -89,25 +142,26 @@ function Figures({ usage, view: { by, measure, whose } }: { usage: Usage; view: 
         <Breakdown
           title="By model"
           measure={measure}
-          rows={usage.by_model.map((row) => ({ ...row, name: row.model }))}
+          {...choosing('model')}
+          rows={usage.by_model.map((row) => ({ ...row, name: row.model, value: row.model }))}
         />
         <Breakdown
           title="By provider"
           measure={measure}
-          rows={usage.by_provider.map((row) => ({ ...row, name: row.provider }))}
+          {...choosing('provider')}
+          rows={usage.by_provider.map((row) => ({ ...row, name: row.provider, value: row.provider }))}
         />
         <Breakdown
           title="By key"
           measure={measure}
-          rows={usage.by_key.map((row) => ({
-            ...row,
-            name: keyName(row),
-          }))}
+          {...choosing('key')}
+          rows={usage.by_key.map((row) => ({ ...row, name: keyName(row), value: row.key_id }))}
         />
         <Breakdown
           title="By surface"
           measure={measure}
-          rows={usage.by_surface.map((row) => ({ ...row, name: row.surface }))}
+          {...choosing('surface')}
+          rows={usage.by_surface.map((row) => ({ ...row, name: row.surface, value: row.surface }))}
         />
         {usage.by_member.length > 1 && (
           <Breakdown

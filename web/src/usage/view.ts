@@ -5,7 +5,16 @@ export interface View {
   measure: 'cost' | 'tokens' | 'calls'
   /** `mine`, `instance`, or the id of a workspace. */
   whose: string
+  /** What it is narrowed to, by a click on its name; left out: nothing. */
+  model?: string
+  provider?: string
+  /** Of the key. */
+  key?: string
+  surface?: string
 }
+
+export const narrowings = ['model', 'provider', 'key', 'surface'] as const
+export type Narrowing = (typeof narrowings)[number]
 
 export const defaults: View = { days: 30, by: 'model', measure: 'cost', whose: 'mine' }
 
@@ -18,6 +27,12 @@ export const viewIn = (search: Record<string, unknown>): View => ({
   by: oneOf(search.by, ['model', 'provider', 'key'] as const, defaults.by),
   measure: oneOf(search.measure, ['cost', 'tokens', 'calls'] as const, defaults.measure),
   whose: typeof search.whose === 'string' ? search.whose : defaults.whose,
+  ...Object.fromEntries(
+    narrowings.flatMap((name) => {
+      const value = search[name]
+      return typeof value === 'string' && value !== '' ? [[name, value]] : []
+    }),
+  ),
 })
 
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)

@@ -1,6 +1,7 @@
 import { Switch } from '@base-ui/react/switch'
 import { type Endpoint, uk } from '../../api.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
+import { Icon } from '../../ui/icons.tsx'
 import { plural } from '../../ui/text/format.ts'
 import { Actions } from '../../ui/dialogs/menu.tsx'
 import { Refused } from '../../ui/notice.tsx'
@@ -9,6 +10,7 @@ import { refreshRouting } from '../queries.ts'
 import { StandingLines, StatusTag } from '../standing.tsx'
 import { test, useTrial } from './test-endpoint.ts'
 import { TrialLine } from './trial-line.tsx'
+import { useDraggable } from './use-drag.ts'
 
 interface Props {
   endpoint: Endpoint
@@ -18,18 +20,22 @@ interface Props {
   shared: boolean
   /** There is no order to change. */
   alone: boolean
+  /** Within which it can be dragged. */
+  list: string
   onChange: () => void
   onDelete: () => void
 }
 
-export function EndpointRow({ endpoint, up, down, shared, alone, onChange, onDelete }: Props) {
+export function EndpointRow({ endpoint, up, down, shared, alone, list, onChange, onDelete }: Props) {
   const { id, name, slug, base_url, has_api_key, api_key_last4, models_count, enabled, status, weight } = endpoint
   const trial = useTrial(id)
+  const { row, handle, dragging } = useDraggable(list, id)
   return (
     <div
+      ref={row}
       role="group"
       aria-label={name}
-      className={`grid items-start gap-x-3 gap-y-2 px-4 py-3 ${alone ? 'grid-cols-[minmax(0,1fr)_auto]' : 'grid-cols-[auto_minmax(0,1fr)_auto]'}`}
+      className={`${dragging ? 'opacity-50 ' : ''}grid items-start gap-x-3 gap-y-2 px-4 py-3 ${alone ? 'grid-cols-[minmax(0,1fr)_auto]' : 'grid-cols-[auto_minmax(0,1fr)_auto]'}`}
     >
       <div className={`-my-1 -ml-1 flex-col ${alone ? 'hidden' : 'flex'}`}>
         <IconButton
@@ -39,6 +45,15 @@ export function EndpointRow({ endpoint, up, down, shared, alone, onChange, onDel
           onClick={up ?? undefined}
           className="h-7!"
         />
+        {/* For a pointer; the arrows do the same by keyboard. */}
+        <span
+          ref={handle}
+          aria-hidden="true"
+          title="Drag"
+          className="flex h-5 w-9 cursor-grab items-center justify-center text-quiet"
+        >
+          <Icon name="grip" />
+        </span>
         <IconButton
           icon="down"
           label={`Move ${name} down`}

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { type Endpoint, uk } from '../../api.ts'
 import { workspacesQuery } from '../../session.ts'
 import { Button } from '../../ui/button.tsx'
@@ -11,7 +11,8 @@ import { say } from '../../ui/dialogs/toast.tsx'
 import { EndpointDialog } from './endpoint-dialog.tsx'
 import { ownerOf } from './endpoint-draft.ts'
 import { EndpointRow } from './endpoint-row.tsx'
-import { changesFor, placesOf, step } from './order.ts'
+import { type Drop, changesFor, moved, placesOf, step } from './order.ts'
+import { useDropPlace } from './use-drag.ts'
 import { endpointsQuery, refreshRouting } from '../queries.ts'
 
 interface Doing {
@@ -128,6 +129,12 @@ function Places({ endpoints, doing }: { endpoints: readonly Endpoint[]; doing: D
       say(`${name} is in place ${place + 1} of ${next.length}`)
     },
   )
+  const list = useId()
+  const drop = (id: string, to: number, at: Drop) => {
+    const next = pending ? null : moved(places, id, to, at)
+    const name = endpoints.find((one) => one.id === id)?.name
+    if (next && name !== undefined) void send({ next, name })
+  }
   const mover = (endpoint: Endpoint, direction: 'up' | 'down') => {
     const next = step(places, endpoint.id, direction)
     return next && !pending ? () => void send({ next, name: endpoint.name }) : null
@@ -136,10 +143,12 @@ function Places({ endpoints, doing }: { endpoints: readonly Endpoint[]; doing: D
     <>
       <ol className="divide-y divide-line border border-line border-t-keyline bg-sheet">
         {places.map((sharing, index) => (
-          <li
+          <Place
             key={sharing[0]!.id}
-            aria-label={ordinal(index)}
-            className={sharing.length > 1 ? 'border-l-[3px] border-l-ai/60' : ''}
+            label={ordinal(index)}
+            shared={sharing.length > 1}
+            list={list}
+            onDrop={(id, at) => drop(id, index, at)}
           >
             {places.length > 1 || sharing.length > 1 ? (
               <p className="eyebrow px-4 pt-2.5">
@@ -155,16 +164,48 @@ function Places({ endpoints, doing }: { endpoints: readonly Endpoint[]; doing: D
                 down={mover(endpoint, 'down')}
                 shared={sharing.length > 1}
                 alone={endpoints.length === 1}
+                list={list}
                 onChange={() => doing.change(endpoint)}
                 onDelete={() => doing.remove(endpoint)}
               />
             ))}
-          </li>
+          </Place>
         ))}
       </ol>
       <div className="mt-2">
         <Refused>{rest()}</Refused>
       </div>
     </>
+  )
+}
+
+const marks: Record<Drop, string> = {
+  before: 'shadow-[inset_0_2px_0_0_var(--color-seal)]',
+  into: 'bg-ai-wash',
+  after: 'shadow-[inset_0_-2px_0_0_var(--color-seal)]',
+}
+
+function Place({
+  label,
+  shared,
+  list,
+  onDrop,
+  children,
+}: {
+  label: string
+  shared: boolean
+  list: string
+  onDrop: (id: string, at: Drop) => void
+  children: ReactNode
+}) {
+  const { place, over } = useDropPlace(list, onDrop)
+  return (
+    <li
+      ref={place}
+      aria-label={label}
+      className={`${shared ? 'border-l-[3px] border-l-ai/60' : ''} ${over ? marks[over] : ''}`}
+    >
+      {children}
+    </li>
   )
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Ranked, changesFor, placesOf, step } from './order.ts'
+import { type Ranked, changesFor, moved, placesOf, step } from './order.ts'
 
 const at = (slug: string, priority: number, weight = 1): Ranked => ({ id: slug, slug, priority, weight })
 const drawn = (places: readonly Ranked[][] | null) =>
@@ -25,6 +25,21 @@ test('a step down is the way back, and ends at the last place', () => {
   assert.deepEqual(drawn(step(joined, 'a', 'down')), ['b', 'a'])
   assert.equal(step(places, 'b', 'down'), null)
   assert.equal(step(places, 'unknown', 'down'), null)
+})
+
+test('dropped at a place it shares it, beside a place it has one of its own, and at its own nothing changes', () => {
+  const places = placesOf([at('a', 0), at('b', 1), at('c', 2), at('d', 2)])
+  assert.deepEqual(drawn(moved(places, 'a', 1, 'into')), ['b+a', 'c+d'])
+  assert.deepEqual(drawn(moved(places, 'a', 2, 'after')), ['b', 'c+d', 'a'])
+  assert.deepEqual(drawn(moved(places, 'd', 0, 'before')), ['d', 'a', 'b', 'c'])
+  assert.deepEqual(drawn(moved(places, 'c', 2, 'after')), ['a', 'b', 'd', 'c'])
+  for (const [id, to, where] of [
+    ['a', 0, 'into'],
+    ['b', 0, 'after'],
+    ['b', 1, 'before'],
+    ['x', 1, 'into'],
+  ] as const)
+    assert.equal(moved(places, id, to, where), null)
 })
 
 test('only what moved is written', () => {

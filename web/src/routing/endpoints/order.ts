@@ -31,6 +31,25 @@ export function step<T extends Ranked>(places: readonly T[][], id: string, direc
   return after.length === 0 ? null : [...before, [...after[0]!, moving], ...after.slice(1)]
 }
 
+/** Where something is dropped at a place: into it, or as one of its own beside it. */
+export type Drop = 'before' | 'into' | 'after'
+
+/** One endpoint moved to a place, however far. Null where everything stays as it is. */
+export function moved<T extends Ranked>(places: readonly T[][], id: string, to: number, at: Drop): T[][] | null {
+  const moving = places.flat().find((one) => one.id === id)
+  if (moving === undefined) return null
+  const rest = places.map((sharing) => sharing.filter((one) => one.id !== id))
+  const edge = at === 'before' ? to : to + 1
+  const next =
+    at === 'into'
+      ? rest.map((sharing, place) => (place === to ? [...sharing, moving] : sharing))
+      : [...rest.slice(0, edge), [moving], ...rest.slice(edge)]
+  const drawn = next.filter((sharing) => sharing.length > 0)
+  const ids = (all: readonly T[][]): string =>
+    JSON.stringify(all.map((sharing) => sharing.map((one) => one.id).toSorted()))
+  return ids(drawn) === ids(places) ? null : drawn
+}
+
 /** The changes that must be written so that the places are as drawn. */
 export const changesFor = (places: readonly Ranked[][]): { id: string; priority: number }[] =>
   places.flatMap((sharing, priority) =>

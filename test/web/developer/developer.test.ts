@@ -1,0 +1,143 @@
+// Thorough: run by the merge check, or by name.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { type IncomingMessage, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
+
+const browser = sharedBrowser()
+
+/** Somewhere for events to go, which answers as it is told. */
+async function receiver() {
+  const heard: IncomingMessage['headers'][] = []
+  const state = { status: 500 }
+  const server = createServer((request, response) => {
+    heard.push(request.headers)
+    request.resume().on('end', () => response.writeHead(state.status).end(`answered ${state.status}`))
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    heard,
+    state,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+test(
+  'aki sets up a webhook and sees its deliveries, calls endpoints in the playground, and follows a call to its request',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.0/8', UK_SIM: 'on' } })
+    await using hook = await receiver()
+    const aki = await server.person('Aki')
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, aki)
+
+    // A webhook: made, its secret shown this once, tested, its failure seen, sent again.
+    await page.goto('/app/developer/webhooks')
+    await page.getByText('No webhook here yet').waitFor()
+    await page.getByRole('button', { name: 'New webhook' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('Till')
+    await dialog.getByLabel('Address').fill('not an address')
+    await dialog.getByLabel('Every event that you may read').uncheck()
+    await dialog.getByLabel('Find an event').fill('run.failed')
+    await dialog.getByLabel(/^run\.failed/).check()
+    await dialog.getByRole('button', { name: 'Create webhook' }).click()
+    await dialog.locator('input[aria-invalid=true]').fill(hook.url)
+    await dialog.getByRole('button', { name: 'Create webhook' }).click()
+    assert.match(await page.getByTestId('secret').innerText(), /^whsec_/)
+    await page.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByRole('link', { name: 'Till' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Till' }).waitFor()
+    assert.ok(!(await page.content()).includes('whsec_'))
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    const delivery = page.getByRole('listitem').filter({ hasText: 'webhook.test' })
+    await delivery.getByText(/1 attempt, 500 in/).waitFor()
+    await delivery.getByRole('button', { name: /^webhook\.test/ }).click()
+    assert.equal(await page.getByLabel('Answer of attempt 1').innerText(), 'answered 500')
+    assert.match(await page.getByLabel('Body', { exact: true }).innerText(), /"type": "webhook\.test"/)
+    hook.state.status = 200
+    await delivery.getByRole('button', { name: 'Send again: webhook.test' }).click()
+    await page.getByRole('listitem').filter({ hasText: 'sent again by hand' }).getByText('succeeded').waitFor()
+    await page.getByLabel('Status', { exact: true }).selectOption('Succeeded')
+    await page.waitForURL('**/*status=succeeded')
+    await page.getByRole('button', { name: 'More for Till' }).click()
+    await page.getByRole('menuitem', { name: 'Make another secret' }).click()
+    await dialog.getByRole('button', { name: 'Make another secret' }).click()
+    assert.match(await page.getByTestId('secret').innerText(), /^whsec_/)
+    await page.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByText(/signs until/).waitFor()
+
+    // The playground: an endpoint as herself, and a gateway by a key for an hour.
+    await page.getByRole('link', { name: 'Playground' }).click()
+    await page.getByLabel('Find an endpoint').fill('create a chat')
+    await page.getByRole('link', { name: 'POST Create a chat' }).click()
+    await page.getByLabel('title').fill('From the playground')
+    await page.getByRole('button', { name: 'Send POST' }).click()
+    await page.getByText('201 Created').waitFor()
+    assert.match(await page.getByLabel('Body of the answer').innerText(), /"title": "From the playground"/)
+    assert.equal((await aki.get('/chats')).body.data[0].title, 'From the playground')
+    assert.match(await page.getByLabel('curl example').innerText(), /\/v1\/chats[\s\S]*"title": "From the playground"/)
+    await page.getByRole('tab', { name: 'TypeScript' }).click()
+    assert.match(
+      await page.getByLabel('TypeScript example').innerText(),
+      /uk\.chats\.create\(\{ title: 'From the playground'/,
+    )
+    await page.getByRole('tab', { name: 'uk', exact: true }).click()
+    assert.match(await page.getByLabel('uk example').innerText(), /^uk chats create --title 'From the playground'/)
+    await page.getByLabel('Find an endpoint').fill('compat-b messages')
+    await page.getByRole('link', { name: 'POST Message', exact: true }).click()
+    await page.getByRole('button', { name: 'Make one for an hour' }).click()
+    await page.getByRole('button', { name: 'Send POST' }).click()
+    const answer = page.getByRole('region', { name: 'Answer' })
+    await answer.getByText('200').waitFor()
+    await page.locator('section[aria-busy=false] pre', { hasText: 'message_stop' }).waitFor()
+
+    // From the answer's id to what became of it, and on to the list.
+    await answer.getByRole('link').click()
+    await page.getByRole('list', { name: 'Who was tried' }).getByText('answered').waitFor()
+    await page.getByText('/compat-b/v1/messages').waitFor()
+    const shown = await page.getByRole('main').innerText()
+    assert.ok(!shown.includes('five languages'), 'nothing that was said is there')
+    const key = await aki.key({ name: 'Laptop' })
+    const refused = await key.post('/compat-a/v1/chat/completions', { model: 'nobody/has-it', messages: [] })
+    await page.getByRole('link', { name: 'Requests', exact: true }).click()
+    await page.getByLabel('Status', { exact: true }).selectOption('Failed')
+    await page.waitForURL('**/*status=failed')
+    const rows = page.getByRole('list', { name: 'Requests' }).getByRole('listitem')
+    await rows.filter({ hasText: 'nobody/has-it' }).getByText('Laptop').waitFor()
+    assert.equal(await rows.filter({ hasText: 'sim/echo' }).count(), 0)
+    await page.getByLabel('x-request-id').fill(refused.headers.get('x-request-id')!)
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByText(/answered with 4\d\d/).waitFor()
+
+    // Usage: narrowed by a click, its calls lead to their requests, and all of it is a file.
+    await page.goto('/app/ai-routing/usage')
+    await page.getByRole('table', { name: 'By model' }).getByRole('button', { name: 'sim/echo' }).click()
+    await page.waitForURL('**/*model=sim%2Fecho')
+    await page.getByRole('button', { name: 'Only model sim/echo' }).waitFor()
+    const coming = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download CSV' }).click()
+    const csv = await readFile(await (await coming).path(), 'utf8')
+    assert.match(csv, /^id,created_at,[^]*,sim\/echo,sim,/)
+    await page.getByRole('list', { name: 'Latest calls' }).getByRole('link', { name: 'sim/echo' }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'Request' }).waitFor()
+
+    await page.goto('/app/ai-routing/models')
+    await page.getByLabel('Find a model').fill('echo')
+    await page.waitForURL('**/*q=echo')
+    await page.getByRole('list', { name: 'Models' }).getByText('served by sim').first().waitFor()
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)

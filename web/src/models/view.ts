@@ -1,0 +1,26 @@
+/** What the list of models is narrowed to; it lives in the address. */
+export interface ModelsView {
+  q?: string
+  status?: 'failing' | 'no_provider' | 'all'
+  capability?: string
+  /** At least so many tokens. */
+  context?: number
+  sort?: 'price' | 'context_length' | 'capability_index' | 'created_at'
+}
+
+const statuses = ['failing', 'no_provider', 'all'] as const
+const sorts = ['price', 'context_length', 'capability_index', 'created_at'] as const
+
+/** The address as a view, whatever it holds. */
+export function modelsIn(search: Record<string, unknown>): ModelsView {
+  const status = statuses.find((one) => one === search.status)
+  const sort = sorts.find((one) => one === search.sort)
+  const context = Number(search.context)
+  return {
+    ...(typeof search.q === 'string' && search.q !== '' && { q: search.q }),
+    ...(status && { status }),
+    ...(typeof search.capability === 'string' && search.capability !== '' && { capability: search.capability }),
+    ...(Number.isInteger(context) && context > 0 && { context }),
+    ...(sort && { sort }),
+  }
+}

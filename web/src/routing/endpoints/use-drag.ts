@@ -1,0 +1,61 @@
+import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
+import { type RefObject, useEffect, useRef, useState } from 'react'
+import type { Drop } from './order.ts'
+
+/** Of one list, so that nothing is dropped into another owner's. */
+interface Dragged {
+  list: string
+  id: string
+}
+
+/** A row that is dragged by its handle. */
+export function useDraggable(
+  list: string,
+  id: string,
+): {
+  row: RefObject<HTMLDivElement | null>
+  handle: RefObject<HTMLSpanElement | null>
+  dragging: boolean
+} {
+  const row = useRef<HTMLDivElement>(null)
+  const handle = useRef<HTMLSpanElement>(null)
+  const [dragging, setDragging] = useState(false)
+  useEffect(() => {
+    if (row.current === null || handle.current === null) return
+    return draggable({
+      element: row.current,
+      dragHandle: handle.current,
+      getInitialData: () => ({ list, id }) satisfies Dragged,
+      onDragStart: () => setDragging(true),
+      onDrop: () => setDragging(false),
+    })
+  }, [list, id])
+  return { row, handle, dragging }
+}
+
+/** A place that something can be dropped at: its upper and lower quarter are beside it. */
+export function useDropPlace(list: string, drop: (id: string, at: Drop) => void) {
+  const place = useRef<HTMLLIElement>(null)
+  const [over, setOver] = useState<Drop | null>(null)
+  const latest = useRef(drop)
+  latest.current = drop
+  useEffect(() => {
+    if (place.current === null) return
+    return dropTargetForElements({
+      element: place.current,
+      canDrop: ({ source }) => source.data['list'] === list,
+      getData: ({ input, element }) => {
+        const { top, height } = element.getBoundingClientRect()
+        const part = (input.clientY - top) / height
+        return { at: (part < 0.25 ? 'before' : part > 0.75 ? 'after' : 'into') satisfies Drop }
+      },
+      onDrag: ({ self }) => setOver(self.data['at'] as Drop),
+      onDragLeave: () => setOver(null),
+      onDrop: ({ self, source }) => {
+        setOver(null)
+        latest.current(String(source.data['id']), self.data['at'] as Drop)
+      },
+    })
+  }, [list])
+  return { place, over }
+}
