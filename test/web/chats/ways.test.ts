@@ -104,7 +104,7 @@ test(
     await menu('Share')
     await page.getByLabel('E-mail').fill('ben@example.com')
     await page.getByRole('button', { name: 'Share', exact: true }).click()
-    await page.getByRole('list', { name: 'Shared with' }).getByText('ben@example.com').waitFor()
+    await page.getByRole('list', { name: 'Shared with' }).getByText('ben@example.com', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Done' }).click()
     await menu('What it cost')
     await page.getByRole('table', { name: 'By model' }).getByText('sim/echo').waitFor()
