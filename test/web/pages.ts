@@ -5,6 +5,7 @@ import type { Scene } from './scene.ts'
 export const pagesOf = ({
   chatId,
   automationId,
+  computerId,
   webhookId,
   requestId,
   automationRunId,
@@ -216,6 +217,23 @@ export const pagesOf = ({
       await page.getByText('succeeded').waitFor()
     },
   },
+  {
+    name: 'computers',
+    path: '/app/computers',
+    async open(page) {
+      await page.getByRole('link', { name: 'Print room' }).waitFor()
+    },
+  },
+  { name: 'computer-terminal', path: `/app/computers/${computerId}/terminal` },
+  { name: 'computer-models', path: `/app/computers/${computerId}/models` },
+  {
+    name: 'computer-grants',
+    path: `/app/computers/${computerId}/grants`,
+    async open(page) {
+      await page.getByText('Nobody else').waitFor()
+    },
+  },
+  { name: 'computer-settings', path: `/app/computers/${computerId}/settings` },
   { name: 'workspaces', path: '/app/workspaces' },
   { name: 'accounts', path: '/app/accounts' },
   {

@@ -1,3 +1,4 @@
+import { pairedComputer } from '../makers.ts'
 import type { Person, TestServer } from '../server.ts'
 import { startAnthropic } from '../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../vendors/openai/openai.ts'
@@ -9,6 +10,7 @@ export interface Scene {
   aki: Person
   chatId: string
   automationId: string
+  computerId: string
   webhookId: string
   /** Of a call that was answered. */
   requestId: string
@@ -137,11 +139,13 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & Sce
     resource_id: theirs.body.data.id,
     grantee: { user_id: aki.id },
   })
+  const computer = await pairedComputer(aki, { name: 'Print room', allows: ['terminal', 'inference'] })
   const running = stack.move()
   return {
     aki,
     chatId: written.id,
     automationId: automation.id,
+    computerId: computer.id,
     webhookId: webhook.id,
     requestId,
     automationRunId: fired.id,

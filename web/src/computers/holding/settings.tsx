@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { uk } from '../../api.ts'
-import { workspacesQuery } from '../../session.ts'
+import { useAccount, workspacesQuery } from '../../session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { TextField } from '../../ui/field.tsx'
@@ -35,6 +35,7 @@ function About({ computer }: { computer: Computer }) {
   const { data: probe } = useQuery(probeQuery(computer))
   const { data: workspaces } = useQuery(workspacesQuery)
   const { owner, allows, limits, kind, driver, image, hostname, daemon_version, created_at } = computer
+  const { id: me } = useAccount()
   const here = computer.connection === 'online' ? probe : null
   return (
     <Section title="What it is">
@@ -51,7 +52,9 @@ function About({ computer }: { computer: Computer }) {
             'Belongs to',
             owner.type === 'workspace'
               ? (workspaces?.find((one) => one.id === owner.id)?.name ?? 'a workspace')
-              : 'an account of its own',
+              : owner.id === me
+                ? 'you'
+                : 'somebody else',
           ],
           ['System', systemOf(computer)],
           ['Host name', hostname],
