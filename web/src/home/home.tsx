@@ -32,7 +32,7 @@ export function Home() {
     >
       {!isDismissed && (
         <p className="mb-5 flex flex-wrap items-center gap-x-4 gap-y-1 border border-line bg-sheet px-4 py-2.5 text-sm">
-          <span className="min-w-0 flex-1">Providers, a first answer, and your own tools on one key.</span>
+          <span className="min-w-0 flex-1 basis-64">Providers, a first answer, and your own tools on one key.</span>
           <Link to="/welcome" className="link">
             Set up step by step
           </Link>
