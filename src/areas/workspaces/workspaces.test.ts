@@ -187,7 +187,16 @@ test('of a deleted workspace no word and no row is left but what the books and t
       break
     }
   // The tables of what belongs to accounts, or says that something was: the rest has no place for it.
-  const stays = ['api_keys', 'audit', 'calls', 'notifications', 'operations', 'storage_changes', 'usage_days']
+  const stays = [
+    'api_keys',
+    'audit',
+    'calls',
+    'notifications',
+    'operations',
+    'request_log',
+    'storage_changes',
+    'usage_days',
+  ]
   const { rows: columns } = await pool.query<{ of: string; name: string }>(
     `select table_name as of, column_name as name from information_schema.columns where table_schema = 'public'
       and (column_name = 'workspace_id' or data_type in ('text', 'json', 'jsonb'))`,
