@@ -11,6 +11,8 @@ export const pagesOf = ({
   automationRunId,
   agentId,
   operationId,
+  folderId,
+  fileId,
 }: Scene): { name: string; path: string; open?: (page: Page) => Promise<void> }[] => [
   {
     name: 'home',
@@ -234,6 +236,64 @@ export const pagesOf = ({
     },
   },
   { name: 'computer-settings', path: `/app/computers/${computerId}/settings` },
+  {
+    name: 'drive',
+    path: '/app/drive',
+    async open(page) {
+      await page.getByRole('grid').getByRole('link', { name: 'Woodblocks' }).waitFor()
+    },
+  },
+  {
+    name: 'drive-folder',
+    path: `/app/drive/f/${folderId}`,
+    async open(page) {
+      await page.getByRole('checkbox', { name: 'Select price.ts' }).check()
+    },
+  },
+  {
+    name: 'drive-grid',
+    path: `/app/drive/f/${folderId}?view=grid`,
+    async open(page) {
+      await page.getByRole('grid').getByRole('link', { name: 'sold.csv' }).waitFor()
+    },
+  },
+  {
+    name: 'drive-found',
+    path: `/app/drive/f/${folderId}?q=sea`,
+    async open(page) {
+      await page.getByRole('region', { name: 'Woodblocks/sold.csv' }).waitFor()
+    },
+  },
+  {
+    name: 'drive-file',
+    path: `/app/drive/file/${fileId}?panel=versions&version=2`,
+    async open(page) {
+      await page.getByRole('region', { name: 'Changes' }).waitFor()
+    },
+  },
+  {
+    name: 'drive-editor',
+    path: `/app/drive/file/${fileId}`,
+    async open(page) {
+      await page.getByRole('button', { name: 'Edit', exact: true }).click()
+      await page.getByRole('textbox', { name: /^Text of/ }).waitFor()
+    },
+  },
+  {
+    name: 'drive-share',
+    path: `/app/drive/file/${fileId}`,
+    async open(page) {
+      await page.getByRole('button', { name: 'Share', exact: true }).click()
+      await page.getByText('Nobody outside of its workspace.').waitFor()
+    },
+  },
+  {
+    name: 'drive-trash',
+    path: '/app/drive/trash',
+    async open(page) {
+      await page.getByText('draft.txt', { exact: true }).waitFor()
+    },
+  },
   { name: 'workspaces', path: '/app/workspaces' },
   { name: 'accounts', path: '/app/accounts' },
   {

@@ -17,6 +17,8 @@ export interface Scene {
   automationRunId: string
   agentId: string
   operationId: string
+  folderId: string
+  fileId: string
 }
 
 /** Somebody who has used the instance for a while: providers that answer, keys of two workspaces, calls that cost. */
@@ -140,6 +142,22 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & Sce
     grantee: { user_id: aki.id },
   })
   const computer = await pairedComputer(aki, { name: 'Print room', allows: ['terminal', 'inference'] })
+  const woodblocks = await made('/drive/files/folders', { workspace_id: aki.workspaceId, name: 'Woodblocks' })
+  await made('/drive/files/folders', { parent_id: woodblocks.id, name: 'Keyblocks' })
+  const notes = await made('/drive/files', {
+    parent_id: woodblocks.id,
+    name: 'order of printing.md',
+    content: '# Order of printing\n\n1. the keyblock\n2. the blue of the sea\n',
+  })
+  await aki.patch(`/drive/files/${notes.id}`, {
+    content:
+      '# Order of printing\n\n1. the keyblock\n2. the sky, graded by hand\n3. the blue of the sea\n\n| block | wood |\n|---|---|\n| key | cherry |\n| sea | cherry |\n',
+  })
+  const price = 'export const price = (sheets: number): number => sheets * 12.5 // yen, by the sheet\n'
+  await made('/drive/files', { parent_id: woodblocks.id, name: 'price.ts', content: price })
+  await made('/drive/files', { parent_id: woodblocks.id, name: 'sold.csv', content: 'view,sold\nlake,36\nsea,12\n' })
+  const draft = await made('/drive/files', { parent_id: woodblocks.id, name: 'draft.txt', content: 'nothing yet\n' })
+  await aki.delete(`/drive/files/${draft.id}`)
   const running = stack.move()
   return {
     aki,
@@ -151,6 +169,8 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & Sce
     automationRunId: fired.id,
     agentId: agent.id,
     operationId: operation.id,
+    folderId: woodblocks.id,
+    fileId: notes.id,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }

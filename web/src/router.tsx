@@ -7,6 +7,7 @@ import { placeIn } from './computers/place.ts'
 import { keptToken } from './invitations/token.ts'
 import { doorRoutes, entryRoutes, root } from './router-entry.ts'
 import { modelsIn } from './models/view.ts'
+import { driveIn, fileIn } from './drive/where.ts'
 import { sessionQuery } from './session.ts'
 import { Broken, BrokenAlone } from './shell/states/broken.tsx'
 import { Missing } from './shell/states/missing.tsx'
@@ -180,6 +181,33 @@ const aComputer = {
 }
 const computer = createRoute({ ...aComputer, path: '/computers/$id' })
 const computerPart = createRoute({ ...aComputer, path: '/computers/$id/$part', validateSearch: placeIn })
+const drive = createRoute({
+  getParentRoute: () => shell,
+  path: '/drive',
+  validateSearch: driveIn,
+  staticData: { whole: true },
+  component: lazyRouteComponent(() => import('./drive/drive.tsx'), 'DrivePage'),
+})
+const driveFolder = createRoute({
+  getParentRoute: () => shell,
+  path: '/drive/f/$folder',
+  validateSearch: driveIn,
+  staticData: { whole: true },
+  component: lazyRouteComponent(() => import('./drive/drive.tsx'), 'FolderRoute'),
+})
+const driveTrash = createRoute({
+  getParentRoute: () => shell,
+  path: '/drive/trash',
+  validateSearch: driveIn,
+  component: lazyRouteComponent(() => import('./drive/trash.tsx'), 'TrashPage'),
+})
+const driveFile = createRoute({
+  getParentRoute: () => shell,
+  path: '/drive/file/$id',
+  validateSearch: fileIn,
+  staticData: { whole: true },
+  component: lazyRouteComponent(() => import('./drive/file/file-page.tsx'), 'FilePage'),
+})
 const shared = createRoute({
   getParentRoute: () => shell,
   path: '/shared-with-me',
@@ -274,6 +302,10 @@ export const router = createRouter({
       computers,
       computer,
       computerPart,
+      drive,
+      driveFolder,
+      driveTrash,
+      driveFile,
       shared,
       sharedByMe,
       share,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { area, bytes, deleted, endpoint, id, idOut, one, page, status, time, words } from '#kernel/contract.ts'
+import { appEndpoints } from './contract-app.ts'
 import { DriveFile, kind } from './contract-file.ts'
 import { findingEndpoints } from './contract-finding.ts'
 import { textEndpoints } from './contract-text.ts'
@@ -264,5 +265,6 @@ export const drive = area(
     }),
     ...uploadEndpoints,
     ...findingEndpoints,
+    ...appEndpoints,
   },
 )

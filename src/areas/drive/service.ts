@@ -11,6 +11,7 @@ import { membershipIn } from '#kernel/principal.ts'
 import { iso } from '#kernel/time.ts'
 import { archiveOf } from './tree/archive.ts'
 import { drive } from './contract.ts'
+import { placeOf, rowsOf } from './places/places.ts'
 import { copy } from './tree/copy.ts'
 import { bytesOf } from './bytes/download.ts'
 import { edit } from './tree/edit.ts'
@@ -198,6 +199,10 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
       const target = await targetOf(ctx, { workspace_id, parent_id })
       return showFile(await copy(ctx, row, target, name === undefined ? row.name : checkName(name)))
     },
+
+    place: (ctx) => placeOf(ctx),
+
+    rows: (ctx, asked) => rowsOf(ctx, asked),
 
     archive: (ctx) => archiveOf(ctx, file.of(ctx)),
 

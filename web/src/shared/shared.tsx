@@ -128,13 +128,13 @@ function SharedRow({ shared }: { shared: Shared }) {
               {name}
             </Link>
           ) : resource_type === 'file' ? (
-            <a className="link" href={`/v1/drive/files/${resource_id}?disposition=attachment`}>
+            <Link className="link" to="/drive/file/$id" params={{ id: resource_id }}>
               {name}
-            </a>
+            </Link>
           ) : resource_type === 'folder' ? (
-            <a className="link" href={`/v1/drive/files/${resource_id}/archive`}>
+            <Link className="link" to="/drive/f/$folder" params={{ folder: resource_id }}>
               {name}
-            </a>
+            </Link>
           ) : (
             name
           )}

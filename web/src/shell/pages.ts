@@ -17,6 +17,7 @@ interface Place {
 export const pages = [
   { to: '/', label: 'Home', icon: 'home', keys: 'g h' },
   { to: '/chats', label: 'Chats', icon: 'chat', keys: 'g c' },
+  { to: '/drive', label: 'Drive', icon: 'folder', keys: 'g d' },
   { to: '/agents', label: 'Agents', icon: 'agent', keys: 'g g' },
   { to: '/automations', label: 'Automations', icon: 'clock', keys: 'g a' },
   { to: '/computers', label: 'Computers', icon: 'computer', keys: 'g m' },

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Outlet, useMatches, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
+import { Uploading } from '../drive/uploads/uploading.tsx'
 import { startWorker } from '../install/worker.ts'
 import { sessionQuery } from '../session.ts'
 import { Announce } from './announce.tsx'
@@ -56,6 +57,7 @@ export function Shell() {
         </div>
       </div>
       {!whole && <BottomBar />}
+      <Uploading accountId={session.account.id} />
       <PaletteHost />
       <Keyboard />
     </Drawer>

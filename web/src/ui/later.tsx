@@ -20,6 +20,7 @@ export function Later({
   className: string
   title?: string | undefined
   'aria-label'?: string
+  tabIndex?: number | undefined
 }) {
   const [pressed, setPressed] = useState(false)
   const near = (): void => void load().catch(() => {})

@@ -13,6 +13,8 @@ export interface ActionsProps {
   label: string
   actions: readonly Action[]
   trigger?: ReactNode
+  /** -1 where a list is walked by arrows, and offers the same beside itself. */
+  tabIndex?: number
 }
 
 export const triggerClass = (trigger: ReactNode): string => buttonClass('quiet', !trigger)

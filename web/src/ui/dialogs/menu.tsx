@@ -10,9 +10,15 @@ const MenuList = lazy(load)
 
 /** The other things that can be done with a row. */
 export function Actions(props: ActionsProps) {
-  const { label, trigger } = props
+  const { label, trigger, tabIndex } = props
   return (
-    <Later load={load} aria-label={label} className={triggerClass(trigger)} content={trigger ?? <Icon name="more" />}>
+    <Later
+      load={load}
+      aria-label={label}
+      tabIndex={tabIndex}
+      className={triggerClass(trigger)}
+      content={trigger ?? <Icon name="more" />}
+    >
       <MenuList {...props} />
     </Later>
   )

@@ -42,3 +42,13 @@ export const date = (time: string): string => dates.format(new Date(time))
 export const moment = (time: string): string => moments.format(new Date(time))
 export const plural = (amount: number, one: string, many = `${one}s`): string =>
   `${number(amount)} ${amount === 1 ? one : many}`
+
+const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
+
+/** `1.4 MB`, by thousands as disks are sold and the server's limits are told. */
+export function bytes(size: number): string {
+  const step = Math.min(units.length - 1, size < 1_000 ? 0 : Math.floor(Math.log10(size) / 3))
+  if (step === 0) return plural(size, 'byte')
+  const value = size / 1_000 ** step
+  return `${value < 10 ? value.toFixed(1).replace('.0', '') : count.format(Math.round(value))} ${units[step]}`
+}

@@ -1,0 +1,98 @@
+import { sayError, uk } from '../api.ts'
+import { say } from '../ui/dialogs/toast.tsx'
+import { plural } from '../ui/text/format.ts'
+import { type DriveFile, type Place, adopt, changeRows, readAgain, rowsAround } from './queries.ts'
+import { withUndo } from './undo.ts'
+
+const named = (files: readonly DriveFile[]): string =>
+  files.length === 1 ? `“${files[0]!.name}”` : plural(files.length, 'thing')
+
+/** Shows files as gone from their folder before the server has answered, and again where it refuses. */
+async function withoutRows(
+  files: readonly DriveFile[],
+  work: (file: DriveFile) => Promise<unknown>,
+): Promise<DriveFile[]> {
+  const ids = new Set(files.map(({ id }) => id))
+  for (const key of new Map(files.map((file) => [rowsAround(file).join(), rowsAround(file)])).values())
+    changeRows(key, (rows) => rows.filter(({ id }) => !ids.has(id)))
+  const went: DriveFile[] = []
+  for (const file of files) {
+    try {
+      await work(file)
+      went.push(file)
+    } catch (error) {
+      adopt(file)
+      say(`${file.name}: ${sayError(error)}`)
+    }
+  }
+  void readAgain()
+  return went
+}
+
+const restoreAll = async (files: readonly DriveFile[]): Promise<void> => {
+  for (const { id } of files) adopt(await uk.drive.restore({ id }))
+  void readAgain()
+}
+
+export async function trash(files: readonly DriveFile[]): Promise<void> {
+  await withUndo(
+    withoutRows(files, ({ id }) => uk.drive.trash({ id })),
+    (went) =>
+      went.length === 0
+        ? null
+        : {
+            did: `${named(went)} ${went.length === 1 ? 'is' : 'are'} in the trash`,
+            back: `${named(went)} restored`,
+            undo: () => restoreAll(went),
+          },
+  )
+}
+
+/** A folder of the same workspace is named by its id; null is the root of its own. */
+const moveTo = async (file: DriveFile, parentId: string | null): Promise<void> =>
+  adopt(await uk.drive.move({ id: file.id, parent_id: parentId }))
+
+export async function move(files: readonly DriveFile[], to: Place, name: string): Promise<void> {
+  const others = files.filter(
+    (file) => file.id !== to.folderId && !(file.parent_id === to.folderId && file.workspace_id === to.workspaceId),
+  )
+  if (others.length === 0) return
+  const elsewhere = others.some(({ workspace_id }) => workspace_id !== to.workspaceId)
+  if (elsewhere && to.folderId === null) return say('Into another workspace a thing goes by one of its folders')
+  await withUndo(
+    withoutRows(others, (file) => moveTo(file, to.folderId)),
+    (went) =>
+      went.length === 0
+        ? null
+        : {
+            did: `${named(went)} moved to ${name}`,
+            back: `${named(went)} moved back`,
+            async undo() {
+              for (const file of went) await moveTo(file, file.parent_id)
+              void readAgain()
+            },
+          },
+  )
+}
+
+/** Throws what the server objects to, for the field in which the name was typed. */
+export async function rename(file: DriveFile, name: string): Promise<void> {
+  if (name === file.name) return
+  const set = async (to: string): Promise<void> => {
+    adopt(await uk.drive.update({ id: file.id, name: to }))
+    void readAgain()
+  }
+  await withUndo(set(name), () => ({
+    did: `Renamed to “${name}”`,
+    back: `Renamed back to “${file.name}”`,
+    undo: () => set(file.name),
+  }))
+}
+
+/** The bytes of a file, or a folder as a ZIP, to where the browser keeps what it downloads. */
+export function download({ id, kind, name }: DriveFile): void {
+  const link = document.createElement('a')
+  link.href = kind === 'folder' ? `/v1/drive/files/${id}/archive` : `/v1/drive/files/${id}?disposition=attachment`
+  link.download = kind === 'folder' ? `${name}.zip` : name
+  link.click()
+}

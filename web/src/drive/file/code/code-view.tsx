@@ -1,0 +1,125 @@
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
+import {
+  HighlightStyle,
+  StreamLanguage,
+  bracketMatching,
+  indentOnInput,
+  syntaxHighlighting,
+} from '@codemirror/language'
+import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
+import { Compartment, EditorState, type Extension } from '@codemirror/state'
+import {
+  EditorView,
+  drawSelection,
+  highlightActiveLine,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+} from '@codemirror/view'
+import { useEffect, useRef } from 'react'
+import { colours, theme } from './theme.ts'
+import { languageOf } from './languages.ts'
+
+interface Edits {
+  onText: (text: string) => void
+  onSave: () => void
+}
+
+/** Marks of direction and other characters that are not seen are drawn as dots that say what they are. */
+const hidden = highlightSpecialChars({ addSpecialChars: /[\u{e0000}-\u{e007f}]/gu })
+
+/**
+ * A text with its lines, read or changed. The editor lives in a shadow root, whose style sheet it adopts: in the page
+ * itself it would write a style element, which the policy refuses.
+ */
+export function CodeView({
+  name,
+  text,
+  line,
+  edits,
+}: {
+  name: string
+  text: string
+  /** The line to begin at. */
+  line: number | null
+  edits?: Edits
+}) {
+  const place = useRef<HTMLDivElement>(null)
+  const now = useRef(edits)
+  now.current = edits
+  useEffect(() => {
+    const root = place.current!.shadowRoot ?? place.current!.attachShadow({ mode: 'open' })
+    const box = document.createElement('div')
+    box.style.height = '100%'
+    root.append(box)
+    const language = new Compartment()
+    const view = new EditorView({
+      root,
+      parent: box,
+      state: EditorState.create({
+        doc: text,
+        extensions: [
+          // As the file has them: another ending of each line would be a change of all of it.
+          EditorState.lineSeparator.of(/\r\n/.test(text) ? '\r\n' : '\n'),
+          lineNumbers(),
+          hidden,
+          drawSelection(),
+          bracketMatching(),
+          search({ top: true }),
+          highlightSelectionMatches(),
+          syntaxHighlighting(HighlightStyle.define(colours)),
+          language.of([]),
+          theme,
+          EditorView.contentAttributes.of({
+            'aria-label': now.current ? `Text of ${name}` : `Text of ${name}, to read`,
+          }),
+          now.current ? editing(now) : [EditorState.readOnly.of(true), keymap.of([...searchKeymap, ...defaultKeymap])],
+        ],
+      }),
+    })
+    const load = languageOf(name)
+    if (load)
+      void load().then(
+        (parser) => view.dispatch({ effects: language.reconfigure(StreamLanguage.define(parser)) }),
+        () => {},
+      )
+    if (line !== null && line <= view.state.doc.lines) {
+      const { from } = view.state.doc.line(line)
+      view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: 'center' }) })
+    }
+    if (now.current) view.focus()
+    return () => {
+      view.destroy()
+      box.remove()
+    }
+    // Its text is its own from here on; another one comes as another view.
+  }, [])
+  return <div ref={place} data-code className="min-h-0 flex-1 overflow-hidden" />
+}
+
+function editing(now: { readonly current: Edits | undefined }): Extension {
+  return [
+    history(),
+    indentOnInput(),
+    highlightActiveLine(),
+    EditorView.lineWrapping,
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) now.current?.onText(update.state.sliceDoc())
+    }),
+    keymap.of([
+      {
+        key: 'Mod-s',
+        run: () => {
+          now.current?.onSave()
+          return true
+        },
+      },
+      // Tab leaves the editor by default only after Escape: so says the hint of CodeMirror for keyboards.
+      { key: 'Escape', run: (view) => (view.contentDOM.blur(), true) },
+      ...searchKeymap,
+      ...historyKeymap,
+      indentWithTab,
+      ...defaultKeymap,
+    ]),
+  ]
+}

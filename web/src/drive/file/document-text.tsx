@@ -1,0 +1,44 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { refusal, sayError } from '../../api.ts'
+import { visible } from '../../chats/markdown/plain.ts'
+import { Button } from '../../ui/button.tsx'
+import { Waiting } from '../../ui/notice.tsx'
+import { type DriveFile, linesQuery } from '../queries.ts'
+import { NoPreview } from './no-preview.tsx'
+
+const FIRST_LINES = 2_000
+const MOST_LINES = 10_000
+
+/** The text that the server read out of a document: words without their looks. */
+export function DocumentText({ file, why }: { file: DriveFile; why?: string }) {
+  const [limit, setLimit] = useState(FIRST_LINES)
+  const { data, error } = useQuery({
+    ...linesQuery(file, limit),
+    // A document that has just come is read by the server in a moment.
+    retry: (count, failure) => refusal(failure)?.status === 503 && count < 20,
+    retryDelay: 1_000,
+  })
+  if (error && !data) return <NoPreview file={file} why={sayError(error)} />
+  if (!data)
+    return (
+      <div className="p-4">
+        <Waiting what="the text" />
+      </div>
+    )
+  return (
+    <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label="Text of the document">
+      <p className="border-b border-line bg-sunk/60 px-4 py-2 text-[0.8125rem] text-quiet">
+        {why ?? 'The words of the document, without their looks. Download it to see it as it is.'}
+      </p>
+      <div className="max-w-[80ch] px-4 py-4 break-words whitespace-pre-wrap">
+        {visible(data.lines.map(({ text }) => text).join('\n'))}
+      </div>
+      {data.truncated && limit < MOST_LINES && (
+        <Button className="m-4 mt-0" onClick={() => setLimit(MOST_LINES)}>
+          Show more
+        </Button>
+      )}
+    </div>
+  )
+}

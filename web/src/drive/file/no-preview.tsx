@@ -1,0 +1,20 @@
+import { Button } from '../../ui/button.tsx'
+import { download } from '../deeds.ts'
+import { kindWords } from '../list/kinds.ts'
+import type { DriveFile } from '../queries.ts'
+
+export function NoPreview({ file, why }: { file: DriveFile; why?: string }) {
+  return (
+    <div className="flex flex-1 items-center justify-center p-6">
+      <div className="max-w-md border border-line bg-sheet px-8 py-10 text-center">
+        <h2 className="font-serif text-lg">No preview</h2>
+        <p className="mt-1 mb-4 text-quiet">
+          {why ?? `${kindWords(file)} of the type ${file.mime_type ?? 'unknown'}: it can be downloaded, not shown.`}
+        </p>
+        <Button icon="down" onClick={() => download(file)}>
+          Download
+        </Button>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,55 @@
+import { visible } from '../../chats/markdown/plain.ts'
+import { shownAs } from '../list/kinds.ts'
+import { type DriveFile, type FilePlace, bytesAt } from '../queries.ts'
+import { DocumentText } from './document-text.tsx'
+import { NoPreview } from './no-preview.tsx'
+import { TextFile } from './text-file.tsx'
+
+/** What is in a file, as far as it can be shown without running any of it. */
+export function Preview({ place }: { place: FilePlace }) {
+  const { file } = place
+  switch (shownAs(file)) {
+    case 'picture':
+    case 'drawing':
+      return <Picture file={file} />
+    case 'sound':
+      return (
+        <div className="flex flex-1 items-center justify-center p-6">
+          <audio key={file.sha256} controls preload="metadata" src={bytesAt(file.id)} className="w-full max-w-xl" />
+        </div>
+      )
+    case 'video':
+      return (
+        <div className="flex min-h-0 flex-1 items-center justify-center bg-sunk p-2">
+          <video
+            key={file.sha256}
+            controls
+            preload="metadata"
+            src={bytesAt(file.id)}
+            className="max-h-full max-w-full"
+          />
+        </div>
+      )
+    case 'markdown':
+    case 'text':
+      return <TextFile key={file.id} place={place} />
+    case 'office':
+    case 'pdf':
+      return <DocumentText file={file} />
+    default:
+      return <NoPreview file={file} />
+  }
+}
+
+/** An `img` draws an SVG without running what is in it, and without loading what it names. */
+function Picture({ file }: { file: DriveFile }) {
+  return (
+    <div className="flex min-h-0 flex-1 items-center justify-center overflow-auto bg-sunk p-4">
+      <img
+        src={`${bytesAt(file.id)}#${file.content_version}`}
+        alt={visible(file.name)}
+        className="max-h-full max-w-full bg-[conic-gradient(#e4e4e4_25%,#fff_0_50%,#e4e4e4_0_75%,#fff_0)] bg-size-[1.25rem_1.25rem] object-contain"
+      />
+    </div>
+  )
+}

@@ -1,0 +1,40 @@
+import type { GrepRow } from '../queries.ts'
+
+/** A glob for names that have these words in them, whatever signs of globs they hold. */
+export const globFor = (words: string): string => `*${words.replaceAll(/[\\*?[\]{}!]/g, '\\$&').replaceAll('/', '*')}*`
+
+/** Lines by the file that they stand in, in the order in which they came. */
+export function byFile(rows: readonly GrepRow[]): { fileId: string; path: string; lines: GrepRow[] }[] {
+  const files = new Map<string, { fileId: string; path: string; lines: GrepRow[] }>()
+  for (const row of rows) {
+    const file = files.get(row.file_id) ?? { fileId: row.file_id, path: row.path, lines: [] }
+    file.lines.push(row)
+    files.set(row.file_id, file)
+  }
+  return [...files.values()]
+}
+
+/** The characters of a line that are shown around the first find. */
+const SHOWN = 400
+const BEFORE = 60
+
+/** A line cut up by the words that were found in it; without words as one piece. Case counts only if they have a capital. */
+export function piecesOf(line: string, words: string | null): { text: string; hit: boolean }[] {
+  const fold = words !== null && !/\p{Lu}/u.test(words)
+  const held = fold ? line.toLowerCase() : line
+  const first = words === null ? -1 : held.indexOf(words)
+  const from = first > SHOWN ? first - BEFORE : 0
+  const end = Math.min(line.length, from + SHOWN)
+  // A letter that is longer in lower case would shift what comes after it.
+  if (words === null || words === '' || held.length !== line.length)
+    return [{ text: line.slice(from, end), hit: false }]
+  const pieces: { text: string; hit: boolean }[] = []
+  let at = from
+  for (let hit = held.indexOf(words, at); hit !== -1 && hit < end; hit = held.indexOf(words, at)) {
+    if (hit > at) pieces.push({ text: line.slice(at, hit), hit: false })
+    pieces.push({ text: line.slice(hit, hit + words.length), hit: true })
+    at = hit + words.length
+  }
+  if (at < end) pieces.push({ text: line.slice(at, end), hit: false })
+  return pieces
+}

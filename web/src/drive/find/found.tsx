@@ -1,0 +1,157 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useId } from 'react'
+import { sayError, uk } from '../../api.ts'
+import { visible } from '../../chats/markdown/plain.ts'
+import { Icon } from '../../ui/icons.tsx'
+import { plural } from '../../ui/text/format.ts'
+import { FileName } from '../list/file-name.tsx'
+import { iconOf } from '../list/kinds.ts'
+import type { DriveFile } from '../queries.ts'
+import { byFile, globFor, piecesOf } from './find.ts'
+
+export interface Within {
+  /** Null: the workspace is somebody else's, and what was shared of it is searched. */
+  workspaceId: string | null
+  of: string
+  /** The folder; null: everything. */
+  path: string | null
+  name: string
+}
+
+const asked = ({ workspaceId, path }: Within) => ({
+  ...(workspaceId !== null && { workspace_id: workspaceId }),
+  ...(path !== null && { path }),
+})
+
+/** What has these words in its name, and the lines that have them. */
+export function Found({ words, regex, within }: { words: string; regex: boolean; within: Within }) {
+  const key = [words, within.workspaceId, within.path]
+  const named = useQuery({
+    queryKey: ['drive', 'named', ...key],
+    queryFn: async () =>
+      (await uk.drive.glob({ ...asked(within), pattern: globFor(words), type: 'any', case: 'insensitive', limit: 50 }))
+        .rows,
+    placeholderData: keepPreviousData,
+    enabled: !regex,
+  })
+  const lines = useQuery({
+    queryKey: ['drive', 'lines found', regex, ...key],
+    queryFn: async () => {
+      const { rows, next, extra } = await uk.drive.grep({
+        ...asked(within),
+        pattern: words,
+        fixed: !regex,
+        case: 'smart',
+        limit: 100,
+      })
+      return { rows, next, skipped: ((extra?.['skipped_files'] ?? []) as unknown[]).length }
+    },
+    placeholderData: keepPreviousData,
+  })
+  const files = (named.data ?? []).filter((file) => file.workspace_id === within.of)
+  const rows = (lines.data?.rows ?? []).filter((row) => row.workspace_id === within.of)
+  const busy = named.isFetching || lines.isFetching
+  return (
+    <div
+      aria-busy={busy}
+      className={`min-h-0 flex-1 overflow-y-auto px-3 py-4 sm:px-4 ${busy ? 'opacity-70' : ''}`}
+      tabIndex={0}
+      role="region"
+      aria-label={`Found in ${within.name}`}
+    >
+      {!regex && (
+        <Group title="Names" count={named.data ? plural(files.length, 'name') : null} error={named.error}>
+          <ul aria-label="Names" className="divide-y divide-line border border-line bg-sheet empty:hidden">
+            {files.map((file) => (
+              <NameRow key={file.id} file={file} />
+            ))}
+          </ul>
+        </Group>
+      )}
+      <Group
+        title="In files"
+        count={lines.data ? `${plural(rows.length, 'line')}${lines.data.next === null ? '' : ', and more'}` : null}
+        error={lines.error}
+      >
+        {byFile(rows).map(({ fileId, path, lines: of }) => (
+          <section key={fileId} aria-label={path} className="mb-3 border border-line bg-sheet">
+            <h3 className="truncate border-b border-line bg-sunk/60 px-3 py-1.5 text-sm">{visible(path)}</h3>
+            <ul>
+              {of.map(({ line, text }) => (
+                <li key={line} className="flex font-mono text-[0.8125rem] leading-6 hover:bg-sunk/60">
+                  <Link
+                    to="/drive/file/$id"
+                    params={{ id: fileId }}
+                    search={{ line: line! }}
+                    className="flex min-w-0 flex-1"
+                  >
+                    <span className="figures w-14 shrink-0 pr-3 text-right text-quiet">{line}</span>
+                    <span className="truncate pr-3 whitespace-pre">
+                      {piecesOf(text ?? '', regex ? null : words).map(({ text: piece, hit }, at) =>
+                        hit ? (
+                          <mark key={at} className="bg-ochre/25 text-ink">
+                            {piece}
+                          </mark>
+                        ) : (
+                          visible(piece)
+                        ),
+                      )}
+                    </span>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+        {lines.data && lines.data.skipped > 0 && (
+          <p className="text-[0.8125rem] text-quiet">
+            {plural(lines.data.skipped, 'file')} could not be searched: not text, too large, or not indexed yet.
+          </p>
+        )}
+      </Group>
+    </div>
+  )
+}
+
+function Group({
+  title,
+  count,
+  error,
+  children,
+}: {
+  title: string
+  count: string | null
+  error: unknown
+  children: ReactNode
+}) {
+  const id = useId()
+  return (
+    <section aria-labelledby={id} className="mb-6">
+      <h2 id={id} className="mb-2 font-serif text-lg">
+        {title}{' '}
+        <span role="status" className="figures font-sans text-[0.8125rem] text-quiet">
+          {count}
+        </span>
+      </h2>
+      {error ? (
+        <p role="alert" className="text-sm text-seal">
+          {sayError(error)}
+        </p>
+      ) : (
+        children
+      )}
+    </section>
+  )
+}
+
+function NameRow({ file }: { file: DriveFile }) {
+  const above = file.path.slice(0, -file.name.length - 1)
+  return (
+    <li className="flex items-center gap-2.5 px-3 py-2 text-sm">
+      <Icon name={iconOf(file)} className="size-4 text-quiet" />
+      <FileName file={file} />
+      <span className="ml-auto truncate text-[0.8125rem] text-quiet">{visible(above)}</span>
+    </li>
+  )
+}

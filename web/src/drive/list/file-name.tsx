@@ -1,0 +1,23 @@
+import { Link } from '@tanstack/react-router'
+import { visible } from '../../chats/markdown/plain.ts'
+import type { DriveFile } from '../queries.ts'
+
+/** The name of a file as a link to it. Marks of direction, by which `exe.txt` may read `txt.exe`, are made visible. */
+export function FileName({ file: { id, kind, name }, tabIndex }: { file: DriveFile; tabIndex?: number }) {
+  const words = visible(name)
+  const more = {
+    title: words,
+    draggable: false,
+    className: 'truncate hover:underline',
+    ...(tabIndex !== undefined && { tabIndex }),
+  }
+  return kind === 'folder' ? (
+    <Link to="/drive/f/$folder" params={{ folder: id }} {...more}>
+      {words}
+    </Link>
+  ) : (
+    <Link to="/drive/file/$id" params={{ id }} {...more}>
+      {words}
+    </Link>
+  )
+}

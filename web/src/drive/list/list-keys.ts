@@ -1,0 +1,59 @@
+import type { KeyboardEvent } from 'react'
+
+/** What a key asks of a list of files. */
+export type Wish =
+  | { is: 'go'; by: number; range: boolean }
+  | { is: 'open' | 'select' | 'all' | 'none' | 'trash' | 'undo' | 'rename' | 'up' }
+
+/** Of a grid, arrows up and down go by a row of tiles; a page is what fits on the screen. */
+export function wishOf(
+  { key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardEvent,
+  { columns, page }: { columns: number; page: number },
+): Wish | null {
+  const go = (by: number): Wish => ({ is: 'go', by, range: shiftKey })
+  if (altKey) return key === 'ArrowUp' ? { is: 'up' } : null
+  if (ctrlKey || metaKey)
+    return key.toLowerCase() === 'a' ? { is: 'all' } : key.toLowerCase() === 'z' ? { is: 'undo' } : null
+  switch (key) {
+    case 'j':
+    case 'ArrowDown':
+      return go(columns)
+    case 'k':
+    case 'ArrowUp':
+      return go(-columns)
+    case 'J':
+      return { is: 'go', by: columns, range: true }
+    case 'K':
+      return { is: 'go', by: -columns, range: true }
+    case 'ArrowRight':
+      return columns > 1 ? go(1) : null
+    case 'ArrowLeft':
+      return columns > 1 ? go(-1) : null
+    case 'PageDown':
+      return go(page)
+    case 'PageUp':
+      return go(-page)
+    case 'Home':
+      return go(-Infinity)
+    case 'End':
+      return go(Infinity)
+    case 'Enter':
+      return { is: 'open' }
+    case 'x':
+    case ' ':
+      return { is: 'select' }
+    case 'Escape':
+      return { is: 'none' }
+    case '#':
+    case 'Delete':
+      return { is: 'trash' }
+    case 'z':
+      return { is: 'undo' }
+    case 'F2':
+      return { is: 'rename' }
+    case 'Backspace':
+      return { is: 'up' }
+    default:
+      return null
+  }
+}

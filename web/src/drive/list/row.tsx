@@ -1,0 +1,124 @@
+import { type MouseEvent, memo } from 'react'
+import { visible } from '../../chats/markdown/plain.ts'
+import { Actions } from '../../ui/dialogs/menu.tsx'
+
+import { bytes } from '../../ui/text/format.ts'
+import { Ago } from '../../ui/text/time.tsx'
+import type { DriveFile } from '../queries.ts'
+import { dragging, useDrop } from './drag.ts'
+import { FileName } from './file-name.tsx'
+import { iconOf, kindWords } from './kinds.ts'
+import { RenameField } from './rename-field.tsx'
+import { modifiedOf } from './sort.ts'
+import { Thumbnail } from './thumbnail.tsx'
+
+/** What a row can ask for: one object for all rows, so that they are drawn anew only when they change. */
+export interface RowDeeds {
+  may: 'view' | 'edit' | 'all'
+  click(file: DriveFile, how: 'alone' | 'toggle' | 'range'): void
+  /** What goes along when this one is dragged. */
+  along(file: DriveFile): readonly DriveFile[]
+  actions(file: DriveFile): Parameters<typeof Actions>[0]['actions']
+  renamed(): void
+}
+
+export interface RowProps {
+  file: DriveFile
+  at: number
+  isSelected: boolean
+  isCursor: boolean
+  isRenaming: boolean
+  deeds: RowDeeds
+}
+
+export const rowId = (id: string): string => `row-${id}`
+
+export const howOf = ({ shiftKey, ctrlKey, metaKey }: MouseEvent): 'alone' | 'toggle' | 'range' =>
+  shiftKey ? 'range' : ctrlKey || metaKey ? 'toggle' : 'alone'
+
+/** What a row and a tile have in common: being chosen, dragged, and dropped on. */
+export function useRow({ file, at, isSelected, isRenaming, deeds }: RowProps) {
+  const folder = file.kind === 'folder' ? { workspaceId: file.workspace_id, folderId: file.id } : null
+  const drop = useDrop(deeds.may === 'view' ? null : folder, file.name, deeds.may === 'all' ? 'all' : 'files')
+  return {
+    over: drop.over,
+    props: {
+      role: 'row',
+      id: rowId(file.id),
+      'aria-rowindex': at + 2,
+      'aria-selected': isSelected,
+      draggable: deeds.may === 'all' && !isRenaming,
+      onDragStart: (event: React.DragEvent) => dragging.start(event, deeds.along(file)),
+      onDragEnd: dragging.end,
+      onClick: (event: MouseEvent) => deeds.click(file, howOf(event)),
+      ...drop.on,
+    } as const,
+  }
+}
+
+const box = 'size-4 shrink-0'
+
+export const Row = memo(function Row(given: RowProps) {
+  const { file, isSelected, isCursor, isRenaming, deeds } = given
+  const { over, props } = useRow(given)
+  const shown = visible(file.name)
+  return (
+    <div
+      {...props}
+      className={`flex h-12 items-center gap-3 border-b border-line px-3 text-sm ${
+        over ? 'bg-ai-wash outline-2 -outline-offset-2 outline-ai' : isSelected ? 'bg-ai-wash' : 'hover:bg-sunk/70'
+      } ${isCursor ? 'shadow-[inset_3px_0_0_var(--color-ai)]' : ''}`}
+    >
+      <span role="gridcell" className="flex items-center">
+        <input
+          type="checkbox"
+          tabIndex={-1}
+          aria-label={`Select ${shown}`}
+          checked={isSelected}
+          readOnly
+          className={box}
+          onClick={(event) => {
+            event.stopPropagation()
+            deeds.click(file, event.shiftKey ? 'range' : 'toggle')
+          }}
+        />
+      </span>
+      <span role="gridcell" className="flex min-w-0 flex-1 items-center gap-2.5">
+        <Thumbnail file={file} icon={iconOf(file)} />
+        {isRenaming ? (
+          <RenameField file={file} onDone={deeds.renamed} />
+        ) : (
+          <span className="flex min-w-0 flex-col">
+            <FileName file={file} tabIndex={-1} />
+            <span className="truncate text-[0.8125rem] text-quiet md:hidden">
+              <Ago time={modifiedOf(file)} />
+              {file.size_bytes !== null && ` · ${bytes(file.size_bytes)}`}
+            </span>
+          </span>
+        )}
+      </span>
+      <span role="gridcell" className="hidden w-32 truncate text-quiet lg:block">
+        {kindWords(file)}
+      </span>
+      <span role="gridcell" className="figures hidden w-28 truncate text-quiet md:block">
+        <Ago time={modifiedOf(file)} />
+      </span>
+      <span role="gridcell" className="figures hidden w-20 text-right whitespace-nowrap text-quiet md:block">
+        {file.size_bytes === null ? '' : bytes(file.size_bytes)}
+      </span>
+      <span role="gridcell" className="flex" onClick={(event) => event.stopPropagation()}>
+        <Actions label={`More for ${shown}`} actions={deeds.actions(file)} tabIndex={-1} />
+      </span>
+    </div>
+  )
+})
+
+/** The heads of the columns stand over them. */
+export const columns = {
+  select: box,
+  name: 'min-w-0 flex-1',
+  kind: 'hidden w-32 lg:block',
+  modified: 'hidden w-28 md:block',
+  size: 'hidden w-20 text-right md:block',
+  more: 'w-9',
+} as const

@@ -1,0 +1,51 @@
+/** What is selected in a list, where its cursor stands, and from where a range goes. */
+export interface Selection {
+  readonly selected: ReadonlySet<string>
+  readonly cursor: string | null
+  readonly anchor: string | null
+}
+
+export const nothing: Selection = { selected: new Set(), cursor: null, anchor: null }
+
+type Ids = readonly string[]
+
+function between(ids: Ids, a: string, b: string): string[] {
+  const [from, to] = [ids.indexOf(a), ids.indexOf(b)].sort((x, y) => x - y) as [number, number]
+  return from === -1 ? [b] : ids.slice(from, to + 1)
+}
+
+/** A click on a row: alone it is selected, with Ctrl it is added or taken out, with Shift all from the anchor to it are. */
+export function click(state: Selection, ids: Ids, id: string, how: 'alone' | 'toggle' | 'range'): Selection {
+  if (how === 'range') {
+    const anchor = state.anchor ?? state.cursor ?? id
+    return { selected: new Set(between(ids, anchor, id)), cursor: id, anchor }
+  }
+  if (how === 'alone') return { selected: new Set([id]), cursor: id, anchor: id }
+  const selected = new Set(state.selected)
+  if (!selected.delete(id)) selected.add(id)
+  return { selected, cursor: id, anchor: id }
+}
+
+/** The cursor goes by so many rows; with `range` it takes those on the way into the selection. */
+export function step(state: Selection, ids: Ids, by: number, range: boolean): Selection {
+  if (ids.length === 0) return state
+  const at = state.cursor === null ? -1 : ids.indexOf(state.cursor)
+  const to = at === -1 ? (by > 0 ? 0 : ids.length - 1) : Math.min(ids.length - 1, Math.max(0, at + by))
+  const cursor = ids[to]!
+  if (range) return click({ ...state, anchor: state.anchor ?? state.cursor }, ids, cursor, 'range')
+  return { ...state, cursor, anchor: cursor }
+}
+
+export const all = (state: Selection, ids: Ids): Selection => ({ ...state, selected: new Set(ids) })
+
+/** The same, of rows some of which are gone. */
+export function keep(state: Selection, ids: Ids): Selection {
+  const there = new Set(ids)
+  const isThere = (id: string | null): boolean => id === null || there.has(id)
+  if ([...state.selected].every(isThere) && isThere(state.cursor) && isThere(state.anchor)) return state
+  return {
+    selected: new Set([...state.selected].filter(isThere)),
+    cursor: isThere(state.cursor) ? state.cursor : null,
+    anchor: isThere(state.anchor) ? state.anchor : null,
+  }
+}

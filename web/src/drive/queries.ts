@@ -1,0 +1,98 @@
+import { queryOptions } from '@tanstack/react-query'
+import { everyRow, queryClient, uk } from '../api.ts'
+
+export type FilePlace = Awaited<ReturnType<typeof uk.drive.place>>
+export type DriveFile = FilePlace['file']
+export type FileVersion = Awaited<ReturnType<typeof uk.drive.content_versions>>['rows'][number]
+export type FileText = Awaited<ReturnType<typeof uk.drive.content>>
+export type GrepRow = Awaited<ReturnType<typeof uk.drive.grep>>['rows'][number]
+export type Share = Awaited<ReturnType<typeof uk.shares.list>>['rows'][number]
+
+/** A folder, or the root of a workspace. */
+export interface Place {
+  workspaceId: string
+  /** Null: the root. */
+  folderId: string | null
+}
+
+/** Where a thing goes, as calls of the API name it. */
+export const targetOf = ({ workspaceId, folderId }: Place): { parent_id: string } | { workspace_id: string } =>
+  folderId === null ? { workspace_id: workspaceId } : { parent_id: folderId }
+
+/** More than this is not shown of one folder. */
+export const MOST_ROWS = 20_000
+
+export const rowsKey = ({ workspaceId, folderId }: Place): string[] => ['drive', 'rows', folderId ?? workspaceId]
+
+/** All that lies directly in a folder. */
+export const rowsQuery = (place: Place) =>
+  queryOptions({
+    queryKey: rowsKey(place),
+    queryFn: async () => {
+      const rows: DriveFile[] = []
+      for (let before: string | null = null; ;) {
+        const page: Awaited<ReturnType<typeof uk.drive.rows>> = await uk.drive.rows({
+          ...targetOf(place),
+          ...(before !== null && { before }),
+        })
+        rows.push(...page.files)
+        before = page.next
+        if (before === null || rows.length >= MOST_ROWS) return rows
+      }
+    },
+    staleTime: 30_000,
+  })
+
+/** A file or folder, the folders above it, and what this person may do with it. */
+export const placeQuery = (id: string) =>
+  queryOptions({ queryKey: ['drive', 'place', id], queryFn: () => uk.drive.place({ id }), staleTime: 30_000 })
+
+export const versionsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['drive', 'versions', id],
+    queryFn: () => everyRow(uk.drive.content_versions({ id, limit: 100 }), 200),
+  })
+
+export const trashQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['drive', 'trash', workspaceId],
+    queryFn: () => everyRow(uk.drive.list({ workspace_id: workspaceId, status: 'trashed', limit: 100 }), 2_000),
+  })
+
+export const sharesQuery = (type: 'file' | 'folder', id: string) =>
+  queryOptions({
+    queryKey: ['drive', 'shares', id],
+    queryFn: () => everyRow(uk.shares.list({ resource_type: type, resource_id: id, limit: 100 }), 500),
+  })
+
+/** Lines of a file, of documents the text that was read out of them. */
+export const linesQuery = (file: DriveFile, limit: number) =>
+  queryOptions({
+    queryKey: ['drive', 'lines', file.id, file.content_version, limit],
+    queryFn: () => uk.drive.content({ id: file.id, limit }),
+  })
+
+/** The address of the bytes of a file, on this server. */
+export const bytesAt = (id: string, more: { version?: number; disposition?: 'attachment' } = {}): string => {
+  const query = new URLSearchParams(Object.entries(more).map(([name, value]) => [name, String(value)]))
+  return `/v1/drive/files/${id}${query.size > 0 ? `?${query.toString()}` : ''}`
+}
+
+/** Everything that is known of the drive may be old now; what is on the screen is read again. */
+export const readAgain = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['drive'] })
+
+/** Changes the rows of a folder that are held, where they are. */
+export const changeRows = (key: readonly string[], change: (rows: readonly DriveFile[]) => DriveFile[]): void =>
+  void queryClient.setQueryData<DriveFile[]>([...key], (rows) => rows && change(rows))
+
+/** The rows of the folder that a file lies in. */
+export const rowsAround = ({ workspace_id, parent_id }: Pick<DriveFile, 'workspace_id' | 'parent_id'>): string[] =>
+  rowsKey({ workspaceId: workspace_id, folderId: parent_id })
+
+/** Shows a file as it is now, wherever it is held. */
+export function adopt(file: DriveFile): void {
+  changeRows(rowsAround(file), (rows) =>
+    rows.some(({ id }) => id === file.id) ? rows.map((row) => (row.id === file.id ? file : row)) : [file, ...rows],
+  )
+  queryClient.setQueryData<FilePlace>(['drive', 'place', file.id], (place) => place && { ...place, file })
+}

@@ -1,0 +1,54 @@
+import { useState } from 'react'
+import { uk } from '../../api.ts'
+import { Button } from '../../ui/button.tsx'
+import { Copy } from '../../ui/copy.tsx'
+import { CheckField, SelectField } from '../../ui/field.tsx'
+import { Refused } from '../../ui/notice.tsx'
+import { useSend } from '../../ui/send.ts'
+import { moment } from '../../ui/text/format.ts'
+import type { DriveFile } from '../queries.ts'
+
+const times = [
+  ['3600', 'for an hour'],
+  ['86400', 'for a day'],
+  ['604800', 'for a week'],
+] as const
+
+/** A link that opens without an account, for a while. */
+export function SignedLink({ file }: { file: DriveFile }) {
+  const [seconds, setSeconds] = useState<(typeof times)[number][0]>('86400')
+  const [once, setOnce] = useState(false)
+  const [made, setMade] = useState<{ url: string; expires_at: string } | null>(null)
+  const { send, pending, rest } = useSend(uk.drive.signed_url, setMade)
+  return (
+    <section className="border-t border-line pt-4">
+      <h3 className="text-sm font-medium">A link for anybody</h3>
+      <p className="mb-3 text-[0.8125rem] text-quiet">
+        Whoever has it reads the file without signing in, until it ends or the file is trashed.
+      </p>
+      <div className="flex flex-wrap items-end gap-3">
+        <SelectField label="Good" value={seconds} onValue={setSeconds} options={times} />
+        <Button
+          pending={pending}
+          className="h-[2.375rem]!"
+          onClick={() => void send({ id: file.id, expires_in_seconds: Number(seconds), single_use: once })}
+        >
+          Make a link
+        </Button>
+        <div className="pb-2">
+          <CheckField label="Once only" checked={once} onChecked={setOnce} />
+        </div>
+      </div>
+      <Refused>{rest()}</Refused>
+      {made && (
+        <div role="status" className="mt-3 flex flex-wrap items-center gap-2">
+          <p className="min-w-0 flex-1 basis-52 truncate border border-line bg-sheet px-2 py-1.5 font-mono text-[0.8125rem] select-all">
+            {made.url}
+          </p>
+          <Copy text={made.url} label="Copy link" />
+          <p className="basis-full text-[0.8125rem] text-quiet">Ends {moment(made.expires_at)}.</p>
+        </div>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,158 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { sayError, uk } from '../api.ts'
+import { visible } from '../chats/markdown/plain.ts'
+import { workspacesQuery } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { Confirm, useOpen } from '../ui/dialogs/dialog.tsx'
+import { say } from '../ui/dialogs/toast.tsx'
+import { SelectField } from '../ui/field.tsx'
+import { Icon } from '../ui/icons.tsx'
+import { Empty, Failure, Waiting } from '../ui/notice.tsx'
+import { Page, Rows } from '../ui/page.tsx'
+import { Ago } from '../ui/text/time.tsx'
+import { bytes, plural } from '../ui/text/format.ts'
+import { meantWorkspace } from './drive.tsx'
+import { GoneOrNotYours } from './gone.tsx'
+import { iconOf } from './list/kinds.ts'
+import { type DriveFile, readAgain, trashQuery } from './queries.ts'
+
+/** The server empties it after so long. */
+const KEPT_DAYS = 30
+
+const daysLeft = (trashedAt: string, now: number = Date.now()): number =>
+  Math.max(0, Math.ceil(KEPT_DAYS - (now - Date.parse(trashedAt)) / 86_400_000))
+
+/** What was thrown away in a workspace: it comes back, or goes for good. */
+export function TrashPage() {
+  const search = useSearch({ from: '/shell/drive/trash' })
+  const navigate = useNavigate()
+  const { data: workspaces, error, refetch } = useQuery(workspacesQuery)
+  const workspace = workspaces && meantWorkspace(workspaces, search.workspace)
+  if (error && !workspaces) return <Failure what="Your workspaces" error={error} again={refetch} />
+  if (!workspaces) return <Waiting what="the trash" />
+  if (!workspace) return <GoneOrNotYours what="This workspace" />
+  return (
+    <Thrown
+      key={workspace.id}
+      workspaceId={workspace.id}
+      mayWrite={workspace.role !== 'viewer'}
+      picker={
+        workspaces.length > 1 && (
+          <SelectField
+            label="Workspace"
+            className="mb-6 max-w-sm"
+            value={workspace.id}
+            onValue={(id) => void navigate({ to: '/drive/trash', search: { workspace: id } })}
+            options={workspaces.map(({ id, name }) => [id, name] as const)}
+          />
+        )
+      }
+    />
+  )
+}
+
+function Thrown({
+  workspaceId,
+  mayWrite,
+  picker,
+}: {
+  workspaceId: string
+  mayWrite: boolean
+  picker: React.ReactNode
+}) {
+  const { data, error, refetch } = useQuery(trashQuery(workspaceId))
+  const [emptying, setEmptying] = useState(false)
+  const deleting = useOpen<DriveFile>()
+  const empty = async (): Promise<void> => {
+    for (const { id } of data ?? []) await uk.drive.permanent_delete({ id })
+    await readAgain()
+  }
+  return (
+    <Page
+      title="Trash"
+      lead={`What is thrown away is kept for ${KEPT_DAYS} days, and counts as stored until then.`}
+      action={
+        mayWrite && data && data.length > 0 ? (
+          <Button look="danger-plain" icon="trash" onClick={() => setEmptying(true)}>
+            Empty the trash
+          </Button>
+        ) : undefined
+      }
+    >
+      {picker}
+      {error && !data ? (
+        <Failure what="The trash" error={error} again={refetch} />
+      ) : !data ? (
+        <Waiting what="the trash" />
+      ) : data.length === 0 ? (
+        <Empty title="Nothing in the trash">What you throw away in the drive can be brought back from here.</Empty>
+      ) : (
+        <Rows label="Trash">
+          {data.map((file) => (
+            <ThrownRow key={file.id} file={file} mayWrite={mayWrite} onDelete={() => deleting.show(file)} />
+          ))}
+        </Rows>
+      )}
+      <Confirm title="Empty the trash?" verb="Delete for good" run={empty} open={emptying} onOpen={setEmptying}>
+        {plural(data?.length ?? 0, 'thing')} with all versions and all that is in them will be gone. Nobody can bring
+        them back.
+      </Confirm>
+      <Confirm
+        title={`Delete “${visible(deleting.on?.name ?? '')}”?`}
+        verb="Delete for good"
+        run={async () => {
+          await uk.drive.permanent_delete({ id: deleting.on!.id })
+          await readAgain()
+        }}
+        open={deleting.open}
+        onOpen={deleting.onOpen}
+      >
+        With all its versions. Nobody can bring it back.
+      </Confirm>
+    </Page>
+  )
+}
+
+function ThrownRow({ file, mayWrite, onDelete }: { file: DriveFile; mayWrite: boolean; onDelete: () => void }) {
+  const left = daysLeft(file.trashed_at!)
+  const above = file.path.slice(0, -file.name.length - 1)
+  const restore = async (): Promise<void> => {
+    try {
+      const back = await uk.drive.restore({ id: file.id })
+      say(`“${visible(back.name)}” is back${back.parent_id === null ? '' : ` in ${visible(above)}`}`)
+    } catch (failure) {
+      say(sayError(failure))
+    }
+    void readAgain()
+  }
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5">
+      <Icon name={iconOf(file)} className="size-5 text-quiet" />
+      <div className="min-w-0 flex-1 basis-52">
+        <p className="truncate">{visible(file.name)}</p>
+        <p className="truncate text-[0.8125rem] text-quiet">
+          {above === '' ? 'from the root' : `from ${visible(above)}`} · thrown away <Ago time={file.trashed_at!} />
+          {file.size_bytes !== null && ` · ${bytes(file.size_bytes)}`}
+        </p>
+      </div>
+      <p className={`figures text-sm ${left <= 3 ? 'text-seal' : 'text-quiet'}`}>{plural(left, 'day')} left</p>
+      {mayWrite && (
+        <span className="flex gap-1">
+          <Button aria-label={`Restore ${visible(file.name)}`} onClick={() => void restore()}>
+            Restore
+          </Button>
+          <Button
+            look="quiet"
+            className="text-seal!"
+            aria-label={`Delete ${visible(file.name)} for good`}
+            onClick={onDelete}
+          >
+            Delete
+          </Button>
+        </span>
+      )}
+    </li>
+  )
+}

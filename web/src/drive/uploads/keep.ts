@@ -1,0 +1,62 @@
+import type { Entry } from './entry.ts'
+
+/** An upload as it outlives the page: with its file where that is not too large to be copied. */
+export type Kept = Omit<Entry, 'state' | 'sent' | 'rate'> & { accountId: string; file: File | null }
+
+const DATABASE = 'uk-uploads'
+const STORE = 'uploads'
+/** Says without opening the database that there is something in it. */
+const MARK = 'uk-uploads'
+/** The browser copies what it keeps. */
+export const MOST_KEPT_BYTES = 256e6
+
+const asked = <T>(request: IDBRequest<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    request.addEventListener('success', () => resolve(request.result))
+    request.addEventListener('error', () => reject(request.error ?? new Error('The browser keeps nothing.')))
+  })
+
+async function open(): Promise<IDBDatabase> {
+  const opening = indexedDB.open(DATABASE, 1)
+  opening.addEventListener('upgradeneeded', () => void opening.result.createObjectStore(STORE, { keyPath: 'key' }))
+  const database = await asked(opening)
+  // Whoever signs out takes it away, and is not held up by this page.
+  database.addEventListener('versionchange', () => database.close())
+  return database
+}
+
+async function work<T>(mode: IDBTransactionMode, what: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+  const database = await open()
+  try {
+    return await asked(what(database.transaction(STORE, mode).objectStore(STORE)))
+  } finally {
+    database.close()
+  }
+}
+
+/** A browser that keeps nothing (private windows of some) uploads all the same, only not after a reload. */
+const quietly = async (doing: Promise<unknown>): Promise<void> => void (await doing.catch(() => {}))
+
+export const keep = (kept: Kept): Promise<void> => {
+  localStorage.setItem(MARK, '1')
+  return quietly(work('readwrite', (store) => store.put(kept)))
+}
+export const drop = (key: string): Promise<void> => quietly(work('readwrite', (store) => store.delete(key)))
+
+export const hasKept = (): boolean => localStorage.getItem(MARK) !== null
+
+/** Those of this person; what anybody else left here goes. */
+export async function keptOf(accountId: string): Promise<Kept[]> {
+  const all = (await work('readonly', (store) => store.getAll()).catch(() => [])) as Kept[]
+  for (const { key, accountId: of } of all) if (of !== accountId) await drop(key)
+  const mine = all.filter((one) => one.accountId === accountId)
+  if (mine.length === 0) localStorage.removeItem(MARK)
+  return mine
+}
+
+/** Whoever signs out leaves nothing behind. */
+export function forgetKept(): void {
+  if (!hasKept()) return
+  localStorage.removeItem(MARK)
+  indexedDB.deleteDatabase(DATABASE)
+}

@@ -1,0 +1,76 @@
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import { Button, IconButton } from '../../ui/button.tsx'
+import { bytes, plural } from '../../ui/text/format.ts'
+import { type Entry, isMoving, isOpen } from './entry.ts'
+import { MOST_KEPT_BYTES } from './keep.ts'
+import { leftWords } from './rate.ts'
+import { UploadRow } from './upload-row.tsx'
+import { uploads } from './uploads.ts'
+
+/** What is on its way into the drive, over whatever page is shown. */
+export function Tray() {
+  const list = useSyncExternalStore(uploads.subscribe, uploads.list)
+  const [folded, setFolded] = useState(false)
+  useWarning(list)
+  const open = list.filter(isOpen)
+  const asking = list.filter(({ state }) => state.is === 'conflict')
+  return (
+    <section
+      aria-label="Uploads"
+      className="fixed inset-x-3 bottom-3 z-20 flex max-h-[60dvh] flex-col border border-keyline bg-paper shadow-[0_16px_40px_-16px_rgb(8_14_22/.5)] sm:left-auto sm:w-96"
+    >
+      <header className="flex items-center gap-1 border-b border-line py-1 pr-1 pl-3">
+        <h2 className="min-w-0 flex-1 text-sm font-medium" aria-live="polite">
+          {open.length === 0 ? `${plural(list.length, 'upload')} done` : `${plural(open.length, 'upload')} to go`}
+        </h2>
+        <p className="figures text-[0.8125rem] whitespace-nowrap text-quiet">{summary(list)}</p>
+        <IconButton
+          label={folded ? 'Show the uploads' : 'Fold the uploads'}
+          icon={folded ? 'up' : 'down'}
+          aria-expanded={!folded}
+          onClick={() => setFolded(!folded)}
+        />
+        {open.length === 0 && <IconButton label="Clear the list" icon="close" onClick={() => uploads.clear()} />}
+      </header>
+      {!folded && (
+        <>
+          {asking.length > 1 && (
+            <div className="flex flex-wrap items-center gap-2 border-b border-line bg-sheet px-3 py-2">
+              <p className="min-w-0 flex-1 basis-40 text-sm">{asking.length} names are taken. For all of them:</p>
+              <Button onClick={() => uploads.settle(asking[0]!.key, 'rename', true)}>Keep both</Button>
+              <Button onClick={() => uploads.settle(asking[0]!.key, 'version', true)}>Replace</Button>
+            </div>
+          )}
+          <ul aria-label="Files on their way" tabIndex={0} className="min-h-0 divide-y divide-line overflow-y-auto">
+            {list.slice(0, MOST_SHOWN).map((entry) => (
+              <UploadRow key={entry.key} entry={entry} />
+            ))}
+          </ul>
+          {list.length > MOST_SHOWN && (
+            <p className="border-t border-line px-3 py-1.5 text-[0.8125rem] text-quiet">
+              and {plural(list.length - MOST_SHOWN, 'further file')}
+            </p>
+          )}
+        </>
+      )}
+    </section>
+  )
+}
+const MOST_SHOWN = 100
+
+function summary(list: readonly Entry[]): string {
+  const rate = list.reduce((sum, { rate: of }) => sum + (of ?? 0), 0)
+  const left = list.filter(isMoving).reduce((sum, { size, sent }) => sum + size - sent, 0)
+  return [rate > 0 ? `${bytes(rate)}/s` : null, leftWords(left, rate)].filter((words) => words !== null).join(' · ')
+}
+
+/** Before the page goes: what the browser did not keep would be lost. */
+function useWarning(list: readonly Entry[]): void {
+  const loses = list.some((entry) => isMoving(entry) && (entry.size > MOST_KEPT_BYTES || !('locks' in navigator)))
+  useEffect(() => {
+    if (!loses) return
+    const warn = (event: BeforeUnloadEvent): void => event.preventDefault()
+    addEventListener('beforeunload', warn)
+    return () => removeEventListener('beforeunload', warn)
+  }, [loses])
+}

@@ -1,0 +1,48 @@
+import { useRef } from 'react'
+import { Button } from '../../ui/button.tsx'
+import { Actions } from '../../ui/dialogs/menu.tsx'
+import { Icon } from '../../ui/icons.tsx'
+import type { Place } from '../queries.ts'
+import { chosenIn } from './dropped.ts'
+import { uploads } from './uploads.ts'
+
+/** Chooses files, or with `folders` a folder with all that is in it, and uploads them. */
+export function UploadButton({ place, name, folders = false }: { place: Place; name: string; folders?: boolean }) {
+  const files = useRef<HTMLInputElement>(null)
+  const folder = useRef<HTMLInputElement>(null)
+  const take = ({ target }: React.ChangeEvent<HTMLInputElement>): void => {
+    uploads.add(chosenIn(target.files), place, name)
+    // The same file may be chosen again.
+    target.value = ''
+  }
+  return (
+    <span className="inline-flex">
+      <input ref={files} type="file" multiple hidden data-upload="files" onChange={take} />
+      <Button look="primary" icon="up" onClick={() => files.current?.click()}>
+        Upload
+      </Button>
+      {folders && (
+        <>
+          <input
+            ref={(input) => {
+              folder.current = input
+              if (input) input.webkitdirectory = true
+            }}
+            type="file"
+            hidden
+            data-upload="folder"
+            onChange={take}
+          />
+          <Actions
+            label="More ways to upload"
+            trigger={<Icon name="chevron" />}
+            actions={[
+              { label: 'Files …', run: () => files.current?.click() },
+              { label: 'A folder …', run: () => folder.current?.click() },
+            ]}
+          />
+        </>
+      )}
+    </span>
+  )
+}

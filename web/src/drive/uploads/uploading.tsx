@@ -1,0 +1,15 @@
+import { Suspense, lazy, useEffect, useSyncExternalStore } from 'react'
+import { uploads } from './uploads.ts'
+
+const Tray = lazy(() => import('./tray.tsx').then(({ Tray }) => ({ default: Tray })))
+
+/** Uploads go on beside every page; their tray is there while there are some. */
+export function Uploading({ accountId }: { accountId: string }) {
+  useEffect(() => void uploads.begin(accountId), [accountId])
+  const some = useSyncExternalStore(uploads.subscribe, uploads.list).length > 0
+  return some ? (
+    <Suspense>
+      <Tray />
+    </Suspense>
+  ) : null
+}
