@@ -24,8 +24,11 @@ export async function listRequests(
   ctx: Context,
   { workspace_id, instance, cursor, limit, ...filters }: Query,
 ): Promise<Page<z.output<typeof LoggedRequest>>> {
-  const { whose } = viewOf(ctx, workspace_id, instance === true, 'owner')
-  const bound = { ...whose, ...filters }
+  const { whose: asked, of } = viewOf(ctx, workspace_id, instance === true, 'owner')
+  const { memberships } = ctx.principal
+  // Who has left a workspace is told nothing of it any more, not even of their own requests there.
+  const whose = of === 'account' ? { workspaceIds: [...memberships.keys()], ...asked } : asked
+  const bound = { ...asked, ...filters }
   const before = positionOf('request_log', bound, cursor)
   await settled(ctx)
   const rows = await requestStore.list(ctx.db, whose, filters, (before?.[0] as Id) ?? null, limit + 1)
@@ -47,10 +50,11 @@ const settled = async ({ engine }: Context): Promise<void> => {
 }
 
 function maySee(ctx: Context, { account_id, workspace_id }: { account_id: Id; workspace_id: Id }): boolean {
-  const { accountId, credential } = ctx.principal
+  const { accountId, credential, memberships } = ctx.principal
   const heldTo = credential.kind === 'session' ? null : credential.workspaceId
   if (heldTo !== null && heldTo !== workspace_id) return false
-  return account_id === accountId || isInstanceAdmin(ctx) || owns(ctx, workspace_id)
+  const isOwn = account_id === accountId && memberships.has(workspace_id)
+  return isOwn || isInstanceAdmin(ctx) || owns(ctx, workspace_id)
 }
 
 function owns(ctx: Context, workspaceId: Id): boolean {

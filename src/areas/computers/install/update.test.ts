@@ -82,7 +82,7 @@ test('a version with another keeper takes the place of the one that holds a shel
     'daemon/keeper/run.ts': ['KEEPER_PROTOCOL = 2', 'KEEPER_PROTOCOL = 3'],
   })
   proxy.to(later.origin)
-  const after = await until(keeper, (found) => found?.protocol === 2)
+  const after = await until(keeper, (found) => found?.protocol === 3)
   assert.deepEqual([after?.keeper_id, after?.pid, after?.generation], [before.keeper_id, before.pid, 1])
   const beyond = at(later)
   await until(

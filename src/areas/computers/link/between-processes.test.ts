@@ -23,6 +23,8 @@ const probed = {
   memory_bytes: 1,
   memory_free_bytes: 1,
   home: null,
+  disk_bytes: null,
+  disk_free_bytes: null,
 }
 
 const answer: Answerer = async ({ op, input }, stream) => {
