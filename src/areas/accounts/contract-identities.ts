@@ -79,6 +79,7 @@ export const identities = area(
     start_link: endpoint('POST /app/identities/start-link', {
       summary: 'Begin to link an account at the identity provider to yours',
       scope: null,
+      consent: 'person',
       auth: 'session',
       reply: start,
       errors: ['proof_required', 'not_supported', 'upstream_error'],

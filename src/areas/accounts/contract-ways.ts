@@ -33,6 +33,7 @@ export const waysIn = area(
       description:
         'By the password, or by a passkey (`POST /app/passkeys/proof-options` begins that). It lasts for 10 minutes, in this session.',
       scope: null,
+      consent: 'person',
       auth: 'session',
       body: { password: z.string().max(256).optional(), credential: shown.optional() },
       reply: proved,

@@ -235,7 +235,7 @@ export const settings = area(
   {
     get: endpoint('GET /settings', { summary: 'Read the preferences', scope: 'settings:read', reply: one(Settings) }),
     update: endpoint('PATCH /settings', {
-      summary: 'Change preferences; what is left out stays',
+      summary: 'Change preferences: theme, language, time zone; what is left out stays',
       scope: 'settings:write',
       ofAccount: true,
       body: z.object(preferences).partial().shape,

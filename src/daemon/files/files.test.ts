@@ -139,7 +139,9 @@ test('a folder that is swapped for a symlink in a loop never leads outside', asy
   const files = await filesIn(t, [root])
   let shown = 0
   let denied = 0
-  for (let n = 0; n < 500; n++) {
+  // On a busy machine the two may miss each other for long.
+  const until = performance.now() + 30_000
+  for (let n = 0; n < 500 || (denied === 0 && performance.now() < until); n++) {
     try {
       const { entries } = await files['fs.list']({ path: join(root, 'real'), cursor: null, limit: 10 })
       assert.deepEqual(

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
+import { until } from '../../until.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
 
@@ -147,8 +148,15 @@ test(
     await answer.locator('.prose code', { hasText: '⟨U+202E⟩' }).waitFor()
     // What cannot be seen is seen where it could deceive: in code, in reasoning, and in what a tool is given.
     const plain = 'rm ⟨U+202E⟩⟨U+2066⟩-rf⟨U+2069⟩ ⟨U+E0041⟩⟨U+200B⟩/'
-    await answer.getByText('Reasoning').click()
-    await answer.getByText(plain, { exact: true }).first().waitFor()
+    const reasoning = answer.getByText(plain, { exact: true }).first()
+    await until(
+      async () => {
+        // While it is written it stands open by itself.
+        if (!(await reasoning.isVisible())) await answer.getByText('Reasoning').click()
+        return reasoning.isVisible()
+      },
+      (isVisible) => isVisible,
+    )
     await answer.getByText('delete', { exact: true }).click()
     await answer.getByText(`"path": "${plain}"`).waitFor()
     assert.deepEqual(visitor.wrongs, [])

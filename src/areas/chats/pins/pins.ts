@@ -4,8 +4,10 @@ import { type Id, newId } from '#kernel/ids.ts'
 
 /** What an account keeps at hand; `chatStore.pinned` lists it. */
 export const pins = {
+  /** A chat that is being deleted gets none. */
   async add(db: Db, accountId: Id, chatId: Id): Promise<void> {
-    await sql`insert into chat_pins (id, account_id, chat_id) values (${newId()}, ${accountId}, ${chatId})
+    await sql`insert into chat_pins (id, account_id, chat_id)
+      select ${newId()}::ulid, ${accountId}::ulid, id from chats where id = ${chatId} for key share
       on conflict (account_id, chat_id) do nothing`.execute(db)
   },
 

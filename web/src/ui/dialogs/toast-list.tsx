@@ -61,7 +61,8 @@ function List() {
       <Toast.Content className="flex items-center gap-2 py-1 pr-1 pl-3">
         <Toast.Title className="min-w-0 flex-1 text-sm" />
         {toast.actionProps && <Toast.Action className={buttonClass('quiet')} />}
-        <Toast.Close aria-label="Dismiss" className={buttonClass('quiet', true)}>
+        {/* The list would hide it from screen readers until it is entered, and leave it in the order of Tab. */}
+        <Toast.Close aria-label="Dismiss" aria-hidden={false} className={buttonClass('quiet', true)}>
           <Icon name="close" />
         </Toast.Close>
       </Toast.Content>
