@@ -61,7 +61,8 @@ export const waysIn = area(
     }),
     recover: endpoint('POST /app/recovery/password', {
       summary: 'Set a new password with the token of a mail, and sign in',
-      description: 'Every session that the account had ends. Its keys and passkeys stay.',
+      description:
+        'Every session that the account had ends. Its keys, passkeys and linked accounts stay, unless this is what confirms its address: then they end too, for somebody else may have made the account with it. Not the administrator’s.',
       scope: null,
       auth: 'sign_in',
       body: {

@@ -225,6 +225,8 @@ export const setPassword = async (
 ): Promise<AccountRow> => {
   const password_hash = await hashPassword(password)
   const changed = await ctx.transaction(async (ctx) => {
+    // A link that was mailed before sets no other one.
+    await challengeStore.forget(ctx.db, 'recovery', accountId)
     const row = await accountStore.setPassword(ctx.db, accountId, password_hash)
     await sessionStore.endOthers(ctx.db, accountId, keep)
     await rightsChanged(ctx.db, [accountId])

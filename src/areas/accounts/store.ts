@@ -76,6 +76,9 @@ export const accountStore = {
       .execute(),
   get: (db: Db, id: Id): Promise<AccountRow | undefined> =>
     db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst(),
+  /** Nothing changes it, and nobody else who asks for it so goes on, before this transaction is over. */
+  lock: (db: Db, id: Id): Promise<AccountRow> =>
+    db.selectFrom('accounts').selectAll().where('id', '=', id).forUpdate().executeTakeFirstOrThrow(),
   setPassword: (db: Db, id: Id, password_hash: string): Promise<AccountRow> =>
     db
       .updateTable('accounts')

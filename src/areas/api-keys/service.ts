@@ -118,8 +118,14 @@ export const apiKeyService = implement(apiKeys, {
 export const keyName = async (db: Db, id: Id): Promise<string> => (await apiKeyStore.nameOf(db, id)) ?? ''
 
 /** Revokes every key that is restricted to this workspace, whosever it is. Answers how many. */
-export async function revokeKeysWithin(ctx: Context, workspaceId: Id): Promise<number> {
-  const rows = await apiKeyStore.revokeWithin(ctx.db, workspaceId)
+export const revokeKeysWithin = (ctx: Context, workspaceId: Id): Promise<number> =>
+  revokeAll(ctx, 'workspace_id', workspaceId)
+
+/** Revokes every key of this account. Answers how many. */
+export const revokeKeysOf = (ctx: Context, accountId: Id): Promise<number> => revokeAll(ctx, 'account_id', accountId)
+
+async function revokeAll(ctx: Context, by: 'workspace_id' | 'account_id', id: Id): Promise<number> {
+  const rows = await apiKeyStore.revokeAll(ctx.db, by, id)
   await rightsChanged(ctx.db, [...new Set(rows.map((row) => row.account_id))])
   for (const row of rows) await emit(ctx, 'api_key.revoked', row)
   return rows.length

@@ -94,11 +94,11 @@ export const apiKeyStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  revokeWithin: (db: Db, workspaceId: Id): Promise<ApiKeyRow[]> =>
+  revokeAll: (db: Db, by: 'workspace_id' | 'account_id', id: Id): Promise<ApiKeyRow[]> =>
     db
       .updateTable('api_keys')
       .set({ revoked_at: sql<Date>`now()`, updated_at: nextTime })
-      .where('workspace_id', '=', workspaceId)
+      .where(by, '=', id)
       .where('revoked_at', 'is', null)
       .returningAll()
       .execute(),

@@ -103,7 +103,10 @@ function NewPassword({ token }: { token: string }) {
     >
       <div className="mb-6">
         <h1 className="font-serif text-3xl leading-tight">Set a new password</h1>
-        <p className="mt-1 text-quiet">It ends every session of the account. Your keys and passkeys go on working.</p>
+        <p className="mt-1 text-quiet">
+          It ends every session of the account. Your keys and passkeys go on working, unless nobody has confirmed the
+          address before: then they end too.
+        </p>
       </div>
       <Refused>{rest('new_password')}</Refused>
       <TextField

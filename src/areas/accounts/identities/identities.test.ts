@@ -183,6 +183,20 @@ test('who may join is said by the instance: those who are invited, those of a do
   assert.deepEqual(await comers('example.org, Example.com', asked), [200, 200, 403, 403])
 })
 
+test('where anybody may join, joining counts as signing up does, and coming back does not', async () => {
+  await using issuer = await startIssuer()
+  await using server = await testServer({ environment: { ...settings(issuer), UK_LIMIT_SIGN_UPS: '2' } })
+  await server.person('Alice')
+  await server.app.engine.postgres.pool.query('delete from login_failures')
+  const comes = async (who: string) => {
+    issuer.sits({ sub: who, email: `${who}@example.com`, email_verified: true })
+    return (await signIn(guest(server.origin), issuer)).status
+  }
+  const statuses: number[] = []
+  for (const who of ['bob', 'carol', 'dave', 'bob']) statuses.push(await comes(who))
+  assert.deepEqual(statuses, [200, 200, 429, 200])
+})
+
 test('a provider that is away is said to be away', async () => {
   const issuer = await startIssuer()
   await using server = await testServer({ environment: settings(issuer) })

@@ -49,6 +49,9 @@ export const identityStore = {
       .where('account_id', '=', accountId)
       .returningAll()
       .executeTakeFirst(),
+  async removeAll(db: Db, accountId: Id): Promise<void> {
+    await db.deleteFrom('identities').where('account_id', '=', accountId).execute()
+  },
   /** Whether somebody invited this address, which is known to be whose it is. */
   async isAddressInvited(db: Db, email: string): Promise<boolean> {
     const { rows } = await sql`select from invitations i where lower(i.email) = ${email.toLowerCase()}

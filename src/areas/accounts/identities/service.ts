@@ -8,7 +8,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { isSameText } from '#kernel/text/same-text.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
-import { networkSubject, refundLogin, takeChallengeOf, takeLogin } from '../sign-in/attempts.ts'
+import { networkSubject, refundLogin, takeChallengeOf, takeLogin, takeSignUp } from '../sign-in/attempts.ts'
 import { type Purpose, type Taken, makeChallenge, takeChallenge } from '../sign-in/challenges.ts'
 import { createAccount, requireInvitation } from '../sign-in/join.ts'
 import { requireProof } from '../sign-in/proof.ts'
@@ -156,6 +156,7 @@ async function join(ctx: Ctx, claims: Claims, { invitationToken }: Waiting): Pro
         'There is an account with your e-mail address. Sign in to it as before, then link the identity provider under Settings, Security.',
     })
   await mayJoin(ctx, oidc!.join, email, invitationToken)
+  if (oidc!.join === 'anyone') await takeSignUp(ctx)
   return createAccount(ctx, {
     email,
     verified: true,

@@ -66,4 +66,7 @@ export const passkeyStore = {
       .returningAll()
       .executeTakeFirst()
   },
+  async removeAll(db: Db, accountId: Id): Promise<void> {
+    await db.deleteFrom('passkeys').where('account_id', '=', accountId).execute()
+  },
 }

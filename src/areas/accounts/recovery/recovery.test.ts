@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mailbox } from '#test/outside/mailbox.ts'
+import { authenticator } from '#test/outside/authenticator.ts'
+import { type Mailbox, mailbox } from '#test/outside/mailbox.ts'
 import { type Answer, caller, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
@@ -57,4 +58,70 @@ test('a link of an hour ago is none any more, and without mail it is said that t
   const other = caller(silent.origin, { 'x-uk-csrf': '1' })
   assert.deepEqual(refusedWith(await other.post('/v1/app/recovery', { email: 'a@example.com' })), [409, 'not_ready'])
   assert.equal((await silent.stranger.get('/app/ways-in')).body.data.recovery, false)
+})
+
+/** The token of the next mail to somebody who has forgotten the password. */
+async function tokenIn(mail: Mailbox): Promise<string> {
+  for (;;) {
+    const token = /recovery#token=([\w-]{43})/.exec(await mail.next())?.[1]
+    if (token !== undefined) return token
+  }
+}
+
+test('who signed up with bob’s address and waits for him keeps no way in; what bob makes after that stays', async () => {
+  const page = 'http://uk.localhost:4242'
+  await using mail = await mailbox()
+  await using server = await testServer({ environment: { SMTP_URL: mail.url, UK_PUBLIC_URL: page } })
+  await server.person('Alice')
+  const mallory = await server.person('Bob')
+  const browser = caller(server.origin, { origin: page, cookie: mallory.headers.cookie! })
+  const key = await mallory.key()
+  const device = authenticator()
+  const { options } = (await browser.post('/v1/app/passkeys/creation-options')).body.data
+  const passkey = { name: 'Mine', credential: device.create(options, { origin: page }) }
+  assert.equal((await browser.post('/v1/app/passkeys', passkey)).status, 201)
+
+  const guest = caller(server.origin, { origin: page })
+  const recover = async () => {
+    await guest.post('/v1/app/recovery', { email: mallory.email })
+    const body = { token: await tokenIn(mail), new_password: 'a password of today' }
+    const answer = await guest.post('/v1/app/recovery/password', body)
+    assert.equal(answer.status, 200, answer.text)
+    return caller(server.origin, { origin: page, cookie: answer.headers.get('set-cookie')!.split(';')[0]! })
+  }
+  const bob = await recover()
+  await until(
+    async () => (await key.get('/me')).status,
+    (status) => status === 401,
+  )
+  const asked = (await guest.post('/v1/app/passkeys/sign-in-options')).body.data.options
+  const credential = device.get(asked, { origin: page })
+  assert.equal((await guest.post('/v1/app/passkeys/sign-in', { credential })).status, 401)
+  assert.deepEqual((await bob.get('/v1/app/passkeys')).body.data, [])
+  const own = (await bob.post('/v1/api-keys', { name: 'Own', scopes: ['*'] })).body.data.key
+  await recover()
+  assert.equal((await caller(server.origin, { authorization: `Bearer ${own}` }).get('/me')).status, 200)
+})
+
+test('of many requests at once, by two processes, one mail comes; a password that is set meanwhile makes its link worthless', async () => {
+  await using mail = await mailbox()
+  await using server = await testServer({ environment: { SMTP_URL: mail.url } })
+  await using twin = await server.twin()
+  const alice = await server.person('Alice')
+  const { pool } = server.app.engine.postgres
+  const guests = [server, twin].map(({ origin }) => caller(origin, { 'x-uk-csrf': '1' }))
+  const ask = (i: number) => guests[i % 2]!.post('/v1/app/recovery', { email: alice.email })
+  await Promise.all(Array.from({ length: 12 }, (_, i) => ask(i)))
+  const token = await tokenIn(mail)
+  const jobs = `select from graphile_worker.jobs where task_identifier in ('accounts.recover', 'mail.send')`
+  await until(
+    async () => (await pool.query(jobs)).rowCount,
+    (left) => left === 0,
+  )
+  const { rows } = await pool.query(`select from sign_in_challenges where purpose = 'recovery'`)
+  assert.deepEqual([rows.length, mail.unread.length], [1, 0])
+  const change = { current_password: alice.password, new_password: 'a password of today' }
+  assert.equal((await alice.post('/auth/password', change)).status, 200)
+  const late = await guests[0]!.post('/v1/app/recovery/password', { token, new_password: 'a password of old' })
+  assert.deepEqual(refusedWith(late), [410, 'link_expired'])
 })

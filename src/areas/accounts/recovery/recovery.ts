@@ -1,10 +1,14 @@
+import { sql } from 'kysely'
+import { revokeKeysOf } from '#areas/api-keys/service.ts'
 import { rightsChanged } from '#access/rights.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import type { JobHandler } from '#engine/jobs/jobs.ts'
 import { canMail, sendMail } from '#engine/mail/mail.ts'
 import { tokenMail } from '#engine/mail/token-mail.ts'
 import { refuse } from '#kernel/errors.ts'
-import { newId } from '#kernel/ids.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { identityStore } from '../identities/identity-store.ts'
+import { passkeyStore } from '../passkeys/passkey-store.ts'
 import { networkSubject, refundLogin, takeLogin, takeRecovery } from '../sign-in/attempts.ts'
 import { challengeStore, makeChallenge, takeChallenge } from '../sign-in/challenges.ts'
 import { hashPassword } from '../sign-in/password.ts'
@@ -38,6 +42,8 @@ export const recoveryJobs = (engine: Engine): Record<string, JobHandler> => ({
     await engine.postgres.db.transaction().execute(async (db) => {
       const account = await accountStore.byEmail(db, email)
       if (!account) return
+      // Of several jobs at once the others wait here, and then see what the first one has sent.
+      await sql`select pg_advisory_xact_lock(7520203, hashtext(${account.id}))`.execute(db)
       const since = new Date(Date.now() - PAUSE_MS)
       if ((await challengeStore.count(db, 'recovery', account.id, since)) > 0) return
       // Of two mails the later one counts.
@@ -73,6 +79,8 @@ export async function recover(ctx: Context, token: string, password: string): Pr
       return refuse('link_expired', {
         message: 'This link is used already, or was sent more than an hour ago. Ask for another.',
       })
+    const { email_verified_at, administrator } = await accountStore.lock(ctx.db, taken.accountId)
+    if (email_verified_at === null && !administrator) await endEarlierWays(ctx, taken.accountId)
     const row = await accountStore.setPassword(ctx.db, taken.accountId, password_hash)
     await sessionStore.endOthers(ctx.db, row.id, null)
     await rightsChanged(ctx.db, [row.id])
@@ -88,4 +96,15 @@ export async function recover(ctx: Context, token: string, password: string): Pr
   await ctx.engine.rights.refresh()
   await refundLogin(ctx, subjects)
   return account
+}
+
+/**
+ * Until now nobody had shown that the address is theirs: somebody else may have made the account with it, to wait for its owner.
+ * What they could come back by goes.
+ */
+async function endEarlierWays(ctx: Context, accountId: Id): Promise<void> {
+  await passkeyStore.removeAll(ctx.db, accountId)
+  await identityStore.removeAll(ctx.db, accountId)
+  await revokeKeysOf(ctx, accountId)
+  await sql`delete from push_subscriptions where account_id = ${accountId}`.execute(ctx.db)
 }

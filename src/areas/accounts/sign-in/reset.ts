@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Database } from '#engine/postgres/tables.ts'
 import { rightsChanged } from '#access/rights.ts'
+import { challengeStore } from './challenges.ts'
 import { hashPassword } from './password.ts'
 import { accountStore, sessionStore } from '../store.ts'
 
@@ -10,6 +11,7 @@ export async function resetPassword(db: Kysely<Database>, email: string, passwor
   return db.transaction().execute(async (db) => {
     const account = await accountStore.byEmail(db, email)
     if (!account) return false
+    await challengeStore.forget(db, 'recovery', account.id)
     await accountStore.setPassword(db, account.id, password_hash)
     await sessionStore.endOthers(db, account.id, null)
     await rightsChanged(db, [account.id])

@@ -130,6 +130,28 @@ test('bob hears once that a provider of his fails and that it works again; one r
   assert.deepEqual((await told()).toSorted(), [fails, works])
 })
 
+test('who set up a provider of a team and has left it hears no more of how it does', async () => {
+  await using vendor = await startOpenAI()
+  const nina = await server.person('Nina')
+  const team = (await bob.post('/workspaces', { name: 'Team' })).body.data.id
+  const invited = await bob.post(`/workspaces/${team}/invitations`, { email: nina.email, role: 'admin' })
+  await nina.post('/invitations/accept', { token: invited.body.data.token })
+  const made = await bring(nina, vendor, 'teams', { workspace_id: team, models: [{ id: 'gpt-4o' }] })
+  await until(() => one(bob, made.id), isWorking)
+  assert.equal((await bob.delete(`/workspaces/${team}/members/${nina.id}`)).status, 200)
+  const told = async () =>
+    (
+      await server.app.engine.postgres.pool.query(
+        `select channel from changes where type = 'provider_endpoint.status_changed' and resource_id = $1
+          and data ->> 'status' = 'failing'`,
+        [made.id],
+      )
+    ).rows.map(({ channel }) => channel)
+  vendor.script({ refuses: 'key' })
+  await bob.post('/inference/text', hello('teams/gpt-4o', { workspace_id: team }))
+  assert.deepEqual(await until(told, (all) => all.length > 0), [`workspace:${team}`])
+})
+
 test('what was learnt of an endpoint goes with its address, and with the endpoint', async () => {
   await using vendor = await startOpenAI()
   const made = await bring(bob, vendor, 'moving')

@@ -20,6 +20,7 @@ interface Row {
   name: string
   workspace_id: Id | null
   account_id: Id | null
+  /** Null: whoever set it up is not in its workspace any more. */
   created_by: Id | null
 }
 
@@ -27,7 +28,9 @@ interface Row {
 export async function tellChanges(db: Db, before: readonly Before[]): Promise<boolean> {
   const known = new Map(before.map((row) => [row.id, row]))
   const { rows } = await sql<Row>`
-    select c.id as connection, c.status, c.reason, e.id, e.slug, e.name, e.workspace_id, e.account_id, e.created_by
+    select c.id as connection, c.status, c.reason, e.id, e.slug, e.name, e.workspace_id, e.account_id,
+      case when e.workspace_id is null or exists (select from members m
+        where m.workspace_id = e.workspace_id and m.account_id = e.created_by) then e.created_by end as created_by
     from provider_connections c join provider_endpoints e on e.connection = c.id
     where c.id = any(${[...known.keys()]}::bpchar[]) and e.enabled`.execute(db)
   const events = rows.flatMap((row) => {

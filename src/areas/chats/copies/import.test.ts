@@ -57,3 +57,31 @@ test('an import keeps to the rights of its caller, and to the order of what it i
   // The same chat of somebody else is another one.
   assert.notEqual((await alice.post('/chats/import', chat)).body.data.id, both[0]!.body.data.id)
 })
+
+test('a file that several messages name goes along once, and no chat names files without end', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const team = (await alice.post('/workspaces', { name: 'Team' })).body.data.id
+  const file = (await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from('x'), 'x.txt')).body.data.id
+  const chat = (messages: number, files: number) => ({
+    source: 'chatgpt',
+    external_id: 'x',
+    title: 'T',
+    workspace_id: team,
+    messages: Array.from({ length: messages }, (_, i) => ({
+      id: `${i}`,
+      parent_id: i === 0 ? null : `${i - 1}`,
+      role: 'user',
+      text: 'look',
+      files: Array.from({ length: files }, () => file),
+    })),
+  })
+  const many = await alice.post('/chats/import', chat(51, 100))
+  assert.deepEqual([many.status, many.body.error.param], [400, 'messages'])
+  assert.equal((await alice.post('/chats/import', chat(3, 2))).status, 201)
+  const copies = (await alice.get(`/drive/files?workspace_id=${team}`)).body.data
+  assert.deepEqual(
+    copies.filter(({ kind }: any) => kind === 'file').map(({ name }: any) => name),
+    ['x.txt'],
+  )
+})

@@ -9,6 +9,9 @@ import type { Part } from '../messages/parts.ts'
 import { chatStore } from '../store.ts'
 import { type Origin, importStore } from './import-store.ts'
 
+/** Each is looked up, in one transaction. */
+const MOST_FILES = 5_000
+
 interface GivenMessage {
   id: string
   parent_id: string | null
@@ -34,6 +37,12 @@ export interface GivenChat {
  * whether it is there.
  */
 export async function importChat(outer: Context, workspaceId: Id, given: GivenChat) {
+  const named = given.messages.reduce((sum, { files }) => sum + files.length, 0)
+  if (named > MOST_FILES)
+    refuse('invalid_parameter', {
+      param: 'messages',
+      message: `The messages name ${named} files; those of one chat may name ${MOST_FILES}.`,
+    })
   const now = outer.now()
   const began = given.created_at ?? given.messages.find(({ created_at }) => created_at !== undefined)?.created_at
   const begun = past(began, now, now)
@@ -91,12 +100,15 @@ async function shown(db: Db, id: Id) {
   return row && { id, status: row.status, message_count: row.last_seq }
 }
 
-/** Puts the files of the drive that messages name behind their words. */
+/** Puts the files of the drive that messages name behind their words; one that several name is taken along once. */
 async function addFiles(ctx: Context, workspaceId: Id, rows: MessageRow[], { messages }: GivenChat): Promise<void> {
+  const attached = new Map<Id, Awaited<ReturnType<typeof attach>>>()
   for (const [i, { files }] of messages.entries()) {
     const parts: Part[] = []
     for (const [j, file] of files.entries()) {
-      const source = { kind: 'file' as const, ...(await attach(ctx, file, workspaceId, `messages.${i}.files.${j}`)) }
+      const held = attached.get(file) ?? (await attach(ctx, file, workspaceId, `messages.${i}.files.${j}`))
+      attached.set(file, held)
+      const source = { kind: 'file' as const, ...held }
       const picture = source.media_type.startsWith('image/')
       parts.push(picture ? { type: 'image', source } : { type: 'file', source, name: source.name })
     }

@@ -15,6 +15,8 @@ import { onnxMetadata } from './onnx.ts'
 
 /** The largest models have 3 GB. */
 const MOST_BYTES = 8 * 2 ** 30
+/** With what is left out. */
+const MOST_UNPACKED = 4 * MOST_BYTES
 const MOST_FILES = 200
 const MOST_ENTRIES = 10_000
 /** Of an archive that holds recordings to try it with, and programs, only what the engine reads. */
@@ -62,6 +64,7 @@ async function filesOf(path: string, folder: string, signal: AbortSignal): Promi
   const sizes = new Map<string, number>()
   let entries = 0
   let bytes = 0
+  let unpackedBytes = 0
   const tar = extract()
   const { input, ended } = await unpacked(path, signal)
   const fed = pipeline(input, tar, { signal })
@@ -71,6 +74,9 @@ async function filesOf(path: string, folder: string, signal: AbortSignal): Promi
       const { name, type, size } = entry.header
       const short = basename(name)
       if (++entries > MOST_ENTRIES) notKnown(`it has more than ${MOST_ENTRIES} entries`)
+      // What is left out is unpacked as well: a few packed bytes would keep a processor busy for days.
+      unpackedBytes += size
+      if (unpackedBytes > MOST_UNPACKED) notKnown('it unpacks to more than any model has')
       if (type !== 'file' || !TAKEN.test(short) || sizes.has(short)) {
         entry.resume()
         continue

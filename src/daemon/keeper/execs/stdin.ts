@@ -43,6 +43,8 @@ export class Stdin {
       const next = await Promise.race([parts.next(), late])
       if (next === 'late') return false
       if (next.done || next.value.type === 'finished') return true
+      // Nothing comes on top of what the command has not read: call after call would fill the memory.
+      while (this.#writer.waiting > 0) if ((await Promise.race([this.#writer.written(), late])) === 'late') return false
       if (!this.#take(next.value)) return false
       // Taken, and perhaps not read yet: no more is asked for before it is.
       if ((await Promise.race([this.#writer.written(), late])) === 'late') return false

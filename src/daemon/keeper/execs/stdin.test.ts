@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { constants, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { CHANNEL } from '#wire/channels.ts'
+import type { Incoming, Stream } from '#wire/stream.ts'
+import { Stdin } from './stdin.ts'
+
+const PART = 65_536
+
+async function* parts(offset: number): AsyncGenerator<Incoming> {
+  for (let at = offset; ; at += PART)
+    yield { type: 'bytes', channel: CHANNEL.stdin, offset: at, bytes: new Uint8Array(PART) }
+}
+
+test('a command that reads nothing is given what its pipe holds and no more, however often somebody writes', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'uk-stdin-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const stdin = new Stdin(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
+  t.after(() => stdin.close())
+  for (let i = 0; i < 4; i++) {
+    const offset = stdin.arrived
+    const calls = [1, 2, 3].map(() => stdin.takePart(parts(offset) as unknown as Stream, 20))
+    assert.deepEqual(await Promise.all(calls), [false, false, false])
+  }
+  assert.ok(stdin.stop().length <= PART)
+})
