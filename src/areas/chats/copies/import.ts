@@ -10,7 +10,7 @@ import { chatStore } from '../store.ts'
 import { type Origin, importStore } from './import-store.ts'
 
 /** Each is looked up, in one transaction. */
-const MOST_FILES = 5_000
+const MOST_FILES = 1_000
 
 interface GivenMessage {
   id: string
