@@ -7,6 +7,7 @@ import type { Id } from '#kernel/ids.ts'
 import { isPresent } from '#areas/realtime/service.ts'
 import { filled } from './caps.ts'
 import { type NewNotification, notify } from './notify.ts'
+import { notificationStore } from './store.ts'
 
 /** Runs shorter than that are waited for by whoever asked. */
 const LONG_SECONDS = 30
@@ -98,7 +99,7 @@ const sources: Readonly<Record<string, Source>> = {
       workspaceId: (event.data.workspace_id as Id | null) ?? null,
       resource: { type: 'webhook_endpoint', id: event.resource_id! },
     })),
-  'provider_endpoint.status_changed': async (_, event) => providerChanged(event),
+  'provider_endpoint.status_changed': providerChanged,
 }
 
 export const notificationConsumer = (engine: Engine): Consumer => ({
@@ -250,19 +251,32 @@ async function cap(_: Engine, event: DeliveredEvent) {
   }))
 }
 
+/** So often at most one hears of a provider within an hour; the last word is that it fails and works by turns. */
+const TURNS = 3
+const HOUR_MS = 3_600_000
+
 /** Of one that never served, whoever is setting it up is told by its page. */
-function providerChanged(event: DeliveredEvent) {
+async function providerChanged({ postgres: { db } }: Engine, event: DeliveredEvent) {
   const { status, before, worked_before, name, message, workspace_id } = event.data
   const fails = status === 'failing' && worked_before === true
   const works = status === 'working' && before === 'failing' && worked_before === true
   if (!fails && !works) return []
-  return accountsOf(event).map((to) => ({
-    to,
-    type: fails ? ('provider.failing' as const) : ('provider.working' as const),
-    title: fails ? `The provider ${String(name)} fails` : `The provider ${String(name)} works again`,
-    body: fails ? `${String(message ?? '')} Calls go elsewhere where somebody else has the model.`.trim() : null,
-    workspaceId: (workspace_id as Id | null) ?? null,
-    resource: { type: 'provider_endpoint', id: event.resource_id! },
-    actionUrl: '/app/ai-routing',
-  }))
+  const type = fails ? ('provider.failing' as const) : ('provider.working' as const)
+  const id = event.resource_id!
+  const words = []
+  for (const to of accountsOf(event)) {
+    const told = await notificationStore.toldSince(db, to, { type, resourceId: id, since: Date.now() - HOUR_MS })
+    if (told >= (fails ? TURNS : TURNS - 1)) continue
+    const why = fails ? `${String(message ?? '')} Calls go elsewhere where somebody else has the model.`.trim() : null
+    words.push({
+      to,
+      type,
+      title: fails ? `The provider ${String(name)} fails` : `The provider ${String(name)} works again`,
+      body: told === TURNS - 1 ? `${why} It fails and works by turns: for an hour no more is said of it here.` : why,
+      workspaceId: (workspace_id as Id | null) ?? null,
+      resource: { type: 'provider_endpoint', id },
+      actionUrl: '/app/ai-routing',
+    })
+  }
+  return words
 }

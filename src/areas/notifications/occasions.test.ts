@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { writeOutboxAll } from '#engine/outbox/outbox.ts'
+import { type Id, newId } from '#kernel/ids.ts'
 import { call, say, script, tools } from '#test/chats/chats.ts'
 import { type Mailbox, mailbox } from '#test/outside/mailbox.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
@@ -278,4 +280,34 @@ test('a key, a budget and a balance near their end are told of at 80 % and at 10
   await watchCaps(engine)
   assert.equal((await told(carol, 'cap.near')).length, 1)
   assert.equal((await told(alice, 'cap.near')).length, 2)
+})
+
+test('a provider that fails and works by turns is told of three times within the hour: that it fails is the last word', async () => {
+  const { postgres, bus } = server.app.engine
+  const [flapping, other] = [newId(), newId()]
+  const event = (id: Id, status: string, before: string) => ({
+    type: 'provider_endpoint.status_changed',
+    channels: [`user:${alice.id}`],
+    resource: { type: 'provider_endpoint', id },
+    data: { id, workspace_id: null, name: 'loose', status, before, worked_before: true, message: 'It is away.' },
+  })
+  const turns = Array.from({ length: 6 }, () => [
+    event(flapping, 'failing', 'working'),
+    event(flapping, 'working', 'failing'),
+  ]).flat()
+  await writeOutboxAll(postgres.db, [...turns, event(other, 'failing', 'working')], null)
+  bus.poke('outbox')
+  const all = await until(
+    async (): Promise<Record<string, any>[]> => (await alice.get('/notifications?limit=100')).body.data,
+    (rows) => rows.some(({ resource }) => resource?.id === other),
+  )
+  const told = all.filter(({ resource }) => resource?.id === flapping)
+  assert.deepEqual(told.map(({ type }) => type).toReversed(), [
+    'provider.failing',
+    'provider.working',
+    'provider.failing',
+    'provider.working',
+    'provider.failing',
+  ])
+  assert.match(told[0]!.body, /^It is away\. .* by turns: for an hour no more is said of it here\.$/)
 })

@@ -1,6 +1,6 @@
 import { type Generated, type Selectable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
-import type { Id } from '#kernel/ids.ts'
+import { type Id, firstIdAt } from '#kernel/ids.ts'
 import type { Severity } from './preferences/types.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -96,6 +96,23 @@ export const notificationStore = {
       .orderBy('id', 'desc')
       .limit(limit)
       .execute(),
+
+  /** How often somebody was told this of a thing since then (ms of the epoch). */
+  toldSince: async (
+    db: Db,
+    accountId: Id,
+    { type, resourceId, since }: { type: string; resourceId: string; since: number },
+  ): Promise<number> =>
+    (
+      await db
+        .selectFrom('notifications')
+        .select(sql<number>`count(*)::int`.as('n'))
+        .where('account_id', '=', accountId)
+        .where('id', '>=', firstIdAt(since))
+        .where('type', '=', type)
+        .where('resource_id', '=', resourceId)
+        .executeTakeFirstOrThrow()
+    ).n,
 
   unread: async (db: Db, accountId: Id, heldTo: Id | null): Promise<number> =>
     (

@@ -23,7 +23,9 @@ const budget = {
     .min(0)
     .max(1_000_000)
     .nullable()
-    .describe('What model calls in this workspace may cost per period, whoever makes them. Null has no budget.'),
+    .describe(
+      'What model calls in this workspace may cost per period, whoever makes them. While there is one, its own providers serve only in it: by keys that are held to it, and in its chats. Null has no budget.',
+    ),
   spend_cap_period: period.describe('UTC: day, ISO week, calendar month, or total.'),
 }
 export const role = z

@@ -94,7 +94,7 @@ test('a team whose models are for keys of its own: neither chats nor other keys 
   assert.equal((await ask(unbound)).status, 200, 'in his own workspace he does as he likes')
   const around = await ask(unbound, 'house/gpt-4o')
   assert.equal(around.status, 403)
-  assert.match(around.body.error.message, /a key that is held to that workspace/)
+  assert.match(around.body.error.message, /by a key that is held to that workspace, or in a chat there/)
   const named = await unbound.post('/inference/text', { model: 'sim/echo', workspace_id: team.id, messages })
   assert.deepEqual(code(named), [403, 'policy_denied'])
   assert.match(named.body.error.message, /only by keys that are held to it \(`keys` of the workspace\)/)

@@ -6,6 +6,7 @@ import { cannotWrite } from './target.ts'
 
 /** In a folder of backups: the id of the instance whose they are. */
 const OWNER = 'instance'
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
 /**
  * The folder for the backups of this instance below `to`: `to` itself for the one that came first, a folder named by its id for
@@ -33,9 +34,14 @@ async function ownerOf(folder: string): Promise<string | null> {
 async function claim(folder: string, instance: string): Promise<string> {
   const [path, own] = [join(folder, OWNER), join(folder, `${OWNER}.${instance}`)]
   await writeFile(own, `${instance}\n`, { mode: 0o600, flush: true }).catch(cannotWrite(folder))
+  const there = (error: NodeJS.ErrnoException): true => (error.code === 'EEXIST' ? true : cannotWrite(folder)(error))
   const taken = await link(own, path).then(
     () => false,
-    (error: NodeJS.ErrnoException) => error.code === 'EEXIST' || cannotWrite(folder)(error),
+    (error: NodeJS.ErrnoException) =>
+      // FAT and some drives of a network know no second name for a file.
+      NO_LINKS.has(error.code ?? '')
+        ? writeFile(path, `${instance}\n`, { mode: 0o600, flush: true, flag: 'wx' }).then(() => false, there)
+        : there(error),
   )
   await rm(own, { force: true })
   return taken ? ((await ownerOf(folder)) ?? instance) : instance

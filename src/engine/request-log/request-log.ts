@@ -1,4 +1,4 @@
-import type { Id } from '#kernel/ids.ts'
+import { type Id, firstIdAt } from '#kernel/ids.ts'
 import { storable } from '#kernel/text/storable.ts'
 import type { Config } from '#config'
 import type { Log } from '../log.ts'
@@ -60,6 +60,8 @@ const MOST_AT_ONCE = 500
 const MOST_WAITING = 20_000
 const LONGEST_MESSAGE = 1_000
 const LONGEST_NAME = 300
+const MOST_LOSSES = 100
+const DAY_MS = 86_400_000
 
 /** Writes at most one statement at a time. Where nothing of requests is kept, nothing is written. */
 export function createRequestLog({
@@ -77,15 +79,17 @@ export function createRequestLog({
   let dropped = 0
 
   async function write(): Promise<void> {
+    let most = MOST_AT_ONCE
     while (waiting.size > 0) {
-      const batch = [...waiting.values()].slice(0, MOST_AT_ONCE)
+      const batch = [...waiting.values()].slice(0, most)
       try {
         await insert(postgres, batch)
       } catch (error) {
         log.warn({ error, waiting: waiting.size, dropped }, 'the log of requests cannot be written')
-        // Class 22: what the database will never take must not hold up the others.
+        // Class 22: what the database will never take is looked for by halves; it must neither hold up the others nor take them with it.
         if (sqlState(error)?.startsWith('22')) {
-          for (const { id } of batch) waiting.delete(id)
+          if (batch.length === 1) waiting.delete(batch[0]!.id)
+          most = Math.ceil(batch.length / 2)
           continue
         }
         timer ??= setTimeout(begin, GATHER_MS * 5).unref()
@@ -93,6 +97,7 @@ export function createRequestLog({
       }
       for (const { id } of batch) waiting.delete(id)
       dropped = 0
+      most = Math.min(MOST_AT_ONCE, most * 2)
     }
   }
   function begin(): void {
@@ -144,11 +149,20 @@ const bounded = (row: LoggedRequest): LoggedRequest => ({
   ...row,
   path: short(row.path, LONGEST_NAME),
   asked_model: short(row.asked_model, LONGEST_NAME),
+  model: short(row.model, LONGEST_NAME),
   error_message: short(row.error_message, LONGEST_MESSAGE),
-  tried: row.tried.map((one) => ({ ...one, message: short(one.message, LONGEST_MESSAGE) })),
+  // Fields that nobody knows are called what a client likes.
+  losses: row.losses.slice(0, MOST_LOSSES).map((name) => short(name, LONGEST_NAME)!),
+  tried: row.tried.map((one) => ({
+    ...one,
+    model: short(one.model, LONGEST_NAME)!,
+    why: short(one.why, LONGEST_MESSAGE)!,
+    message: short(one.message, LONGEST_MESSAGE),
+  })),
 })
 
-/** What is older than the retention goes; all of it where none is kept any more. */
-export async function retainRequestLog({ pool }: Postgres, days: number): Promise<void> {
-  await pool.query('delete from request_log where created_at <= now() - make_interval(days => $1)', [days])
+/** What is older than the retention goes, by its id, which tells its time; all of it where none is kept any more. */
+export async function retainRequestLog({ pool }: Postgres, days: number, now = Date.now()): Promise<void> {
+  if (days === 0) await pool.query('delete from request_log')
+  else await pool.query('delete from request_log where id < $1', [firstIdAt(now - days * DAY_MS)])
 }

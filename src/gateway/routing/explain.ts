@@ -78,7 +78,7 @@ export function ruleWords(rule: ModelRule, { slug }: Pick<Offer, 'slug'>): strin
     case 'keys':
       return `${rule.of === 'workspace' ? 'The workspace lets its members' : 'The workspace lets this member'} use models only by keys that are held to it (\`keys\` of ${owners[rule.of]}).`
     case 'apart':
-      return 'It belongs to a workspace that has rules or a budget: ask for it by a key that is held to that workspace.'
+      return 'It belongs to a workspace that has rules or a budget: ask for it by a key that is held to that workspace, or in a chat there.'
   }
 }
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { newId } from '#kernel/ids.ts'
 import { bring, hello } from '#test/endpoints/house.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
+import { retainRequestLog } from '#engine/request-log/request-log.ts'
 
 let server: TestServer
 let alice: Person
@@ -122,4 +124,48 @@ test('usage is downloaded as CSV, in which no name is a formula', async () => {
   await server.app.engine.postgres.pool.query(`update calls set model = '=1+1' where key_id = $1`, [key.keyId])
   assert.match((await bob.get(`/app/usage-export?key_id=${key.keyId}`)).text, /,'=1\+1,/)
   assert.equal((await bob.get('/app/usage-export?instance=true')).status, 403)
+})
+
+test('a field whose name no database takes keeps neither its own request nor those beside it out of the log', async () => {
+  await using up = await startOpenAI()
+  await bring(bob, up, 'named', { models: [{ id: 'gpt-4o' }], test: false })
+  const key = await bob.key()
+  const odd = { [`no\0where ${'x'.repeat(5_000)}`]: 1, ['\ud800']: 1, top_k: 3 }
+  const [first, second] = await Promise.all([
+    key.post('/compat-b/v1/messages', { ...hello('named/gpt-4o'), max_tokens: 10, ...odd }),
+    complete(key, hello('sim/echo')),
+  ])
+  assert.equal(first.status, 200, first.text)
+  const { status, body } = await trace(bob, first.headers.get('x-request-id') ?? first.headers.get('request-id')!)
+  assert.equal(status, 200)
+  const { losses, path } = body.data
+  assert.equal(path, '/compat-b/v1/messages', 'of the log, and not of the books')
+  assert.ok(losses.some((name: string) => name.startsWith('nowhere xx')) && losses.includes('top_k'), losses.join())
+  assert.ok(losses.every((name: string) => name.length <= 300))
+  assert.equal((await trace(bob, second.id)).body.data.path, '/compat-a/v1/chat/completions')
+
+  // What the database refuses for all that is left out alone.
+  const { requestLog, postgres } = server.app.engine
+  const { rows } = await postgres.pool.query('select * from request_log where id = $1', [second.id])
+  const ids = [newId(), newId(), newId()] as const
+  const bad = { ...rows[0], id: ids[1], surface: 'a\0b' }
+  for (const row of [{ ...rows[0], id: ids[0] }, bad, { ...rows[0], id: ids[2] }]) requestLog.add(row)
+  await requestLog.flush()
+  const kept = await postgres.pool.query('select id from request_log where id = any($1) order by id', [ids])
+  assert.deepEqual(
+    kept.rows.map(({ id }) => id),
+    [ids[0], ids[2]],
+  )
+})
+
+test('what is older than the retention leaves the log, and nothing else', async () => {
+  const { id } = await complete(await bob.key(), hello('sim/echo'))
+  const { requestLog, postgres } = server.app.engine
+  await requestLog.flush()
+  const isKept = async () => (await postgres.pool.query('select from request_log where id = $1', [id])).rowCount === 1
+  const day = 86_400_000
+  await retainRequestLog(postgres, 30, Date.now() + 29 * day)
+  assert.ok(await isKept())
+  await retainRequestLog(postgres, 30, Date.now() + 31 * day)
+  assert.ok(!(await isKept()))
 })

@@ -121,6 +121,16 @@ test('a config.yaml of LiteLLM becomes provider endpoints, once, with what is le
   assert.equal(asked.status, 200)
   const again = await ranBy(spawn(program, [...keyWords, ...person], { env }), alice.password)
   assert.match(again.err, /Keys of these names were there already: bot, sk-\.\.\.abcd/)
+  // Refused in the middle: those that were made by then are shown all the same, for nobody sees them again.
+  const halves = [
+    { ...theirs, key_alias: 'first', models: [] },
+    { ...theirs, key_alias: 'rich', models: [], max_budget: 9_000_000 },
+  ]
+  await writeFile(keysPath, JSON.stringify({ keys: halves }))
+  const half = await ranBy(spawn(program, [...keyWords, ...person], { env }), alice.password)
+  assert.notEqual(half.code, 0)
+  assert.match(half.out, /^uk_[0-9A-Za-z]{49} {2}first$/m)
+  assert.match(half.err, /1 keys were made[^]*spend_cap_usd/)
 
   const bomb = [
     'a: &a [x,x,x,x,x,x,x,x,x]',

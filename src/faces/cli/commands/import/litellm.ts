@@ -89,7 +89,13 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
   } else if (plan.budget) plan.left.push('its budget: name a workspace with --workspace, whose budget it becomes')
   if (keys !== null && keys.keys.length > 0) {
     const held = input.instance === true ? null : (workspace?.id ?? null)
-    Object.assign(told, await makeKeys(keys.keys, held, caller, globals, terminal))
+    try {
+      await makeKeys(keys.keys, held, told, caller, globals, terminal)
+    } catch (error) {
+      // Those that were made are shown now, or never.
+      if (told.new_keys.length > 0) await tell(false)
+      throw error
+    }
   }
   return tell(false)
 }
@@ -97,17 +103,23 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
 /** What a program that calls models needs. */
 const SCOPES = ['gateway:run', 'inference:run', 'model:read']
 
-/** Keys are managed by a signed-in person, so the password is asked for. */
+interface KeysTold {
+  new_keys: { name: string; key: string }[]
+  keys_already: string[]
+}
+
+/** Keys are managed by a signed-in person, so the password is asked for. Each is in `told` as soon as it is made. */
 async function makeKeys(
   keys: readonly PlannedKey[],
   workspaceId: string | null,
+  told: KeysTold,
   { target }: Caller,
   globals: Globals,
   terminal: Terminal,
-): Promise<{ new_keys: { name: string; key: string }[]; keys_already: string[] }> {
+): Promise<void> {
   const { list, create } = (await contracts.api_keys()).endpoints
   const why = 'Keys are made by a signed-in person.'
-  return withSession(
+  await withSession(
     target.origin,
     globals,
     terminal,
@@ -120,7 +132,6 @@ async function makeKeys(
         if (next === null) break
         cursor = next
       }
-      const told = { new_keys: [] as { name: string; key: string }[], keys_already: [] as string[] }
       for (const key of keys)
         if (there.has(key.name)) told.keys_already.push(key.name)
         else {
@@ -128,7 +139,6 @@ async function makeKeys(
           const { data } = JSON.parse(await answer.text()) as { data: { key: string } }
           told.new_keys.push({ name: key.name, key: data.key })
         }
-      return told
     },
     { why },
   )

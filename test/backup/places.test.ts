@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import promises, { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mock, test } from 'node:test'
+import { newId } from '#kernel/ids.ts'
+import { placeIn } from '#engine/backup/places.ts'
+
+test('a drive that knows no second name for a file, as a stick with FAT, keeps backups too: those of each instance apart', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'uk-places-'))
+  const refused = mock.method(promises, 'link', async () => {
+    throw Object.assign(new Error('operation not permitted'), { code: 'EPERM' })
+  })
+  syncBuiltinESMExports()
+  try {
+    const [first, second] = [newId(), newId()]
+    assert.equal(await placeIn(folder, first), folder)
+    assert.equal(await placeIn(folder, second), join(folder, second))
+    assert.equal(await placeIn(folder, first), folder)
+    assert.deepEqual(await readdir(folder), ['instance'])
+    assert.equal(refused.mock.callCount(), 1)
+  } finally {
+    refused.mock.restore()
+    syncBuiltinESMExports()
+    await rm(folder, { recursive: true })
+  }
+})
