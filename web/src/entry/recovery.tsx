@@ -2,10 +2,9 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { uk } from '../api.ts'
 import { forgetEverything } from '../session.ts'
-import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { Refused } from '../ui/notice.tsx'
 import { useSend } from '../ui/send.ts'
+import { EntryForm } from './entry-form.tsx'
 
 /** Behind `#`, which browsers send to nobody; it is taken out of the address at once, so that it is in no history. */
 const tokenInAddress = (): string | null => /^#token=([\w-]{1,200})$/.exec(location.hash)?.[1] ?? null
@@ -14,7 +13,6 @@ const tokenInAddress = (): string | null => /^#token=([\w-]{1,200})$/.exec(locat
 export function Recovery() {
   const [token, setToken] = useState(tokenInAddress)
   useEffect(() => {
-    document.title = 'Forgotten password · Ukiyo'
     const take = (): void => {
       const brought = tokenInAddress()
       if (brought === null) return
@@ -32,7 +30,7 @@ export function Recovery() {
 function AskForMail() {
   const [email, setEmail] = useState('')
   const [asked, setAsked] = useState<string | null>(null)
-  const { send, pending, at, rest, form } = useSend(uk.ways_in.request_recovery, (_, sent) => setAsked(sent.email))
+  const sending = useSend(uk.ways_in.request_recovery, (_, sent) => setAsked(sent.email))
   if (asked !== null)
     return (
       <div role="status">
@@ -49,20 +47,21 @@ function AskForMail() {
       </div>
     )
   return (
-    <form
-      ref={form}
-      noValidate
-      className="space-y-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void send({ email })
-      }}
+    <EntryForm
+      title="Forgotten your password?"
+      about={<p>Say your address, and set a new one with the link that comes there.</p>}
+      sending={sending}
+      fields={['email']}
+      verb="Send the mail"
+      onSend={() => void sending.send({ email })}
+      after={
+        <p>
+          <Link to="/sign-in" className="link">
+            Back to sign in
+          </Link>
+        </p>
+      }
     >
-      <div className="mb-6">
-        <h1 className="font-serif text-3xl leading-tight">Forgotten your password?</h1>
-        <p className="mt-1 text-quiet">Say your address, and set a new one with the link that comes there.</p>
-      </div>
-      <Refused>{rest('email')}</Refused>
       <TextField
         label="E-mail"
         type="email"
@@ -70,45 +69,33 @@ function AskForMail() {
         autoFocus
         value={email}
         onValue={setEmail}
-        error={at('email')}
+        error={sending.at('email')}
       />
-      <Button type="submit" look="primary" className="w-full" pending={pending}>
-        Send the mail
-      </Button>
-      <p>
-        <Link to="/sign-in" className="link">
-          Back to sign in
-        </Link>
-      </p>
-    </form>
+    </EntryForm>
   )
 }
 
 function NewPassword({ token }: { token: string }) {
   const navigate = useNavigate()
   const [new_password, setPassword] = useState('')
-  const { send, pending, at, rest, form } = useSend(uk.ways_in.recover, async () => {
+  const sending = useSend(uk.ways_in.recover, async () => {
     await forgetEverything()
     await navigate({ to: '/', replace: true })
   })
   return (
-    <form
-      ref={form}
-      noValidate
-      className="space-y-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void send({ token, new_password })
-      }}
-    >
-      <div className="mb-6">
-        <h1 className="font-serif text-3xl leading-tight">Set a new password</h1>
-        <p className="mt-1 text-quiet">
+    <EntryForm
+      title="Set a new password"
+      about={
+        <p>
           It ends every session of the account. Your keys and passkeys go on working, unless nobody has confirmed the
           address before: then they end too.
         </p>
-      </div>
-      <Refused>{rest('new_password')}</Refused>
+      }
+      sending={sending}
+      fields={['new_password']}
+      verb="Set the password and sign in"
+      onSend={() => void sending.send({ token, new_password })}
+    >
       <TextField
         label="New password"
         type="password"
@@ -117,11 +104,8 @@ function NewPassword({ token }: { token: string }) {
         hint="At least 8 characters. A sentence is easier to remember than a riddle."
         value={new_password}
         onValue={setPassword}
-        error={at('new_password')}
+        error={sending.at('new_password')}
       />
-      <Button type="submit" look="primary" className="w-full" pending={pending}>
-        Set the password and sign in
-      </Button>
-    </form>
+    </EntryForm>
   )
 }

@@ -5,10 +5,9 @@ import { uk } from '../api.ts'
 import { previewQuery } from '../invitations/queries.ts'
 import { keptToken } from '../invitations/token.ts'
 import { forgetEverything } from '../session.ts'
-import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { Refused } from '../ui/notice.tsx'
 import { useSend } from '../ui/send.ts'
+import { EntryForm } from './entry-form.tsx'
 
 type Asked = 'nothing' | 'setup' | 'invitation'
 
@@ -25,48 +24,46 @@ export function SignUp() {
   useEffect(() => {
     if (invitation) setEmail((typed) => typed || invitation.email)
   }, [invitation])
-  const { send, pending, at, rest, code, form } = useSend(uk.auth.sign_up, async () => {
+  const sending = useSend(uk.auth.sign_up, async () => {
     await forgetEverything()
     await navigate({ to: search.next ?? '/' })
   })
+  const { at, code } = sending
   // The server says what it needs; once it has, the field stays.
   const [asked, setAsked] = useState<Asked>(token ? 'invitation' : 'nothing')
   useEffect(() => {
     if (code === 'setup_required') setAsked('setup')
     if (code === 'policy_denied') setAsked('invitation')
   }, [code])
-  useEffect(() => {
-    document.title = 'Make an account · Ukiyo'
-  }, [])
   return (
-    <form
-      ref={form}
-      noValidate
-      className="space-y-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void send({
+    <EntryForm
+      title="Make an account"
+      about={
+        <>
+          {invitation?.kind === 'workspace' && (
+            <p>To join {invitation.workspace_name}, with the address that was invited.</p>
+          )}
+          <p>
+            Have one?{' '}
+            <Link to="/sign-in" search={search} className="link">
+              Sign in
+            </Link>
+          </p>
+        </>
+      }
+      sending={sending}
+      fields={['name', 'email', 'password', 'setup_token', 'invitation_token']}
+      verb="Make the account"
+      onSend={() =>
+        void sending.send({
           name,
           email,
           password,
           ...(asked === 'setup' && { setup_token: token.trim() }),
           ...(asked === 'invitation' && { invitation_token: token.trim() }),
         })
-      }}
+      }
     >
-      <div className="mb-6">
-        <h1 className="font-serif text-3xl leading-tight">Make an account</h1>
-        {invitation?.kind === 'workspace' && (
-          <p className="mt-1 text-quiet">To join {invitation.workspace_name}, with the address that was invited.</p>
-        )}
-        <p className="mt-1 text-quiet">
-          Have one?{' '}
-          <Link to="/sign-in" search={search} className="link">
-            Sign in
-          </Link>
-        </p>
-      </div>
-      <Refused>{rest('name', 'email', 'password', 'setup_token', 'invitation_token')}</Refused>
       <TextField label="Name" autoComplete="name" autoFocus value={name} onValue={setName} error={at('name')} />
       <TextField
         label="E-mail"
@@ -114,9 +111,6 @@ export function SignUp() {
           error={at('invitation_token')}
         />
       )}
-      <Button type="submit" look="primary" className="w-full" pending={pending}>
-        Make the account
-      </Button>
-    </form>
+    </EntryForm>
   )
 }
