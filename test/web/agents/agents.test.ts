@@ -69,7 +69,9 @@ test(
     // Words become a schedule, and nothing is kept before it is sent.
     await page.getByRole('link', { name: 'Used by' }).click()
     await page.getByRole('link', { name: 'New automation' }).click()
-    await page.getByLabel('Name').fill('Morning edit')
+    // The agent that is left behind it has a name, too.
+    const made = page.getByRole('dialog', { name: 'New automation' })
+    await made.getByLabel('Name').fill('Morning edit')
     const words = page.getByRole('combobox', { name: 'In words' })
     await words.fill('every full moon at nine')
     await page.getByText('“full moon” was not understood.').waitFor()
@@ -127,7 +129,7 @@ test(
 
     // The secrets of a webhook are shown once, with a call that works.
     await page.goto(`/app/automations?new=${agents[0].id}&workspace=${shop.id}`)
-    await page.getByLabel('Name').fill('On a delivery')
+    await made.getByLabel('Name').fill('On a delivery')
     await page.getByRole('radio', { name: 'By a webhook' }).check()
     await page.getByLabel('What it is told').fill(script([say('Unpacked.')]))
     await page.getByRole('button', { name: 'Make it' }).click()

@@ -109,7 +109,8 @@ test(
       page.on('request', (request) => asked.push(request.url()))
       await answer.getByRole('button', { name: 'Run', exact: true }).click()
       const frame = page.frameLocator('iframe')
-      await frame.getByText('the end').waitFor()
+      // Each of its attempts may take a second of its own.
+      await frame.getByText('the end').waitFor({ timeout: 60_000 })
       const told = await frame.getByRole('listitem').allInnerTexts()
       // A beacon that is refused says that it was taken: the trap knows better.
       for (const what of 'cookie storage parent api elsewhere socket worker peer module popup top'.split(' '))
