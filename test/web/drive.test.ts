@@ -21,6 +21,9 @@ const file = (name: string, words: string) => ({
   buffer: Buffer.from(words),
 })
 
+/** Whether the browser would ask before it leaves the page. */
+const WOULD_ASK = `!dispatchEvent(new Event('beforeunload', { cancelable: true }))`
+
 test(
   'alice uploads over a cut and a reload, reads, edits, compares, moves, trashes, searches and shares; bob reads; carol gets 404',
   needs(hasChromium, 'Chromium'),
@@ -93,12 +96,14 @@ test(
     await editor.focus()
     await page.keyboard.press('Control+End')
     await page.keyboard.type('at dawn\n')
+    await page.waitForFunction(WOULD_ASK)
     await alice.patch(`/drive/files/${fileId}`, { content: '# Views\n\nof **the sea**\n' })
     await page.getByText('Somebody has saved version 3 meanwhile.').waitFor()
     await page.keyboard.press('Control+s')
     await page.getByRole('alertdialog', { name: 'Conflict' }).getByText('of **the sea**').waitFor()
     await page.getByRole('button', { name: 'Save mine over it' }).click()
     await page.getByText('Version 4', { exact: true }).waitFor()
+    await page.waitForFunction(`!(${WOULD_ASK})`)
     assert.equal((await alice.get(`/drive/files/${fileId}`)).text, '# Views\n\nof **the lake**\nat dawn\n')
     await page.getByRole('button', { name: 'Done' }).click()
 

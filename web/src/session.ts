@@ -22,7 +22,7 @@ export function useAccount(): Account {
 
 export const workspacesQuery = queryOptions({
   queryKey: ['workspaces'],
-  queryFn: async () => (await uk.workspaces.list({ limit: 100 })).rows,
+  queryFn: () => everyRow(uk.workspaces.list({ limit: 100 })),
 })
 
 /** Manages its keys, caps and people: an admin whose role nothing narrows. */

@@ -130,8 +130,33 @@ test(
     assert.equal(await page.evaluate<number>(`CSS.highlights.get('found').size`), 1)
     await page.keyboard.press('Escape')
     await page.getByRole('searchbox').waitFor({ state: 'detached' })
-    await page.goto('/app/chats')
+    // Who has gone on by the time that the browser gives the microphone is not recorded.
+    await page.evaluate(`{
+      const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices)
+      navigator.mediaDevices.getUserMedia = async (wish) => {
+        globalThis.given = await ask(wish)
+        await new Promise((allow) => { globalThis.allow = allow })
+        return given
+      }
+    }`)
+    await page.getByRole('button', { name: 'Speak a message' }).click()
+    await page.waitForFunction('globalThis.allow !== undefined')
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Chats', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'Chats' }).waitFor()
+    await page.evaluate('allow()')
+    await page.waitForFunction(`given.getTracks().every(({ readyState }) => readyState === 'ended')`)
     await page.getByRole('list', { name: 'Pinned' }).getByRole('link', { name: 'Ways' }).waitFor()
+    // What begins a chat and is refused is not lost.
+    const error = { code: 'rate_limited', message: 'Too much at once.', type: 'rate_limit' }
+    await page.route('**/messages/stream', (route) => route.fulfill({ status: 429, json: { error } }))
+    await field.fill('Which paper, then?')
+    await page.keyboard.press('Enter')
+    await page.getByText('Too much at once.').waitFor()
+    await page.waitForURL('**/app/chats/*')
+    await until(
+      () => field.inputValue(),
+      (words) => words === 'Which paper, then?',
+    )
     assert.deepEqual(visitor.wrongs, [])
   },
 )

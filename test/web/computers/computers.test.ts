@@ -105,7 +105,15 @@ test(
     const files = page.getByRole('list', { name: 'Files' })
     await files.getByRole('button', { name: 'notes.txt', exact: true }).click()
     await page.getByLabel('The words of notes.txt').fill('quince and heron\n')
+    // Another hand writes to it, and she comes back from another window: what she has typed stays, and she decides.
+    const read: string[] = []
+    page.on('request', (request) => request.url().includes('/fs/download') && read.push(request.url()))
+    writeFileSync(join(folder, 'notes.txt'), 'quince, and nothing else\n')
+    await page.evaluate(`dispatchEvent(new Event('visibilitychange'))`)
     await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('It was changed on the machine').waitFor()
+    assert.deepEqual(read, [])
+    await page.getByRole('button', { name: 'Save over it' }).click()
     await page.getByRole('dialog', { name: 'notes.txt' }).waitFor({ state: 'detached' })
     assert.equal(readFileSync(join(folder, 'notes.txt'), 'utf8'), 'quince and heron\n')
     await files.getByRole('button', { name: 'More of notes.txt' }).click()

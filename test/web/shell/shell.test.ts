@@ -195,7 +195,13 @@ test(
     await page.getByText('The server can’t be reached.').waitFor()
 
     // An update: the line is lost for a while, and what is served then is another app.
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Search and do' }).fill('sign out')
+    await page.getByRole('option', { name: /^Sign out/ }).waitFor()
     await context.setOffline(true)
+    // What the first words to be said would be shown by cannot be read; they are said all the same.
+    await page.getByRole('option', { name: /^Sign out/ }).click()
+    await page.getByText('You are still signed in. The server can’t be reached.').waitFor()
     await page.getByText('You are offline.').waitFor()
     await page.route('**/app', async (route) => {
       const answer = await route.fetch()

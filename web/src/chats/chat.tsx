@@ -9,6 +9,7 @@ import { Failure, Waiting } from '../ui/notice.tsx'
 import { Archived } from './archived.tsx'
 import { type Artefact, kindOf, verbs } from './artefacts/kinds.ts'
 import { AgentPicker } from './composer/agent-picker.tsx'
+import type { Written } from './composer/composer.tsx'
 import { Foot } from './composer/foot.tsx'
 import { ModelPicker } from './composer/model-picker.tsx'
 import { contentOf, givenOf, questionOf } from './composer/content.ts'
@@ -49,6 +50,7 @@ function Conversation({ id }: { id: string }) {
   const workspace = workspaces?.find((one) => one.id === chat?.workspace_id)
   const { data: names } = useQuery({ ...namesQuery(workspace?.id ?? ''), enabled: workspace !== undefined })
   const [edited, setEdited] = useState<Message | null>(null)
+  const [returned, setReturned] = useState<Written | null>(null)
   const [refused, setRefused] = useState<string | null>(null)
   const [finding, setFinding] = useState(false)
   const find = useCallback(() => setFinding(true), [])
@@ -81,7 +83,9 @@ function Conversation({ id }: { id: string }) {
     if (first.current) return
     first.current = true
     const written = takeFirst(id)
-    if (written) void send({ id, content: contentOf(written), ...(written.model && { model: written.model }) })
+    if (!written) return
+    const given = { id, content: contentOf(written), ...(written.model && { model: written.model }) }
+    void send(given).then((went) => went || setReturned(written))
   }, [id, send])
 
   const workspaceId = workspace?.id ?? null
@@ -155,6 +159,7 @@ function Conversation({ id }: { id: string }) {
             workspaceId={workspaceId}
             edited={edited}
             onEdited={setEdited}
+            returned={returned}
             send={send}
             onStop={
               run === null ? null : () => void thread.stop().catch((failure: unknown) => setRefused(sayError(failure)))

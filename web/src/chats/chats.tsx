@@ -64,16 +64,14 @@ function Begin() {
     keepFirst(chat.id, { ...written, model: null })
     void queryClient.invalidateQueries({ queryKey: ['chats'] })
     await navigate({ to: '/chats/$id', params: { id: chat.id } })
+    return true
   })
   return (
     <Composer
       workspaceId={workspace?.id ?? null}
       draft={draft}
       onDraft={setDraft}
-      onSend={async (written) => {
-        await send(written)
-        return true
-      }}
+      onSend={async (written) => (await send(written)) === true}
       onStop={null}
       sending={pending}
       error={rest()}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { sayError, uk } from '../api.ts'
+import { refusal, sayError, uk } from '../api.ts'
 import { visible } from '../chats/markdown/plain.ts'
 import { workspacesQuery } from '../session.ts'
 import { Button } from '../ui/button.tsx'
@@ -23,6 +23,13 @@ const KEPT_DAYS = 30
 
 const daysLeft = (trashedAt: string, now: number = Date.now()): number =>
   Math.max(0, Math.ceil(KEPT_DAYS - (now - Date.parse(trashedAt)) / 86_400_000))
+
+/** Somebody else, or the clock of the server, may have been first. */
+async function goForGood(id: string): Promise<void> {
+  await uk.drive.permanent_delete({ id }).catch((error: unknown) => {
+    if (refusal(error)?.status !== 404) throw error
+  })
+}
 
 /** What was thrown away in a workspace: it comes back, or goes for good. */
 export function TrashPage() {
@@ -66,8 +73,11 @@ function Thrown({
   const [emptying, setEmptying] = useState(false)
   const deleting = useOpen<DriveFile>()
   const empty = async (): Promise<void> => {
-    for (const { id } of data ?? []) await uk.drive.permanent_delete({ id })
-    await readAgain()
+    try {
+      for (const { id } of data ?? []) await goForGood(id)
+    } finally {
+      await readAgain()
+    }
   }
   return (
     <Page
@@ -103,7 +113,7 @@ function Thrown({
         title={`Delete “${visible(deleting.on?.name ?? '')}”?`}
         verb="Delete for good"
         run={async () => {
-          await uk.drive.permanent_delete({ id: deleting.on!.id })
+          await goForGood(deleting.on!.id)
           await readAgain()
         }}
         open={deleting.open}

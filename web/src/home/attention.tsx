@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { queryClient, uk } from '../api.ts'
+import { saysKind } from '../operations/words.ts'
 import { Button } from '../ui/button.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { Rows, Section } from '../ui/page.tsx'
@@ -39,7 +40,9 @@ export function Attention() {
             ))}
             {operations.map(({ id, kind, progress, started_at, created_at }) => (
               <li key={id} className="flex items-baseline gap-3 px-4 py-2 text-sm">
-                <span className="min-w-0 flex-1 truncate">{kind}</span>
+                <Link to="/operations/$id" params={{ id }} className="link min-w-0 flex-1 truncate">
+                  {saysKind(kind)}
+                </Link>
                 {progress !== null && <span className="figures text-quiet">{Math.round(progress * 100)} %</span>}
                 <Ago time={started_at ?? created_at} />
               </li>

@@ -52,7 +52,7 @@ export function Sessions() {
 
 function SessionRow({ session }: { session: Session }) {
   const { id, user_agent, ip, last_used_at, created_at, expires_at, current } = session
-  const { send, pending } = useSend(uk.auth.end_session, async () => {
+  const { send, pending, rest } = useSend(uk.auth.end_session, async () => {
     await queryClient.invalidateQueries({ queryKey: ['sessions'] })
     say('The session has ended')
   })
@@ -67,6 +67,7 @@ function SessionRow({ session }: { session: Session }) {
           {ip && <>{ip} · </>}signed in <Ago time={created_at} /> · used <Ago time={last_used_at ?? created_at} /> ·
           until {date(expires_at)}
         </p>
+        <Refused>{rest()}</Refused>
       </div>
       {!current && (
         <Button pending={pending} aria-label={`End the session ${name}`} onClick={() => void send({ id })}>

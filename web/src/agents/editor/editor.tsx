@@ -9,6 +9,7 @@ import { say } from '../../ui/dialogs/toast.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { Section } from '../../ui/page.tsx'
+import { useUnsaved } from '../../unsaved.ts'
 import { useSend } from '../../ui/send.ts'
 import { usd } from '../../ui/text/format.ts'
 import { type Agent, refreshAgents } from '../queries.ts'
@@ -44,12 +45,7 @@ export function Editor({
     setBase(agent)
     setDraft(draftOf(agent))
   }, [agent, base, unsaved])
-  useEffect(() => {
-    if (!unsaved) return
-    const ask = (event: BeforeUnloadEvent): void => event.preventDefault()
-    addEventListener('beforeunload', ask)
-    return () => removeEventListener('beforeunload', ask)
-  }, [unsaved])
+  useUnsaved(unsaved)
   const sending = useSend(uk.agents.update, (saved) => {
     setBase(saved)
     setDraft(draftOf(saved))

@@ -1,11 +1,11 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { uk } from '../../api.ts'
+import { everyRow, uk } from '../../api.ts'
 import { Actions } from '../../ui/dialogs/menu.tsx'
 
 const agentsQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['agents', workspaceId, 'for chats'],
-    queryFn: async () => (await uk.agents.list({ workspace_id: workspaceId, limit: 50 })).rows,
+    queryFn: () => everyRow(uk.agents.list({ workspace_id: workspaceId, limit: 100 })),
     staleTime: 60_000,
   })
 

@@ -48,7 +48,11 @@ export function useAttached(workspaceId: string | null): Attaching {
     add,
     remove: (key) => set((now) => now.filter((one) => one.key !== key)),
     clear: () => set([]),
-    bring: (back) => set((now) => [...back, ...now]),
+    bring(back) {
+      // They may have had their keys on another page.
+      next.current = Math.max(next.current, ...back.map(({ key }) => key + 1))
+      set((now) => [...back, ...now])
+    },
   }
 }
 

@@ -18,6 +18,7 @@ export function Composer({
   sending,
   error,
   focusOn,
+  returned = null,
   tools,
   voice,
   note,
@@ -32,6 +33,8 @@ export function Composer({
   error: string | null
   /** Takes the focus whenever this changes. */
   focusOn: string
+  /** A message that was written on another page and refused on this one: it is here to be sent again. */
+  returned?: Written | null
   tools: ReactNode
   /** Another way to put words down. */
   voice?: ReactNode
@@ -43,6 +46,11 @@ export function Composer({
   const attached = useAttached(workspaceId)
   const [over, setOver] = useState(false)
   useEffect(() => field.current?.focus({ preventScroll: true }), [focusOn])
+  useEffect(() => {
+    if (returned === null) return
+    onDraft(draft || returned.text)
+    attached.bring(returned.files)
+  }, [returned])
   const ready = (draft.trim() !== '' || attached.files.length > 0) && !attached.busy && !sending
   const send = async (): Promise<void> => {
     if (!ready) return

@@ -13,6 +13,7 @@ export function Foot({
   workspaceId,
   edited,
   onEdited,
+  returned,
   send,
   onStop,
   refused,
@@ -26,6 +27,8 @@ export function Foot({
   /** The earlier message that is said anew. */
   edited: Message | null
   onEdited: (message: Message | null) => void
+  /** The message that began the chat, where it was refused. */
+  returned: Written | null
   send: (draft: Draft) => Promise<boolean>
   onStop: (() => void) | null
   refused: string | null
@@ -65,6 +68,7 @@ export function Foot({
       sending={false}
       error={refused}
       focusOn={edited?.id ?? ''}
+      returned={returned}
       tools={tools}
       voice={
         <VoiceButton

@@ -16,13 +16,22 @@ export function VoiceButton({
   const [state, set] = useState<Recording>({ is: 'idle' })
   const { data: model } = useQuery(listenerQuery)
   const discard = useRef<(() => void) | null>(null)
-  useEffect(() => () => discard.current?.(), [])
+  const left = useRef(false)
+  useEffect(() => {
+    left.current = false
+    return () => {
+      left.current = true
+      discard.current?.()
+    }
+  }, [])
   const begin = async (): Promise<void> => {
     if (!model)
       return set({ is: 'failed', why: 'No model here writes down what is said. Providers are added at AI routing.' })
     set({ is: 'asking' })
     try {
       const sound = await record((now) => {
+        // The browser may give the microphone to somebody who has gone on to another page.
+        if (left.current) return now.discard()
         discard.current = now.discard
         set(now)
       })

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { uk } from '../../api.ts'
+import { refusal, uk } from '../../api.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialogs/dialog.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { Failure, Refused, Waiting } from '../../ui/notice.tsx'
 import { useSend } from '../../ui/send.ts'
+import { useUnsaved } from '../../unsaved.ts'
 import type { Standing } from '../words.ts'
 import { type Row, type Text, readText, refreshFolder } from './queries.ts'
 import { folderOf } from './paths.ts'
@@ -25,15 +26,18 @@ export function Editor({
   open: boolean
   onOpen: (open: boolean) => void
 }) {
+  // Read once for each opening: what is written to it meanwhile may not take the place of what is being typed.
+  const [opening, setOpening] = useState({ open, times: 0 })
+  if (opening.open !== open) setOpening({ open, times: opening.times + (open ? 1 : 0) })
   const { data, error, refetch } = useQuery({
-    queryKey: ['computer-file', computerId, row.path],
+    queryKey: ['computer-file', computerId, row.path, opening.times],
     queryFn: () => readText(computerId, row.path),
     enabled: open,
-    staleTime: 0,
+    staleTime: Infinity,
     gcTime: 0,
   })
   return data ? (
-    <Words key={data.etag} computerId={computerId} row={row} before={data} {...{ writes, open, onOpen }} />
+    <Words key={opening.times} computerId={computerId} row={row} before={data} {...{ writes, open, onOpen }} />
   ) : (
     <Dialog wide open={open} onOpen={onOpen} title={row.name}>
       {error ? (
@@ -64,9 +68,14 @@ function Words({
 }) {
   const [words, setWords] = useState(before.text)
   const [changed, setChanged] = useState(false)
+  useUnsaved(open && writes.ready && words !== before.text)
   const saving = useSend(
     async (force: boolean) => {
-      const now = await uk.computers.fs({ id: computerId, op: 'stat', path: row.path }).catch(() => null)
+      const now = await uk.computers.fs({ id: computerId, op: 'stat', path: row.path }).catch((error: unknown) => {
+        // Removed meanwhile: it is made again. Whatever else is wrong, nobody knows what would be written over.
+        if (refusal(error)?.status === 404) return null
+        throw error
+      })
       const moved = now !== null && 'modified_at' in now && now.modified_at !== row.modified_at
       if (moved && !force) return false
       const query = new URLSearchParams({ path: row.path, overwrite: 'true' })

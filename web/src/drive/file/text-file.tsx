@@ -11,6 +11,7 @@ import { shownAs } from '../list/kinds.ts'
 import { type DriveFile, type FilePlace, adopt, versionsQuery } from '../queries.ts'
 import { Conflict } from './conflict.tsx'
 import { DocumentText } from './document-text.tsx'
+import { useUnsaved } from '../../unsaved.ts'
 import { MOST_EDITED_BYTES, textQuery } from '../versions/text.ts'
 
 const CodeView = lazy(() => import('./code/code-view.tsx').then(({ CodeView }) => ({ default: CodeView })))
@@ -130,6 +131,13 @@ function Editing({
   // Given to the editor when what stands in it is to be another text.
   const [given, setGiven] = useState({ text: edited.text, times: 0 })
   const isChanged = written !== edited.text
+  useUnsaved(isChanged)
+  const compare = async (): Promise<void> => {
+    const theirs = await uk.drive.metadata({ id: file.id })
+    adopt(theirs)
+    const { text } = await client.fetchQuery(textQuery(theirs))
+    setConflict({ theirs, text: text ?? '' })
+  }
   const save = async (over: DriveFile = edited.from): Promise<void> => {
     if (saving) return
     setSaving(true)
@@ -148,12 +156,8 @@ function Editing({
       setConflict(null)
       say(`Saved as version ${saved.content_version}`)
     } catch (error) {
-      if (isStale(error)) {
-        const theirs = await uk.drive.metadata({ id: file.id })
-        adopt(theirs)
-        const { text } = await client.fetchQuery(textQuery(theirs))
-        setConflict({ theirs, text: text ?? '' })
-      } else setRefused(sayError(error))
+      if (isStale(error)) await compare().catch((failure: unknown) => setRefused(sayError(failure)))
+      else setRefused(sayError(error))
     } finally {
       setSaving(false)
     }

@@ -1,6 +1,7 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useState, useSyncExternalStore } from 'react'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { bytes, plural } from '../../ui/text/format.ts'
+import { useUnsaved } from '../../unsaved.ts'
 import { type Entry, isMoving, isOpen } from './entry.ts'
 import { MOST_KEPT_BYTES } from './keep.ts'
 import { leftWords } from './rate.ts'
@@ -11,7 +12,7 @@ import { uploads } from './uploads.ts'
 export function Tray() {
   const list = useSyncExternalStore(uploads.subscribe, uploads.list)
   const [folded, setFolded] = useState(false)
-  useWarning(list)
+  useUnsaved(list.some(isLostWithPage))
   const open = list.filter(isOpen)
   const asking = list.filter(({ state }) => state.is === 'conflict')
   return (
@@ -64,13 +65,6 @@ function summary(list: readonly Entry[]): string {
   return [rate > 0 ? `${bytes(rate)}/s` : null, leftWords(left, rate)].filter((words) => words !== null).join(' · ')
 }
 
-/** Before the page goes: what the browser did not keep would be lost. */
-function useWarning(list: readonly Entry[]): void {
-  const loses = list.some((entry) => isMoving(entry) && (entry.size > MOST_KEPT_BYTES || !('locks' in navigator)))
-  useEffect(() => {
-    if (!loses) return
-    const warn = (event: BeforeUnloadEvent): void => event.preventDefault()
-    addEventListener('beforeunload', warn)
-    return () => removeEventListener('beforeunload', warn)
-  }, [loses])
-}
+/** What the browser did not keep is lost with the page. */
+const isLostWithPage = (entry: Entry): boolean =>
+  isMoving(entry) && (entry.size > MOST_KEPT_BYTES || !('locks' in navigator))

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
-import { everyRow, queryClient, uk } from '../../api.ts'
+import { everyRow, queryClient, sayError, uk } from '../../api.ts'
 import { keysQuery } from '../../developer/keys/keys.ts'
 import { aboutType, pathOf } from '../../search/hit.ts'
 import { quickQuery } from '../../search/queries.ts'
@@ -105,7 +105,7 @@ export function useCommands(words: string, asked: string): { groups: Group[]; bu
       label: 'Sign out',
       icon: 'out',
       also: 'log out leave',
-      run: () => void leave().catch(() => say('You are still signed in: the server can’t be reached')),
+      run: () => void leave().catch((error: unknown) => say(`You are still signed in. ${sayError(error)}`)),
     },
   ]
   const pages: Command[] = pagesFor(administrator).map(({ to, label, icon, keys: letters }) => ({

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { isAnythingUnsaved } from '../../unsaved.ts'
 
 /** The script that this page runs on; its name says what it was built from. */
 const mine = document.querySelector('script[type="module"][src]')?.getAttribute('src') ?? null
@@ -26,7 +27,7 @@ export async function lookForVersion(): Promise<void> {
 
 /** Nothing is typed, open or on its way: a reload takes nothing from anybody. */
 function isIdle(): boolean {
-  if (document.visibilityState === 'visible') return false
+  if (document.visibilityState === 'visible' || isAnythingUnsaved()) return false
   if (document.querySelector('[role="dialog"], [role="alertdialog"], [role="progressbar"], [aria-busy="true"]'))
     return false
   const typed = document.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>(

@@ -1,35 +1,51 @@
-import { Suspense, lazy, useSyncExternalStore } from 'react'
+import { type ComponentType, useSyncExternalStore } from 'react'
 
-const load = () => import('./toast-list.tsx')
-const ToastList = lazy(load)
+/** What is shown: nothing before there is something to say, then the list; or plain words where the list cannot be read. */
+type Shown = { list: ComponentType } | { words: string } | null
 
-let isWanted = false
+const PLAIN_MS = 4_000
+
+let shown: Shown = null
 const listeners = new Set<() => void>()
-
-function withList(tell: (list: typeof import('./toast-list.tsx')) => void): void {
-  isWanted = true
+function show(next: Shown): void {
+  shown = next
   for (const listener of listeners) listener()
-  void load().then(tell)
+}
+
+async function saying(title: string, tell: (list: typeof import('./toast-list.tsx')) => void): Promise<void> {
+  const list = await import('./toast-list.tsx').catch(() => null)
+  if (list !== null) {
+    tell(list)
+    return show({ list: list.default })
+  }
+  // Without a line: what is said then matters most.
+  const plain = { words: title }
+  show(plain)
+  setTimeout(() => shown === plain && show(null), PLAIN_MS)
 }
 
 /** Says that something was done, also to who does not see it. Nothing of it is read before there is something to say. */
-export const say = (title: string): void => withList(({ add }) => add(title))
+export const say = (title: string): void => void saying(title, ({ add }) => add(title))
 
 /** The same, with the way back for as long as it is shown. */
 export const sayUndo = (title: string, undo: () => unknown): void =>
-  withList(({ addWithUndo }) => addWithUndo(title, undo))
+  void saying(title, ({ addWithUndo }) => addWithUndo(title, undo))
 
 export function Toasts() {
-  const wanted = useSyncExternalStore(
+  const now = useSyncExternalStore(
     (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    () => isWanted,
+    () => shown,
   )
-  return wanted ? (
-    <Suspense fallback={null}>
-      <ToastList />
-    </Suspense>
-  ) : null
+  if (now !== null && 'list' in now) return <now.list />
+  return (
+    <p
+      role="status"
+      className="fixed inset-x-4 bottom-4 z-60 border border-keyline bg-sheet px-3 py-2 text-sm empty:hidden sm:left-auto sm:w-80"
+    >
+      {now?.words}
+    </p>
+  )
 }
