@@ -44,6 +44,13 @@ test(
       const first = await log.getByRole('article').first().innerText()
       seen = Math.min(seen, Number(/Number (\d+)\./.exec(first)?.[1] ?? seen))
     }
+    // A wheel turns on for a moment, and what it brought is measured as it is drawn.
+    const standing = () => log.evaluate(({ scrollTop, scrollHeight }) => `${scrollTop} ${scrollHeight}`)
+    for (let still = 0, last = ''; still < 10; await page.waitForTimeout(30)) {
+      const now = await standing()
+      still = now === last ? still + 1 : 0
+      last = now
+    }
     const read = log.getByRole('article').nth(4)
     const name = /Number \d+\./.exec(await read.innerText())![0]
     const before = (await log.getByText(name).boundingBox())!.y
