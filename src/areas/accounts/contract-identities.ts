@@ -105,6 +105,7 @@ export const identities = area(
     }),
     unlink: endpoint('DELETE /app/identities/:id', {
       summary: 'Unlink an account at the identity provider, unless it is the last way to sign in',
+      description: 'The sessions that were begun with it end, apart from the one that asks.',
       scope: null,
       consent: 'person',
       auth: 'session',

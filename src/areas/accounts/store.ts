@@ -155,6 +155,15 @@ export const sessionStore = {
       )
       .execute()
   },
+  /** Those that were begun with this account at the identity provider. */
+  async endBegunWith(db: Db, accountId: Id, identityId: Id, except: Id): Promise<void> {
+    await db
+      .deleteFrom('sessions')
+      .where('account_id', '=', accountId)
+      .where('identity_id', '=', identityId)
+      .where('id', '!=', except)
+      .execute()
+  },
   async endOthers(db: Db, accountId: Id, except: Id | null): Promise<void> {
     await db
       .deleteFrom('sessions')

@@ -76,7 +76,7 @@ export function Identities({ name, guard }: { name: string; guard: Guard }) {
           say('It no longer signs in to this account')
         }}
       >
-        <p>It no longer signs in to this account. The account at {name} stays.</p>
+        <p>It no longer signs in to this account, and whom it let in is signed out. The account at {name} stays.</p>
       </Confirm>
     </Section>
   )

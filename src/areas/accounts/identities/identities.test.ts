@@ -133,7 +133,8 @@ test('an address is not who somebody is: an account is linked by who has signed 
   issuer.sits({ sub: 'alice-1', email: alice.email, email_verified: false })
   const linked = await link(alice, issuer)
   assert.equal(linked.status, 201, linked.text)
-  assert.equal((await signIn(guest(server.origin), issuer)).body.data.id, alice.id)
+  const signedIn = await signIn(guest(server.origin), issuer)
+  assert.equal(signedIn.body.data.id, alice.id)
   assert.deepEqual(refusedWith(await link(bob, issuer)), [409, 'already_exists'])
   // What alice began does not end in bob's account.
   const begun = (await alice.post('/v1/app/identities/start-link')).body.data
@@ -150,6 +151,10 @@ test('an address is not who somebody is: an account is linked by who has signed 
   assert.deepEqual(refusedWith(await alice.delete(`/app/identities/${id}`)), [403, 'proof_required'])
   assert.equal((await alice.post('/v1/app/proofs', { password: alice.password })).status, 200)
   assert.equal((await alice.delete(`/app/identities/${id}`)).status, 200)
+  // Whom it let in is out; alice, who asked, is not.
+  const lets = await server.stranger.get('/me', { cookie: cookieOf(signedIn) })
+  assert.deepEqual(refusedWith(lets), [401, 'session_expired'])
+  assert.equal((await alice.get('/me')).status, 200)
 })
 
 test('who may join is said by the instance: those who are invited, those of a domain, or nobody', async () => {

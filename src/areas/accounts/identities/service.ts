@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { writeAudit } from '#access/audit.ts'
+import { rightsChanged } from '#access/rights.ts'
 import type { Context } from '#engine/context.ts'
 import { sqlState } from '#engine/postgres/client.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -11,12 +12,12 @@ import { iso, isoOrNull } from '#kernel/time.ts'
 import { networkSubject, refundLogin, takeChallengeOf, takeLogin, takeSignUp } from '../sign-in/attempts.ts'
 import { type Purpose, type Taken, makeChallenge, takeChallenge } from '../sign-in/challenges.ts'
 import { createAccount, requireInvitation } from '../sign-in/join.ts'
-import { requireProof } from '../sign-in/proof.ts'
+import { requireProof, sessionId } from '../sign-in/proof.ts'
 import { startSession } from '../sign-in/sessions.ts'
 import { checkAnotherWay, waysOf } from '../sign-in/ways.ts'
 import { identities } from '../contract-identities.ts'
 import { showAccount } from '../show.ts'
-import { type AccountRow, accountStore } from '../store.ts'
+import { type AccountRow, accountStore, sessionStore } from '../store.ts'
 import { type IdentityRow, identityStore } from './identity-store.ts'
 import type { Claims, HasProvider, IdentityProvider } from './provider.ts'
 
@@ -92,8 +93,12 @@ export const identityService = implementWith<Ctx>()(identities, {
       await requireProof(ctx)
       await checkAnotherWay(ctx, 'identities')
       const row = (await identityStore.remove(ctx.db, accountId, id)) ?? refuse('not_found', { param: 'id' })
+      // Whoever it let in is out as well.
+      await sessionStore.endBegunWith(ctx.db, accountId, id, sessionId(ctx))
+      await rightsChanged(ctx.db, [accountId])
       await tell(ctx, 'identity.unlinked', row)
     })
+    await ctx.engine.rights.refresh()
     return { id }
   },
 })
