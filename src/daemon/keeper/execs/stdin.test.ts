@@ -29,3 +29,18 @@ test('a command that reads nothing is given what its pipe holds and no more, how
   }
   assert.ok(stdin.stop().length <= PART)
 })
+
+test('a call whose bytes were all taken was whole, so its end holds, though the command has not read them in time', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'uk-stdin-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const stdin = new Stdin(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
+  t.after(() => stdin.close())
+  async function* call(): AsyncGenerator<Incoming> {
+    yield { type: 'bytes', channel: CHANNEL.stdin, offset: 0, bytes: new Uint8Array(3 * PART) }
+    yield { type: 'finished' }
+  }
+  assert.equal(await stdin.takePart(call() as unknown as Stream, 20), true)
+  assert.equal(stdin.arrived, 3 * PART)
+})

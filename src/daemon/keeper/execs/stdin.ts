@@ -35,19 +35,23 @@ export class Stdin {
     }
   }
 
-  /** Takes what one of several calls brings, and leaves the input open. False: not all of it within that time. */
+  /**
+   * Takes what one of several calls brings, and leaves the input open; over when the command has it, or after that time. False:
+   * not all of it was taken.
+   */
   async takePart(stream: Stream, mostMs: number): Promise<boolean> {
     const late = sleep(mostMs, 'late' as const)
     const parts = stream[Symbol.asyncIterator]()
     for (;;) {
       const next = await Promise.race([parts.next(), late])
       if (next === 'late') return false
-      if (next.done || next.value.type === 'finished') return true
+      if (next.done || next.value.type === 'finished') {
+        await Promise.race([this.#writer.written(), late])
+        return true
+      }
       // Nothing comes on top of what the command has not read: call after call would fill the memory.
       while (this.#writer.waiting > 0) if ((await Promise.race([this.#writer.written(), late])) === 'late') return false
       if (!this.#take(next.value)) return false
-      // Taken, and perhaps not read yet: no more is asked for before it is.
-      if ((await Promise.race([this.#writer.written(), late])) === 'late') return false
     }
   }
 

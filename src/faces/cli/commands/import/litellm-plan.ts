@@ -78,6 +78,8 @@ export function planOf(config: unknown, environment: Readonly<Record<string, str
   if (!isObject(config)) throw new TypeError('it is not a mapping')
   const groups = new Map<string, PlannedEndpoint>()
   const list = Array.isArray(config.model_list) ? config.model_list : []
+  if (config.model_list === undefined)
+    plan.left.push('model_list: there is none in this file, and what the proxy keeps in its database is not read')
   for (const entry of list) {
     const name = isObject(entry) ? textOr(entry.model_name, '') : ''
     const given = isObject(entry) && isObject(entry.litellm_params) ? entry.litellm_params : null

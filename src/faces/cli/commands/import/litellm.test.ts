@@ -145,4 +145,5 @@ test('a config.yaml of LiteLLM becomes provider endpoints, once, with what is le
   await writeFile(path, bomb.join('\n'))
   assert.match((await uk(...words, '--yes')).err, /is not a config\.yaml that can be read/)
   assert.throws(() => planOf([], {}), TypeError)
+  assert.match(planOf({ general_settings: {} }, {}).left[0]!, /^model_list: there is none in this file/)
 })
