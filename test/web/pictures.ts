@@ -1,5 +1,8 @@
-/** Draws docs/images again: every page of the app with data that the server really has, light, dark and on a phone. */
-import { mkdirSync } from 'node:fs'
+/**
+ * Draws the pictures of docs/images again, of pages of the app with data that the server really has; into another folder
+ * every page, light, dark and on a phone: `sh bin/run test/web/pictures.ts FOLDER`.
+ */
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { testServer } from '../server.ts'
@@ -10,6 +13,8 @@ import { signIn } from './steps.ts'
 
 const folder = process.argv[2] ?? join(import.meta.dirname, '../../docs/images')
 mkdirSync(folder, { recursive: true })
+const isWanted = (name: string, look: string): boolean =>
+  process.argv[2] !== undefined || existsSync(join(folder, `${name}-${look}.png`))
 
 await using server = await testServer({ environment })
 await using scene = await furnish(server)
@@ -47,7 +52,7 @@ for (const { name: look, ...options } of looks) {
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await draw('sign-in')
   await signIn(page, scene.aki)
-  for (const { name, path, open } of pagesOf(scene)) {
+  for (const { name, path, open } of pagesOf(scene).filter((one) => isWanted(one.name, look))) {
     await page.goto(path)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await open?.(page)
