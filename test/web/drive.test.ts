@@ -97,6 +97,13 @@ test(
     await page.keyboard.press('Control+End')
     await page.keyboard.type('at dawn\n')
     await page.waitForFunction(WOULD_ASK)
+    await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Prints' }).click()
+    await page
+      .getByRole('alertdialog', { name: 'Leave without saving?' })
+      .getByRole('button', { name: 'Keep it' })
+      .click()
+    await editor.getByText('at dawn').waitFor()
+    await editor.focus()
     await alice.patch(`/drive/files/${fileId}`, { content: '# Views\n\nof **the sea**\n' })
     await page.getByText('Somebody has saved version 3 meanwhile.').waitFor()
     await page.keyboard.press('Control+s')

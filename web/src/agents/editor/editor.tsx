@@ -6,10 +6,10 @@ import type { Place } from '../../rights.ts'
 import { AreaField } from '../../ui/area-field.tsx'
 import { Button } from '../../ui/button.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
+import { Unsaved } from '../../ui/dialogs/unsaved.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { Section } from '../../ui/page.tsx'
-import { useUnsaved } from '../../unsaved.ts'
 import { useSend } from '../../ui/send.ts'
 import { usd } from '../../ui/text/format.ts'
 import { type Agent, refreshAgents } from '../queries.ts'
@@ -45,7 +45,6 @@ export function Editor({
     setBase(agent)
     setDraft(draftOf(agent))
   }, [agent, base, unsaved])
-  useUnsaved(unsaved)
   const sending = useSend(uk.agents.update, (saved) => {
     setBase(saved)
     setDraft(draftOf(saved))
@@ -74,6 +73,7 @@ export function Editor({
         save()
       }}
     >
+      <Unsaved on={unsaved} />
       <fieldset disabled={locked} className="min-w-0">
         <legend className="sr-only">Set-up</legend>
         <div className="space-y-5">

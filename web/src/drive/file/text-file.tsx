@@ -5,13 +5,13 @@ import { sayError, uk } from '../../api.ts'
 import { Markdown } from '../../chats/markdown/markdown.tsx'
 import { Button } from '../../ui/button.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
+import { Unsaved } from '../../ui/dialogs/unsaved.tsx'
 import { Failure, Refused, Waiting } from '../../ui/notice.tsx'
 import { bytes } from '../../ui/text/format.ts'
 import { shownAs } from '../list/kinds.ts'
 import { type DriveFile, type FilePlace, adopt, versionsQuery } from '../queries.ts'
 import { Conflict } from './conflict.tsx'
 import { DocumentText } from './document-text.tsx'
-import { useUnsaved } from '../../unsaved.ts'
 import { MOST_EDITED_BYTES, textQuery } from '../versions/text.ts'
 
 const CodeView = lazy(() => import('./code/code-view.tsx').then(({ CodeView }) => ({ default: CodeView })))
@@ -131,7 +131,6 @@ function Editing({
   // Given to the editor when what stands in it is to be another text.
   const [given, setGiven] = useState({ text: edited.text, times: 0 })
   const isChanged = written !== edited.text
-  useUnsaved(isChanged)
   const compare = async (): Promise<void> => {
     const theirs = await uk.drive.metadata({ id: file.id })
     adopt(theirs)
@@ -182,6 +181,7 @@ function Editing({
           Save
         </Button>
       </div>
+      <Unsaved on={isChanged} />
       <Refused>{refused}</Refused>
       {conflict && (
         <Conflict
