@@ -60,7 +60,7 @@ export async function pipeTo(
   /** Answers whether the command reads on. */
   async function write(bytes: Buffer, end: boolean): Promise<boolean> {
     const from = offset
-    const until = performance.now() + PATIENCE_MS
+    let until = performance.now() + PATIENCE_MS
     for (;;) {
       const rest = bytes.subarray(offset - from)
       try {
@@ -68,6 +68,8 @@ export async function pipeTo(
         const answer = await call(endpoints.exec_stdin, given, { signal })
         const { data } = JSON.parse(await answer.text()) as { data: { offset: number; running: boolean } }
         offset = data.offset
+        // A command may take its time: only how long nobody answers is counted.
+        until = performance.now() + PATIENCE_MS
         if (!data.running) return false
         if (offset >= from + bytes.length) return true
       } catch (error) {
