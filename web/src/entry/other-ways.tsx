@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'react'
 import { uk } from '../api.ts'
 import { keptToken } from '../invitations/token.ts'
 import { leaveFor } from '../security/leaving.ts'
-import { hasPasskeys, offersPasskeys, signInWithPasskey, stopOffering } from '../security/passkey.ts'
+import { type Shown, hasPasskeys, offersPasskeys, pickPasskey, stopOffering } from '../security/passkey.ts'
 import { waysQuery } from '../security/queries.ts'
 import { Button } from '../ui/button.tsx'
 import { Refused } from '../ui/notice.tsx'
@@ -12,21 +12,24 @@ import { useSend } from '../ui/send.ts'
 /** Beside the password: a passkey, which the browser also offers in the field of the address, and the identity provider. */
 export function OtherWays({ next, onIn }: { next: string; onIn: () => Promise<void> }) {
   const { data: ways } = useQuery(waysQuery)
-  const passkey = useSend(() => signInWithPasskey('asked'), onIn)
+  const passkey = useSend(
+    async (picked: Shown | null) => uk.passkeys.sign_in({ credential: picked ?? (await pickPasskey('asked')) }),
+    onIn,
+  )
   const provider = useSend(
     () => uk.identities.start_sign_in({ ...(keptToken() !== null && { invitation_token: keptToken()! }) }),
     (begun) => leaveFor(begun, { wish: 'sign-in', next }),
   )
-  const entered = useRef(onIn)
-  entered.current = onIn
+  const enter = useRef(passkey.send)
+  enter.current = passkey.send
   useEffect(() => {
     let left = false
     const offer = async (): Promise<void> => {
       if (!(await offersPasskeys()) || left) return
-      await signInWithPasskey('offered')
-      await entered.current()
+      // Nobody asked for it: what goes wrong before one is picked shows when they do.
+      const picked = await pickPasskey('offered').catch(() => null)
+      if (picked !== null && !left) await enter.current(picked)
     }
-    // Nobody asked for it: what goes wrong with it shows when they do.
     offer().catch(() => {})
     return () => {
       left = true
@@ -38,7 +41,7 @@ export function OtherWays({ next, onIn }: { next: string; onIn: () => Promise<vo
     <div className="mt-6 space-y-3 border-t border-line pt-6">
       <Refused>{passkey.rest() || provider.rest()}</Refused>
       {hasPasskeys() && (
-        <Button icon="key" className="w-full" pending={passkey.pending} onClick={() => void passkey.send(undefined)}>
+        <Button icon="key" className="w-full" pending={passkey.pending} onClick={() => void passkey.send(null)}>
           Use a passkey
         </Button>
       )}

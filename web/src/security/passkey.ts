@@ -3,7 +3,7 @@ import { Said, refusal, uk } from '../api.ts'
 // Loaded with the first passkey.
 const webauthn = () => import('@simplewebauthn/browser')
 
-type Shown = Parameters<typeof uk.passkeys.sign_in>[0]['credential']
+export type Shown = Parameters<typeof uk.passkeys.sign_in>[0]['credential']
 type Made = Parameters<typeof uk.passkeys.create>[0]['credential']
 
 /** Browsers make passkeys for names, on pages that nobody on the way can change. */
@@ -14,11 +14,10 @@ export const hasPasskeys = (): boolean =>
 export const offersPasskeys = async (): Promise<boolean> =>
   hasPasskeys() && (await (await webauthn()).browserSupportsWebAuthnAutofill())
 
-/** Signs in. `offered`: when the person picks one of those that the browser offers in the field, if ever. */
-export async function signInWithPasskey(how: 'asked' | 'offered'): Promise<void> {
+/** A passkey to sign in with. `offered`: when the person picks one of those that the browser offers in the field, if ever. */
+export async function pickPasskey(how: 'asked' | 'offered'): Promise<Shown> {
   const { options } = await uk.passkeys.sign_in_options()
-  const credential = await show(options, how === 'offered')
-  await uk.passkeys.sign_in({ credential })
+  return show(options, how === 'offered')
 }
 
 /** The same for somebody who is signed in: shows that it is they who sit there. */

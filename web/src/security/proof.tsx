@@ -37,16 +37,19 @@ export function useProof(): { guard: Guard; dialog: ReactNode } {
 function ProofDialog({ open, onEnd }: { open: boolean; onEnd: (proved: boolean) => void }) {
   const { email } = useAccount()
   const [password, setPassword] = useState('')
-  const done = () => {
+  const byPassword = useSend(uk.ways_in.prove, () => end(true))
+  const byPasskey = useSend(proveWithPasskey, () => end(true))
+  // Nothing of one asking is there at the next.
+  const end = (proved: boolean): void => {
     setPassword('')
-    onEnd(true)
+    byPassword.reset()
+    byPasskey.reset()
+    onEnd(proved)
   }
-  const byPassword = useSend(uk.ways_in.prove, done)
-  const byPasskey = useSend(proveWithPasskey, done)
   return (
     <FormDialog
       open={open}
-      onOpen={(next) => !next && onEnd(false)}
+      onOpen={(next) => !next && end(false)}
       title="Is it you?"
       about="Before the ways to sign in change. It holds for ten minutes."
       sending={byPassword}
