@@ -106,6 +106,11 @@ export class EngineProcess implements AsyncDisposable {
       onEnd(code === 0 ? null : `The engine ended with ${signal ?? `code ${code}`}; the next call starts it again.`)
       void rm(room, { recursive: true, force: true })
     })
+    // The program is not there, or may not be run: nothing has begun that could exit.
+    child.once('error', (error) => {
+      said = error.message
+      void rm(room, { recursive: true, force: true })
+    })
     const late = setTimeout(() => child.kill('SIGKILL'), START_MS)
     try {
       for await (const line of createInterface({ input: child.stdout })) {
