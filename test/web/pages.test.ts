@@ -1,6 +1,7 @@
 // Takes long: begun before others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { needs } from '../needs.ts'
 import { testServer } from '../server.ts'
 import { breaches } from './axe.ts'
@@ -40,6 +41,16 @@ const moving = `document.getAnimations().filter((one) => {
   return one.playState === 'running' && duration * iterations > 20
 }).length`
 
+/** Of a page that has just changed its size and its colours some parts may follow a moment later: what is a fault stays one. */
+async function breachesAtRest(page: Page): Promise<string[]> {
+  let found = await breaches(page)
+  for (let n = 0; n < 10 && found.length > 0; n++) {
+    await page.waitForTimeout(200)
+    found = await breaches(page)
+  }
+  return found
+}
+
 /** Where colours are the system's, things that only a background told apart. */
 const toldByColour = `[...document.querySelectorAll('[aria-current="page"], button[aria-pressed="true"], [data-highlighted]')]
   .filter((one) => one.checkVisibility() && getComputedStyle(one).outlineStyle === 'none')
@@ -66,7 +77,7 @@ test(
         await page.setViewportSize(size)
         await page.emulateMedia({ colorScheme })
         await drawnIn(page, colorScheme)
-        assert.deepEqual(await breaches(page), [], `${name}, ${colorScheme}`)
+        assert.deepEqual(await breachesAtRest(page), [], `${name}, ${colorScheme}`)
         const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
         assert.ok(wide <= size.width, `${name} is ${wide} wide at ${size.width}`)
         assert.deepEqual(await page.evaluate(cutPlaceholders), [], `${name}, ${size.width}`)
