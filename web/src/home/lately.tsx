@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useRouter } from '@tanstack/react-router'
-import { pathOf } from '../search/hit.ts'
+import { Link } from '@tanstack/react-router'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Rows } from '../ui/page.tsx'
 import { Ago } from '../ui/text/time.tsx'
@@ -35,33 +34,21 @@ export function LastChats({ chats }: { chats: readonly Chat[] }) {
 
 export function LastFiles() {
   const { data: files, error, refetch } = useQuery(lastFilesQuery)
-  const router = useRouter()
   if (error && !files) return <Failure what="Your files" error={error} again={refetch} />
   if (!files) return <Waiting what="your files" />
   if (files.length === 0) return <Empty title="No file yet">What you or an agent put into the drive stands here.</Empty>
   return (
     <Rows label="Files of late">
-      {files.map(({ id, name, updated_at }) => {
-        const path = pathOf({ type: 'file', id, parent_id: null })
-        return (
-          <li key={id} className="flex items-baseline gap-3 px-4 py-2">
-            <a
-              href={`/app${path}`}
-              className="link min-w-0 flex-1 truncate"
-              onClick={(event) => {
-                if (event.metaKey || event.ctrlKey || event.shiftKey) return
-                event.preventDefault()
-                router.history.push(`/app${path}`)
-              }}
-            >
-              {name}
-            </a>
-            <span className="text-[0.8125rem] whitespace-nowrap text-quiet">
-              <Ago time={updated_at} />
-            </span>
-          </li>
-        )
-      })}
+      {files.map(({ id, name, updated_at }) => (
+        <li key={id} className="flex items-baseline gap-3 px-4 py-2">
+          <Link to="/drive/file/$id" params={{ id }} className="link min-w-0 flex-1 truncate">
+            {name}
+          </Link>
+          <span className="text-[0.8125rem] whitespace-nowrap text-quiet">
+            <Ago time={updated_at} />
+          </span>
+        </li>
+      ))}
     </Rows>
   )
 }

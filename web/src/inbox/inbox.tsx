@@ -1,7 +1,8 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { Link, useRouter } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient, uk } from '../api.ts'
+import { PathLink } from '../path-link.tsx'
 import { Button } from '../ui/button.tsx'
 import { Actions } from '../ui/dialogs/menu.tsx'
 import { Paged } from '../ui/more.tsx'
@@ -66,7 +67,6 @@ export function Inbox() {
 
 function Row({ notification }: { notification: Notification }) {
   const { id, title, body, status, severity, created_at } = notification
-  const router = useRouter()
   const mark = useSend((to: 'read' | 'unread') => uk.notifications.update({ id, status: to }), refresh)
   const remove = useSend(() => uk.notifications.delete({ id }), refresh)
   const leads = pageOf(notification)
@@ -83,18 +83,9 @@ function Row({ notification }: { notification: Notification }) {
           {leads === null ? (
             title
           ) : 'page' in leads ? (
-            <a
-              href={`/app${leads.page}`}
-              className="link"
-              onClick={(event) => {
-                if (isUnread) void mark.send('read')
-                if (event.metaKey || event.ctrlKey) return
-                event.preventDefault()
-                router.history.push(`/app${leads.page}`)
-              }}
-            >
+            <PathLink path={leads.page} onFollow={() => isUnread && void mark.send('read')}>
               {title}
-            </a>
+            </PathLink>
           ) : (
             <>
               {title}{' '}

@@ -1,6 +1,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
+import { PathLink } from '../path-link.tsx'
 import { workspacesQuery } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { Icon } from '../ui/icons.tsx'
@@ -138,23 +139,13 @@ function Results({ view }: { view: View }) {
 function Result({ hit }: { hit: Hit }) {
   const { title, snippet, type, updated_at } = hit
   const { one, icon } = aboutType(type)
-  const router = useRouter()
-  const path = pathOf(hit)
   return (
     <div className="flex items-start gap-3">
       <Icon name={icon} className="mt-1 size-4 text-quiet" />
       <div className="min-w-0 flex-1">
-        <a
-          href={`/app${path}`}
-          className="link [overflow-wrap:anywhere]"
-          onClick={(event) => {
-            if (event.metaKey || event.ctrlKey || event.shiftKey) return
-            event.preventDefault()
-            router.history.push(`/app${path}`)
-          }}
-        >
+        <PathLink path={pathOf(hit)} className="[overflow-wrap:anywhere]">
           <Marked pieces={piecesOf(title, hit, 'title')} />
-        </a>
+        </PathLink>
         {snippet && (
           <p className="mt-0.5 line-clamp-2 text-sm [overflow-wrap:anywhere] text-quiet">
             <Marked pieces={piecesOf(snippet, hit, 'snippet')} />
