@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core'
 import { upload } from '#test/drive/drive.ts'
 import { needs } from '../needs.ts'
 import { testServer } from '../server.ts'
+import { until } from '../until.ts'
 import { hasChromium, sharedBrowser, visit } from './browser.ts'
 import { signIn } from './steps.ts'
 
@@ -96,7 +97,7 @@ test(
     await editor.focus()
     await page.keyboard.press('Control+End')
     await page.keyboard.type('at dawn\n')
-    await page.waitForFunction(WOULD_ASK)
+    await until(() => page.evaluate<boolean>(WOULD_ASK), Boolean)
     await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Prints' }).click()
     await page
       .getByRole('alertdialog', { name: 'Leave without saving?' })
@@ -110,7 +111,7 @@ test(
     await page.getByRole('alertdialog', { name: 'Conflict' }).getByText('of **the sea**').waitFor()
     await page.getByRole('button', { name: 'Save mine over it' }).click()
     await page.getByText('Version 4', { exact: true }).waitFor()
-    await page.waitForFunction(`!(${WOULD_ASK})`)
+    await until(() => page.evaluate<boolean>(`!(${WOULD_ASK})`), Boolean)
     assert.equal((await alice.get(`/drive/files/${fileId}`)).text, '# Views\n\nof **the lake**\nat dawn\n')
     await page.getByRole('button', { name: 'Done' }).click()
 

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
+import { until } from '../../until.ts'
 import { breaches } from '../axe.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
@@ -87,8 +88,15 @@ test(
       assert.match(await kinds('keyword'), /export|const/)
       await answer.getByText('⟨U+202E⟩').first().waitFor({ state: 'attached' })
       assert.equal(await answer.locator('[style*=color]').count(), 0)
-      await answer.getByRole('button', { name: 'Show all 451 lines' }).click()
-      await answer.getByText('last').waitFor({ state: 'attached' })
+      // An answer that is still written is drawn anew at its end, and folded again.
+      const unfold = answer.getByRole('button', { name: 'Show all 451 lines' })
+      await until(
+        async () => {
+          if (await unfold.isVisible()) await unfold.click()
+          return answer.getByText('last').count()
+        },
+        (count) => count > 0,
+      )
       await answer.locator('math').first().waitFor({ state: 'attached' })
       assert.equal(await answer.locator('math a, math [href]').count(), 0)
 

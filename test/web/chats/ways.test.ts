@@ -140,11 +140,15 @@ test(
       }
     }`)
     await page.getByRole('button', { name: 'Speak a message' }).click()
-    await page.waitForFunction('globalThis.allow !== undefined')
+    // Not `waitForFunction`, which evaluates in the page, where the policy forbids it.
+    await until(() => page.evaluate<boolean>('globalThis.allow !== undefined'), Boolean)
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Chats', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'Chats' }).waitFor()
     await page.evaluate('allow()')
-    await page.waitForFunction(`given.getTracks().every(({ readyState }) => readyState === 'ended')`)
+    await until(
+      () => page.evaluate<boolean>(`given.getTracks().every(({ readyState }) => readyState === 'ended')`),
+      Boolean,
+    )
     await page.getByRole('list', { name: 'Pinned' }).getByRole('link', { name: 'Ways' }).waitFor()
     // What begins a chat and is refused is not lost.
     const error = { code: 'rate_limited', message: 'Too much at once.', type: 'rate_limit' }
