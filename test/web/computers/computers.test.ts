@@ -70,7 +70,8 @@ test(
 
     await page.getByRole('heading', { level: 1, name: 'Shed' }).waitFor()
     await page.getByText('online', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'New terminal' }).click()
+    // A list that was asked for before the machine was there is asked for again after a while.
+    await page.getByRole('button', { name: 'New terminal' }).click({ timeout: 60_000 })
     const input = () => frameOf(page).locator('.xterm-helper-textarea')
     await input().pressSequentially('echo heron-$((6*7))\n')
     await shows(page, /^heron-42$/m)
