@@ -136,7 +136,7 @@ test('an address is not who somebody is: an account is linked by who has signed 
   const signedIn = await signIn(guest(server.origin), issuer)
   assert.equal(signedIn.body.data.id, alice.id)
   assert.deepEqual(refusedWith(await link(bob, issuer)), [409, 'already_exists'])
-  // What alice began does not end in bob's account.
+  // A link that alice began does not end in bob's account.
   const begun = (await alice.post('/v1/app/identities/start-link')).body.data
   issuer.sits({ sub: 'bob-1' })
   const { search } = await issuer.visit(begun.url)

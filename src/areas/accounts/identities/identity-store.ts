@@ -24,7 +24,7 @@ export type IdentityRow = Selectable<IdentityTable>
 export const identityStore = {
   insert: (db: Db, row: Omit<IdentityRow, 'created_at' | 'updated_at'>): Promise<IdentityRow> =>
     db.insertInto('identities').values(row).returningAll().executeTakeFirstOrThrow(),
-  /** Whose it is, noting that it was used. */
+  /** The account that an identity is linked to; notes that it was used. */
   use: (db: Db, issuer: string, subject: string, email: string | null): Promise<IdentityRow | undefined> =>
     db
       .updateTable('identities')

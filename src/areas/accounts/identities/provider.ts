@@ -8,7 +8,7 @@ import { refuse } from '#kernel/errors.ts'
 // Loaded with the first sign-in by it: most instances have none.
 const openid = () => import('openid-client')
 
-/** What only this sign-in knows. */
+/** The secrets of one sign-in, which nobody else knows. */
 export interface Attempt {
   redirectUri: string
   state: string
@@ -17,7 +17,7 @@ export interface Attempt {
   verifier: string
 }
 
-/** Who the provider says that it is. */
+/** The person, as the provider names them. */
 export interface Claims {
   issuer: string
   subject: string
@@ -42,7 +42,7 @@ export interface HasProvider {
 
 const WITHIN_MS = 10_000
 const MOST_BYTES = 1 << 20
-/** What the provider says of itself is asked for again after so long, and after a failure at once. Each process asks. */
+/** The provider's description of itself is asked for again after so long, and after a failure at once. Each process asks. */
 const KNOWN_MS = 3_600_000
 
 export function createProvider({

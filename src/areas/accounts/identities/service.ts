@@ -27,7 +27,7 @@ const MOST_IDENTITIES = 20
 
 type Ctx = Context<HasProvider>
 
-/** What waits here, sealed, for a browser that comes back from the provider. */
+/** A sign-in that has begun: it waits here, sealed, for the browser to come back from the provider. */
 interface Waiting {
   secret: string
   nonce: string
