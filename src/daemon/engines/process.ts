@@ -10,6 +10,8 @@ import { Refusal, refuse } from '#kernel/errors.ts'
 import type { EngineRow } from './engine.ts'
 
 const START_MS = 60_000
+/** From a broken connection to the end of the process that held it. */
+const END_MS = 2_000
 
 interface Running {
   child: ChildProcess
@@ -124,31 +126,61 @@ export class EngineProcess implements AsyncDisposable {
     }
   }
 
-  /** Asks it, begun first where it does not run. Refuses with `engine_not_ready` where it ends before it answers. */
+  /**
+   * Asks it, begun first where it does not run. One that ended before it answered, as it may between two calls, is begun
+   * again and asked once more. Refuses with `engine_not_ready` where that one ends too.
+   */
   async ask(
     path: string,
     headers: Readonly<Record<string, string>>,
     body: Buffer | null,
     signal: AbortSignal | null,
   ): Promise<IncomingMessage> {
-    const { socket } = await this.start()
-    return new Promise((resolve, reject) => {
-      const asked = request({
-        socketPath: socket,
-        path,
-        method: body === null ? 'GET' : 'POST',
-        headers: { ...headers, ...(body && { 'content-length': body.length }) },
-        ...(signal && { signal }),
-      })
-      asked.once('response', resolve)
-      asked.once('error', (error) => {
-        if (signal?.aborted) return reject(signal.reason as Error)
-        reject(new Refusal('engine_not_ready', { message: `The engine ended while it worked: ${error.message}.` }))
-      })
-      asked.end(body ?? undefined)
-    })
+    const ranBefore = this.#running !== null
+    const { child, socket } = await this.start()
+    try {
+      return await answerOf(socket, path, headers, body, signal)
+    } catch (error) {
+      if (!ranBefore || !(error instanceof Refusal) || !(await ends(child))) throw error
+      return answerOf((await this.start()).socket, path, headers, body, signal)
+    }
   }
 }
+
+/** Refuses with `engine_not_ready` where the engine ends before it answers. */
+const answerOf = (
+  socketPath: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: Buffer | null,
+  signal: AbortSignal | null,
+): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    const asked = request({
+      socketPath,
+      path,
+      method: body === null ? 'GET' : 'POST',
+      headers: { ...headers, ...(body && { 'content-length': body.length }) },
+      ...(signal && { signal }),
+    })
+    asked.once('response', resolve)
+    asked.once('error', (error) => {
+      if (signal?.aborted) return reject(signal.reason as Error)
+      reject(new Refusal('engine_not_ready', { message: `The engine ended while it worked: ${error.message}.` }))
+    })
+    asked.end(body ?? undefined)
+  })
+
+/** Whether a process has ended, or does so at once: its connections break a moment before its end is known. */
+const ends = (child: ChildProcess): Promise<boolean> =>
+  new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve(true)
+    const late = setTimeout(() => resolve(false), END_MS)
+    child.once('exit', () => {
+      clearTimeout(late)
+      resolve(true)
+    })
+  })
 
 /** What runs the engines' own processes where the daemon is not one bundled file. */
 export const ownProgram = (): readonly string[] => [
