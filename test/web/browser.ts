@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { after, before } from 'node:test'
+import { after, afterEach, before } from 'node:test'
 import { type Browser, type BrowserContext, type Page, chromium } from 'playwright-core'
 
 const PROGRAM = '/usr/bin/chromium'
@@ -32,8 +32,16 @@ export function sharedBrowser(): () => Browser {
     if (hasChromium) browser = await openBrowser()
   })
   after(() => browser?.close())
+  afterEach((story) => {
+    const said = leftAt.splice(0)
+    // A story that failed says what its visitors saw last. Node says whether it passed, its types do not.
+    if (!(story as unknown as { passed: boolean }).passed) for (const one of said) console.error(one)
+  })
   return () => browser!
 }
+
+/** Where each visitor of the present story stood when they left: address, wrongs and what the page says. */
+const leftAt: string[] = []
 
 export interface Visitor extends AsyncDisposable {
   page: Page
@@ -72,5 +80,10 @@ export async function visit(
   page.on('request', (request) => {
     if (!request.url().startsWith(origin)) wrongs.push(`a request to ${request.url()}`)
   })
-  return { page, context, wrongs, [Symbol.asyncDispose]: () => context.close() }
+  const leave = async (): Promise<void> => {
+    const shown = await page.locator('body').ariaSnapshot({ timeout: 2_000 }).catch(String)
+    leftAt.push([page.url(), ...wrongs, shown.slice(0, 6_000)].join('\n'))
+    await context.close()
+  }
+  return { page, context, wrongs, [Symbol.asyncDispose]: leave }
 }

@@ -3,12 +3,14 @@ import { agentViewIn, agentsViewIn, automationsViewIn, operationsViewIn } from '
 import { queryClient } from './api.ts'
 import { filtersIn } from './developer/requests/filters.ts'
 import { deliveriesIn } from './developer/webhooks/view.ts'
-import { placeIn } from './computers/place.ts'
+import { firstPartOf, placeIn } from './computers/place.ts'
+import { computerQuery } from './computers/queries.ts'
+import { isNew } from './home/first-run/new.ts'
 import { keptToken } from './invitations/token.ts'
 import { doorRoutes, entryRoutes, root } from './router-entry.ts'
 import { modelsIn } from './models/view.ts'
 import { driveIn, fileIn } from './drive/where.ts'
-import { sessionQuery } from './session.ts'
+import { sessionQuery, workspacesQuery } from './session.ts'
 import { Broken, BrokenAlone } from './shell/states/broken.tsx'
 import { Missing } from './shell/states/missing.tsx'
 import { viewIn as searchIn } from './search/view.ts'
@@ -31,6 +33,10 @@ const shell = createRoute({
 const home = createRoute({
   getParentRoute: () => shell,
   path: '/',
+  // Who leads on does so before the page is there: from within it, it would overrule where somebody went meanwhile.
+  beforeLoad: async () => {
+    if (await isNew()) throw redirect({ to: '/welcome', replace: true })
+  },
   component: lazyRouteComponent(() => import('./home/home.tsx'), 'Home'),
 })
 const welcome = createRoute({
@@ -106,7 +112,13 @@ const invitations = createRoute({
 const workspaces = createRoute({
   getParentRoute: () => shell,
   path: '/workspaces',
-  component: lazyRouteComponent(() => import('./team/team.tsx'), 'FirstTeam'),
+  beforeLoad: async () => {
+    const workspaces = await queryClient.ensureQueryData(workspacesQuery)
+    const likely = workspaces.find(({ kind }) => kind === 'team') ?? workspaces[0]
+    throw redirect(
+      likely ? { to: '/workspaces/$id', params: { id: likely.id }, replace: true } : { to: '/', replace: true },
+    )
+  },
 })
 const workspace = createRoute({
   getParentRoute: () => shell,
@@ -179,7 +191,15 @@ const aComputer = {
   staticData: { whole: true },
   component: lazyRouteComponent(() => import('./computers/computer.tsx'), 'ComputerPage'),
 }
-const computer = createRoute({ ...aComputer, path: '/computers/$id' })
+const computer = createRoute({
+  ...aComputer,
+  path: '/computers/$id',
+  beforeLoad: async ({ params: { id } }) => {
+    // The page says what is wrong with one that cannot be read.
+    const found = await queryClient.ensureQueryData(computerQuery(id)).catch(() => null)
+    if (found) throw redirect({ to: '/computers/$id/$part', params: { id, part: firstPartOf(found) }, replace: true })
+  },
+})
 const computerPart = createRoute({ ...aComputer, path: '/computers/$id/$part', validateSearch: placeIn })
 const drive = createRoute({
   getParentRoute: () => shell,

@@ -20,7 +20,18 @@ test(
     const shop = (await aki.post('/workspaces', { name: 'Print shop' })).body.data
     await using hers = await visit(browser(), server.origin)
     await signIn(hers.page, aki)
+    await hers.page.getByRole('heading', { level: 1, name: 'Welcome, Aki' }).waitFor()
+    // Whoever goes elsewhere while home finds out whether they are new stays where they went.
+    const known = Promise.withResolvers<void>()
+    await hers.page.route(/\/v1\/chats\?/, (route) => known.promise.then(() => route.continue()))
+    const asked = hers.page.waitForRequest(/\/v1\/chats\?/)
+    await hers.page.getByRole('link', { name: 'Home' }).click()
+    await asked
+    const answered = hers.page.waitForResponse(/\/v1\/chats\?/)
     await hers.page.getByRole('link', { name: 'Workspaces' }).click()
+    await hers.page.getByRole('heading', { level: 1, name: 'Print shop' }).waitFor()
+    known.resolve()
+    await answered
     await hers.page.getByRole('heading', { level: 1, name: 'Print shop' }).waitFor()
     await hers.page.getByRole('button', { name: 'Invite' }).click()
     await hers.page.getByLabel('E-mail').fill('ben@example.com')

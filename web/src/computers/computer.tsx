@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, Navigate, useParams } from '@tanstack/react-router'
+import { Link, useParams } from '@tanstack/react-router'
 import { type ComponentType, type LazyExoticComponent, Suspense, lazy, useEffect } from 'react'
 import { refusal, uk } from '../api.ts'
 import { Button } from '../ui/button.tsx'
@@ -8,6 +8,7 @@ import { Page } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { useFollowComputers } from './follow.ts'
 import { useManages } from './holding/grants.tsx'
+import { firstPartOf } from './place.ts'
 import { type Computer, computerQuery, refreshComputers } from './queries.ts'
 import { LastSeen, Reason, State } from './state.tsx'
 import { type Part, partWords, parts, reachOf, standingOf } from './words.ts'
@@ -42,15 +43,8 @@ export function ComputerPage() {
         </Page>
       </div>
     )
-  if (part === undefined) return <Navigate to="/computers/$id/$part" params={{ id, part: firstOf(computer) }} replace />
-  return <Whole key={id} computer={computer} part={isPart(part) ? part : 'settings'} />
+  return <Whole key={id} computer={computer} part={isPart(part) ? part : firstPartOf(computer)} />
 }
-
-/** The part that somebody most likely comes for, of those that they may see. */
-const firstOf = (computer: Computer): Part =>
-  (['terminal', 'files', 'models'] as const).find((part) =>
-    part === 'models' ? computer.my_capabilities.includes('inference') : standingOf(computer, part).ready,
-  ) ?? 'settings'
 
 function Gone() {
   return (

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, Navigate } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { useKept } from '../kept.ts'
 import { useAccount } from '../session.ts'
 import { buttonClass } from '../ui/button.tsx'
@@ -18,8 +18,6 @@ export function Home() {
   const { id } = useAccount()
   const isDismissed = useKept(dismissed(id)) !== null
   const chats = useQuery(lastChatsQuery)
-  // Not by what was kept of an earlier visit: the first chat may have been made since.
-  if (chats.data?.length === 0 && !chats.isFetching && !isDismissed) return <Navigate to="/welcome" replace />
   return (
     <Page
       title="Home"

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Navigate, useNavigate, useParams } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { Budget } from '../routing/budget.tsx'
 import { isManaged, workspacesQuery } from '../session.ts'
 import { SelectField } from '../ui/field.tsx'
@@ -11,15 +11,6 @@ import { Members } from './members.tsx'
 import { NewWorkspace } from './new-workspace.tsx'
 import { Pending } from './pending.tsx'
 import { Rules } from './rules.tsx'
-
-/** The team that somebody is most likely to mean; without one, what is their own. */
-export function FirstTeam() {
-  const { data: workspaces, error, refetch } = useQuery(workspacesQuery)
-  if (error && !workspaces) return <Failure what="Your workspaces" error={error} again={refetch} />
-  if (!workspaces) return <Waiting what="your workspaces" />
-  const first = workspaces.find(({ kind }) => kind === 'team') ?? workspaces[0]
-  return first ? <Navigate to="/workspaces/$id" params={{ id: first.id }} replace /> : null
-}
 
 /** Who works in a workspace, as what, and what each may spend. */
 export function Team() {
