@@ -35,7 +35,12 @@ async function readableOnes(ctx: Context, words: string): Promise<Map<string, Re
   for (const name of asked) {
     const channel = parseChannel(name)
     const mine = channel && (await readable(ctx, channel))
-    if (!mine) return refuse('not_found', { param: 'channels', message: unknownChannel(name) })
+    if (!mine)
+      return refuse('not_found', {
+        param: 'channels',
+        message: unknownChannel(name),
+        details: { channel: name.slice(0, 130) },
+      })
     found.set(mine.channel.name, mine)
   }
   return found

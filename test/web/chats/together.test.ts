@@ -1,8 +1,9 @@
 /** Chats with tools, files and other people, in real browsers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { call, say, script, tools } from '../../chats/chats.ts'
+import { pairedComputer } from '../../makers.ts'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
@@ -75,6 +76,11 @@ test(
     const chat = (await alice.post('/chats', given)).body.data
     await using hers = await visit(browser(), server.origin)
     await using his = await visit(browser(), server.origin)
+    const streams = new Set<Request>()
+    hers.context.on('request', (request) => request.url().includes('/realtime/subscribe') && streams.add(request))
+    const over = (request: Request): boolean => streams.delete(request)
+    hers.context.on('requestfinished', over)
+    hers.context.on('requestfailed', over)
     await signIn(hers.page, alice)
     await signIn(his.page, ben)
     for (const { page } of [hers, his]) {
@@ -101,6 +107,32 @@ test(
     await his.page.keyboard.press('Enter')
     // What he said, and the echo of it.
     await log(hers.page).getByText('Nothing much.').nth(1).waitFor()
+
+    // Three windows of hers hear of everything by one connection each: a browser has six for an origin.
+    for (const [path, said] of [
+      ['/app/computers', 'A machine of yours, without opening a port'],
+      ['/app/developer/webhooks', 'No webhook here yet'],
+    ] as const) {
+      const window = await hers.context.newPage()
+      window.setDefaultTimeout(20_000)
+      await window.goto(path)
+      await window.getByText(said).waitFor()
+    }
+    const [, computers, webhooks] = hers.context.pages()
+    await pairedComputer(alice, { name: 'Print room' })
+    const hook = {
+      workspace_id: alice.workspaceId,
+      name: 'Till',
+      url: 'https://till.example.com/hook',
+      events: ['file.*'],
+    }
+    assert.equal((await alice.post('/webhook-endpoints', hook)).status, 201)
+    await computers!.getByRole('link', { name: 'Print room' }).waitFor()
+    await webhooks!.getByRole('link', { name: 'Till' }).waitFor()
+    await field(his.page).fill('Sold out.')
+    await his.page.keyboard.press('Enter')
+    await log(hers.page).getByText('Sold out.').nth(1).waitFor()
+    assert.equal(streams.size, 3)
     assert.deepEqual([...hers.wrongs, ...his.wrongs], [])
   },
 )

@@ -6,7 +6,6 @@ import { Button } from '../ui/button.tsx'
 import { Empty, Failure, Refused, Waiting } from '../ui/notice.tsx'
 import { Page } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
-import { useFollowComputers } from './follow.ts'
 import { useManages } from './holding/grants.tsx'
 import { firstPartOf } from './place.ts'
 import { type Computer, computerQuery, refreshComputers } from './queries.ts'
@@ -26,7 +25,6 @@ const isPart = (word: string | undefined): word is Part => (parts as readonly st
 
 /** A computer, and one of its parts. */
 export function ComputerPage() {
-  useFollowComputers()
   const { id = '', part } = useParams({ strict: false })
   const { data: computer, error, refetch } = useQuery(computerQuery(id))
   if (!computer || (error && refusal(error)?.status === 404))

@@ -7,14 +7,12 @@ import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Page, Rows, Section, Tag } from '../ui/page.tsx'
 import { Make } from './adding/make.tsx'
 import { Pair } from './adding/pair.tsx'
-import { useFollowComputers } from './follow.ts'
 import { type Computer, computersQuery, driversQuery, probeQuery } from './queries.ts'
 import { LastSeen, State } from './state.tsx'
 import { capabilityWords, size, systemOf } from './words.ts'
 
 /** The machines that a person reaches: their own, those of their workspaces, and those that were lent to these. */
 export function Computers() {
-  useFollowComputers()
   const { data: computers, error, refetch } = useQuery(computersQuery)
   const { data: workspaces } = useQuery(workspacesQuery)
   const { data: drivers } = useQuery(driversQuery)

@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { ApiError } from '#faces/client.ts'
-import { pause, waitBefore } from '../again.ts'
-import { queryClient, uk } from '../api.ts'
+import { queryClient } from '../api.ts'
 import { workspacesQuery } from '../session.ts'
+import { listen } from '../stream.ts'
 import { lineIs, lineLost } from './states/line.ts'
 import { lookForVersion } from './states/version.ts'
 
@@ -21,9 +20,12 @@ const made: readonly [type: string, queries: readonly string[]][] = [
   ['agent.', ['agents']],
   ['automation.', ['automations']],
   ['computer.', ['computers']],
+  ['computer.local_model', ['local-models']],
   ['operation.', ['operations']],
   ['credits.', ['credit-requests', 'usage']],
 ]
+/** Those whose states change by themselves: between their reading and the beginning of the stream one may have come. */
+const atBeginning = ['computers']
 /** A burst of changes is one reading. */
 const TOGETHER_MS = 300
 const MOST_WORKSPACES = 50
@@ -35,53 +37,24 @@ export function useFollow(accountId: string | undefined): void {
   const channels = accountId === undefined || ids === undefined ? null : [`user:${accountId}`, ...ids].join(',')
   useEffect(() => {
     if (channels === null) return
-    const left = new AbortController()
-    void follow(channels, left.signal)
-    return () => left.abort()
-  }, [channels])
-}
-
-async function follow(channels: string, signal: AbortSignal): Promise<void> {
-  const old = new Old(signal)
-  let last: string | undefined
-  let failed = 0
-  let broke = false
-  while (!signal.aborted) {
-    // A line that the browser calls lost may never say so itself.
-    const cut = new AbortController()
-    const lose = (): void => cut.abort()
-    window.addEventListener('offline', lose)
-    try {
-      const more = { signal: AbortSignal.any([signal, cut.signal]), ...(last !== undefined && { lastEventId: last }) }
-      for await (const { id, event, data } of await uk.realtime.subscribe({ channels }, more)) {
-        if (id !== undefined) last = id
-        if (failed > 0) {
-          void afterPause(broke)
-          failed = 0
-          broke = false
-          lineIs('open')
-        }
-        if (event === 'reset') void queryClient.invalidateQueries()
-        // Out of a workspace: which ones there are is asked again, and others are followed then.
-        if (event === 'revoked') old.add('workspaces')
-        if (event !== 'change') continue
-        for (const [type, queries] of made) if (data.type.startsWith(type)) queries.forEach((query) => old.add(query))
-      }
-    } catch (error) {
-      if (signal.aborted) return
-      if (error instanceof ApiError && error.status === 401) return void queryClient.setQueryData(['session'], null)
-      // A workspace that one was taken out of between the two readings.
-      if (error instanceof ApiError && error.status === 404) old.add('workspaces')
-      if (!(error instanceof ApiError) || error.status >= 500) {
-        broke = true
-        lineLost()
-      }
-    } finally {
-      window.removeEventListener('offline', lose)
+    const old = new Old()
+    const leave = listen(channels.split(','), (heard) => {
+      if (heard.event === 'lost') lineLost()
+      else if (heard.event === 'again') {
+        void afterPause(heard.broke)
+        lineIs('open')
+      } else if (heard.event === 'begun') for (const query of atBeginning) old.add(query)
+      // Out of a workspace: which ones there are is asked again, and others are followed then.
+      else if (heard.event === 'revoked') old.add('workspaces')
+      else
+        for (const [type, queries] of made)
+          if (heard.change.type.startsWith(type)) queries.forEach((query) => old.add(query))
+    })
+    return () => {
+      leave()
+      old.forget()
     }
-    // A stream that ended may have ended because the session did: the next attempt says so.
-    await pause(waitBefore(failed++), signal)
-  }
+  }, [channels])
 }
 
 /** What is shown may be old by now, and the server may be another one. */
@@ -93,18 +66,17 @@ async function afterPause(broke: boolean): Promise<void> {
 /** The queries that became old since the last reading. */
 class Old {
   readonly #names = new Set<string>()
-  readonly #signal: AbortSignal
-  constructor(signal: AbortSignal) {
-    this.#signal = signal
-  }
+  #timer: ReturnType<typeof setTimeout> | undefined
   add(name: string): void {
-    if (this.#names.size === 0) setTimeout(() => this.#read(), TOGETHER_MS)
+    if (this.#names.size === 0) this.#timer = setTimeout(() => this.#read(), TOGETHER_MS)
     this.#names.add(name)
+  }
+  forget(): void {
+    clearTimeout(this.#timer)
   }
   #read(): void {
     const names = [...this.#names]
     this.#names.clear()
-    if (this.#signal.aborted) return
     for (const name of names) void queryClient.invalidateQueries({ queryKey: [name] })
   }
 }

@@ -1,6 +1,7 @@
 import { ApiError } from '#faces/client.ts'
 import { pause, waitBefore } from '../../again.ts'
 import { queryClient, uk } from '../../api.ts'
+import { type Listener, listen } from '../../stream.ts'
 import type { Chat, Message, Run, RunEvent } from '../queries.ts'
 import { type Live, isUnfinished, nothingYet, tell } from './live.ts'
 import type { Messages } from './tree.ts'
@@ -83,7 +84,8 @@ export class Thread {
   #start(): void {
     this.#life = new AbortController()
     void this.refresh()
-    void this.#listen(this.#life.signal)
+    const leave = listen([`chat:${this.id}`], this.#hear)
+    this.#life.signal.addEventListener('abort', leave)
   }
 
   /** Reads the newest again; several wishes at once are one more reading. */
@@ -174,30 +176,13 @@ export class Thread {
   }
 
   /** Changes that others make, and those of this person elsewhere. */
-  async #listen(signal: AbortSignal): Promise<void> {
-    let last: string | undefined
-    let failed = 0
-    while (!signal.aborted) {
-      try {
-        const more = { signal, ...(last !== undefined && { lastEventId: last }) }
-        for await (const { id, event, data } of await uk.realtime.subscribe({ channels: `chat:${this.id}` }, more)) {
-          failed = 0
-          if (this.#state.line === 'lost') this.#set({ line: 'open' })
-          if (id !== undefined) last = id
-          if (event === 'revoked') return void this.refresh()
-          if (event === 'change' || event === 'reset') void this.refresh()
-          if (event === 'reset' || (event === 'change' && data.type.startsWith('goal.')))
-            void queryClient.invalidateQueries({ queryKey: ['goal', this.id] })
-          // What came between the first reading and now.
-          if (event === 'subscribed') void this.refresh()
-        }
-      } catch (error) {
-        if (signal.aborted || (error instanceof ApiError && error.status < 500 && error.status !== 429)) return
-        this.#set({ line: 'lost' })
-        failed++
-      }
-      await pause(waitBefore(failed), signal)
-    }
+  readonly #hear: Listener = (heard) => {
+    if (heard.event === 'lost') return this.#set({ line: 'lost' })
+    if (this.#state.line === 'lost') this.#set({ line: 'open' })
+    // What came between the first reading and now, too.
+    void this.refresh()
+    if (heard.event !== 'change' || heard.change.type.startsWith('goal.'))
+      void queryClient.invalidateQueries({ queryKey: ['goal', this.id] })
   }
 
   /** Reads a run from its first event to its last, over as many connections as it takes. */

@@ -1,0 +1,154 @@
+import { ApiError } from '#faces/client.ts'
+import { pause, waitBefore } from './again.ts'
+import { queryClient, uk } from './api.ts'
+
+type Event = Awaited<ReturnType<typeof uk.realtime.subscribe>> extends AsyncIterable<infer E> ? E : never
+export type Change = Extract<Event, { event: 'change' }>['data']
+
+/**
+ * What a listener hears of its channels. `begun`: changes come from now on, and what was read before may be old;
+ * `revoked`: one of them may not be read, or no longer; `lost`: changes do not come for the moment; `again`: they do, those
+ * that were missed first, after a break (`broke`) or an end that the server made.
+ */
+export type Heard =
+  | { event: 'change'; change: Change }
+  | { event: 'begun' }
+  | { event: 'revoked' }
+  | { event: 'lost' }
+  | { event: 'again'; broke: boolean }
+export type Listener = (heard: Heard) => void
+
+/** What one stream takes at most, by the contract. */
+const MOST_CHANNELS = 100
+const grown = Symbol('a page follows more than the stream does')
+
+/**
+ * The stream of changes of this window: one connection for all its pages, of the six that a browser gives an origin
+ * (HTTP/1.1). A page that follows more has it opened anew from where it was, so that nothing is missed.
+ */
+class Stream {
+  readonly #listeners = new Map<string, Set<Listener>>()
+  /** The connection there is, or the attempt at one, with what it follows. */
+  #open: { channels: ReadonlySet<string>; cut: AbortController } | null = null
+  #running: AbortController | null = null
+  #looks = false
+
+  listen(channels: readonly string[], listener: Listener): () => void {
+    for (const channel of channels) {
+      const those = this.#listeners.get(channel)
+      if (those) those.add(listener)
+      else this.#listeners.set(channel, new Set([listener]))
+    }
+    this.#lookSoon()
+    return () => {
+      for (const channel of channels) {
+        const those = this.#listeners.get(channel)
+        those?.delete(listener)
+        if (those?.size === 0) this.#listeners.delete(channel)
+      }
+      this.#lookSoon()
+    }
+  }
+
+  /** After this turn: pages that come and go in one drawing are looked at together. */
+  #lookSoon(): void {
+    if (this.#looks) return
+    this.#looks = true
+    setTimeout(() => {
+      this.#looks = false
+      if (this.#listeners.size === 0) {
+        this.#running?.abort()
+        this.#running = null
+      } else if (this.#running === null) {
+        this.#running = new AbortController()
+        void this.#run(this.#running)
+      } else if (this.#open && !this.#wanted().every((channel) => this.#open!.channels.has(channel)))
+        this.#open.cut.abort(grown)
+    })
+  }
+
+  #wanted = (): string[] => [...this.#listeners.keys()].slice(0, MOST_CHANNELS)
+
+  async #run(running: AbortController): Promise<void> {
+    const { signal } = running
+    let last: string | undefined
+    let failed = 0
+    let broke = false
+    while (!signal.aborted) {
+      const cut = new AbortController()
+      const channels = this.#wanted()
+      this.#open = { channels: new Set(channels), cut }
+      // A line that the browser calls lost may never say so itself.
+      const lose = (): void => cut.abort()
+      window.addEventListener('offline', lose)
+      try {
+        const more = { signal: AbortSignal.any([signal, cut.signal]), ...(last !== undefined && { lastEventId: last }) }
+        for await (const event of await uk.realtime.subscribe({ channels: channels.join(',') }, more)) {
+          if (event.id !== undefined) last = event.id
+          if (failed > 0) {
+            this.#tell(this.#all(), { event: 'again', broke })
+            failed = 0
+            broke = false
+          }
+          this.#pass(event)
+        }
+      } catch (error) {
+        if (signal.aborted) return
+        if (error instanceof ApiError && error.status === 401) {
+          if (this.#running === running) this.#running = null
+          return void queryClient.setQueryData(['session'], null)
+        }
+        if (this.#refused(error)) continue
+        if (cut.signal.reason !== grown) {
+          if (!(error instanceof ApiError) || error.status >= 500) broke = true
+          this.#tell(this.#all(), { event: 'lost' })
+        }
+      } finally {
+        window.removeEventListener('offline', lose)
+        if (this.#open?.cut === cut) this.#open = null
+      }
+      if (cut.signal.reason === grown) continue
+      // A stream that ended may have ended because the session did: the next attempt says so.
+      await pause(waitBefore(failed++), signal)
+    }
+  }
+
+  /** A channel that may not be followed is left, and the others go on without it. */
+  #refused(error: unknown): boolean {
+    const channel = error instanceof ApiError && error.status === 404 ? error.details?.['channel'] : undefined
+    const listeners = typeof channel === 'string' ? this.#listeners.get(channel) : undefined
+    if (!listeners) return false
+    this.#listeners.delete(channel as string)
+    this.#tell(listeners, { event: 'revoked' })
+    return true
+  }
+
+  #pass(event: Event): void {
+    const of = (channel: string): Iterable<Listener> => this.#listeners.get(channel) ?? []
+    if (event.event === 'change') this.#tell(of(event.data.channel), { event: 'change', change: event.data })
+    else if (event.event === 'revoked') {
+      const listeners = of(event.data.channel)
+      this.#listeners.delete(event.data.channel)
+      this.#tell(listeners, { event: 'revoked' })
+    } else if (event.event === 'reset') this.#tell(of(event.data.channel), { event: 'begun' })
+    else if (event.event === 'subscribed') {
+      const begun = event.data.channels.filter(({ recovered }) => !recovered)
+      this.#tell(new Set(begun.flatMap(({ channel }) => [...of(channel)])), { event: 'begun' })
+    }
+  }
+
+  #all = (): Set<Listener> => new Set([...this.#listeners.values()].flatMap((those) => [...those]))
+
+  #tell(listeners: Iterable<Listener>, heard: Heard): void {
+    for (const listener of listeners) listener(heard)
+  }
+}
+
+const stream = new Stream()
+
+/**
+ * Hears of what happens in these channels (`user:<id>`, `workspace:<id>`, `chat:<id>`) until the answer is called. The
+ * stream opens and goes on by itself; that the session was ended, it says to the shell.
+ */
+export const listen = (channels: readonly string[], listener: Listener): (() => void) =>
+  stream.listen(channels, listener)
