@@ -43,6 +43,17 @@ export interface MeteredCall {
   startedAt: Date
 }
 
+/** What the log of requests tells of a request beside the record of the call that answered it. */
+export interface AnsweredRequest {
+  /** Null: it was asked for by this server, as a run does. */
+  path: string | null
+  askedModel: string | null
+  /** Of the body; null: there is none that anybody sent. */
+  bytes: number | null
+  /** Why this provider was asked, for people; empty: nobody else could serve. */
+  why: string
+}
+
 export interface Outcome {
   status: 'succeeded' | 'failed' | 'cancelled'
   usage: Usage
@@ -53,6 +64,8 @@ export interface Outcome {
   firstTokenMs: number | null
   durationMs: number
   streamed: boolean
+  /** Given where the record of this call stands for its request in the log of requests. */
+  request?: AnsweredRequest | null
 }
 
 export interface Refunded {

@@ -21,7 +21,7 @@ export interface Tried {
   duration_ms: number
 }
 
-/** A request to a model that is over, without anything that was said in it. */
+/** A request to a model that is over, without anything that was said in it, and that the record of a call does not tell of. */
 export interface LoggedRequest {
   id: Id
   account_id: Id
@@ -48,6 +48,8 @@ export interface LoggedRequest {
 }
 
 export interface RequestLog extends AsyncDisposable {
+  /** False: this server keeps nothing of requests. */
+  readonly kept: boolean
   /** Returns at once; the first word on an id holds. In the database within a second, unless this process is killed before. */
   add(request: LoggedRequest): void
   /** Resolves when what was added by this process can be read, or cannot be written now. */
@@ -107,9 +109,11 @@ export function createRequestLog({
   function flush(): Promise<void> {
     return (writing = writing.then(write))
   }
+  const kept = config.requestRetentionDays > 0
   return {
+    kept,
     add(request) {
-      if (config.requestRetentionDays === 0 || waiting.has(request.id)) return
+      if (!kept || waiting.has(request.id)) return
       if (waiting.size >= MOST_WAITING) {
         dropped += 1
         return
@@ -161,8 +165,11 @@ const bounded = (row: LoggedRequest): LoggedRequest => ({
   })),
 })
 
-/** What is older than the retention goes, by its id, which tells its time; all of it where none is kept any more. */
+/** The first id that is kept: ids tell their time. What calls have of older requests stays with the books, and is not shown. */
+export const keptRequestsFrom = (days: number, now = Date.now()): Id => firstIdAt(now - days * DAY_MS)
+
+/** What is older than the retention goes; all of it where none is kept any more. */
 export async function retainRequestLog({ pool }: Postgres, days: number, now = Date.now()): Promise<void> {
   if (days === 0) await pool.query('delete from request_log')
-  else await pool.query('delete from request_log where id < $1', [firstIdAt(now - days * DAY_MS)])
+  else await pool.query('delete from request_log where id < $1', [keptRequestsFrom(days, now)])
 }

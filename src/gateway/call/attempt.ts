@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Payer } from '#engine/ledger/ledger.ts'
+import type { AnsweredRequest, Payer } from '#engine/ledger/ledger.ts'
 import { Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
@@ -78,6 +78,8 @@ export interface AttemptOwner {
   begin(attempt: Attempt, contentType: string, length: number | null, provider: IncomingHttpHeaders): void
   /** An attempt came to nothing, and nobody has seen anything of it. */
   failed(attempt: Attempt, fault: UpstreamFault): void
+  /** What the books' record of the attempt that answered tells of the request, where the log needs no more; else null. */
+  logInRecord(attempt: Attempt): AnsweredRequest | null
   /** The answer is over and settled; with a fault it broke off. */
   ended(attempt: Attempt, reading: Reading, fault: UpstreamFault | null): void
 }
@@ -280,6 +282,7 @@ export class Attempt implements AttemptListener {
       firstTokenMs: firstByteAt === 0 ? null : firstByteAt - this.startedAt,
       durationMs: performance.now() - this.startedAt,
       streamed: handler.streaming,
+      request: status === 'succeeded' ? this.#call.logInRecord(this) : null,
     })
     this.#settled = { usage, cost }
     return cost

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { AnsweredRequest } from '#engine/ledger/ledger.ts'
 import { Refusal } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import type { Loss, UpstreamFault } from '../model/canonical-request.ts'
@@ -197,6 +198,14 @@ export class Call implements AttemptOwner {
     }))
     const exhausted = policy.failures > 1 && isRetryable(fault)
     this.#fail({ ...fault, provider: endpoint.slug, previous }, candidate, exhausted)
+  }
+
+  logInRecord({ candidate }: Attempt): AnsweredRequest | null {
+    const { handler } = this
+    if (this.#past !== null || this.#losses.length > 0 || !handler.gateway.engine.requestLog.kept) return null
+    this.#logged = true
+    const { path, model, bytes } = handler.asked()
+    return { path, askedModel: model, bytes, why: candidate.reason }
   }
 
   ended(one: Attempt, reading: Reading, why: UpstreamFault | null): void {

@@ -1,4 +1,4 @@
-import { type Selectable, type SqlBool, sql } from 'kysely'
+import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely'
 import type { CallRow, CallsOwner } from '#engine/ledger/calls/calls.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { LoggedRequest, Tried } from '#engine/request-log/request-log.ts'
@@ -38,23 +38,42 @@ const DAY_MS = 86_400_000
 /** An id is made when its request comes, and may lie a little before what its row says. */
 const firstIdOn = (day: string, more: number): Id => firstIdAt(Math.max(0, Date.parse(day) + more))
 
-const metered = sql<RequestRow>`select r.*, k.name as key_name, m.first_token_ms, m.total_tokens, m.cost
-  from request_log r left join api_keys k on k.id = r.key_id
-  cross join lateral (
-    select max(c.first_token_ms) filter (where c.status = 'succeeded') as first_token_ms,
-      sum(c.total_tokens)::int8 as total_tokens, sum(c.cost_nano)::int8 as cost
-    from calls c where c.id = any(array(select x ->> 'call_id' from jsonb_array_elements(r.tried) x))
-  ) m`
+/** Requests told by the record of their call, the others by a row in the log. Constants: a filter that no record meets reads none. */
+const inCalls = sql`select id, account_id, workspace_id, key_id, chat_id, run_id, surface, path, asked_model,
+    request_bytes, streamed, model, provider, 'succeeded' as status, 200 as http_status, null::text as error_code,
+    null::text as error_message, array[]::text[] as losses, jsonb_build_array(jsonb_build_object('call_id', id,
+      'provider', provider, 'model', model, 'why', why, 'outcome', 'answered', 'status', null, 'message', null,
+      'duration_ms', duration_ms)) as tried, duration_ms, created_at
+  from calls where why is not null`
+const inLog = sql`select id, account_id, workspace_id, key_id, chat_id, run_id, surface, path, asked_model,
+    request_bytes, streamed, model, provider, status, http_status, error_code, error_message, losses, tried, duration_ms,
+    created_at
+  from request_log`
+
+/** The newest of both that hold this, with the sums over all that were tried. */
+async function newest(db: Db, held: readonly RawBuilder<SqlBool>[], limit: number): Promise<RequestRow[]> {
+  const among = (source: RawBuilder<unknown>) =>
+    sql`(select * from (${source}) r where ${sql.join(held, sql` and `)} order by r.id desc limit ${limit})`
+  const { rows } = await sql<RequestRow>`select r.*, k.name as key_name, m.first_token_ms, m.total_tokens, m.cost
+    from (${among(inCalls)} union all ${among(inLog)} order by id desc limit ${limit}) r
+    left join api_keys k on k.id = r.key_id
+    cross join lateral (
+      select max(c.first_token_ms) filter (where c.status = 'succeeded') as first_token_ms,
+        sum(c.total_tokens)::int8 as total_tokens, sum(c.cost_nano)::int8 as cost
+      from calls c where c.id = any(array(select x ->> 'call_id' from jsonb_array_elements(r.tried) x))
+    ) m
+    order by r.id desc`.execute(db)
+  return rows
+}
 
 export const requestStore = {
   async list(
     db: Db,
     { accountId, workspaceIds }: CallsOwner,
     { key_id, model, provider, status, error_code, from, to }: RequestFilters,
-    before: Id | null,
-    limit: number,
+    { keptFrom, before, limit }: { keptFrom: Id; before: Id | null; limit: number },
   ): Promise<RequestRow[]> {
-    const held: ReturnType<typeof sql<SqlBool>>[] = []
+    const held = [sql<SqlBool>`r.id >= ${keptFrom}`]
     if (accountId !== undefined) held.push(sql`r.account_id = ${accountId}`)
     if (workspaceIds !== undefined) held.push(sql`r.workspace_id = any(${workspaceIds}::ulid[])`)
     if (key_id !== undefined) held.push(sql`r.key_id = ${key_id}`)
@@ -65,12 +84,12 @@ export const requestStore = {
     if (from !== undefined) held.push(sql`r.id >= ${firstIdOn(from, 0)}`)
     if (to !== undefined) held.push(sql`r.id < ${firstIdOn(to, DAY_MS)}`)
     if (before !== null) held.push(sql`r.id < ${before}`)
-    const where = held.length === 0 ? sql`` : sql`where ${sql.join(held, sql` and `)}`
-    return (await sql<RequestRow>`${metered} ${where} order by r.id desc limit ${limit}`.execute(db)).rows
+    return newest(db, held, limit)
   },
 
-  async get(db: Db, id: Id): Promise<RequestRow | null> {
-    return (await sql<RequestRow>`${metered} where r.id = ${id}`.execute(db)).rows[0] ?? null
+  async get(db: Db, id: Id, keptFrom: Id): Promise<RequestRow | null> {
+    const rows = await newest(db, [sql<SqlBool>`r.id = ${id}`, sql<SqlBool>`r.id >= ${keptFrom}`], 1)
+    return rows[0] ?? null
   },
 
   /** A metered call that no request is logged of, as if it had been one. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { newId } from '#kernel/ids.ts'
+import { firstIdAt, newId } from '#kernel/ids.ts'
 import { bring, hello } from '#test/endpoints/house.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
@@ -104,7 +104,7 @@ test('the calls of a run and of a server without a log are found by the books', 
   const rows = (await bob.get('/app/requests')).body.data
   const row = rows.find(({ surface }: any) => surface === 'chat')
   assert.deepEqual([row.surface, row.path, row.chat_id], ['chat', null, chat])
-  await server.app.engine.postgres.pool.query('delete from request_log where id = $1', [row.id])
+  await server.app.engine.postgres.pool.query('update calls set why = null where id = $1', [row.id])
   const found = (await trace(bob, row.id)).body.data
   assert.deepEqual([found.id, found.chat_id, found.tried], [row.id, chat, []])
   assert.equal((await trace(alice, '01KAJ8R3T2M6QK5W9V0XBZC4DE')).status, 404)
@@ -146,7 +146,7 @@ test('a field whose name no database takes keeps neither its own request nor tho
 
   // What the database refuses for all that is left out alone.
   const { requestLog, postgres } = server.app.engine
-  const { rows } = await postgres.pool.query('select * from request_log where id = $1', [second.id])
+  const { rows } = await postgres.pool.query('select * from request_log where id = $1', [body.data.id])
   const ids = [newId(), newId(), newId()] as const
   const bad = { ...rows[0], id: ids[1], surface: 'a\0b' }
   for (const row of [{ ...rows[0], id: ids[0] }, bad, { ...rows[0], id: ids[2] }]) requestLog.add(row)
@@ -158,8 +158,9 @@ test('a field whose name no database takes keeps neither its own request nor tho
   )
 })
 
-test('what is older than the retention leaves the log, and nothing else', async () => {
-  const { id } = await complete(await bob.key(), hello('sim/echo'))
+test('what is older than the retention leaves the log, and stays in the books', async () => {
+  const key = await bob.key()
+  const { id } = await complete(key, hello('nobody/has-it'))
   const { requestLog, postgres } = server.app.engine
   await requestLog.flush()
   const isKept = async () => (await postgres.pool.query('select from request_log where id = $1', [id])).rowCount === 1
@@ -168,4 +169,13 @@ test('what is older than the retention leaves the log, and nothing else', async 
   assert.ok(await isKept())
   await retainRequestLog(postgres, 30, Date.now() + 31 * day)
   assert.ok(!(await isKept()))
+
+  const answered = await complete(key, hello('sim/echo'))
+  const listed = async () => (await bob.get(`/app/requests?key_id=${key.keyId}`)).body.data.map((row: any) => row.id)
+  assert.deepEqual(await listed(), [answered.id])
+  const old = firstIdAt(Date.now() - 31 * day)
+  await postgres.pool.query('update calls set id = $1 where id = $2', [old, answered.id])
+  assert.deepEqual(await listed(), [])
+  const { data } = (await trace(bob, old)).body
+  assert.deepEqual([data.model, data.path, data.asked_model, data.tried], ['sim/echo', null, null, []])
 })

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { placeIn } from '#access/resources.ts'
 import type { Context } from '#engine/context.ts'
+import { keptRequestsFrom } from '#engine/request-log/request-log.ts'
 import type { Page } from '#kernel/answers.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -31,18 +32,24 @@ export async function listRequests(
   const bound = { ...asked, ...filters }
   const before = positionOf('request_log', bound, cursor)
   await settled(ctx)
-  const rows = await requestStore.list(ctx.db, whose, filters, (before?.[0] as Id) ?? null, limit + 1)
+  const rows = await requestStore.list(ctx.db, whose, filters, {
+    keptFrom: keptFrom(ctx),
+    before: (before?.[0] as Id) ?? null,
+    limit: limit + 1,
+  })
   return pageOf(rows, limit, ({ id }) => cursorOf('request_log', bound, [id]), showRequest)
 }
 
 /** Of what is no longer logged, or never was, as a job of media, what the books have. */
 export async function getRequest(ctx: Context, id: Id): Promise<z.output<typeof RequestTrace>> {
   await settled(ctx)
-  const row = (await requestStore.get(ctx.db, id)) ?? (await requestStore.ofCall(ctx.db, id))
+  const row = (await requestStore.get(ctx.db, id, keptFrom(ctx))) ?? (await requestStore.ofCall(ctx.db, id))
   if (row === null || !maySee(ctx, row)) return refuse('not_found', { param: 'id' })
   const calls = await requestStore.calls(ctx.db, [row.id, ...row.tried.map(({ call_id }) => call_id)])
   return showTrace(row, calls, row.account_id === ctx.principal.accountId)
 }
+
+const keptFrom = ({ engine }: Context): Id => keptRequestsFrom(engine.config.requestRetentionDays)
 
 /** What this process has not written yet is looked for as well. */
 const settled = async ({ engine }: Context): Promise<void> => {

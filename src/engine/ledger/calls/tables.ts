@@ -41,4 +41,9 @@ export interface CallTable extends Counts {
   duration_ms: number
   streamed: boolean
   created_at: Date
+  path: string | null
+  asked_model: string | null
+  request_bytes: number | null
+  /** Why this provider was asked. Null: the record stands for no request in the log of requests. */
+  why: string | null
 }

@@ -2,7 +2,7 @@ import type { Id } from '#kernel/ids.ts'
 import { NANO, type Nano } from '#kernel/money.ts'
 import { storable } from '#kernel/text/storable.ts'
 import { type CallCap, isReserved, spendSubjectsOf, drawsBalance, isGuarded, capsOf } from '../caps.ts'
-import type { MeteredCall, Outcome, Payer } from '../ledger.ts'
+import type { AnsweredRequest, MeteredCall, Outcome, Payer } from '../ledger.ts'
 
 /** One call for `settle_batch`: `line` has the fields of its own in that function's order, but for the place of what it shares. */
 export interface Item {
@@ -35,17 +35,19 @@ export interface Shared {
  * put into words once, and there is no object in between.
  */
 export function settleItem(call: MeteredCall, outcome: Outcome): Item {
-  const { usage, cost, firstTokenMs, finishReason, costSource } = outcome
+  const { usage, cost, firstTokenMs, finishReason, costSource, request = null } = outcome
   const line =
     `\t${call.id}\t${call.startedAt.getTime()}\t${outcome.status}\t${whole(usage.input_tokens)}\t${whole(usage.output_tokens)}` +
     `\t${whole(usage.total_tokens)}\t${whole(usage.requests)}\t${whole(usage.cache_read_tokens)}\t${whole(usage.reasoning_tokens)}` +
     `\t${whole(usage.cache_write_5m_tokens)}\t${whole(usage.cache_write_1h_tokens)}\t${whole(usage.images)}\t${seconds(usage.audio_seconds)}` +
     `\t${cost === null ? '' : billed(cost)}\t${costSource ?? ''}\t${finishReason === null ? '' : inLine(finishReason)}` +
     `\t${firstTokenMs === null ? '' : milliseconds(firstTokenMs)}\t${milliseconds(outcome.durationMs)}\t${outcome.streamed}` +
-    (usage.characters > 0 || usage.video_seconds > 0
+    (usage.characters > 0 || usage.video_seconds > 0 || request !== null
       ? `\t${whole(usage.characters)}\t${seconds(usage.video_seconds)}`
-      : '')
-  return { id: call.id, reserved: isReserved(call.payer, call.billing), shared: sharedBy(call), line }
+      : '') +
+    (request === null ? '' : `\t${request.bytes ?? ''}`)
+  const shared = request === null ? sharedBy(call) : sharedByAnswered(call, request)
+  return { id: call.id, reserved: isReserved(call.payer, call.billing), shared, line }
 }
 
 /** A call that was sent, and of whose end nothing is known. Nobody is charged for it: what is charged is held. */
@@ -80,21 +82,7 @@ export function sharedBy(call: MeteredCall): Shared {
     model,
     endpointId,
     billing,
-    text: JSON.stringify({
-      guarded: isGuarded(payer, billing),
-      account_id: payer.accountId,
-      workspace_id: payer.workspaceId,
-      key_id: payer.key?.id,
-      chat_id: payer.chatId,
-      run_id: payer.runId,
-      message_id: payer.messageId,
-      surface,
-      model: short(model),
-      provider: short(call.provider),
-      endpoint_id: endpointId,
-      billing,
-      ...spendSubjectsOf(call),
-    }),
+    text: JSON.stringify(columnsOf(call)),
     payer: payer.accountId,
     account: drawsBalance(payer, billing) ? payer.accountId : null,
     caps: capsOf(payer, startedAt),
@@ -102,6 +90,41 @@ export function sharedBy(call: MeteredCall): Shared {
   known.set(payer, shared)
   return shared
 }
+
+interface AnsweredShared extends Shared {
+  request: AnsweredRequest
+}
+
+// The last kind of request of each.
+const answered = new WeakMap<Shared, AnsweredShared>()
+
+/** The same for calls whose records stand for their requests. */
+function sharedByAnswered(call: MeteredCall, request: AnsweredRequest): Shared {
+  const shared = sharedBy(call)
+  const { path, askedModel, why } = request
+  const before = answered.get(shared)?.request
+  if (before?.path === path && before.askedModel === askedModel && before.why === why) return answered.get(shared)!
+  const asked = { path: path && short(path), asked_model: askedModel && short(askedModel), why: short(why) }
+  const one = { ...shared, request, text: JSON.stringify({ ...columnsOf(call), ...asked }) }
+  answered.set(shared, one)
+  return one
+}
+
+const columnsOf = (call: MeteredCall): object => ({
+  guarded: isGuarded(call.payer, call.billing),
+  account_id: call.payer.accountId,
+  workspace_id: call.payer.workspaceId,
+  key_id: call.payer.key?.id,
+  chat_id: call.payer.chatId,
+  run_id: call.payer.runId,
+  message_id: call.payer.messageId,
+  surface: call.surface,
+  model: short(call.model),
+  provider: short(call.provider),
+  endpoint_id: call.endpointId,
+  billing: call.billing,
+  ...spendSubjectsOf(call),
+})
 
 // Counts and words come from providers: what a column cannot hold must not keep a thousand others from being settled.
 const seconds = (count: number): number => (count > 0 ? Math.min(MOST_UNITS, count) : 0)

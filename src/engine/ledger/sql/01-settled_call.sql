@@ -5,5 +5,5 @@ create type settled_call as (
   total_tokens bigint, requests bigint, cache_read_tokens bigint, reasoning_tokens bigint, cache_write_5m_tokens bigint,
   cache_write_1h_tokens bigint, images bigint, audio_seconds double precision, cost bigint, cost_source text,
   finish_reason text, first_token_ms int, duration_ms int, streamed boolean,
-  characters bigint, video_seconds double precision
+  characters bigint, video_seconds double precision, request_bytes int
 );

@@ -23,7 +23,7 @@ begin
     select n::int - 1 as place, k.* from jsonb_array_elements(shared) with ordinality x(c, n),
       jsonb_to_record(c) as k(guarded boolean, account_id text, workspace_id text, key_id text, chat_id text,
         run_id text, message_id text, surface text, model text, provider text, endpoint_id text, billing text,
-        subjects text[], periods text[])
+        path text, asked_model text, why text, subjects text[], periods text[])
   ), gone as (
     delete from reservations r using unnest(items) i where r.call_id = i.id
     returning r.call_id, r.account_id, r.nano, r.drawn, r.subjects, r.periods
@@ -33,7 +33,7 @@ begin
       case when i.status is null or i.known is not null then 0
         when k.guarded then least(coalesce(i.cost, 0), coalesce(g.nano, 0)) else coalesce(i.cost, 0) end as final,
       k.account_id, k.workspace_id, k.key_id, k.chat_id, k.run_id, k.message_id, k.surface, k.model, k.provider,
-      k.endpoint_id, k.billing
+      k.endpoint_id, k.billing, k.path, k.asked_model, k.why
     -- Looked up one by one: joined, all calls there are could be read instead.
     from (select u.*, (select c.id from calls c where c.id = u.id) as known from unnest(items) u offset 0) i
       left join gone g on g.call_id = i.id left join kind k on k.place = i.place
@@ -43,12 +43,13 @@ begin
         endpoint_id, billing, status, day, input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens,
         output_tokens, reasoning_tokens, images, audio_seconds, requests, total_tokens, cost_nano, charged_nano,
         overrun_nano, cost_source, finish_reason, first_token_ms, duration_ms, streamed, created_at, characters,
-        video_seconds)
+        video_seconds, path, asked_model, request_bytes, why)
       select id, account_id, workspace_id, key_id, chat_id, run_id, message_id, surface, model, provider, endpoint_id,
         billing, status, day, input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens,
         reasoning_tokens, images, audio_seconds, requests, total_tokens, case when cost is not null then final end,
         case when drawn then final else 0 end, coalesce(cost, 0) - final, cost_source, finish_reason, first_token_ms,
-        duration_ms, streamed, started_at, coalesce(characters, 0), coalesce(video_seconds, 0)
+        duration_ms, streamed, started_at, coalesce(characters, 0), coalesce(video_seconds, 0), path, asked_model,
+        request_bytes, why
       from done where recorded returning id
   ), summed as materialized (
     select place, day, count(*) as calls, count(*) filter (where status = 'failed') as failed,

@@ -12,7 +12,7 @@ begin
   select jsonb_agg(r.call order by r.n), array_agg(row(r.n - 1, r.call_id,
       coalesce(r.started_at, (r.call ->> 'started_at')::timestamptz),
       case when r.sent_at is not null then 'failed' end, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, least(r.estimate, r.nano),
-      'estimated', 'interrupted', null, 0, false, 0, 0)::settled_call order by r.n)
+      'estimated', 'interrupted', null, 0, false, 0, 0, null)::settled_call order by r.n)
     into shared, items
     from (
       select o.*, row_number() over (order by o.call_id)::int as n from (

@@ -1,5 +1,5 @@
 import { billed } from '#engine/ledger/settle/item.ts'
-import type { Ledger, MeteredCall, Outcome, Payer } from '#engine/ledger/ledger.ts'
+import type { AnsweredRequest, Ledger, MeteredCall, Outcome, Payer } from '#engine/ledger/ledger.ts'
 import { unpriced } from '#engine/ledger/unpriced.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -85,6 +85,8 @@ export interface AttemptEnd {
   firstTokenMs: number | null
   durationMs: number
   streamed: boolean
+  /** Null: the log of requests has an entry of its own for it, or none. */
+  request: AnsweredRequest | null
 }
 
 /** The money of one attempt: what is held for it, and what it cost in the end. */
@@ -217,6 +219,7 @@ export class Metering {
       firstTokenMs: end.firstTokenMs,
       durationMs: end.durationMs,
       streamed: end.streamed,
+      request: end.request,
     })
     return nano
   }
