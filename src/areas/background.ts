@@ -23,6 +23,7 @@ import {
   goalSchedules,
   requestSchedules,
   sendOperation,
+  temporarySchedules,
 } from './chats/service.ts'
 import {
   computerSchedules,
@@ -109,6 +110,7 @@ export function background(
       ...videoShelfSchedules(engine),
       ...requestSchedules(engine),
       ...deletedRunSchedules(engine),
+      ...temporarySchedules(engine),
     ],
     consumers: [
       searchConsumer(engine),

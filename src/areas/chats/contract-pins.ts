@@ -20,6 +20,7 @@ export const pinEndpoints = <C extends z.ZodType>(Chat: C) =>
       inAnyStatus: true,
       inArchivedWorkspace: true,
       reply: one(Chat),
+      errors: ['invalid_state'],
       beyond: true,
     }),
     unpin: endpoint('DELETE /app/chat-pins/:id', {

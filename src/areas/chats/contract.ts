@@ -3,6 +3,7 @@ import {
   area,
   bytes,
   endpoint,
+  flag,
   id,
   idOut,
   lifecycle,
@@ -47,6 +48,12 @@ export const Chat = z
       .describe(
         'The chat whose agent handed its task to the agent of this one. It is listed only when asked for, and deleted with it.',
       ),
+    temporary: z
+      .boolean()
+      .describe(
+        'Only who made it sees it: it is in no list, search or feed of others, and is deleted a day after its last message.',
+      ),
+    expires_at: time.nullable().describe('When a temporary chat is deleted for good, if nothing more is said.'),
     max_cost_usd: usd.nullable(),
     spent_usd: usd.describe(
       'What counts for `max_cost_usd`: all its model calls, judges, summaries and sub-agents included.',
@@ -97,6 +104,7 @@ export const chats = area(
         parent_chat_id: id
           .optional()
           .describe('Those in which agents work on tasks of this chat, which else are left out.'),
+        temporary: flag.default(false).describe('Your temporary ones, which else are left out.'),
       },
       reply: page(Chat),
     }),
@@ -111,13 +119,17 @@ export const chats = area(
         agent_id: id.nullable().default(null),
         model: model.nullable().default(null),
         max_cost_usd: chatsMaxCost.default(null),
+        temporary: z
+          .boolean()
+          .default(false)
+          .describe('Only you see it, and it is deleted for good 24 hours after its last message.'),
       },
       reply: one(Chat),
       status: 201,
     }),
     get: endpoint('GET /chats/:id', { summary: 'Read a chat', scope: 'chat:read', on: 'chat', reply: one(Chat) }),
     update: endpoint('PATCH /chats/:id', {
-      summary: 'Change title, model, agent, budget, or the active branch',
+      summary: 'Change title, model, agent, budget, or the active branch; keep a temporary one',
       scope: 'chat:write',
       consent: 'person',
       on: 'chat',
@@ -128,6 +140,12 @@ export const chats = area(
         model: model.nullable().optional(),
         max_cost_usd: chatsMaxCost.optional(),
         head_message_id: id.optional().describe('Makes the branch active that ends with this message.'),
+        temporary: z
+          .literal(false)
+          .optional()
+          .describe(
+            'Keeps a temporary chat, which its workspace sees from then on. A kept one does not become temporary.',
+          ),
       },
       reply: one(Chat),
       errors: ['invalid_state'],

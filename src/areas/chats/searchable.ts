@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { MOST_BODY, type Searchable } from '#engine/text/index/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
 
-/** Chats by their titles, messages by their words. Words of tools, and of answers still being written, are out. */
+/** Chats by their titles, messages by their words; none of temporary chats. Words of tools, and of answers still being written, are out. */
 export const chatSearchable: Searchable = {
   kinds: ['chat', 'message'],
 
@@ -28,6 +28,7 @@ export const chatSearchable: Searchable = {
       .innerJoin('chats as c', 'c.id', 'r.id')
       .select(['r.id', 'r.created_at', 'r.updated_at', 'c.title'])
       .where('r.id', 'in', ids)
+      .where('c.temporary', '=', false)
       .execute()
     const messages = await db
       .selectFrom('messages as m')
@@ -41,6 +42,7 @@ export const chatSearchable: Searchable = {
         sql<string>`left(m.text, ${MOST_BODY})`.as('text'),
       ])
       .where('m.id', 'in', ids)
+      .where('c.temporary', '=', false)
       .where('m.role', 'in', ['user', 'assistant'])
       .where('m.status', 'in', ['completed', 'incomplete'])
       .where('m.text', '<>', '')

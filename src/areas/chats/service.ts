@@ -2,7 +2,7 @@ import { agentFor } from '#areas/agents/service.ts'
 import { defineOperation, startOperation } from '#areas/operations/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { lifecycleOf } from '#access/lifecycle.ts'
-import { insertResource, touchResource, visibleWorkspaces } from '#access/resources.ts'
+import { insertResource, visibleWorkspaces } from '#access/resources.ts'
 import { finder } from '#kernel/context.ts'
 import type { Background } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -10,8 +10,8 @@ import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
-import { membershipIn } from '#kernel/principal.ts'
 import { accept } from './commands/accept.ts'
+import { changeChat, tellOfChat } from './commands/change.ts'
 import type { NewMessage } from './commands/fresh-run.ts'
 import { decide } from './commands/decide.ts'
 import { namesFiles, withFiles } from './messages/attachments.ts'
@@ -29,7 +29,6 @@ import { goalStore } from './goals/goal-store.ts'
 import { endGoalOf, readGoal, resumeGoal, startGoal } from './goals/goals.ts'
 import { endGoalWithRun, stop } from './goals/stop.ts'
 import { listMessages } from './messages/list.ts'
-import { messageStore } from './messages/message-store.ts'
 import type { Part } from './messages/parts.ts'
 import { type RunRow, runStore } from './runs/run-store.ts'
 import { showRun, visibleTo } from './runs/show.ts'
@@ -37,6 +36,8 @@ import { type ChatHandles, type Runs, startRuns as start } from './worker/runs.t
 import { pins } from './pins/pins.ts'
 import { showChat } from './show.ts'
 import { type ChatRow, chatStore } from './store.ts'
+import { deleteNow } from './temporary/expire.ts'
+import { checkKept, isHidden } from './temporary/temporary.ts'
 
 export { chatSearchable } from './searchable.ts'
 export { deletedRunSchedules } from './worker/late-writes.ts'
@@ -44,6 +45,8 @@ export { requestSchedules, requestSecrets } from './runs/model-requests.ts'
 export { goalConsumer, goalJobs, goalSchedules } from './goals/pursue.ts'
 export { type NewChat, type NewChatPermit, bulkCreate, permitNewChat } from './commands/bulk-create.ts'
 export { type OutsideTools, createOutsideTools } from './agent/tools/outside-tools.ts'
+export { temporarySchedules } from './temporary/expire.ts'
+export { checkKept, eventsOfTemporary, isHidden } from './temporary/temporary.ts'
 export { createChatBatches } from './worker/chat-batches.ts'
 export type { ChatHandles, Runs } from './worker/runs.ts'
 export { type Outcome, chatFor, checkPost, outcomesOf, postMessage, spentFor } from './commands/post-message.ts'
@@ -52,7 +55,10 @@ export { stopRun } from './commands/stop.ts'
 /** Takes part in running the chats of this database. */
 export const startRuns = (engine: Engine<ChatHandles>): Runs => start(engine, delegate(engine))
 
-const chat = finder('chat', (ctx: Context<ChatHandles>, id): Promise<ChatRow | null> => ctx.engine.chatBatches.find(id))
+const chat = finder('chat', async (ctx: Context<ChatHandles>, id): Promise<ChatRow | null> => {
+  const row = await ctx.engine.chatBatches.find(id)
+  return row === null || isHidden(ctx.principal, row) ? null : row
+})
 
 const doors = lifecycleOf({
   kind: 'chat',
@@ -91,21 +97,21 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 export const chatService = implementWith<Context<ChatHandles>>()(
   chats,
   {
-    async list(ctx, { status, workspace_id, agent_id, parent_chat_id, cursor, limit }) {
+    async list(ctx, { status, workspace_id, agent_id, parent_chat_id, temporary, cursor, limit }) {
       const workspaces = visibleWorkspaces(ctx, 'chat:read', workspace_id)
-      const filters = { status, workspace_id, agent_id, parent_chat_id }
+      const filters = { status, workspace_id, agent_id, parent_chat_id, temporary }
       const before = (positionOf('chats', filters, cursor)?.[0] as Id) ?? null
       const rows = await chatStore.list(
         ctx.engine.postgres,
         { workspaces, status, before, limit: limit + 1 },
-        { agentId: agent_id, parentId: parent_chat_id },
+        { agentId: agent_id, parentId: parent_chat_id, temporary, accountId: ctx.principal.accountId },
       )
       return pageOf(rows, limit, ({ id }) => cursorOf('chats', filters, [id]), showChat)
     },
 
     get: (ctx) => showChat(chat.of(ctx)),
 
-    async create(ctx, { title, agent_id, model, max_cost_usd }) {
+    async create(ctx, { title, agent_id, model, max_cost_usd, temporary }) {
       if (agent_id !== null) await agentFor(ctx, agent_id)
       return ctx.transaction(async (ctx) => {
         const id = newId()
@@ -117,35 +123,14 @@ export const chatService = implementWith<Context<ChatHandles>>()(
           agent_id,
           model,
           max_cost_nano: nanoOrNull(max_cost_usd),
+          temporary,
         })
-        await tell(ctx, register, 'created')
+        await tellOfChat(ctx, register, 'created')
         return showChat(await read(ctx, id))
       })
     },
 
-    async update(ctx, { id, title, agent_id, model, max_cost_usd, head_message_id }) {
-      if (max_cost_usd !== undefined && membershipIn(ctx.principal, chat.of(ctx).workspace_id) === null)
-        refuse('insufficient_role', {
-          param: 'max_cost_usd',
-          message: 'This chat is shared with you; only members of its workspace set its budget.',
-        })
-      if (agent_id) await agentFor(ctx, agent_id)
-      return ctx.transaction(async (ctx) => {
-        const register = await touchResource(ctx, 'chat', id)
-        if (head_message_id !== undefined && !(await messageStore.get(ctx.db, id, head_message_id)))
-          refuse('not_found', { param: 'head_message_id', message: 'The message does not exist in this chat.' })
-        await chatStore.update(ctx.db, id, {
-          ...(title !== undefined && { title, title_source: 'user' }),
-          ...(agent_id !== undefined && { agent_id }),
-          ...(model !== undefined && { model }),
-          ...(max_cost_usd !== undefined && { max_cost_nano: nanoOrNull(max_cost_usd) }),
-          ...(head_message_id !== undefined && { head_message_id }),
-        })
-        if (agent_id !== undefined) await ctx.engine.chatChanged(ctx, id)
-        await tell(ctx, register, 'updated')
-        return showChat(await read(ctx, id))
-      })
-    },
+    update: async (ctx, changes) => showChat(await changeChat(ctx, chat.of(ctx), changes)),
 
     ...doors,
 
@@ -172,6 +157,9 @@ export const chatService = implementWith<Context<ChatHandles>>()(
         ctx.afterCommit(() => ctx.engine.runs.stop(running.map((run) => run.id)))
         return gone
       }),
+
+    permanent_delete: (ctx, { id }) =>
+      chat.of(ctx).temporary ? deleteNow(ctx, id) : doors.permanent_delete(ctx, { id }),
 
     start_goal: (ctx, wanted) => startGoal(ctx, chat.of(ctx), wanted),
 
@@ -250,6 +238,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
     },
 
     async pin(ctx) {
+      checkKept(chat.of(ctx), 'pinned')
       await pins.add(ctx.db, ctx.principal.accountId, chat.of(ctx).id)
       return showChat(chat.of(ctx))
     },
@@ -299,18 +288,6 @@ const inBackground = (ctx: Context, { id, chat_id, workspace_id }: RunRow): Prom
     { resource: { type: 'run', id }, workspaceId: workspace_id, chatId: chat_id },
   )
 
-const tell = (
-  ctx: Context,
-  { id, workspace_id, status }: Pick<ChatRow, 'id' | 'workspace_id' | 'status'>,
-  verb: string,
-) =>
-  ctx.emit({
-    type: `chat.${verb}`,
-    channels: [`chat:${id}`, `workspace:${workspace_id}`],
-    resource: { type: 'chat', id },
-    data: { id, workspace_id, status },
-  })
-
 /** A run as somebody is told of it; null when it is gone. */
 export async function runToReport(
   postgres: Engine['postgres'],
@@ -336,7 +313,8 @@ export async function runToReport(
     accountId: run.account_id,
     chatId: run.chat_id,
     workspaceId: run.workspace_id,
-    title: chat.title,
+    // Words that are told outlive the chat.
+    title: chat.temporary ? 'a temporary chat' : chat.title,
     seconds: (ended.getTime() - (run.started_at ?? run.queued_at).getTime()) / 1000,
     status: run.status,
     error: run.error?.message ?? null,

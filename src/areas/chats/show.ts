@@ -4,6 +4,7 @@ import { toUsd, usdOrNull } from '#kernel/money.ts'
 import { isoOrNull } from '#kernel/time.ts'
 import type { Chat } from './contract.ts'
 import type { ChatRow } from './store.ts'
+import { expiresAt } from './temporary/temporary.ts'
 
 export const showChat = (row: ChatRow): z.output<typeof Chat> => ({
   ...showResource(row),
@@ -18,6 +19,8 @@ export const showChat = (row: ChatRow): z.output<typeof Chat> => ({
       ? null
       : { chat_id: row.forked_from_chat_id, message_id: row.forked_from_message_id },
   parent_chat_id: row.parent_chat_id,
+  temporary: row.temporary,
+  expires_at: isoOrNull(expiresAt(row)),
   max_cost_usd: usdOrNull(row.max_cost_nano),
   spent_usd: toUsd(row.spent_nano ?? 0n),
   message_count: row.last_seq,

@@ -20,6 +20,8 @@ interface ChatTable {
   max_cost_nano: Generated<Nano | null>
   /** The chat whose run handed its task to this one's agent. */
   parent_chat_id: Generated<Id | null>
+  /** Only who made it sees it, and it goes a day after its last message. */
+  temporary: Generated<boolean>
   head_message_id: ColumnType<Id | null, never, Id | null>
   forked_from_chat_id: Id | null
   forked_from_message_id: Id | null
@@ -71,19 +73,32 @@ export const chatStore = {
   async list(
     { pool }: Postgres,
     page: Omit<ResourcePage, 'kind' | 'also'>,
-    { agentId, parentId }: { agentId: Id | undefined; parentId: Id | undefined },
+    {
+      agentId,
+      parentId,
+      temporary,
+      accountId,
+    }: { agentId: Id | undefined; parentId: Id | undefined; temporary: boolean; accountId: Id },
   ): Promise<ChatRow[]> {
+    // Tasks of a temporary chat are as temporary, and are asked for by its name.
+    const ownToo = temporary || parentId !== undefined
+    const given = [parentId, agentId, ownToo ? accountId : undefined]
     const { shape, text, values } = resourcePageText(
       { ...page, kind: 'chat' },
       {
-        text: (first) => `exists (select from chats c where c.id = x.id
-          and ${parentId === undefined ? 'c.parent_chat_id is null' : `c.parent_chat_id = $${first}`}
-          ${agentId === undefined ? '' : `and c.agent_id = $${first + (parentId === undefined ? 0 : 1)}`})`,
-        values: [parentId, agentId].filter((id) => id !== undefined),
+        text(first) {
+          let next = first
+          const parent = parentId === undefined ? 'c.parent_chat_id is null' : `c.parent_chat_id = $${next++}`
+          const agent = agentId === undefined ? 'true' : `c.agent_id = $${next++}`
+          const own = `x.created_by = $${next}`
+          const seen = temporary ? `c.temporary and ${own}` : ownToo ? `(not c.temporary or ${own})` : 'not c.temporary'
+          return `exists (select from chats c where c.id = x.id and ${parent} and ${agent} and ${seen})`
+        },
+        values: given.filter((id) => id !== undefined),
       },
     )
     const { rows } = await pool.query<ChatRow>({
-      name: `chats_list_${shape}${agentId === undefined ? '' : '_of_agent'}${parentId === undefined ? '' : '_of_parent'}`,
+      name: `chats_list_${shape}${agentId === undefined ? '' : '_of_agent'}${parentId === undefined ? '' : '_of_parent'}${temporary ? '_temporary' : ''}`,
       text: `select ${chatColumns} from ${text} r join chats c on c.id = r.id order by r.id desc`,
       values,
     })
@@ -112,7 +127,9 @@ export const chatStore = {
       title_source: 'default' | 'user'
       agent_id: Id | null
       model: string | null
-    } & Partial<Pick<ChatRow, 'forked_from_chat_id' | 'forked_from_message_id' | 'max_cost_nano' | 'parent_chat_id'>>,
+    } & Partial<
+      Pick<ChatRow, 'forked_from_chat_id' | 'forked_from_message_id' | 'max_cost_nano' | 'parent_chat_id' | 'temporary'>
+    >,
   ): Promise<void> {
     await db
       .insertInto('chats')

@@ -103,6 +103,9 @@ export const operationService = implementWith<Context<HasOperationWatch>>()(
 /** What an operation cost that may come to nothing: one that succeeds says it by itself. */
 export const operationCosts = (db: Db, id: Id, nano: Nano): Promise<void> => operations.costs(db, id, nano)
 
+/** Deletes what operations that have ended hold of chats. */
+export const forgetOperationsOf = (db: Db, chatIds: readonly Id[]): Promise<void> => operations.forgetOf(db, chatIds)
+
 /** Asks an operation to stop, for the server itself. */
 export async function cancelOperation(engine: Engine, id: Id): Promise<void> {
   await transition(engine, (db) => operations.requestCancel(db, id))

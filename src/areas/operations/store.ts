@@ -261,6 +261,10 @@ export const operations = {
       .limit(100)
       .execute(),
 
+  async forgetOf(db: Db, chatIds: readonly Id[]): Promise<void> {
+    await db.deleteFrom('operations').where('chat_id', 'in', chatIds).where('completed_at', 'is not', null).execute()
+  },
+
   /** Content whose time is over, and operations that ended a month ago, go. */
   retain: async (db: Db): Promise<void> => {
     await db

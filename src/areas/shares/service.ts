@@ -1,4 +1,5 @@
 import { callersAccount } from '#areas/accounts/service.ts'
+import { checkKept, isHidden } from '#areas/chats/service.ts'
 import { writeAudit } from '#access/audit.ts'
 import { checkMet } from '#access/members.ts'
 import { type Context, implement } from '#engine/context.ts'
@@ -213,7 +214,7 @@ async function resourceFor(
 ): Promise<{ place: Membership; title: string | null }> {
   const gone: RefusalMore = { param: 'resource_id', message: absent(type) }
   const found = await shareStore.resource(ctx.db, type, id)
-  if (found === undefined) return refuse('not_found', gone)
+  if (found === undefined || isHidden(ctx.principal, found)) return refuse('not_found', gone)
   const place = placeIn(ctx, found.workspace_id, gone)
   const { read, write } = scopesOf(type)
   const scope = access === 'edit' ? write : read
@@ -226,6 +227,7 @@ async function resourceFor(
       message: `This ${type} is in the trash, so it cannot be shared.`,
       details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
     })
+  if (own === 'share:write') checkKept(found, 'shared')
   return { place, title: found.title }
 }
 

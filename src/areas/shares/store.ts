@@ -22,6 +22,15 @@ const isFor = (grantee: Grantee) =>
       ? sql`lower(s.email) = ${grantee.email.toLowerCase()}`
       : sql`s.workspace_id = ${grantee.workspace_id}`
 
+/** A thing as it can be shared: where it lives, what it is called, and whether it is a chat that is its maker's alone. */
+export interface SharedResource {
+  workspace_id: Id
+  status: string
+  created_by: Id | null
+  title: string | null
+  temporary: boolean
+}
+
 export const shareStore = {
   async list(db: Db, resourceId: Id, before: Id | null, limit: number): Promise<NamedShare[]> {
     const { rows } = await sql<NamedShare>`${named} from shares s ${joins}
@@ -146,19 +155,15 @@ export const shareStore = {
   },
 
   /** A resource as it can be shared: where it lives, and what it is called. */
-  async resource(
-    db: Db,
-    type: SharedType,
-    id: Id,
-  ): Promise<{ workspace_id: Id; status: string; title: string | null } | undefined> {
+  async resource(db: Db, type: SharedType, id: Id): Promise<SharedResource | undefined> {
     const own =
       type === 'chat'
-        ? sql`chats`
+        ? sql`(select id, title, temporary from chats)`
         : type === 'agent'
-          ? sql`(select id, name as title from agents)`
-          : sql`(select id, name as title from files where kind = ${type})`
-    const { rows } = await sql<{ workspace_id: Id; status: string; title: string | null }>`
-      select r.workspace_id, r.status, o.title from resources r join ${own} o on o.id = r.id where r.id = ${id}`.execute(
+          ? sql`(select id, name as title, false as temporary from agents)`
+          : sql`(select id, name as title, false as temporary from files where kind = ${type})`
+    const { rows } = await sql<SharedResource>`
+      select r.workspace_id, r.status, r.created_by, o.title, o.temporary from resources r join ${own} o on o.id = r.id where r.id = ${id}`.execute(
       db,
     )
     return rows[0]

@@ -28,7 +28,15 @@ async function instance(t: TestContext) {
     async relay(consumers: RelayParts['consumers'] = []) {
       const process = await startProcess({ postgres, log })
       const leases = createLeases({ postgres, processId: process.id, log })
-      const relay = startRelay({ postgres, bus, leases, log, consumers, events: eventTable([]) })
+      const relay = startRelay({
+        postgres,
+        bus,
+        leases,
+        log,
+        consumers,
+        events: eventTable([]),
+        unheard: async () => () => false,
+      })
       const whole = {
         [Symbol.asyncDispose]: async () => {
           await relay[Symbol.asyncDispose]()

@@ -13,15 +13,19 @@ const BATCH = 500
 /** Between the beginnings of two turns: under load what comes in between shares the second. */
 const GROUP_MS = 10
 
-interface Row {
+/** What an event is about. */
+export interface RelayedEvent {
+  resource_type: string | null
+  resource_id: string | null
+  data: Record<string, unknown>
+}
+
+interface Row extends RelayedEvent {
   seq: bigint
   id: Id
   type: string
   channels: string[]
-  resource_type: string | null
-  resource_id: string | null
   actor: unknown
-  data: Record<string, unknown>
   at: Date
 }
 
@@ -33,6 +37,8 @@ export interface RelayParts {
   consumers: readonly Consumer[]
   /** Which channels an event goes to. */
   events: EventTable
+  /** Which events of a batch are of things that one account alone sees: no workspace hears them. */
+  unheard(db: Db, events: readonly RelayedEvent[]): Promise<(event: RelayedEvent) => boolean>
 }
 
 /**
@@ -41,7 +47,8 @@ export interface RelayParts {
  *
  * A relayed row is deleted, so nothing can be overlooked that commits out of order: it is there until it was carried.
  */
-export function startRelay({ postgres, bus, leases, log, consumers, events }: RelayParts): AsyncDisposable {
+export function startRelay(parts: RelayParts): AsyncDisposable {
+  const { postgres, bus, leases, log, consumers } = parts
   let lease: Lease | null = null
   let delivering: Deliveries | null = null
   const undeclared = new Set<string>()
@@ -57,7 +64,7 @@ export function startRelay({ postgres, bus, leases, log, consumers, events }: Re
     const { fence, signal } = lease
     if (!poked && !(await isWaiting(postgres.db, fence))) return false
     while (!closing.aborted && !signal.aborted) {
-      const carried = await postgres.db.transaction().execute((db) => relayBatch(db, fence, consumers, events, missing))
+      const carried = await postgres.db.transaction().execute((db) => relayBatch(db, fence, parts, missing))
       if (carried === null) {
         // Its time may be over without a word, say where the clock of the database was set forward.
         log.warn({ lease: lease.name }, 'the relay lost its lease')
@@ -113,8 +120,7 @@ interface Carried {
 async function relayBatch(
   db: Db,
   fence: bigint,
-  consumers: readonly Consumer[],
-  events: EventTable,
+  { consumers, events, unheard }: RelayParts,
   missing: (type: string) => void,
 ): Promise<Carried | null> {
   const { rows: held } = await sql`select 1 from leases where name = 'relay' and fence = ${fence} for update`.execute(
@@ -127,7 +133,11 @@ async function relayBatch(
     )
   if (found.length === 0) return { events: 0, consumers: new Set() }
   for (const { type } of found) if (!events.has(type)) missing(type)
-  const rows = found.map((row) => ({ ...row, channels: events.channelsOf(row.type, row.channels) }))
+  const isUnheard = await unheard(db, found)
+  const rows = found.map((row) => {
+    const channels = events.channelsOf(row.type, row.channels)
+    return { ...row, channels: isUnheard(row) ? channels.filter((name) => !name.startsWith('workspace:')) : channels }
+  })
   const perChannel = new Map<string, number>()
   for (const { channels } of rows)
     for (const channel of channels) perChannel.set(channel, (perChannel.get(channel) ?? 0) + 1)

@@ -13,10 +13,12 @@ const environment = { UK_SIM: 'on' }
 
 const log = (page: Page) => page.getByRole('log', { name: 'Messages' })
 const field = (page: Page) => page.getByRole('textbox', { name: 'Message' })
+/** A picture of one point. */
+const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const script = (...steps: object[]): string => JSON.stringify({ steps })
 
 test(
-  'alice begins a chat, reads its answer as it is written, changes her question and goes back to the first branch',
+  'alice begins a chat, reads its answer as it is written, changes her question and goes back; a temporary one is listed once she keeps it',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })
@@ -47,6 +49,29 @@ test(
 
     await page.reload()
     await log(page).getByRole('heading', { name: 'Views' }).waitFor()
+
+    await page.goto('/app/chats')
+    await page.getByRole('button', { name: 'Temporary', exact: true }).click()
+    await page.getByText('gone in 24 hours').waitFor()
+    await page.getByRole('button', { name: /^Model/ }).click()
+    await page.getByRole('combobox', { name: 'Find a model' }).fill('echo')
+    await page.getByRole('option', { name: /sim\/echo/ }).click()
+    const picture = { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(DOT, 'base64') }
+    await page.locator('input[type=file]').setInputFiles(picture)
+    await page.getByRole('list', { name: 'Attached files' }).getByText('dot.png').waitFor()
+    await page.getByText('uploading …').waitFor({ state: 'detached' })
+    await field(page).fill('Between us')
+    await page.keyboard.press('Enter')
+    const strip = page.getByRole('region', { name: 'Temporary chat' })
+    await strip.waitFor()
+    await log(page).getByText('Between us').nth(1).waitFor()
+    await log(page).getByRole('img', { name: 'Picture' }).waitFor()
+    const listed = async (): Promise<number> => (await alice.get('/chats')).body.data.length
+    assert.equal(await listed(), 1)
+    assert.deepEqual((await alice.get(`/drive/files?workspace_id=${alice.workspaceId}`)).body.data, [])
+    await strip.getByRole('button', { name: 'Keep it' }).click()
+    await strip.waitFor({ state: 'detached' })
+    assert.equal(await listed(), 2)
     assert.deepEqual(visitor.wrongs, [])
   },
 )

@@ -20,6 +20,7 @@ import { ChatHead } from './head/chat-head.tsx'
 import type { MessageDeeds } from './messages/message.tsx'
 import { Said } from './said.tsx'
 import { type Message, type Run, agentQuery, settingsQuery } from './queries.ts'
+import { TemporaryStrip } from './temporary/strip.tsx'
 import { isUnfinished } from './thread/live.ts'
 import type { Draft, Thread } from './thread/thread.ts'
 import { followingIn, leafBelow } from './thread/tree.ts'
@@ -140,6 +141,7 @@ function Conversation({ id }: { id: string }) {
     <div className="flex h-full">
       <div className="flex min-w-0 flex-1 flex-col" inert={artefact !== null && !hasRoom}>
         <ChatHead chat={chat} workspace={workspace?.name ?? null} onChange={refresh} onFind={find} />
+        <TemporaryStrip chat={chat} onKept={refresh} />
         <GoalStrip chatId={id} mayWrite={mayWrite} onChange={refresh} />
         <OpenBeside value={beside}>
           <Said
@@ -157,6 +159,7 @@ function Conversation({ id }: { id: string }) {
           <Foot
             chatId={id}
             workspaceId={workspaceId}
+            temporary={chat.temporary}
             edited={edited}
             onEdited={setEdited}
             returned={returned}

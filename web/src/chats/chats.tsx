@@ -2,6 +2,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-qu
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { queryClient, uk } from '../api.ts'
+import { Button } from '../ui/button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Paged } from '../ui/more.tsx'
 import { Empty } from '../ui/notice.tsx'
@@ -18,12 +19,13 @@ import { type Chat, chatsQuery, foundChatsQuery, pinnedQuery, settingsQuery } fr
 export function ChatsPage() {
   const [words, setWords] = useState('')
   const [archived, setArchived] = useState(false)
+  const [temporary, setTemporary] = useState(false)
   const asked = useDeferredValue(words.trim())
   return (
     <Page title="Chats" lead="Conversations with models and agents. They go on at the server when you leave.">
       <Begin />
       <Pinned />
-      <Section title={archived ? 'Archived' : 'Yours'}>
+      <Section title={temporary ? 'Temporary' : archived ? 'Archived' : 'Yours'}>
         <div className="mb-4 flex flex-wrap items-end gap-4">
           <div className="min-w-0 flex-1 basis-64">
             <Field label="Find in chats">
@@ -42,8 +44,16 @@ export function ChatsPage() {
             <input type="checkbox" checked={archived} onChange={({ target }) => setArchived(target.checked)} />
             Archived ones
           </label>
+          <label className="flex h-9 items-center gap-2 text-sm">
+            <input type="checkbox" checked={temporary} onChange={({ target }) => setTemporary(target.checked)} />
+            Temporary ones
+          </label>
         </div>
-        {asked === '' ? <List status={archived ? 'archived' : 'active'} /> : <Found words={asked} />}
+        {asked === '' ? (
+          <List status={archived ? 'archived' : 'active'} temporary={temporary} />
+        ) : (
+          <Found words={asked} />
+        )}
       </Section>
     </Page>
   )
@@ -54,12 +64,14 @@ function Begin() {
   const { data: settings } = useQuery(settingsQuery)
   const [draft, setDraft] = useState('')
   const [chosen, setChosen] = useState<string | null>(null)
+  const [temporary, setTemporary] = useState(false)
   const model = chosen ?? settings?.default_model ?? null
   const workspace = useWorkspace()
   const { send, pending, rest } = useSend(async (written: Written) => {
     const chat = await uk.chats.create({
       ...(workspace && { workspace_id: workspace.id }),
       ...(chosen !== null && { model: chosen }),
+      temporary,
     })
     keepFirst(chat.id, { ...written, model: null })
     void queryClient.invalidateQueries({ queryKey: ['chats'] })
@@ -68,7 +80,10 @@ function Begin() {
   })
   return (
     <Composer
+      // What was attached before lies in the drive, and is to be chosen anew.
+      key={temporary ? 'temporary' : 'kept'}
       workspaceId={workspace?.id ?? null}
+      temporary={temporary}
       draft={draft}
       onDraft={setDraft}
       onSend={async (written) => (await send(written)) === true}
@@ -76,31 +91,58 @@ function Begin() {
       sending={pending}
       error={rest()}
       focusOn=""
-      tools={<ModelPicker model={model} onModel={setChosen} />}
+      tools={
+        <>
+          <ModelPicker model={model} onModel={setChosen} />
+          <Button
+            look="quiet"
+            icon="clock"
+            aria-pressed={temporary}
+            title="Only you see it, no search finds it, and it goes 24 hours after its last message"
+            className={temporary ? 'bg-sunk text-ink' : ''}
+            onClick={() => setTemporary(!temporary)}
+          >
+            Temporary
+          </Button>
+        </>
+      }
       note={
-        settings && model === null ? (
-          <p className="text-sm text-quiet">
-            Choose a model below. If there is none,{' '}
-            <Link to="/ai-routing" className="link">
-              add a provider
-            </Link>
-            .
-          </p>
-        ) : null
+        <>
+          {temporary && (
+            <p role="status" className="text-sm text-quiet">
+              Temporary: gone in 24 hours, not in search, and nobody else sees it.
+            </p>
+          )}
+          {settings && model === null ? (
+            <p className="text-sm text-quiet">
+              Choose a model below. If there is none,{' '}
+              <Link to="/ai-routing" className="link">
+                add a provider
+              </Link>
+              .
+            </p>
+          ) : null}
+        </>
       }
     />
   )
 }
 
-function List({ status }: { status: 'active' | 'archived' }) {
-  const query = useInfiniteQuery(chatsQuery(status))
+function List({ status, temporary }: { status: 'active' | 'archived'; temporary: boolean }) {
+  const query = useInfiniteQuery(chatsQuery(status, temporary))
   return (
     <Paged
       query={query}
       what="your chats"
       label="Chats"
       none={
-        <Empty title={status === 'archived' ? 'Nothing archived' : 'No chat yet'}>Write the first message above.</Empty>
+        temporary ? (
+          <Empty title="No temporary chat">They go 24 hours after their last message.</Empty>
+        ) : (
+          <Empty title={status === 'archived' ? 'Nothing archived' : 'No chat yet'}>
+            Write the first message above.
+          </Empty>
+        )
       }
     >
       {(chat) => <Row chat={chat} />}

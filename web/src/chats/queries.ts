@@ -10,10 +10,11 @@ export type RunEvent = Streamed<Awaited<ReturnType<typeof uk.chats.events>>>
 export const chatQuery = (id: string) => queryOptions({ queryKey: ['chat', id], queryFn: () => uk.chats.get({ id }) })
 
 /** All that the person reads, newest first. */
-export const chatsQuery = (status: 'active' | 'archived') =>
+export const chatsQuery = (status: 'active' | 'archived', temporary: boolean) =>
   infiniteQueryOptions({
-    queryKey: ['chats', status],
-    queryFn: ({ pageParam }) => uk.chats.list({ status, limit: 50, ...(pageParam !== null && { cursor: pageParam }) }),
+    queryKey: ['chats', status, temporary],
+    queryFn: ({ pageParam }) =>
+      uk.chats.list({ status, temporary, limit: 50, ...(pageParam !== null && { cursor: pageParam }) }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
   })

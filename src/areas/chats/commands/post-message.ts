@@ -12,14 +12,16 @@ import { answererOf, chooseModel } from '../agent/choose-model.ts'
 import { chatCreated } from './bulk-create.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import { type ChatRow, chatStore } from '../store.ts'
+import { checkKept, isHidden } from '../temporary/temporary.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 
 /** A chat that another resource names, if the caller may read it; 404 with `param` like what is not there. */
 export async function chatFor(ctx: Context, id: Id, param = 'chat_id'): Promise<ChatRow> {
   const row = await chatStore.get(ctx.db, id)
   const gone = { param, message: absent('chat', id) }
-  if (row === null || row.status === 'trashed') return refuse('not_found', gone)
+  if (row === null || row.status === 'trashed' || isHidden(ctx.principal, row)) return refuse('not_found', gone)
   checkPlace(placeIn(ctx, row.workspace_id, gone), 'chat:read')
+  checkKept(row, 'spoken in by an automation')
   return row
 }
 
@@ -65,7 +67,7 @@ export async function postMessage(
   })
 }
 
-/** `parent`: the chat whose run hands its task to the agent of this one. */
+/** `parent`: the chat whose run hands its task to the agent of this one, which is as temporary. */
 export async function insertChat(
   ctx: Context,
   workspaceId: Id,
@@ -75,6 +77,7 @@ export async function insertChat(
 ): Promise<ChatRow> {
   const id = newId()
   const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: workspaceId })
+  const above = parent === null ? null : await chatStore.get(ctx.db, parent)
   await chatStore.insert(ctx.db, {
     id,
     title,
@@ -82,6 +85,7 @@ export async function insertChat(
     agent_id: agentId,
     model: null,
     parent_chat_id: parent,
+    temporary: above?.temporary ?? false,
   })
   await ctx.emit(chatCreated(register))
   return (await chatStore.get(ctx.db, id))!

@@ -121,7 +121,8 @@ export const stepStore = {
           request_id ulid, sealed text)
         left join before b on b.run_id = x.run_id),
       kept as (insert into model_requests (id, run_id, index, sealed)
-        select request_id, run_id, index, sealed from given where request_id is not null)
+        select request_id, run_id, index, sealed from given g where request_id is not null
+          and not exists (select from runs u join chats c on c.id = u.chat_id where u.id = g.run_id and c.temporary))
       insert into steps (run_id, index, attempt, kind, name, status, idempotent, result, error, cost_nano, started_at, completed_at)
       select run_id, index, attempt, kind, name, status, idempotent, result, error, cost_nano, started_at, clock_timestamp()
       from given`.execute(db)

@@ -1,14 +1,15 @@
 import { useRef, useState } from 'react'
 import { sayError, uk } from '../../api.ts'
 import { Icon } from '../../ui/icons.tsx'
+import { type Source, inlineSource } from '../temporary/inline.ts'
 
-/** A file that will go with the message: it lies in the drive by then. */
+/** A file that will go with the message: it lies in the drive by then, or goes within a message of a temporary chat. */
 export interface Attached {
   /** Of this list, from the moment on that it is chosen. */
   key: number
   name: string
   isPicture: boolean
-  state: { is: 'coming' } | { is: 'there'; fileId: string } | { is: 'failed'; why: string }
+  state: { is: 'coming' } | { is: 'there'; source: Source } | { is: 'failed'; why: string }
 }
 
 export interface Attaching {
@@ -24,8 +25,8 @@ export interface Attaching {
 
 const FOLDER = 'Chat uploads'
 
-/** Files that were dropped, pasted or chosen; each is uploaded to the drive of the workspace at once. */
-export function useAttached(workspaceId: string | null): Attaching {
+/** Files that were dropped, pasted or chosen; each is uploaded to the drive of the workspace at once, but for a temporary chat. */
+export function useAttached(workspaceId: string | null, temporary: boolean): Attaching {
   const [files, set] = useState<readonly Attached[]>([])
   const next = useRef(0)
   const settle = (key: number, state: Attached['state']): void =>
@@ -36,8 +37,9 @@ export function useAttached(workspaceId: string | null): Attaching {
       const key = next.current++
       const name = file.name || 'pasted'
       set((now) => [...now, { key, name, isPicture: file.type.startsWith('image/'), state: { is: 'coming' } }])
-      upload(workspaceId, file, name).then(
-        (fileId) => settle(key, { is: 'there', fileId }),
+      const sent = temporary ? inlineSource(file) : upload(workspaceId, file, name)
+      sent.then(
+        (source) => settle(key, { is: 'there', source }),
         (error: unknown) => settle(key, { is: 'failed', why: sayError(error) }),
       )
     }
@@ -56,10 +58,10 @@ export function useAttached(workspaceId: string | null): Attaching {
   }
 }
 
-async function upload(workspaceId: string, bytes: File, name: string): Promise<string> {
+async function upload(workspaceId: string, bytes: File, name: string): Promise<Source> {
   const folder = await folderFor(workspaceId)
   const made = await uk.drive.upload({ parent_id: folder, name, on_conflict: 'rename' }, { file: { bytes, name } })
-  return made.id
+  return { kind: 'file', file_id: made.id }
 }
 
 async function folderFor(workspaceId: string): Promise<string> {

@@ -11,6 +11,7 @@ export interface Written {
 /** What is about to be said: grows with its text, takes files by drop and paste, becomes “stop” while an answer comes. */
 export function Composer({
   workspaceId,
+  temporary = false,
   draft,
   onDraft,
   onSend,
@@ -24,6 +25,8 @@ export function Composer({
   note,
 }: {
   workspaceId: string | null
+  /** Files go within the message, and not into the drive. */
+  temporary?: boolean
   draft: string
   onDraft: (text: string) => void
   onSend: (written: Written) => Promise<boolean>
@@ -43,7 +46,7 @@ export function Composer({
   const field = useRef<HTMLTextAreaElement>(null)
   const picker = useRef<HTMLInputElement>(null)
   const id = useId()
-  const attached = useAttached(workspaceId)
+  const attached = useAttached(workspaceId, temporary)
   const [over, setOver] = useState(false)
   useEffect(() => field.current?.focus({ preventScroll: true }), [focusOn])
   useEffect(() => {

@@ -10,7 +10,7 @@ type Given = Exclude<Content, string>[number]
 export function contentOf({ text, files }: Written): Content {
   const parts = files.flatMap(({ state, isPicture, name }): Given[] => {
     if (state.is !== 'there') return []
-    const source = { kind: 'file' as const, file_id: state.fileId }
+    const { source } = state
     return [isPicture ? { type: 'image', source } : { type: 'file', source, name }]
   })
   if (parts.length === 0) return text

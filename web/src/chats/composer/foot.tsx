@@ -11,6 +11,7 @@ import { Composer, type Written } from './composer.tsx'
 export function Foot({
   chatId,
   workspaceId,
+  temporary,
   edited,
   onEdited,
   returned,
@@ -24,6 +25,7 @@ export function Foot({
 }: {
   chatId: string
   workspaceId: string | null
+  temporary: boolean
   /** The earlier message that is said anew. */
   edited: Message | null
   onEdited: (message: Message | null) => void
@@ -61,6 +63,7 @@ export function Foot({
   return (
     <Composer
       workspaceId={workspaceId}
+      temporary={temporary}
       draft={draft}
       onDraft={setDraft}
       onSend={onSend}

@@ -29,7 +29,7 @@ export function ChatHead({
   onChange: () => void
   onFind: () => void
 }) {
-  const { id, title, spent_usd, status } = chat
+  const { id, title, spent_usd, status, temporary } = chat
   const navigate = useNavigate()
   const [typed, setTyped] = useState<string | null>(null)
   const { data: pinned } = useQuery(pinnedQuery)
@@ -64,7 +64,7 @@ export function ChatHead({
   }
   const actions: Action[] = [
     { label: 'Find in this chat', run: onFind },
-    ...(workspace === null
+    ...(workspace === null || temporary
       ? []
       : [
           isPinned
@@ -74,7 +74,9 @@ export function ChatHead({
     { label: 'Rename', run: () => setTyped(title) },
     ...(status === 'active' ? [{ label: 'Set a goal', run: () => goal.show(true) }] : []),
     { label: 'What it cost', run: () => cost.show(true) },
-    ...(place.may('share:write') && status === 'active' ? [{ label: 'Share', run: () => share.show(true) }] : []),
+    ...(place.may('share:write') && status === 'active' && !temporary
+      ? [{ label: 'Share', run: () => share.show(true) }]
+      : []),
     { label: 'Fork', run: () => copying.show({ how: 'fork', messageId: null }) },
     { label: 'Copy to a workspace', run: () => copying.show({ how: 'copy' }) },
     { label: 'Export as Markdown', run: () => exported('markdown') },
@@ -82,12 +84,15 @@ export function ChatHead({
     { label: 'Export as HTML', run: () => exported('html') },
     status === 'active' ? { label: 'Archive', run: () => change(uk.chats.archive({ id }), 'Archived') } : back,
     {
-      label: 'Move to the trash',
+      label: temporary ? 'Delete now' : 'Move to the trash',
       danger: true,
       run: () => {
+        const gone = temporary
+          ? uk.chats.trash({ id }).then(() => uk.chats.permanent_delete({ id }))
+          : uk.chats.trash({ id })
         change(
-          uk.chats.trash({ id }).then(() => navigate({ to: '/chats' })),
-          'Moved to the trash',
+          gone.then(() => navigate({ to: '/chats' })),
+          temporary ? 'Deleted' : 'Moved to the trash',
         )
       },
     },

@@ -1,5 +1,6 @@
 import { Icon } from '../../ui/icons.tsx'
 import { targetOf } from '../markdown/links.ts'
+import { InlinePicture } from '../temporary/inline-picture.tsx'
 import type { Message } from '../queries.ts'
 
 type Media = Extract<Message['content'][number], { type: 'image' | 'file' }>
@@ -21,6 +22,7 @@ export function Attachment({ part }: { part: Media }) {
     const target = targetOf(source.url)
     return <Chip name={source.url} {...(target && { href: target.href })} />
   }
+  if (part.type === 'image') return <InlinePicture type={source.media_type} data={source.data} />
   return <Chip name={part.type === 'file' && part.name !== null ? part.name : `A file, ${source.media_type}`} />
 }
 

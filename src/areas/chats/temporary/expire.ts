@@ -1,0 +1,76 @@
+import { sql } from 'kysely'
+import { forgetOperationsOf } from '#areas/operations/service.ts'
+import type { Context, Engine } from '#engine/context.ts'
+import { type Schedule, every } from '#engine/jobs/jobs.ts'
+import { writeOutbox } from '#engine/outbox/outbox.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import { lockResource } from '#access/resources.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { TEMPORARY_HOURS } from './temporary.ts'
+
+const BATCH = 100
+const LOOK_SECONDS = 60
+
+/** Deletes those that nothing was said in for a day and in which nothing runs. Answers how many went. */
+export async function expireTemporary({ postgres, bus }: Pick<Engine, 'postgres' | 'bus'>): Promise<number> {
+  for (let gone = 0; ;) {
+    const ids = await postgres.db.transaction().execute(async (db) => {
+      const { rows } = await sql<{ id: Id }>`select r.id from chats c join resources r on r.id = c.id
+        where c.temporary and c.parent_chat_id is null
+          and coalesce(c.last_message_at, r.created_at) < now() - make_interval(hours => ${TEMPORARY_HOURS})
+          and not exists (select from runs u where u.chat_id = c.id and (u.status in ('queued', 'running')
+            or u.completed_at > now() - make_interval(hours => ${TEMPORARY_HOURS})))
+        order by r.id limit ${BATCH} for update of r skip locked`.execute(db)
+      const ids = rows.map(({ id }) => id)
+      await deleteTemporary(db, ids)
+      return ids
+    })
+    gone += ids.length
+    if (ids.length > 0) bus.poke('outbox')
+    if (ids.length < BATCH) return gone
+  }
+}
+
+export const temporarySchedules = (engine: Engine): Schedule[] => [
+  every('chats.temporary', LOOK_SECONDS, async () => void (await expireTemporary(engine))),
+]
+
+/** The same for one that its person threw away. */
+export const deleteNow = (outer: Context, id: Id): Promise<{ id: Id }> =>
+  outer.transaction(async (ctx) => {
+    const { status } = await lockResource(ctx, 'chat', id)
+    if (status !== 'trashed')
+      refuse('invalid_state', {
+        message: `This chat is ${status}, which does not allow this.`,
+        details: { status, allowed: ['trash'] },
+      })
+    await deleteTemporary(ctx.db, [id])
+    ctx.afterCommit(() => ctx.engine.bus.poke('outbox'))
+    return { id }
+  })
+
+/** With the answers that operations hold of them. The workspace is not told: nobody there has ever heard of them. */
+async function deleteTemporary(db: Db, ids: readonly Id[]): Promise<void> {
+  if (ids.length === 0) return
+  const { rows } = await sql<{ id: Id }>`with recursive below as (
+      select id from chats where id = any(${ids}::ulid[])
+      union all select c.id from below b join chats c on c.parent_chat_id = b.id
+    ) select id from below`.execute(db)
+  await forgetOperationsOf(
+    db,
+    rows.map(({ id }) => id),
+  )
+  await sql`delete from resources where id = any(${ids}::ulid[])`.execute(db)
+  for (const id of ids)
+    await writeOutbox(
+      db,
+      {
+        type: 'chat.deleted',
+        channels: [`chat:${id}`],
+        resource: { type: 'chat', id },
+        data: { id, status: 'trashed' },
+      },
+      null,
+    )
+}

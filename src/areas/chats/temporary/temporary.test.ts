@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { call, say, script, tools } from '#test/chats/chats.ts'
+import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+import { expireTemporary } from './expire.ts'
+
+let server: TestServer
+let alice: Person
+let bob: Person
+let shop: string
+before(async () => {
+  server = await testServer()
+  alice = await server.person('Alice')
+  bob = await server.person('Bob')
+  shop = (await alice.post('/workspaces', { name: 'Shop' })).body.data.id
+  const invited = await alice.post(`/workspaces/${shop}/invitations`, { email: bob.email, role: 'admin' })
+  await bob.post('/invitations/accept', { token: invited.body.data.token })
+})
+after(() => server[Symbol.asyncDispose]())
+
+async function made(path: string, body: object, who: Caller = alice) {
+  const answer = await who.post(path, body)
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body.data
+}
+const temporary = (more: object = {}) =>
+  made('/chats', { workspace_id: shop, model: 'sim/echo', temporary: true, ...more })
+const ids = async (who: Caller, path: string): Promise<string[]> =>
+  (await who.get(path)).body.data.map(({ id }: { id: string }) => id)
+const rowsOf = (text: string, values: unknown[] = []) => server.app.engine.postgres.pool.query(text, values)
+
+test('what alice says in a temporary chat nobody else finds: not in lists, search, events or what runs keep; kept, it is a chat like any other', async () => {
+  const chat = await temporary()
+  assert.equal(chat.temporary, true)
+  assert.equal(Date.parse(chat.expires_at) - Date.parse(chat.created_at), 86_400_000)
+  const said = await alice.post(`/chats/${chat.id}/messages`, { content: 'The okapi hides' })
+  assert.equal(said.status, 200, said.text)
+  const now = (await alice.get(`/chats/${chat.id}`)).body.data
+  assert.equal(Date.parse(now.expires_at) - Date.parse(now.last_message_at), 86_400_000)
+
+  for (const who of [alice, bob]) assert.ok(!(await ids(who, '/chats')).includes(chat.id))
+  assert.deepEqual(await ids(alice, '/chats?temporary=true'), [chat.id])
+  assert.deepEqual(await ids(bob, `/chats?temporary=true&workspace_id=${shop}`), [])
+  const { run } = said.body.data
+  for (const path of ['', '/messages', '/export', '/cost', `/runs/${run.id}`, `/runs/${run.id}/events`])
+    assert.equal((await bob.get(`/chats/${chat.id}${path}`)).status, 404, path)
+  for (const [path, body] of [
+    [`/chats/${chat.id}/messages`, { content: 'hi' }],
+    [`/chats/${chat.id}/copy-to-workspace`, { workspace_id: bob.workspaceId }],
+    ['/shares', { resource_type: 'chat', resource_id: chat.id, grantee: { email: bob.email }, access: 'view' }],
+  ] as const)
+    assert.equal((await bob.post(path, body)).status, 404, path)
+  assert.equal((await bob.patch(`/chats/${chat.id}`, { temporary: false })).status, 404)
+  const share = { resource_type: 'chat', resource_id: chat.id, grantee: { user_id: bob.id }, access: 'view' }
+  for (const refused of [await alice.post('/shares', share), await alice.post(`/app/chat-pins/${chat.id}`)])
+    assert.deepEqual([refused.status, refused.body.error.details.temporary], [409, true], refused.text)
+  assert.equal((await rowsOf('select from model_requests where run_id = $1', [run.id])).rowCount, 0)
+
+  const plain = await made('/chats', { workspace_id: shop, model: 'sim/echo' })
+  await alice.post(`/chats/${plain.id}/messages`, { content: 'The okapi stands' })
+  const found = () => alice.get('/search?q=okapi&types=message').then(({ body }) => body.data)
+  const parents = (hits: { parent_id: string }[]) => new Set(hits.map(({ parent_id }) => parent_id))
+  assert.deepEqual([...parents(await until(found, (hits) => hits.length === 2))], [plain.id])
+  const heard = async (): Promise<string[]> =>
+    (await rowsOf(`select data::text as data from changes where channel = $1`, [`workspace:${shop}`])).rows.map(
+      ({ data }: { data: string }) => data,
+    )
+  const told = await until(heard, (all) => all.some((one) => one.includes(plain.id)))
+  assert.ok(!told.some((one) => one.includes(chat.id)))
+
+  assert.equal((await alice.patch(`/chats/${plain.id}`, { temporary: true })).status, 400)
+  const kept = await alice.patch(`/chats/${chat.id}`, { temporary: false })
+  assert.deepEqual([kept.status, kept.body.data.temporary, kept.body.data.expires_at], [200, false, null], kept.text)
+  assert.ok((await ids(bob, '/chats')).includes(chat.id))
+  assert.equal((await until(found, (hits) => hits.length === 4)).length, 4)
+  assert.ok((await until(heard, (all) => all.some((one) => one.includes(chat.id)))).length > 0)
+})
+
+test('a day after its last message it is deleted for good with its tasks and answers; one that runs or was kept stays', async () => {
+  const helper = await made('/agents', { workspace_id: shop, name: 'Helper', model: 'sim/script' })
+  const boss = await made('/agents', {
+    workspace_id: shop,
+    name: 'Boss',
+    model: 'sim/script',
+    tools: tools({ 'chats.create': 'ask' }),
+    subagents: [{ agent_id: helper.id, policy: 'allow' }],
+  })
+  const chat = await temporary({ agent_id: boss.id, model: null })
+  const task = call('delegate', { agent_id: helper.id, task: script([say('done below')]) })
+  const asked = await alice.post(`/chats/${chat.id}/messages`, {
+    content: script([task], [say('done above')]),
+    background: true,
+  })
+  const operation = await until(
+    async () => (await alice.get(`/operations/${asked.body.data.id}`)).body.data,
+    ({ status }) => status === 'succeeded',
+  )
+  assert.match(JSON.stringify(operation.result), /done above/)
+  const [child] = (await alice.get(`/chats?parent_chat_id=${chat.id}`)).body.data
+  assert.equal(child.temporary, true)
+  assert.deepEqual(await ids(bob, `/chats?parent_chat_id=${chat.id}`), [])
+  assert.equal((await bob.get(`/chats/${child.id}`)).status, 404)
+
+  const [kept, going] = [await temporary(), await temporary({ model: 'sim/script' })]
+  await alice.patch(`/chats/${kept.id}`, { temporary: false })
+  const long = { content: script([{ delay_ms: 60_000 }, say('late')]), background: true }
+  await alice.post(`/chats/${going.id}/messages`, long)
+  const fresh = await temporary()
+  const old = [chat.id, kept.id, going.id]
+  await rowsOf(`update chats set last_message_at = now() - interval '25 hours' where id = any($1)`, [old])
+  assert.equal(await expireTemporary(server.app.engine), 0, 'its run ended within the day')
+  await rowsOf(`update runs set completed_at = now() - interval '25 hours' where chat_id = $1`, [chat.id])
+  assert.equal(await expireTemporary(server.app.engine), 1)
+  for (const id of [chat.id, child.id]) assert.equal((await alice.get(`/chats/${id}`)).status, 404)
+  assert.equal((await alice.get(`/operations/${operation.id}`)).status, 404)
+  for (const id of [kept.id, going.id, fresh.id]) assert.equal((await alice.get(`/chats/${id}`)).status, 200)
+  await alice.post(`/chats/${going.id}/stop`)
+
+  // Its person may be quicker.
+  assert.equal((await alice.delete(`/chats/${fresh.id}/permanent-delete`)).status, 409)
+  await alice.delete(`/chats/${fresh.id}`)
+  assert.ok(!(await ids(alice, '/chats?status=trashed')).includes(fresh.id))
+  assert.equal((await alice.delete(`/chats/${fresh.id}/permanent-delete`)).status, 200)
+  assert.equal((await alice.get(`/chats/${fresh.id}`)).status, 404)
+})
+
+test('no automation speaks in a temporary chat, and who leaves its workspace or holds a key to another does not reach it', async () => {
+  const agent = await made('/agents', { workspace_id: shop, name: 'Clerk', model: 'sim/echo' })
+  const chat = await temporary()
+  const automation = (who: Caller) =>
+    who.post('/automations', {
+      workspace_id: shop,
+      name: 'Daily',
+      kind: 'cron',
+      schedule: '0 9 * * *',
+      action: { type: 'agent', agent_id: agent.id, chat_id: chat.id, prompt: 'Hello' },
+    })
+  const own = await automation(alice)
+  assert.deepEqual([own.status, own.body.error.code], [409, 'invalid_state'], own.text)
+  assert.equal((await automation(bob)).status, 404)
+  const held = await alice.key({ scopes: ['chat:read'], workspace_id: alice.workspaceId })
+  assert.equal((await held.get(`/chats/${chat.id}`)).status, 404)
+  const key = await alice.key({ scopes: ['chat:read'], workspace_id: shop })
+  assert.deepEqual(
+    await ids(key, `/chats?temporary=true&workspace_id=${shop}`).then((all) => all.includes(chat.id)),
+    true,
+  )
+
+  const bobs = await made('/chats', { workspace_id: shop, model: 'sim/echo', temporary: true }, bob)
+  assert.equal((await alice.get(`/chats/${bobs.id}`)).status, 404)
+  await alice.delete(`/workspaces/${shop}/members/${bob.id}`)
+  assert.equal((await bob.get(`/chats/${bobs.id}`)).status, 404)
+})

@@ -1,0 +1,59 @@
+/** Chats that only who made them sees, and that are deleted for good a day after their last message. */
+import { sql } from 'kysely'
+import type { RelayedEvent } from '#engine/outbox/relay.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
+import type { ChatRow } from '../store.ts'
+
+export const TEMPORARY_HOURS = 24
+
+/** Whether this is somebody else's alone: to the caller it is not there. */
+export const isHidden = (
+  { accountId }: Pick<Principal, 'accountId'>,
+  { temporary, created_by }: Pick<ChatRow, 'temporary' | 'created_by'>,
+): boolean => temporary && created_by !== accountId
+
+/** Refuses what a temporary chat is not for: to be shared, pinned, or spoken in by an automation. */
+export function checkKept({ temporary }: Pick<ChatRow, 'temporary'>, what: string): void {
+  if (temporary)
+    refuse('invalid_state', {
+      message: `This chat is temporary, so it cannot be ${what}. Keep it first: \`PATCH /chats/:id\` with \`temporary: false\`.`,
+      details: { temporary: true, allowed: ['keep'] },
+    })
+}
+
+/** When it goes, unless it is kept or something more is said. */
+export const expiresAt = ({
+  temporary,
+  last_message_at,
+  created_at,
+}: Pick<ChatRow, 'temporary' | 'last_message_at' | 'created_at'>): Date | null =>
+  temporary ? new Date((last_message_at ?? created_at).getTime() + TEMPORARY_HOURS * 3_600_000) : null
+
+/** Makes it a chat like any other, with those of the tasks that its agents handed on; answers the ids of those. */
+export async function keepChat(db: Db, id: Id): Promise<Id[]> {
+  const { rows } = await sql<{ id: Id }>`with recursive below as (
+      select id from chats where id = ${id}
+      union all select c.id from below b join chats c on c.parent_chat_id = b.id
+    ) update chats set temporary = false where id in (select id from below) returning id`.execute(db)
+  return rows.flatMap((row) => (row.id === id ? [] : row.id))
+}
+
+/** The events of a batch that no workspace hears, because they tell of a chat that is somebody's alone. */
+export async function eventsOfTemporary(
+  db: Db,
+  events: readonly RelayedEvent[],
+): Promise<(event: RelayedEvent) => boolean> {
+  const ids = [...new Set(events.flatMap((event) => chatOf(event) ?? []))]
+  if (ids.length === 0) return () => false
+  const { rows } = await sql<{ id: string }>`select id from chats where id = any(${ids}::text[]) and temporary`.execute(
+    db,
+  )
+  const found = new Set(rows.map(({ id }) => id))
+  return (event) => found.has(chatOf(event) ?? '')
+}
+
+const chatOf = ({ resource_type, resource_id, data }: RelayedEvent): string | null =>
+  resource_type === 'chat' ? resource_id : typeof data.chat_id === 'string' ? data.chat_id : null
