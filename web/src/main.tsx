@@ -7,15 +7,12 @@ import { createRoot } from 'react-dom/client'
 import { queryClient } from './api.ts'
 import { takeToken } from './invitations/token.ts'
 import { router } from './router.tsx'
+import { onLostPart } from './shell/states/version.ts'
 import { Toasts } from './ui/dialogs/toast.tsx'
 
 takeToken()
 
-// A page that was open across an update asks for files that are gone: the new page knows the new ones.
-window.addEventListener('vite:preloadError', () => {
-  // Without a line the files are not gone, and a reload would show the browser’s own page.
-  if (navigator.onLine) location.reload()
-})
+window.addEventListener('vite:preloadError', onLostPart)
 
 createRoot(document.getElementById('app')!).render(
   <StrictMode>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { base, endpoint, id, idOut, one } from '#kernel/contract.ts'
+import { base, endpoint, id, idOut, one, page } from '#kernel/contract.ts'
 import { DriveFile } from './contract-file.ts'
 
 export const FilePlace = z
@@ -47,6 +47,13 @@ export const appEndpoints = {
     },
     reply: one(FolderRows),
     errors: ['not_found', 'insufficient_role'],
+    beyond: true,
+  }),
+  latest: endpoint('GET /app/drive/latest', {
+    summary: 'List the files of your workspaces by when their content changed, the latest first',
+    scope: 'drive:read',
+    query: { workspace_id: id.optional().describe('Only those of this workspace.') },
+    reply: page(DriveFile),
     beyond: true,
   }),
 } as const

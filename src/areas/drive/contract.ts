@@ -187,10 +187,15 @@ export const drive = area(
     }),
     move: endpoint('POST /drive/files/:id/move', {
       summary: 'Move a file or folder',
-      description: 'A folder goes with all that is in it, also into a folder of another workspace.',
+      description: 'A folder goes with all that is in it, also into another workspace.',
       scope: 'drive:write',
       on: 'file',
-      body: { parent_id: id.nullable().describe('The folder it goes into; null is the root of its workspace.') },
+      body: {
+        parent_id: id.nullable().describe('The folder it goes into; null is the root of a workspace.'),
+        workspace_id: id
+          .optional()
+          .describe('The workspace whose root is meant where `parent_id` is null. Default: the one it lies in.'),
+      },
       reply: one(DriveFile),
       errors: ['already_exists', 'invalid_state', 'storage_full'],
     }),

@@ -11,7 +11,7 @@ import { membershipIn } from '#kernel/principal.ts'
 import { iso } from '#kernel/time.ts'
 import { archiveOf } from './tree/archive.ts'
 import { drive } from './contract.ts'
-import { placeOf, rowsOf } from './places/places.ts'
+import { latestOf, placeOf, rowsOf } from './places/places.ts'
 import { copy } from './tree/copy.ts'
 import { bytesOf } from './bytes/download.ts'
 import { edit } from './tree/edit.ts'
@@ -147,10 +147,12 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
       return { id }
     },
 
-    async move(ctx, { parent_id }) {
+    async move(ctx, { parent_id, workspace_id }) {
       const row = file.of(ctx)
-      const target =
-        parent_id === null ? { workspaceId: row.workspace_id, folder: null } : await targetOf(ctx, { parent_id })
+      const staysAtHome = parent_id === null && (workspace_id ?? row.workspace_id) === row.workspace_id
+      const target = staysAtHome
+        ? { workspaceId: row.workspace_id, folder: null }
+        : await targetOf(ctx, { workspace_id, ...(parent_id !== null && { parent_id }) })
       return showFile(await move(ctx, row, target))
     },
 
@@ -203,6 +205,8 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
     place: (ctx) => placeOf(ctx),
 
     rows: (ctx, asked) => rowsOf(ctx, asked),
+
+    latest: (ctx, asked) => latestOf(ctx, asked),
 
     archive: (ctx) => archiveOf(ctx, file.of(ctx)),
 

@@ -103,6 +103,24 @@ export const fileStore = {
       .execute()
   },
 
+  /** Files by when their content changed, the latest first; after the one of this moment and id. */
+  latest(
+    db: Db,
+    { workspaces, after, limit }: { workspaces: readonly Id[]; after: { at: Date; id: Id } | null; limit: number },
+  ): Promise<FileRow[]> {
+    return whole(db)
+      .where(sql<boolean>`f.workspace_id = any(${workspaces}::ulid[])`)
+      .where('f.kind', '=', 'file')
+      .where('f.trashed', '=', false)
+      .$if(after !== null, (query) =>
+        query.where(sql<boolean>`(f.content_updated_at, f.id) < (${after!.at}, ${after!.id}::ulid)`),
+      )
+      .orderBy('f.content_updated_at', 'desc')
+      .orderBy('f.id', 'desc')
+      .limit(limit)
+      .execute()
+  },
+
   /** Files below a folder as it is, or, of one in the trash, as it went there: folders before what is in them. */
   below: (db: Db, { id, trashed_with }: Pick<FileRow, 'id' | 'trashed_with'>, limit: number): Promise<FileRow[]> =>
     whole(db)

@@ -40,7 +40,8 @@ test(
     await page.getByRole('button', { name: 'Connect and try it' }).click()
     await page.getByRole('list', { name: 'Who answers' }).getByText('OpenAI').waitFor()
 
-    await page.getByLabel('Model', { exact: true }).selectOption('openai/gpt-4o')
+    await page.getByLabel('Model', { exact: true }).fill('gpt-4o')
+    await page.getByRole('option', { name: 'openai/gpt-4o GPT-4o', exact: true }).click()
     openai.script({ reply: 'Hello, **Aki**.' })
     await page.getByRole('button', { name: 'Ask', exact: true }).click()
     const answer = page.getByRole('group', { name: 'Answer' })
@@ -193,6 +194,18 @@ test(
     await page.getByLabel('Model', { exact: true }).fill('openai/gpt-4o')
     await page.getByLabel('Model', { exact: true }).press('Escape')
     await page.getByText('The server can’t be reached.').waitFor()
+
+    // A part of the app that cannot be had: the page is loaded anew once, and then says so.
+    let loads = 0
+    page.on('load', () => void loads++)
+    await page.route('**/app/assets/accounts-*.js', (route) => route.fulfill({ status: 404 }))
+    await page.goto('/app/accounts')
+    await page.getByText('A part of the app could not be loaded').waitFor()
+    assert.equal(loads, 2)
+    await page.unroute('**/app/assets/accounts-*.js')
+    visitor.wrongs.splice(0)
+    await page.getByRole('button', { name: 'Reload now' }).click()
+    await page.getByText('The administrator of this instance can give you access.').waitFor()
 
     // An update: the line is lost for a while, and what is served then is another app.
     await page.keyboard.press('Control+k')

@@ -48,19 +48,18 @@ export async function trash(files: readonly DriveFile[]): Promise<void> {
   )
 }
 
-/** A folder of the same workspace is named by its id; null is the root of its own. */
-const moveTo = async (file: DriveFile, parentId: string | null): Promise<void> =>
-  adopt(await uk.drive.move({ id: file.id, parent_id: parentId }))
+const moveTo = async (file: DriveFile, { folderId, workspaceId }: Place): Promise<void> =>
+  adopt(
+    await uk.drive.move({ id: file.id, parent_id: folderId, ...(folderId === null && { workspace_id: workspaceId }) }),
+  )
 
 export async function move(files: readonly DriveFile[], to: Place, name: string): Promise<void> {
   const others = files.filter(
     (file) => file.id !== to.folderId && !(file.parent_id === to.folderId && file.workspace_id === to.workspaceId),
   )
   if (others.length === 0) return
-  const elsewhere = others.some(({ workspace_id }) => workspace_id !== to.workspaceId)
-  if (elsewhere && to.folderId === null) return say('Into another workspace a thing goes by one of its folders')
   await withUndo(
-    withoutRows(others, (file) => moveTo(file, to.folderId)),
+    withoutRows(others, (file) => moveTo(file, to)),
     (went) =>
       went.length === 0
         ? null
@@ -68,7 +67,7 @@ export async function move(files: readonly DriveFile[], to: Place, name: string)
             did: `${named(went)} moved to ${name}`,
             back: `${named(went)} moved back`,
             async undo() {
-              for (const file of went) await moveTo(file, file.parent_id)
+              for (const file of went) await moveTo(file, { workspaceId: file.workspace_id, folderId: file.parent_id })
               void readAgain()
             },
           },

@@ -39,13 +39,13 @@ export function LastFiles() {
   if (files.length === 0) return <Empty title="No file yet">What you or an agent put into the drive stands here.</Empty>
   return (
     <Rows label="Files of late">
-      {files.map(({ id, name, updated_at }) => (
+      {files.map(({ id, name, content_updated_at, updated_at }) => (
         <li key={id} className="flex items-baseline gap-3 px-4 py-2">
           <Link to="/drive/file/$id" params={{ id }} className="link min-w-0 flex-1 truncate">
             {name}
           </Link>
           <span className="text-[0.8125rem] whitespace-nowrap text-quiet">
-            <Ago time={updated_at} />
+            <Ago time={content_updated_at ?? updated_at} />
           </span>
         </li>
       ))}

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { uk } from '../api.ts'
+import { everyRow, uk } from '../api.ts'
 
 export type Chat = Awaited<ReturnType<typeof uk.chats.list>>['rows'][number]
 export type Run = Awaited<ReturnType<typeof uk.chats.runs>>['rows'][number]
@@ -40,7 +40,24 @@ export const runningOperationsQuery = queryOptions({
 
 export const lastFilesQuery = queryOptions({
   queryKey: ['drive', 'last'],
-  queryFn: async () => (await uk.drive.list({ limit: 6, kind: 'file' })).rows,
+  queryFn: async () => (await uk.drive.latest({ limit: 6 })).rows,
+})
+
+/** Models that write words: the cheapest of all, and some of each provider that has none among those. */
+export const writersQuery = queryOptions({
+  queryKey: ['models', 'writers'],
+  queryFn: async () => {
+    const [{ items }, providers] = await Promise.all([
+      uk.models.search({ sort: 'price', limit: 100 }),
+      everyRow(uk.ai_gateway.providers({ limit: 100 })),
+    ])
+    const seen = new Set(items.map(({ provider }) => provider))
+    const others = providers.filter(({ slug }) => !seen.has(slug))
+    const theirs = await Promise.all(others.map(({ slug }) => uk.models.search({ provider: slug, limit: 20 })))
+    return [...items, ...theirs.flatMap((of) => of.items)].filter(({ modalities }) =>
+      modalities.output.includes('text'),
+    )
+  },
 })
 
 /** The first day of the month in UTC, as budgets count it. */

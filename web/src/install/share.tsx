@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { queryClient, uk } from '../api.ts'
 import { keepFirst } from '../chats/first-message.ts'
 import { useAccount } from '../session.ts'
@@ -52,13 +52,21 @@ function Choice({ shared }: { shared: Shared }) {
   const { personal_workspace_id: workspace_id } = useAccount()
   const navigate = useNavigate()
   const [words, setWords] = useState(() => wordsIn(shared))
-  const upload = (file: File) =>
+  // What has arrived stays: who tries again sends only what was refused or cut off.
+  const arrived = useRef(new Map<unknown, ReturnType<typeof send>>())
+  const send = (file: File) =>
     uk.drive.upload(
       { workspace_id, name: file.name || 'shared', on_conflict: 'rename' },
       { file: { bytes: file, name: file.name || 'shared' } },
     )
+  const upload = (what: unknown, file: File): ReturnType<typeof send> => {
+    const going = arrived.current.get(what) ?? send(file)
+    arrived.current.set(what, going)
+    going.catch(() => arrived.current.delete(what))
+    return going
+  }
   const chat = useSend(async () => {
-    const uploaded = await Promise.all(shared.files.map(upload))
+    const uploaded = await Promise.all(shared.files.map((file) => upload(file, file)))
     const { id } = await uk.chats.create({ workspace_id })
     const files = uploaded.map((made, key) => ({
       key,
@@ -71,8 +79,11 @@ function Choice({ shared }: { shared: Shared }) {
     await navigate({ to: '/chats/$id', params: { id }, replace: true })
   })
   const drive = useSend(async () => {
-    const text = words.trim() === '' ? [] : [new File([words], `${nameFor(shared)}.txt`, { type: 'text/plain' })]
-    await Promise.all([...shared.files, ...text].map(upload))
+    const text = new File([words], `${nameFor(shared)}.txt`, { type: 'text/plain' })
+    await Promise.all([
+      ...shared.files.map((file) => upload(file, file)),
+      ...(words.trim() === '' ? [] : [upload(words, text)]),
+    ])
     say('It is in your drive')
     await navigate({ to: '/', replace: true })
   })

@@ -48,6 +48,17 @@ test('alice sees a file with the folders above it and may do all; bob, who was g
     (await rows(alice, '')).body.data.files.map(({ name }: { name: string }) => name),
     ['Outer'],
   )
+  const note = (await made('/drive/files', { workspace_id: alice.workspaceId, name: 'b.txt', content: 'two' })).id
+  await alice.patch(`/drive/files/${file.id}`, { content: 'three' })
+  const latest = async (who: typeof alice, query = '') => {
+    const { body } = await who.get(`/v1/app/drive/latest?limit=1${query}`)
+    return [body.data.map(({ id }: { id: string }) => id), body.pagination.next_cursor]
+  }
+  const [changed, cursor] = await latest(alice)
+  assert.deepEqual(changed, [file.id], 'what was changed comes before what is newer')
+  assert.deepEqual(await latest(alice, `&cursor=${cursor}`), [[note], null])
+  assert.deepEqual(await latest(bob), [[], null], 'what is shared is listed where it is shared')
+  await alice.delete(`/drive/files/${note}`)
   await alice.delete(`/drive/files/${outer.id}`)
   assert.deepEqual(await seen(alice), ['all', 'Outer', 'Inner'])
   assert.equal(await seen(bob), 404)

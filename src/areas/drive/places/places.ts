@@ -1,8 +1,10 @@
 import type { z } from 'zod'
 import { sharedPlace } from '#access/shares.ts'
 import type { Context } from '#engine/context.ts'
+import { visibleWorkspaces } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { type Membership, membershipIn } from '#kernel/principal.ts'
 import { atLeast } from '#kernel/scopes.ts'
 import { iso } from '#kernel/time.ts'
@@ -61,6 +63,31 @@ export async function rowsOf(
   })
   const files = rows.slice(0, MOST_ROWS).map(showFile)
   return { ...where.base, files, next: rows.length > MOST_ROWS ? files.at(-1)!.id : null }
+}
+
+/** Files by when their content changed, the latest first. */
+export async function latestOf(
+  ctx: Context,
+  { workspace_id, cursor, limit }: { workspace_id?: Id | undefined; cursor?: string | undefined; limit: number },
+) {
+  const filters = { workspace_id }
+  const after = positionOf('latest_files', filters, cursor)
+  const rows = await fileStore.latest(ctx.db, {
+    workspaces: visibleWorkspaces(ctx, 'drive:read', workspace_id),
+    after: after && { at: momentAt(after), id: after[1] as Id },
+    limit: limit + 1,
+  })
+  return pageOf(
+    rows,
+    limit,
+    ({ content_updated_at, id }) => cursorOf('latest_files', filters, [iso(content_updated_at!), id]),
+    showFile,
+  )
+}
+
+function momentAt([at]: readonly (string | number)[]): Date {
+  const moment = new Date(at!)
+  return Number.isNaN(moment.getTime()) ? refuse('invalid_cursor', { param: 'cursor' }) : moment
 }
 
 async function whereOf(ctx: Context, workspaceId: Id | undefined, parentId: Id | undefined) {

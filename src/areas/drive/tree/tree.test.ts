@@ -120,6 +120,11 @@ test('folders move with all that is in them, never into themselves, and never on
     'inbox/B/c',
     'inbox/B/c/deep.txt',
   ])
+  const toRoot = (workspace_id: string) => alice.post(`/drive/files/${b.id}/move`, { parent_id: null, workspace_id })
+  assert.equal((await toRoot(bob.workspaceId)).status, 404)
+  const home = await toRoot(alice.workspaceId)
+  assert.deepEqual([home.body.data.workspace_id, home.body.data.path], [alice.workspaceId, 'B'], home.text)
+  assert.deepEqual(await paths(alice, `&workspace_id=${team.id}`), ['inbox'])
 })
 
 test('two folders that move into each other at once never make a ring', async () => {

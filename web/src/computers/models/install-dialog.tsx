@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { uk } from '../../api.ts'
+import { everyRow, uk } from '../../api.ts'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { useSend } from '../../ui/send.ts'
@@ -13,6 +13,8 @@ const sources: readonly (readonly [Source, string])[] = [
   ['drive', 'A GGUF file of the drive'],
   ['ollama', 'Ollama’s library'],
 ]
+
+const MOST_FILES = 500
 
 /** Names what is installed, and from where. */
 export function InstallDialog({
@@ -33,10 +35,7 @@ export function InstallDialog({
   const [file, setFile] = useState('')
   const { data: files = [] } = useQuery({
     queryKey: ['drive-picker', 'gguf'],
-    queryFn: async () => {
-      const { rows } = await uk.drive.list({ kind: 'file', limit: 100 })
-      return rows.filter((one) => one.name.toLowerCase().endsWith('.gguf'))
-    },
+    queryFn: () => everyRow(uk.drive.glob({ pattern: '*.gguf', case: 'insensitive', limit: 100 }), MOST_FILES),
     enabled: open && source === 'drive',
   })
   const sending = useSend(uk.computers.install_local_model, async () => {

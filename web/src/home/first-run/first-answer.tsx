@@ -1,26 +1,17 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type Model, queryClient, sayError, uk } from '../../api.ts'
+import { queryClient, sayError, uk } from '../../api.ts'
 import { Markdown } from '../../chats/markdown/markdown.tsx'
 import { RunLine } from '../../chats/run-line.tsx'
 import { type Live, isUnfinished, nothingYet, tell } from '../../chats/thread/live.ts'
+import { ModelField } from '../../preview/model-field.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Field, SelectField } from '../../ui/field.tsx'
+import { Field } from '../../ui/field.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { useWorkspace } from '../../workspace.ts'
 
-const MOST_OFFERED = 200
-
 /** A question, and its answer as it is written. It is a chat like any other, and goes on as one. */
-export function FirstAnswer({
-  models,
-  suggested,
-  onAnswered,
-}: {
-  models: readonly Model[]
-  suggested: string | null
-  onAnswered: () => void
-}) {
+export function FirstAnswer({ suggested, onAnswered }: { suggested: string | null; onAnswered: () => void }) {
   const workspace = useWorkspace()
   const [chosen, setChosen] = useState<string | null>(null)
   const [question, setQuestion] = useState('Say hello in one sentence, and tell me what you are good at.')
@@ -61,15 +52,10 @@ export function FirstAnswer({
         className="space-y-3"
         onSubmit={(event) => {
           event.preventDefault()
-          if (state === 'idle' && question.trim() !== '') void ask()
+          if (state === 'idle' && question.trim() !== '' && model.trim() !== '') void ask()
         }}
       >
-        <SelectField
-          label="Model"
-          value={model}
-          onValue={setChosen}
-          options={models.slice(0, MOST_OFFERED).map(({ slug }) => [slug, slug] as const)}
-        />
+        <ModelField value={model} onValue={setChosen} error={null} />
         <Field label="Question">
           {(control) => (
             <textarea

@@ -1,38 +1,27 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { everyRow, uk } from '../../api.ts'
 import { exampleModel } from '../../developer/keys/example-model.ts'
 import { providersQuery } from '../../routing/queries.ts'
 import { useAccount } from '../../session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Failure, Waiting } from '../../ui/notice.tsx'
 import { Page } from '../../ui/page.tsx'
+import { writersQuery } from '../queries.ts'
 import { dismissed } from './dismissed.ts'
 import { FirstAnswer } from './first-answer.tsx'
 import { FirstProvider } from './first-provider.tsx'
 import { Step } from './step.tsx'
 import { Tools } from './tools.tsx'
 
-const callableQuery = {
-  queryKey: ['models', 'callable'],
-  queryFn: () =>
-    everyRow(
-      uk.models.list({ limit: 100 }).then(({ all }) => ({ all })),
-      300,
-    ),
-}
-
 /** From an account to a first answer, and on to the tools that one has: each step done here, none only described. */
 export function Welcome() {
   const { id, name, email } = useAccount()
   const navigate = useNavigate()
-  const models = useQuery(callableQuery)
+  const models = useQuery(writersQuery)
   const { data: providers = [] } = useQuery(providersQuery)
   const [answered, setAnswered] = useState(false)
-  const text = (models.data ?? []).filter(
-    ({ modalities, status }) => status === 'available' && modalities.output.includes('text'),
-  )
+  const text = models.data ?? []
   const model = exampleModel(text, () => false)
   const serving = providers.filter(({ slug }) => slug !== 'sim' && text.some(({ provider }) => provider === slug))
   return (
@@ -66,7 +55,7 @@ export function Welcome() {
           )}
         </Step>
         <Step number={3} title="A first answer" done={answered}>
-          <FirstAnswer models={text} suggested={model} onAnswered={() => setAnswered(true)} />
+          <FirstAnswer suggested={model} onAnswered={() => setAnswered(true)} />
         </Step>
         <Step number={4} title="Your own tools" done={false}>
           <Tools model={model} />

@@ -7,18 +7,23 @@ const BUILDING_MS = 2_000
 const MOST_LOOKS = 30
 const IDLE_MS = 60_000
 
-let newer = false
+/** `newer`: the server serves another app. `torn`: a part of this one cannot be had, also not after a reload. */
+type Version = 'same' | 'newer' | 'torn'
+let version: Version = 'same'
 const listeners = new Set<() => void>()
+const set = (next: Version): void => {
+  version = next
+  for (const listener of listeners) listener()
+}
 
 /** Asks the server which app it serves now. Right after an update it may still be building it. */
 export async function lookForVersion(): Promise<void> {
-  if (mine === null || newer) return
+  if (mine === null || version === 'newer') return
   for (let look = 0; look < MOST_LOOKS; look++) {
     const page = await fetch('/app', { cache: 'no-cache' }).catch(() => null)
     if (page?.ok) {
       if ((await page.text()).includes(`"${mine}"`)) return
-      newer = true
-      for (const listener of listeners) listener()
+      set('newer')
       return reloadWhenIdle()
     }
     await new Promise((resolve) => setTimeout(resolve, BUILDING_MS))
@@ -42,11 +47,31 @@ function reloadWhenIdle(): void {
   }, IDLE_MS)
 }
 
-export const useIsNewer = (): boolean =>
+const RELOADED = 'ukiyo.reloaded'
+
+/**
+ * A page that was open across an update asks for files that are gone: the new page knows the new ones. It is loaded once
+ * for each build, so that a file that cannot be had at all does not reload it for ever.
+ */
+export function onLostPart(): void {
+  // Without a line the files are not gone, and a reload would show the browser’s own page.
+  if (!navigator.onLine) return
+  try {
+    if (mine !== null && sessionStorage.getItem(RELOADED) !== mine) {
+      sessionStorage.setItem(RELOADED, mine)
+      return location.reload()
+    }
+  } catch {
+    // Nothing can be kept here, so nothing would stop a second reload.
+  }
+  set('torn')
+}
+
+export const useVersion = (): Version =>
   useSyncExternalStore(
     (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    () => newer,
+    () => version,
   )
