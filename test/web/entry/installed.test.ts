@@ -10,7 +10,7 @@ import { until } from '../../until.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
 
-const browser = sharedBrowser()
+const browser = sharedBrowser({ whole: true })
 
 /** The browser has no push service on this machine: what it would subscribe to is ours. */
 const subscribing = (subscription: object): string => `
