@@ -1,11 +1,15 @@
 // Thorough: run by the merge check, or by name.
 /** Computers in the app: alice pairs hers and works on it, bob may only run commands, carol sees nothing of it. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { FrameLocator, Page } from 'playwright-core'
+import { run } from '#areas/computers/drivers/run.ts'
 import { testDatabase } from '../../database.ts'
 import { type RunningDaemon, daemonHome, runDaemonAt } from '../../link/run-daemon.ts'
 import { teamOf } from '../../makers.ts'
@@ -99,6 +103,20 @@ test(
     await page.getByText('It rang.').waitFor({ state: 'detached' })
     assert.deepEqual(await breaches(page), [])
 
+    // On a phone there are keys that its keyboard has not.
+    await page.setViewportSize({ width: 390, height: 800 })
+    await input().pressSequentially('cat\n')
+    const keys = page.getByRole('group', { name: 'Keys' })
+    await keys.getByRole('button', { name: 'Control' }).click()
+    await input().press('c')
+    await shows(page, /\^C/)
+    await input().pressSequentially('echo tap-$((2*4))\n')
+    await shows(page, /^tap-8$/m)
+    await keys.getByRole('button', { name: 'Up' }).click()
+    await input().press('Enter')
+    await shows(page, /^tap-8$[^]*^tap-8$/m)
+    await page.setViewportSize({ width: 1280, height: 800 })
+
     // A file is read, changed and given another name; one is sent there.
     writeFileSync(join(folder, 'notes.txt'), 'quince\n')
     await page.goto(`/app/computers/${id}/files?path=${encodeURIComponent(folder)}`)
@@ -150,8 +168,26 @@ test(
     await his.page.getByText('“Terminals” of Shed was not lent to you.').waitFor()
     assert.equal((await bob.post(`/computers/${id}/terminal`, { action: 'list' })).status, 403)
     // And sees at once what is lent to him.
-    await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['exec', 'terminal'] })
+    const lend = (...capabilities: string[]) => alice.patch(`/computers/${id}/exposures/${team}`, { capabilities })
+    await lend('exec', 'terminal', 'ports')
     await his.page.getByRole('list', { name: 'Terminals' }).waitFor()
+    // A page that runs there has an origin of its own, until it is taken back.
+    const site = createServer((_, answer) => answer.end('of the shed')).listen(0, '127.0.0.1')
+    stack.defer(() => void site.close())
+    await once(site, 'listening')
+    const { port: sitePort } = site.address() as AddressInfo
+    await his.page.getByRole('link', { name: 'Ports' }).click()
+    const coming = his.context.waitForEvent('page')
+    await his.page.getByRole('button', { name: `Open port ${sitePort}` }).click()
+    const shown = await coming
+    await shown.getByText('of the shed').waitFor()
+    assert.match(new URL(shown.url()).hostname, /\.localhost$/)
+    await lend('exec', 'terminal')
+    await until(
+      async () => (await shown.reload())!.status(),
+      (status) => status === 403,
+    )
+    await his.page.getByText('“Ports” of Shed was not lent to you.').waitFor()
     await using strange = await visit(browser(), server.origin)
     await signIn(strange.page, carol)
     await strange.page.goto(`/app/computers/${id}/terminal`)
@@ -185,5 +221,73 @@ test(
       [...hers.wrongs, ...his.wrongs, ...strange.wrongs].filter((wrong) => !away.test(wrong)),
       [],
     )
+  },
+)
+
+const sandboxes = hasChromium && (await run(['bwrap', '--version'])).code === 0
+
+test(
+  'alice makes a cloud computer, is told what is wrong with it, keeps its home, gives it away, and begins another one with what was kept',
+  needs(sandboxes, 'Chromium and bubblewrap'),
+  async () => {
+    await using server = await testServer({ environment: { UK_COMPUTER_DRIVERS: 'bubblewrap' } })
+    const alice = await server.person('Alice')
+    const bob = await server.person('Bob')
+    await teamOf(alice, [[bob, 'member']])
+    await using hers = await visit(browser(), server.origin)
+    const { page } = hers
+    await signIn(page, alice)
+    await page.goto('/app/computers')
+    const dialog = page.getByRole('dialog', { name: 'New cloud computer' })
+    const make = async (name: string): Promise<string> => {
+      await page.getByRole('button', { name: 'New cloud computer' }).click()
+      await dialog.getByLabel('Name').fill(name)
+      await dialog.getByLabel('Memory, MiB').fill('512')
+      if (name === 'Twin') await dialog.getByLabel('Begins with').selectOption({ index: 1 })
+      await dialog.getByRole('button', { name: 'Make it' }).click()
+      const row = page.getByRole('listitem').filter({ has: page.getByRole('link', { name, exact: true }) })
+      await row.getByText('online', { exact: true }).waitFor({ timeout: 60_000 })
+      await row.getByRole('link', { name, exact: true }).click()
+      await page.getByRole('heading', { level: 1, name }).waitFor()
+      return page.url().split('/computers/')[1]!.split('/')[0]!
+    }
+    await page.getByRole('button', { name: 'New cloud computer' }).click()
+    await dialog.getByLabel('Name').fill('Box')
+    await dialog.getByLabel('Memory, MiB').fill('5')
+    await dialog.getByRole('button', { name: 'Make it' }).click()
+    await dialog.getByText('Must be at least 128.').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const box = await make('Box')
+    await alice.post(`/computers/${box}/exec`, { command: 'echo one > kept.txt' })
+    await page.getByRole('link', { name: 'Users' }).click()
+    await page.getByText('“Users” is not for cloud computers').waitFor()
+    await page.getByRole('link', { name: 'Settings', exact: true }).click()
+    await page.getByRole('button', { name: 'Take a snapshot' }).click()
+    await page.getByRole('button', { name: 'Make a computer of it' }).waitFor({ timeout: 60_000 })
+    await page.getByRole('button', { name: 'Stop', exact: true }).click()
+    await page.getByText('Box is stopped. Its files are kept').waitFor({ timeout: 60_000 })
+    await page.getByRole('button', { name: 'Start', exact: true }).click()
+    await page.getByText('online', { exact: true }).first().waitFor({ timeout: 60_000 })
+
+    await page.getByRole('button', { name: 'Give Box away' }).click()
+    const giving = page.getByRole('dialog', { name: 'Give Box away?' })
+    await giving.getByLabel('To').selectOption('Bob')
+    assert.deepEqual(await breaches(page), [])
+    await giving.getByRole('button', { name: 'Give it away' }).click()
+    await page.getByText('A machine of yours, without opening a port').waitFor()
+    assert.equal((await alice.get(`/computers/${box}`)).status, 404)
+    assert.equal((await bob.get(`/computers/${box}`)).body.data.owner.id, bob.id)
+    await bob.delete(`/computers/${box}`)
+
+    await make('Twin')
+    await page.getByRole('link', { name: 'Files', exact: true }).click()
+    await page.getByRole('button', { name: 'kept.txt', exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Settings', exact: true }).click()
+    await page.getByRole('button', { name: 'Delete Twin' }).click()
+    await page.getByLabel('Type Twin to delete it').fill('Twin')
+    await page.getByRole('button', { name: 'Delete it' }).click()
+    await page.getByText('A machine of yours, without opening a port').waitFor({ timeout: 60_000 })
+    assert.deepEqual(hers.wrongs, [])
   },
 )

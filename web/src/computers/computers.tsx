@@ -7,7 +7,8 @@ import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Page, Rows, Section, Tag } from '../ui/page.tsx'
 import { Make } from './adding/make.tsx'
 import { Pair } from './adding/pair.tsx'
-import { type Computer, computersQuery, driversQuery, probeQuery } from './queries.ts'
+import { Left } from './holding/snapshots.tsx'
+import { type Computer, type Driver, computersQuery, driversQuery, probeQuery } from './queries.ts'
 import { LastSeen, State } from './state.tsx'
 import { capabilityWords, size, systemOf } from './words.ts'
 
@@ -37,10 +38,11 @@ export function Computers() {
       ) : !computers ? (
         <Waiting what="your computers" />
       ) : computers.length === 0 ? (
-        <NoComputer makes={makes} />
+        <NoComputer drivers={drivers} />
       ) : (
         <Lists computers={computers} />
       )}
+      {computers && <Left computers={computers} />}
       <Pair open={adding === 'pair'} onOpen={(open) => setAdding(open ? 'pair' : null)} />
       {makes && workspaces && (
         <Make
@@ -54,14 +56,17 @@ export function Computers() {
   )
 }
 
-function NoComputer({ makes }: { makes: boolean }) {
+function NoComputer({ drivers }: { drivers: readonly Driver[] | undefined }) {
+  const makes = drivers?.some(({ available }) => available)
+  const reasons = drivers?.map(({ reason }) => reason).filter(Boolean)
   return (
     <Section title="None yet">
       <Empty title="A machine of yours, without opening a port">
         Its daemon dials out to this server, and you decide there what may be done with it.
         {makes
           ? ' Or let the instance make one: a sandbox of its own, with nothing of yours in it.'
-          : ' This instance makes none itself; its administrator sees why with uk cloud-computers drivers.'}
+          : makes === false &&
+            ` This instance makes none itself. ${reasons?.join(' ') || 'UK_COMPUTER_DRIVERS is off.'}`}
       </Empty>
     </Section>
   )
@@ -99,7 +104,7 @@ const List = ({ label, computers }: { label: string; computers: readonly Compute
 function Row({ computer }: { computer: Computer }) {
   const { data: probe } = useQuery(probeQuery(computer))
   const { data: workspaces } = useQuery(workspacesQuery)
-  const { id, name, kind, my_capabilities, exposures, owner } = computer
+  const { id, name, kind, lifecycle, lifecycle_reason, my_capabilities, exposures, owner } = computer
   const nameOf = (workspaceId: string) => workspaces?.find((one) => one.id === workspaceId)?.name
   const lentTo = exposures.map(({ workspace_id }) => nameOf(workspace_id)).filter(Boolean)
   const facts = [
@@ -107,6 +112,7 @@ function Row({ computer }: { computer: Computer }) {
     kind === 'cloud' ? 'made by this instance' : null,
     owner.type === 'workspace' ? nameOf(owner.id) && `of ${nameOf(owner.id)}` : null,
     lentTo.length > 0 && `lent to ${lentTo.join(', ')}`,
+    lifecycle === 'error' && lifecycle_reason,
   ].filter(Boolean)
   return (
     <li className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3.5">

@@ -47,14 +47,16 @@ export function standingOf(computer: Computer, part: Part): Standing {
 }
 
 export function standingFor(computer: Computer, capability: Capability): Standing {
-  const { allows, my_capabilities, name } = computer
+  const { allows, kind, my_capabilities, name } = computer
   const what = capabilityWords[capability].label
   if (!my_capabilities.includes(capability))
     return {
       ready: false,
       why: allows.includes(capability)
         ? `“${what}” of ${name} was not lent to you. Ask whoever it belongs to.`
-        : `“${what}” is not allowed on the machine itself. There: uk computer run --allow ${[...allows, capability].join(',')}`,
+        : kind === 'cloud'
+          ? `“${what}” is not for cloud computers: ${name} is a sandbox with one account.`
+          : `“${what}” is not allowed on the machine itself. There: uk computer run --allow ${[...allows, capability].join(',')}`,
     }
   return reachOf(computer)
 }

@@ -56,7 +56,11 @@ export function Make({
       open={open}
       onOpen={onOpen}
       title="New cloud computer"
-      about="A computer with nothing of yours in it, to lend to agents and people."
+      about={
+        from === ''
+          ? 'A computer with nothing of yours in it, to lend to agents and people.'
+          : 'Its home begins with what the snapshot has.'
+      }
       sending={sending}
       fields={[
         'name',

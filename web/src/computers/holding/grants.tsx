@@ -25,6 +25,13 @@ export function useManages({ owner }: Computer): boolean {
   return workspace !== undefined && isManaged(workspace)
 }
 
+/** Whether this person may let a computer go: its owner, or the owner of the workspace that it belongs to. */
+export function useOwns({ owner }: Computer): boolean {
+  const { id } = useAccount()
+  const { data: workspaces } = useQuery(workspacesQuery)
+  return owner.type === 'account' ? owner.id === id : workspaces?.find((one) => one.id === owner.id)?.role === 'owner'
+}
+
 /** Who may use a computer, and for what. */
 export function Grants({ computer }: { computer: Computer }) {
   const { id, name, exposures, allows } = computer

@@ -14,19 +14,22 @@ import { type Computer, probeQuery, refreshComputers } from '../queries.ts'
 import { LastSeen, State } from '../state.tsx'
 import { capabilityWords, size, systemOf } from '../words.ts'
 import { Delete } from './delete.tsx'
-import { useManages } from './grants.tsx'
+import { useManages, useOwns } from './grants.tsx'
 import { Snapshots } from './snapshots.tsx'
+import { Transfer } from './transfer.tsx'
 
 /** What a computer is, and what those decide whose it is. */
 export function Settings({ computer }: { computer: Computer }) {
   const manages = useManages(computer)
+  const owns = useOwns(computer)
   return (
     <>
       <About computer={computer} />
       {computer.kind === 'cloud' && <Snapshots computer={computer} manages={manages} />}
       {manages && <Name key={computer.name} computer={computer} />}
       {manages && <Credential computer={computer} />}
-      {manages && <Delete computer={computer} />}
+      {owns && <Transfer computer={computer} />}
+      {owns && <Delete computer={computer} />}
     </>
   )
 }

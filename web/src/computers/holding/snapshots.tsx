@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { uk } from '../../api.ts'
+import { queryClient, uk } from '../../api.ts'
 import { workspacesQuery } from '../../session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
@@ -17,15 +17,8 @@ import { size } from '../words.ts'
 const LOOK_MS = 2_000
 
 /** What was kept of the home of a cloud computer, and computers that begin with it. */
-export function Snapshots({ computer: { id, name }, manages }: { computer: Computer; manages: boolean }) {
-  const { data, error, refetch } = useQuery({
-    ...snapshotsQuery,
-    refetchInterval: ({ state }) => (state.data?.some(({ status }) => status === 'creating') ? LOOK_MS : false),
-  })
-  const { data: drivers = [] } = useQuery(driversQuery)
-  const { data: workspaces = [] } = useQuery(workspacesQuery)
-  const [from, setFrom] = useState<string | null>(null)
-  const removing = useOpen<Snapshot>()
+export function Snapshots({ computer: { id }, manages }: { computer: Computer; manages: boolean }) {
+  const { data, error, refetch } = useSnapshots()
   const taking = useSend(uk.computers.snapshot, () => refetch())
   const snapshots = data?.filter((one) => one.computer_id === id)
   return (
@@ -48,36 +41,70 @@ export function Snapshots({ computer: { id, name }, manages }: { computer: Compu
       ) : snapshots.length === 0 ? (
         <Empty title="None yet">Take one before something is tried that may go wrong.</Empty>
       ) : (
-        <Rows label="Snapshots">
-          {snapshots.map((one) => (
-            <li key={one.id} className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3">
-              <div className="min-w-0 flex-1 basis-52">
-                <p className="font-medium">
-                  {one.name ?? name}, <Ago time={one.created_at} />
-                </p>
-                <p className="text-[0.8125rem] text-quiet">
-                  {[
-                    one.size_bytes !== null && size(one.size_bytes),
-                    one.entries !== null && `${number(one.entries)} files and folders`,
-                  ]
-                    .filter(Boolean)
-                    .join(' · ')}
-                </p>
-              </div>
-              {one.status !== 'ready' && <Tag tone={one.status === 'failed' ? 'bad' : 'ai'}>{one.status}</Tag>}
-              {manages && one.status !== 'creating' && (
-                <>
-                  {one.status === 'ready' && <Button onClick={() => setFrom(one.id)}>Make a computer of it</Button>}
-                  <Actions
-                    label={`More of the snapshot ${one.name ?? ''}`}
-                    actions={[{ label: 'Delete', run: () => removing.show(one), danger: true }]}
-                  />
-                </>
-              )}
-            </li>
-          ))}
-        </Rows>
+        <List snapshots={snapshots} />
       )}
+    </Section>
+  )
+}
+
+/** Snapshots of computers that are gone or have another owner. */
+export function Left({ computers }: { computers: readonly Computer[] }) {
+  const { data } = useSnapshots()
+  const left = data?.filter((one) => !computers.some(({ id }) => id === one.computer_id)) ?? []
+  if (left.length === 0) return null
+  return (
+    <Section title="Snapshots that are left" about="Of computers that are gone, or that belong to others now.">
+      <List snapshots={left} />
+    </Section>
+  )
+}
+
+const useSnapshots = () =>
+  useQuery({
+    ...snapshotsQuery,
+    refetchInterval: ({ state }) => (state.data?.some(({ status }) => status === 'creating') ? LOOK_MS : false),
+  })
+
+function List({ snapshots }: { snapshots: readonly Snapshot[] }) {
+  const { data: drivers = [] } = useQuery(driversQuery)
+  const { data: workspaces = [] } = useQuery(workspacesQuery)
+  const [from, setFrom] = useState<string | null>(null)
+  const removing = useOpen<Snapshot>()
+  const mayWrite = ({ workspace_id }: Snapshot): boolean => {
+    const workspace = workspaces.find((one) => one.id === workspace_id)
+    return workspace !== undefined && workspace.role !== 'viewer'
+  }
+  return (
+    <>
+      <Rows label="Snapshots">
+        {snapshots.map((one) => (
+          <li key={one.id} className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3">
+            <div className="min-w-0 flex-1 basis-52">
+              <p className="font-medium">
+                {one.name ?? one.computer_name}, <Ago time={one.created_at} />
+              </p>
+              <p className="text-[0.8125rem] text-quiet">
+                {[
+                  one.size_bytes !== null && size(one.size_bytes),
+                  one.entries !== null && `${number(one.entries)} files and folders`,
+                ]
+                  .filter(Boolean)
+                  .join(' · ')}
+              </p>
+            </div>
+            {one.status !== 'ready' && <Tag tone={one.status === 'failed' ? 'bad' : 'ai'}>{one.status}</Tag>}
+            {mayWrite(one) && one.status !== 'creating' && (
+              <>
+                {one.status === 'ready' && <Button onClick={() => setFrom(one.id)}>Make a computer of it</Button>}
+                <Actions
+                  label={`More of the snapshot ${one.name ?? one.computer_name}`}
+                  actions={[{ label: 'Delete', run: () => removing.show(one), danger: true }]}
+                />
+              </>
+            )}
+          </li>
+        ))}
+      </Rows>
       {from !== null && (
         <Make
           key={from}
@@ -96,12 +123,12 @@ export function Snapshots({ computer: { id, name }, manages }: { computer: Compu
           verb="Delete it"
           run={async () => {
             await uk.cloud_computers.delete_snapshot({ id: removing.on!.id })
-            await refetch()
+            await queryClient.invalidateQueries({ queryKey: snapshotsQuery.queryKey })
           }}
         >
           It is gone for good.
         </Confirm>
       )}
-    </Section>
+    </>
   )
 }

@@ -1,0 +1,73 @@
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { uk } from '../../api.ts'
+import { namesQuery, useAccount, workspacesQuery } from '../../session.ts'
+import { Button } from '../../ui/button.tsx'
+import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
+import { say } from '../../ui/dialogs/toast.tsx'
+import { SelectField } from '../../ui/field.tsx'
+import { Section } from '../../ui/page.tsx'
+import { useSend } from '../../ui/send.ts'
+import { type Computer, refreshComputers } from '../queries.ts'
+
+const about =
+  'Everybody whom it was lent to loses it at once, you too unless you are in the workspace that gets it. Its local models answer for nobody there until the new owner maps one.'
+
+/** Gives a computer to a workspace of one's own, or to somebody in one. */
+export function Transfer({ computer: { id, name, owner } }: { computer: Computer }) {
+  const [open, setOpen] = useState(false)
+  const [picked, setPicked] = useState('')
+  const { id: me } = useAccount()
+  const navigate = useNavigate()
+  const { data: workspaces = [] } = useQuery(workspacesQuery)
+  const teams = workspaces.filter(({ kind }) => kind === 'team')
+  const people = useQueries({
+    queries: teams.map((one) => ({ ...namesQuery(one.id), retry: false, enabled: open })),
+    combine: (answers) => new Map(answers.flatMap(({ data }) => [...(data ?? [])])),
+  })
+  const receivers = [
+    ...(owner.id === me ? [] : [[`user:${me}`, 'Yourself'] as const]),
+    ...teams
+      .filter((one) => one.id !== owner.id && one.role !== 'viewer')
+      .map((one) => [`workspace:${one.id}`, `${one.name}, the workspace`] as const),
+    ...[...people].filter(([user]) => user !== me).map(([user, called]) => [`user:${user}`, called] as const),
+  ]
+  const [kind, to] = (picked || receivers[0]?.[0] || '').split(':')
+  const sending = useSend(uk.computers.transfer, async () => {
+    const called = receivers.find(([value]) => value === `${kind}:${to}`)?.[1]
+    await navigate({ to: '/computers' })
+    await refreshComputers()
+    say(`${name} is given away${called ? `: ${called}` : ''}`)
+  })
+  if (teams.length === 0) return null
+  return (
+    <Section
+      title="Give it away"
+      about={about}
+      action={<Button onClick={() => setOpen(true)}>Give {name} away</Button>}
+    >
+      <FormDialog
+        open={open}
+        onOpen={setOpen}
+        title={`Give ${name} away?`}
+        about={about}
+        sending={sending}
+        fields={['user_id', 'workspace_id']}
+        verb="Give it away"
+        onSend={() => {
+          if (to !== undefined) void sending.send({ id, ...(kind === 'user' ? { user_id: to } : { workspace_id: to }) })
+        }}
+      >
+        <SelectField
+          label="To"
+          value={`${kind}:${to}`}
+          onValue={setPicked}
+          options={receivers}
+          hint="Workspaces that you may write in, and people whom you share one with."
+          error={sending.at('user_id') ?? sending.at('workspace_id')}
+        />
+      </FormDialog>
+    </Section>
+  )
+}
