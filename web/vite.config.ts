@@ -2,10 +2,11 @@ import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 import { contractRoutes } from './contract-routes.ts'
+import { pdfParts } from './pdf-parts.ts'
 
 export default defineConfig({
   base: '/app/',
-  plugins: [contractRoutes(), react(), tailwind()],
+  plugins: [contractRoutes(), react(), tailwind(), pdfParts()],
   build: {
     target: 'es2023',
     // Which file needs which: the budget test adds up what a page loads. It is not served.

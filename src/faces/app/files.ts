@@ -17,11 +17,19 @@ export interface File {
 const types: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.png': 'image/png',
   '.webmanifest': 'application/manifest+json',
+  // What PDFs need beside their own bytes (web/pdf-parts.ts).
+  '.bcmap': 'application/octet-stream',
+  '.pfb': 'application/octet-stream',
+  '.ttf': 'font/ttf',
+  '.wasm': 'application/wasm',
 }
+/** Small, or packed by nature: gzip would cost more than it gains. */
+const dense = new Set(['.bcmap', '.pfb', '.png'])
 const pack = promisify(gzip)
 
 /** Every file of the built app by its path below `/app`, in memory: together they are a few megabytes. */
@@ -31,7 +39,7 @@ export async function readFiles(folder: string): Promise<ReadonlyMap<string, Fil
     .map((entry) => join(entry.parentPath, entry.name))
   const files = names.map(async (name): Promise<[string, File]> => {
     const bytes = readFileSync(name)
-    const packed = await pack(bytes, { level: 9 })
+    const packed = dense.has(extname(name)) ? bytes : await pack(bytes, { level: 9 })
     const path = name.slice(folder.length).replaceAll('\\', '/')
     const file = {
       type: types[extname(name)]!,

@@ -40,6 +40,18 @@ const POLICY = [
   'trusted-types app-worker',
 ].join('; ')
 
+/**
+ * Of the worker that reads PDFs, which people get from anybody: it calls nobody, not even us, and reads what the page sends
+ * it. Its decoders of scanned pictures are WebAssembly.
+ */
+const PDF_WORKER = /^\/assets\/pdf\.worker[\w.-]*\.mjs$/
+const PDF_WORKER_POLICY = [
+  "default-src 'none'",
+  "script-src 'wasm-unsafe-eval'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
 /** The time that a request waits for a build before it gets a page that asks again. */
 const WAIT_MS = 1_500
 
@@ -62,7 +74,7 @@ export function appMount({ checkHost, dataDir, warn }: AppMountOptions): Serving
       checkHost(request)
       if (request.method !== 'GET' && request.method !== 'HEAD')
         refuse('method_not_allowed', { message: 'This path takes GET, HEAD.', headers: { allow: 'GET, HEAD' } })
-      response.setHeader('content-security-policy', POLICY)
+      response.setHeader('content-security-policy', PDF_WORKER.test(path) ? PDF_WORKER_POLICY : POLICY)
       response.setHeader('x-content-type-options', 'nosniff')
       response.setHeader('referrer-policy', 'same-origin')
       response.setHeader('cross-origin-opener-policy', 'same-origin')

@@ -72,7 +72,7 @@ function Choice({ shared }: { shared: Shared }) {
       key,
       name: made.name,
       isPicture: shared.files[key]!.type.startsWith('image/'),
-      state: { is: 'there', fileId: made.id } as const,
+      state: { is: 'there', source: { kind: 'file', file_id: made.id } } as const,
     }))
     keepFirst(id, { text: words, files, model: null })
     void queryClient.invalidateQueries({ queryKey: ['chats'] })

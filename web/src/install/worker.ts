@@ -1,6 +1,6 @@
 const WORKER = '/app/worker.js'
 /** Of the app's own workers: this one, and hashed files of the build. */
-const OWN = /^\/app\/(worker|assets\/[\w.-]+)\.js$/
+const OWN = /^\/app\/(worker|assets\/[\w.-]+)\.m?js$/
 
 interface Policy {
   createScriptURL(url: string): string

@@ -1,5 +1,8 @@
 import { useEffect } from 'react'
 
+/** What stands before the page; what is said in a corner (a toast) does not. */
+const OPEN = ':is([role=dialog], [role=alertdialog]):not([aria-modal=false]), [role=menu]'
+
 /**
  * `Ctrl F` and `/` find in the chat: only a part of it is drawn, and the browser would look through that part alone.
  * Pressed again, in the field, `Ctrl F` is the browser's.
@@ -9,7 +12,7 @@ export function useFindKeys(find: () => void): void {
     const hear = (event: KeyboardEvent): void => {
       const { key, ctrlKey, metaKey, altKey, target } = event
       if (event.defaultPrevented || altKey || !(target instanceof HTMLElement)) return
-      if (document.querySelector('[role=dialog], [role=alertdialog], [role=menu]')) return
+      if (document.querySelector(OPEN)) return
       const isInFind = target.closest('search') !== null
       const isInField = target.closest('input, textarea, select, [contenteditable]') !== null
       const isAsked = ctrlKey || metaKey ? key.toLowerCase() === 'f' && !isInFind : key === '/' && !isInField

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { refusal, sayError } from '../../api.ts'
 import { visible } from '../../chats/markdown/plain.ts'
 import { Button } from '../../ui/button.tsx'
@@ -11,7 +11,7 @@ const FIRST_LINES = 2_000
 const MOST_LINES = 10_000
 
 /** The text that the server read out of a document: words without their looks. */
-export function DocumentText({ file, why }: { file: DriveFile; why?: string }) {
+export function DocumentText({ file, why }: { file: DriveFile; why?: ReactNode }) {
   const [limit, setLimit] = useState(FIRST_LINES)
   const { data, error } = useQuery({
     ...linesQuery(file, limit),

@@ -1,9 +1,12 @@
+import { Suspense, lazy, useState } from 'react'
 import { visible } from '../../chats/markdown/plain.ts'
 import { shownAs } from '../list/kinds.ts'
 import { type DriveFile, type FilePlace, bytesAt } from '../queries.ts'
 import { DocumentText } from './document-text.tsx'
 import { NoPreview } from './no-preview.tsx'
 import { TextFile } from './text-file.tsx'
+
+const PdfView = lazy(() => import('./pdf/pdf-view.tsx').then(({ PdfView }) => ({ default: PdfView })))
 
 /** What is in a file, as far as it can be shown without running any of it. */
 export function Preview({ place }: { place: FilePlace }) {
@@ -34,11 +37,36 @@ export function Preview({ place }: { place: FilePlace }) {
     case 'text':
       return <TextFile key={file.id} place={place} />
     case 'office':
-    case 'pdf':
       return <DocumentText file={file} />
+    case 'pdf':
+      return <PdfFile key={file.id} file={file} />
     default:
       return <NoPreview file={file} />
   }
+}
+
+/** The pages as they look, or the words alone. */
+function PdfFile({ file }: { file: DriveFile }) {
+  const [words, setWords] = useState(false)
+  if (words)
+    return (
+      <DocumentText
+        file={file}
+        why={
+          <>
+            The words of the document, without their looks.{' '}
+            <button type="button" className="link" onClick={() => setWords(false)}>
+              Show its pages
+            </button>
+          </>
+        }
+      />
+    )
+  return (
+    <Suspense>
+      <PdfView file={file} onWords={() => setWords(true)} />
+    </Suspense>
+  )
 }
 
 /** An `img` draws an SVG without running what is in it, and without loading what it names. */

@@ -1,0 +1,67 @@
+import { useState } from 'react'
+import { Button, IconButton } from '../../../ui/button.tsx'
+import { number } from '../../../ui/text/format.ts'
+
+/** Which page, how large, and what else can be done with the pages. */
+export function PdfBar({
+  page,
+  pages,
+  percent,
+  onPage,
+  onZoom,
+  onWidth,
+  onFind,
+  onWords,
+}: {
+  page: number
+  pages: number
+  percent: number
+  onPage: (page: number) => void
+  onZoom: (by: 'in' | 'out') => void
+  onWidth: () => void
+  onFind: () => void
+  onWords: () => void
+}) {
+  /** What is typed into the field of the page; null: it shows where one is. */
+  const [typed, setTyped] = useState<string | null>(null)
+  return (
+    <div
+      role="toolbar"
+      aria-label="Pages"
+      className="flex flex-wrap items-center gap-x-1 gap-y-1 border-b border-line bg-sheet px-2 py-1 text-sm sm:px-3"
+    >
+      <IconButton label="Page before (←)" icon="up" disabled={page <= 1} onClick={() => onPage(page - 1)} />
+      <IconButton label="Next page (→)" icon="down" disabled={page >= pages} onClick={() => onPage(page + 1)} />
+      <form
+        className="figures flex items-center gap-1.5 text-quiet"
+        onSubmit={(event) => {
+          event.preventDefault()
+          const wanted = Number(typed)
+          if (typed !== null && Number.isInteger(wanted)) onPage(wanted)
+          setTyped(null)
+        }}
+      >
+        <input
+          aria-label="Page"
+          inputMode="numeric"
+          className="field w-14! px-1.5! py-1! text-center"
+          value={typed ?? page}
+          onChange={({ target }) => setTyped(target.value)}
+          onFocus={({ target }) => target.select()}
+          onBlur={() => setTyped(null)}
+        />
+        <span>of {number(pages)}</span>
+      </form>
+      <span className="flex-1" />
+      <IconButton label="Smaller (−)" icon="minus" onClick={() => onZoom('out')} />
+      <Button look="quiet" className="figures px-1.5!" title="As wide as there is room (0)" onClick={onWidth}>
+        {percent} %
+      </Button>
+      <IconButton label="Larger (+)" icon="plus" onClick={() => onZoom('in')} />
+      <IconButton label="Find (/)" icon="search" onClick={onFind} />
+      <Button look="quiet" className="px-2!" onClick={onWords}>
+        Words
+      </Button>
+    </div>
+  )
+}

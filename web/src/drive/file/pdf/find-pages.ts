@@ -1,0 +1,36 @@
+import type { Pdf } from './open-pdf.ts'
+
+/** Pages that are searched, and letters of each that are kept. */
+const MOST_PAGES = 3_000
+const MOST_LETTERS = 200_000
+
+/** The words of each page, small, as far as somebody asked for them. */
+export class PageWords {
+  readonly #pdf: Pdf
+  readonly #words = new Map<number, Promise<string>>()
+
+  constructor(pdf: Pdf) {
+    this.#pdf = pdf
+  }
+
+  /** Pages that have these words, from the first on; each as soon as it is known. Ends early once it is no longer asked. */
+  async *pagesWith(words: string, isAsked: () => boolean): AsyncGenerator<number> {
+    const wanted = words.trim().toLowerCase()
+    const last = Math.min(this.#pdf.numPages, MOST_PAGES)
+    for (let page = 1; page <= last && isAsked(); page++) if ((await this.#of(page)).includes(wanted)) yield page
+  }
+
+  #of(page: number): Promise<string> {
+    const known = this.#words.get(page)
+    if (known) return known
+    const words = this.#read(page).catch(() => '')
+    this.#words.set(page, words)
+    return words
+  }
+
+  async #read(page: number): Promise<string> {
+    const { items } = await (await this.#pdf.getPage(page)).getTextContent()
+    const parts = items.map((item) => ('str' in item ? item.str + (item.hasEOL ? ' ' : '') : ''))
+    return parts.join('').slice(0, MOST_LETTERS).toLowerCase()
+  }
+}

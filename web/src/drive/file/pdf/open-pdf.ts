@@ -1,0 +1,76 @@
+import { PDFWorker, type PDFDocumentProxy, type PDFPageProxy, getDocument } from 'pdfjs-dist'
+import workerFile from 'pdfjs-dist/build/pdf.worker.min.mjs?url'
+import { workerUrl } from '../../../install/worker.ts'
+import { PARTS } from './parts.ts'
+
+export type { PDFPageProxy }
+export type Pdf = PDFDocumentProxy
+
+/** Why a PDF is not shown. */
+export type Refusal = 'locked' | 'broken' | 'slow' | 'gone'
+
+/** A document that keeps its reader busy for longer than this without a first page is given up. */
+const OPENING_MS = 30_000
+/** Pictures with more pixels are left out of their page. */
+const MOST_PIXELS = 64 << 20
+
+/**
+ * Reads a PDF (pdf.js) in a worker of its own, which has a policy of its own (src/faces/app/mount.ts): it calls nobody, and
+ * what it needs this page brings it. Scripts, forms and links of the document are left alone: there are only pictures of
+ * its pages and their words. Bytes are fetched in parts, those of the pages that are looked at.
+ */
+export function openPdf(url: string): { ready: Promise<Pdf>; close: () => void } {
+  const port = new Worker(workerUrl(workerFile), { type: 'module', name: 'pdf' })
+  const worker = PDFWorker.create({ port })
+  const task = getDocument({
+    url: new URL(url, location.href).href,
+    worker,
+    verbosity: 0,
+    rangeChunkSize: 256 << 10,
+    disableAutoFetch: true,
+    disableStream: true,
+    maxImageSize: MOST_PIXELS,
+    canvasMaxAreaInBytes: MOST_PIXELS * 4,
+    enableXfa: false,
+    useWorkerFetch: false,
+    cMapUrl: `${PARTS}cmaps/`,
+    standardFontDataUrl: `${PARTS}standard_fonts/`,
+    wasmUrl: `${PARTS}wasm/`,
+  })
+  let isClosed = false
+  const close = (): void => {
+    if (isClosed) return
+    isClosed = true
+    void task.destroy().catch(() => {})
+    // One that hangs does not hear that it is to end.
+    port.terminate()
+  }
+  const ready = new Promise<Pdf>((resolve, reject) => {
+    const late = setTimeout(() => reject(new Refused('slow')), OPENING_MS)
+    const failed = (): void => reject(new Refused('broken'))
+    port.addEventListener('error', failed)
+    task.onPassword = () => reject(new Refused('locked'))
+    task.promise
+      // A document of which not even the first page can be read is none.
+      .then(async (pdf) => (await pdf.getPage(1), pdf))
+      .then(resolve, (error: unknown) => reject(new Refused(refusalOf(error))))
+      .finally(() => clearTimeout(late))
+  })
+  ready.catch(close)
+  return { ready, close }
+}
+
+export class Refused extends Error {
+  readonly why: Refusal
+
+  constructor(why: Refusal) {
+    super(why)
+    this.why = why
+  }
+}
+
+function refusalOf(error: unknown): Refusal {
+  const { name, status } = error as { name?: string; status?: number }
+  if (name === 'PasswordException') return 'locked'
+  return name === 'ResponseException' && status !== 0 ? 'gone' : 'broken'
+}

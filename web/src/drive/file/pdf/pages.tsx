@@ -1,0 +1,144 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type KeyboardEvent, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { useFindKeys } from '../../../chats/find/find-keys.ts'
+import { visible } from '../../../chats/markdown/plain.ts'
+import { useShortcuts } from '../../../shell/shortcuts/bound.ts'
+import { PdfBar } from './bar.tsx'
+import { PdfFind } from './find.tsx'
+import type { Pdf } from './open-pdf.ts'
+import { PdfPage } from './page.tsx'
+import { LETTER, type Size, type Zoom, nextZoom, scaleFor, zoomOf } from './size.ts'
+
+const GAP_PX = 12
+const MARGIN_PX = 16
+
+/** All pages below one another. Those in view and one on either side are drawn; the others only take their room. */
+export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWords: () => void }) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const room = useRoom(scroller)
+  const sizes = useRef(new Map<number, Size>())
+  const [zoom, setZoom] = useState<Zoom>('width')
+  const [finding, setFinding] = useState(false)
+  /** Pages are mostly alike: the first says how large the others are until they are read. */
+  const sizeOf = (number: number): Size => sizes.current.get(number) ?? sizes.current.get(1) ?? LETTER
+  const heightOf = (number: number): number => {
+    const size = sizeOf(number)
+    return Math.floor(size.height * scaleFor(size, zoom, room)) + GAP_PX
+  }
+  const list = useVirtualizer({
+    count: room === 0 ? 0 : pdf.numPages,
+    getScrollElement: () => scroller.current,
+    estimateSize: (at) => heightOf(at + 1),
+    overscan: 1,
+    paddingStart: GAP_PX,
+  })
+  const latest = useRef({ heightOf, list })
+  latest.current = { heightOf, list }
+  const onSize = useCallback((number: number, size: Size) => {
+    const { heightOf: height, list: of } = latest.current
+    const first = sizes.current.size === 0
+    const before = sizes.current.get(number)
+    if (before?.width === size.width && before.height === size.height) return
+    sizes.current.set(number, size)
+    if (first) of.measure()
+    else of.resizeItem(number - 1, height(number))
+  }, [])
+  const offset = (list.scrollOffset ?? 0) + (scroller.current?.clientHeight ?? 0) / 3
+  const current = (list.getVirtualItemForOffset(offset)?.index ?? 0) + 1
+  // Where one reads stays where it is when the pages become larger or smaller.
+  const place = useRef({ page: 0, part: 0 })
+  const resized = useRef(false)
+  useLayoutEffect(() => {
+    if (!resized.current) return
+    resized.current = false
+    const { page, part } = place.current
+    let start = GAP_PX
+    for (let before = 1; before <= page; before++) start += heightOf(before)
+    if (page > 0 || part > 0) scroller.current!.scrollTop = start + part * heightOf(page + 1)
+  })
+  useLayoutEffect(() => {
+    // Draws once more, and then the effect above finds the new heights.
+    resized.current = true
+    list.measure()
+  }, [zoom, room])
+  const keepPlace = (): void => {
+    // The list hears of it only after this.
+    const at = scroller.current!.scrollTop
+    const item = list.getVirtualItemForOffset(at)
+    if (item) place.current = { page: item.index, part: (at - item.start) / item.size }
+  }
+  const go = useCallback(
+    (page: number) => {
+      const number = Math.min(pdf.numPages, Math.max(1, page))
+      latest.current.list.scrollToIndex(number - 1, { align: 'start' })
+    },
+    [pdf],
+  )
+  const scale = zoomOf(scaleFor(sizeOf(current), zoom, room))
+  const zoomBy = (by: 'in' | 'out'): void => setZoom(nextZoom(scale, by))
+  const openFind = useCallback(() => setFinding(true), [])
+  useFindKeys(openFind)
+  useShortcuts([{ keys: '/', says: 'Find in this PDF', group: 'Here', run: openFind }])
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const deed = {
+      '+': () => zoomBy('in'),
+      '=': () => zoomBy('in'),
+      '-': () => zoomBy('out'),
+      0: () => setZoom('width'),
+      ArrowRight: () => go(current + 1),
+      ArrowLeft: () => go(current - 1),
+    }[event.key]
+    if (!deed) return
+    event.preventDefault()
+    deed()
+  }
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <PdfBar
+        page={current}
+        pages={pdf.numPages}
+        percent={Math.round(scale * 100)}
+        onPage={go}
+        onZoom={zoomBy}
+        onWidth={() => setZoom('width')}
+        onFind={() => setFinding(true)}
+        onWords={onWords}
+      />
+      {finding && <PdfFind pdf={pdf} from={current} box={scroller} onPage={go} onClose={() => setFinding(false)} />}
+      <div
+        ref={scroller}
+        role="region"
+        aria-label={`Pages of ${visible(name)}`}
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+        onScroll={keepPlace}
+        className="min-h-0 flex-1 overflow-auto overscroll-contain bg-sunk outline-offset-[-2px] [overflow-anchor:none]"
+      >
+        <div className="relative min-w-fit" style={{ height: list.getTotalSize() }}>
+          {list.getVirtualItems().map(({ index, start }) => (
+            <div
+              key={index}
+              className="absolute top-0 left-0 min-w-full px-4"
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              <PdfPage pdf={pdf} number={index + 1} zoom={zoom} room={room} size={sizeOf(index + 1)} onSize={onSize} />
+            </div>
+          ))}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+/** The width that a page may have, without what stands beside it. */
+function useRoom(of: React.RefObject<HTMLElement | null>): number {
+  const [room, setRoom] = useState(0)
+  useEffect(() => {
+    const box = of.current!
+    const watch = new ResizeObserver(() => setRoom(Math.max(1, box.clientWidth - 2 * MARGIN_PX)))
+    watch.observe(box)
+    return () => watch.disconnect()
+  }, [of])
+  return room
+}
