@@ -4,7 +4,18 @@ import { Button } from '../ui/button.tsx'
 import { type Stack, scaleFor } from './stack.ts'
 
 /** Pigments of the old prints; told apart by lightness too. */
-const pigments = ['bg-pigment-1', 'bg-pigment-2', 'bg-pigment-3', 'bg-pigment-4', 'bg-pigment-5', 'bg-pigment-6']
+const pigments = [
+  'fill-pigment-1',
+  'fill-pigment-2',
+  'fill-pigment-3',
+  'fill-pigment-4',
+  'fill-pigment-5',
+  'fill-pigment-6',
+]
+/** A column of the drawing, and the part of it that stays free beside the next. */
+const COLUMN = 10
+const FREE = 1.5
+const HEIGHT = 100
 
 interface Props {
   stack: Stack
@@ -12,7 +23,7 @@ interface Props {
   say: (value: number) => string
 }
 
-/** A column per day, stacked. Pointed at, or with the arrow keys, it says each day's figures; the table has them all. */
+/** A column per day, stacked. Pointed at, or with the arrow keys, it says each day's figures; the table has them all, and is there for screen readers at all times. */
 export function DayChart({ stack, label, say }: Props) {
   const [at, setAt] = useState<number | null>(null)
   const [table, setTable] = useState(false)
@@ -49,25 +60,15 @@ export function DayChart({ stack, label, say }: Props) {
           {[0, 50, 100].map((y) => (
             <div key={y} className="absolute inset-x-0 border-t border-line" style={{ top: `${y}%` }} />
           ))}
-          <div className="absolute inset-0 flex items-end gap-px sm:gap-[2px]">
-            {stack.days.map(({ day, values, total }, column) => (
-              <div
-                key={day}
-                onPointerEnter={() => setAt(column)}
-                className={`flex h-full min-w-0 flex-1 flex-col-reverse ${column === at ? 'bg-ai-wash' : ''}`}
-              >
-                {values.map((value, i) => (
-                  <div
-                    key={stack.names[i]}
-                    className={`w-full forced-color-adjust-none ${pigments[i]} ${value > 0 ? 'min-h-px' : ''}`}
-                    style={{ height: `${(value / top) * 100}%` }}
-                    data-value={value}
-                  />
-                ))}
-                <span className="sr-only">{say(total)}</span>
-              </div>
+          <svg
+            viewBox={`0 0 ${stack.days.length * COLUMN} ${HEIGHT}`}
+            preserveAspectRatio="none"
+            className="absolute inset-0 size-full forced-color-adjust-none"
+          >
+            {stack.days.map((day, column) => (
+              <Column key={day.day} day={day} at={column} top={top} pointed={column === at} onPoint={setAt} />
             ))}
-          </div>
+          </svg>
         </div>
         <div aria-hidden="true" className="col-start-2 mt-1.5 flex justify-between text-xs text-quiet">
           {[0, Math.floor(last / 2), last].map((i) => (
@@ -83,8 +84,48 @@ export function DayChart({ stack, label, say }: Props) {
           {table ? 'Hide table' : 'Show table'}
         </Button>
       </div>
-      {table && <Figures stack={stack} label={label} say={say} />}
+      <div className={table ? undefined : 'sr-only'}>
+        <Figures stack={stack} label={label} say={say} scrolls={table} />
+      </div>
     </figure>
+  )
+}
+
+/** A day: its values upon one another, and all of its height to be pointed at. */
+function Column({
+  day: { values },
+  at,
+  top,
+  pointed,
+  onPoint,
+}: {
+  day: Stack['days'][number]
+  at: number
+  top: number
+  pointed: boolean
+  onPoint: (column: number) => void
+}) {
+  let under = HEIGHT
+  return (
+    <g onPointerEnter={() => onPoint(at)}>
+      <rect x={at * COLUMN} width={COLUMN} height={HEIGHT} className={pointed ? 'fill-ai-wash' : 'fill-transparent'} />
+      {values.map((value, i) => {
+        // What is there is seen, however little it is.
+        const height = value > 0 ? Math.max(0.6, (value / top) * HEIGHT) : 0
+        under -= height
+        return (
+          <rect
+            key={i}
+            x={at * COLUMN + FREE / 2}
+            y={under}
+            width={COLUMN - FREE}
+            height={height}
+            className={pigments[i]}
+            data-value={value}
+          />
+        )
+      })}
+    </g>
   )
 }
 
@@ -107,18 +148,20 @@ const Legend = ({ names }: { names: readonly string[] }) => (
   <ul aria-label="Key" className="flex flex-wrap gap-x-4 gap-y-1 text-[0.8125rem]">
     {names.map((name, i) => (
       <li key={name} className="flex min-w-0 items-center gap-1.5">
-        <span aria-hidden="true" className={`size-2.5 shrink-0 forced-color-adjust-none ${pigments[i]}`} />
+        <svg aria-hidden="true" viewBox="0 0 1 1" className="size-2.5 shrink-0 forced-color-adjust-none">
+          <rect width="1" height="1" className={pigments[i]} />
+        </svg>
         <span className="break-all">{name}</span>
       </li>
     ))}
   </ul>
 )
 
-function Figures({ stack: { names, days }, label, say }: Props) {
+function Figures({ stack: { names, days }, label, say, scrolls }: Props & { scrolls: boolean }) {
   return (
     <div
-      className="mt-3 max-h-80 overflow-auto border-t border-line"
-      tabIndex={0}
+      className={scrolls ? 'mt-3 max-h-80 overflow-auto border-t border-line' : ''}
+      {...(scrolls && { tabIndex: 0 })}
       role="region"
       aria-label={`${label} per day`}
     >

@@ -32,12 +32,17 @@ export function Endpoints() {
   )
   const own = endpoints?.filter(({ instance }) => !instance)
   const shared = endpoints?.filter(({ instance }) => instance)
+  const owners = new Set(own?.map(ownerOf)).size
   const doing = { change: editing.show, remove: deleting.show }
   return (
     <>
       <Section
         title="Your own keys"
-        about="Providers that you bring. They are asked before any that cost credits here."
+        about={`Providers that you bring. They are asked before any that cost credits here.${
+          owners > 1
+            ? ' Those of several owners stand in one order by the number of their place: equal places share the calls.'
+            : ''
+        }`}
         action={own?.length ? add : undefined}
       >
         {error && !own ? (
@@ -92,7 +97,7 @@ export function Endpoints() {
   )
 }
 
-/** Each owner's order is its own. */
+/** Each owner's order is set by itself; the router lays them over one another, place by place (docs/routing.md). */
 function Owners({ endpoints, doing }: { endpoints: readonly Endpoint[]; doing: Doing }) {
   const { data: workspaces = [] } = useQuery(workspacesQuery)
   const byOwner = [...Map.groupBy(endpoints, ownerOf)]
