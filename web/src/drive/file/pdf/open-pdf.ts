@@ -1,4 +1,5 @@
 import { PDFWorker, type PDFDocumentProxy, type PDFPageProxy, getDocument } from 'pdfjs-dist'
+// oxlint-disable-next-line import/default -- Vite makes an address of it.
 import workerFile from 'pdfjs-dist/build/pdf.worker.min.mjs?url'
 import { workerUrl } from '../../../install/worker.ts'
 import { PARTS } from './parts.ts'
