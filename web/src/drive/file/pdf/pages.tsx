@@ -2,7 +2,6 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useFindKeys } from '../../../chats/find/find-keys.ts'
 import { visible } from '../../../chats/markdown/plain.ts'
-import { useShortcuts } from '../../../shell/shortcuts/bound.ts'
 import { PdfBar } from './bar.tsx'
 import { PdfFind } from './find.tsx'
 import type { Pdf } from './open-pdf.ts'
@@ -78,7 +77,6 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
   const zoomBy = (by: 'in' | 'out'): void => setZoom(nextZoom(scale, by))
   const openFind = useCallback(() => setFinding(true), [])
   useFindKeys(openFind)
-  useShortcuts([{ keys: '/', says: 'Find in this PDF', group: 'Here', run: openFind }])
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const deed = {
