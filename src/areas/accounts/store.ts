@@ -1,6 +1,7 @@
 import type { Generated, Selectable } from 'kysely'
 import { sql } from 'kysely'
 import { nextTime, type Db } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Tier } from '#kernel/principal.ts'
@@ -120,9 +121,7 @@ export const sessionStore = {
       .selectAll()
       .where('account_id', '=', accountId)
       .where('expires_at', '>', sql<Date>`now()`)
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
   /** Keeps the newest `keep` sessions of an account. Whether there were more. */
   async trim(db: Db, accountId: Id, keep: number): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { type ColumnType, type Generated, type JSONColumnType, CompiledQuery, type Selectable, sql } from 'kysely'
 import type { Db, Postgres } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import { type ResourcePage, type ResourceRow, resourcePageText } from '#access/resources.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Lender } from '#kernel/principal.ts'
@@ -154,8 +155,6 @@ export const agentStore = {
       .selectFrom('agent_versions')
       .selectAll()
       .where('agent_id', '=', agentId)
-      .$if(before !== null, (query) => query.where('version', '<', before!))
-      .orderBy('version', 'desc')
-      .limit(limit)
+      .$call(newestFirst('version', before, limit))
       .execute(),
 }

@@ -1,6 +1,7 @@
 import { type ColumnType, type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import type { z } from 'zod'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { DataPolicy, Shape } from '#gateway/model/offer.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { EndpointModel as EndpointModelSchema } from './contract-endpoints.ts'
@@ -65,9 +66,7 @@ export const endpointStore = {
       .selectAll()
       .where('owner_id', 'in', owners.length > 0 ? owners : [''])
       .$if(enabled !== undefined, (query) => query.where('enabled', '=', enabled!))
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
 
   /** All that serves for an owner, oldest first. */

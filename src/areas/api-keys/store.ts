@@ -1,5 +1,6 @@
 import { type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 
@@ -56,9 +57,7 @@ export const apiKeyStore = {
       .$if(status === 'revoked', (query) => query.where('revoked_at', 'is not', null))
       .$if(status === 'active', (query) => query.where('revoked_at', 'is', null).where(isExpired, '=', false))
       .$if(status === 'expired', (query) => query.where('revoked_at', 'is', null).where(isExpired, '=', true))
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
 
   /** The number of the account's keys that are not revoked. Holds the account's row, so that two creations count one after the other. */

@@ -1,5 +1,6 @@
 import { type Generated, type Selectable, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import { type ResourceRow, type Status, resourcePage } from '#access/resources.ts'
 import type { Id } from '#kernel/ids.ts'
 
@@ -183,9 +184,7 @@ export const fileStore = {
       .selectFrom('file_versions')
       .selectAll()
       .where('file_id', '=', fileId)
-      .$if(before !== null, (query) => query.where('version', '<', before!))
-      .orderBy('version', 'desc')
-      .limit(limit)
+      .$call(newestFirst('version', before, limit))
       .execute(),
 
   version: (

@@ -1,5 +1,6 @@
 import { type Generated, type Selectable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import { type Id, firstIdAt } from '#kernel/ids.ts'
 import type { Severity } from './preferences/types.ts'
 
@@ -92,9 +93,7 @@ export const notificationStore = {
       .$if(severity !== undefined, (query) => query.where('severity', '=', severity!))
       .$if(workspaceId !== undefined, (query) => query.where('workspace_id', '=', workspaceId!))
       .$if(since !== undefined, (query) => query.where('created_at', '>=', new Date(since!)))
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
 
   /** How often somebody was told this of a thing since then (ms of the epoch). */

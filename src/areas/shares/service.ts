@@ -49,10 +49,7 @@ export const shareService = implement(shares, {
       before: (before?.[0] as Id) ?? null,
       limit: limit + 1,
     })
-    const titles = await shareStore.titles(
-      ctx.db,
-      rows.map(({ resource_id }) => resource_id),
-    )
+    const titles = await titlesOf(ctx, rows)
     return pageOf(
       rows,
       limit,
@@ -151,10 +148,7 @@ export const sharedWithMeService = implement(sharedWithMe, {
       before: (before?.[0] as Id) ?? null,
       limit: limit + 1,
     })
-    const titles = await shareStore.titles(
-      ctx.db,
-      rows.map(({ resource_id }) => resource_id),
-    )
+    const titles = await titlesOf(ctx, rows)
     return pageOf(
       rows,
       limit,
@@ -308,6 +302,12 @@ async function tell(
     data: { id: row.id, workspace_id: row.home, ...data },
   })
 }
+
+const titlesOf = ({ db }: Context, rows: readonly { resource_id: Id }[]): Promise<Map<Id, string | null>> =>
+  shareStore.titles(
+    db,
+    rows.map(({ resource_id }) => resource_id),
+  )
 
 const showShare = (row: NamedShare) => ({
   id: row.id,

@@ -1,5 +1,6 @@
 import { type ColumnType, type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { SealedColumns } from '#engine/reseal.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Role, type Scope, grants } from '#kernel/scopes.ts'
@@ -111,9 +112,7 @@ export const endpointStore = {
       .selectFrom('webhook_endpoints')
       .selectAll()
       .where('workspace_id', '=', workspaceId)
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
 
   /** Nobody else changes it until the transaction ends. */
@@ -264,9 +263,7 @@ export const deliveryStore = {
       .where('endpoint_id', '=', of.endpointId)
       .$if(of.status !== undefined, (query) => query.where('status', '=', of.status!))
       .$if(of.eventType !== undefined, (query) => query.where('event_type', '=', of.eventType!))
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
 
   /**

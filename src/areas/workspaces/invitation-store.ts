@@ -1,6 +1,7 @@
 import { type Generated, type Selectable, type SqlBool, type Updateable, sql } from 'kysely'
 import { openInvitation } from '#access/members.ts'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Role } from '#kernel/scopes.ts'
@@ -68,9 +69,7 @@ export const invitationStore = {
       .selectAll()
       .where('i.workspace_id', '=', workspaceId)
       .$if(status !== undefined, (query) => query.where(is[status!]))
-      .$if(before !== null, (query) => query.where('i.id', '<', before!))
-      .orderBy('i.id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('i.id', before, limit))
       .execute(),
 
   /** The open ones to an address, of every workspace. */
@@ -83,9 +82,7 @@ export const invitationStore = {
       .select(['w.name as workspace_name', 'a.name as invited_by'])
       .where(sql`lower(i.email)`, '=', email.toLowerCase())
       .where(openInvitation)
-      .$if(before !== null, (query) => query.where('i.id', '<', before!))
-      .orderBy('i.id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('i.id', before, limit))
       .execute(),
 
   get: (db: Db, id: Id): Promise<InvitationRow | undefined> =>

@@ -1,5 +1,6 @@
 import { type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Role } from '#kernel/scopes.ts'
@@ -45,9 +46,7 @@ export const memberStore = {
   list: (db: Db, workspaceId: Id, before: Id | null, limit: number): Promise<NamedMember[]> =>
     named(db)
       .where('m.workspace_id', '=', workspaceId)
-      .$if(before !== null, (query) => query.where('m.id', '<', before!))
-      .orderBy('m.id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('m.id', before, limit))
       .execute(),
 
   /** A member by the membership's id or the user's. */

@@ -1,5 +1,6 @@
 import { type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Period } from '#kernel/time.ts'
@@ -58,9 +59,7 @@ export const workspaceStore = {
     counted(db)
       .where(sql<boolean>`w.id = any(${ids}::ulid[])`)
       .where('w.status', '=', status)
-      .$if(before !== null, (query) => query.where('w.id', '<', before!))
-      .orderBy('w.id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('w.id', before, limit))
       .execute(),
 
   insert: (

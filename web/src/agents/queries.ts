@@ -1,5 +1,6 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { everyRow, queryClient, uk } from '../api.ts'
+import { pagedQuery } from '../paged-query.ts'
 
 export type Agent = Awaited<ReturnType<typeof uk.agents.get>>
 export type AgentVersion = Awaited<ReturnType<typeof uk.agents.versions>>['rows'][number]
@@ -7,18 +8,14 @@ export type Policy = Agent['tools'][number]['policy']
 export type AgentChanges = Omit<Parameters<typeof uk.agents.update>[0], 'id'>
 
 export const agentsQuery = (status: 'active' | 'archived', workspaceId: string | undefined) =>
-  infiniteQueryOptions({
-    queryKey: ['agents', 'list', status, workspaceId ?? ''],
-    queryFn: ({ pageParam }) =>
-      uk.agents.list({
-        status,
-        limit: 30,
-        ...(workspaceId !== undefined && { workspace_id: workspaceId }),
-        ...(pageParam !== null && { cursor: pageParam }),
-      }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
-  })
+  pagedQuery(['agents', 'list', status, workspaceId ?? ''], (from) =>
+    uk.agents.list({
+      status,
+      limit: 30,
+      ...(workspaceId !== undefined && { workspace_id: workspaceId }),
+      ...from,
+    }),
+  )
 
 export const agentQuery = (id: string) =>
   queryOptions({ queryKey: ['agents', 'one', id], queryFn: () => uk.agents.get({ id }) })
@@ -28,25 +25,15 @@ export const agentsInQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['agents', 'in', workspaceId],
     queryFn: () => everyRow(uk.agents.list({ workspace_id: workspaceId, limit: 100 })),
+    enabled: workspaceId !== '',
     staleTime: 30_000,
   })
 
 export const versionsQuery = (id: string) =>
-  infiniteQueryOptions({
-    queryKey: ['agents', 'one', id, 'versions'],
-    queryFn: ({ pageParam }) => uk.agents.versions({ id, limit: 20, ...(pageParam !== null && { cursor: pageParam }) }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
-  })
+  pagedQuery(['agents', 'one', id, 'versions'], (from) => uk.agents.versions({ id, limit: 20, ...from }))
 
 export const agentChatsQuery = (id: string) =>
-  infiniteQueryOptions({
-    queryKey: ['agents', 'one', id, 'chats'],
-    queryFn: ({ pageParam }) =>
-      uk.chats.list({ agent_id: id, limit: 20, ...(pageParam !== null && { cursor: pageParam }) }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
-  })
+  pagedQuery(['agents', 'one', id, 'chats'], (from) => uk.chats.list({ agent_id: id, limit: 20, ...from }))
 
 /** The automations that set an agent to work, of its own workspace. */
 export const agentAutomationsQuery = (id: string, workspaceId: string) =>
@@ -63,6 +50,7 @@ export const computersQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['computers', 'in', workspaceId],
     queryFn: () => everyRow(uk.computers.list({ workspace_id: workspaceId, limit: 100 })),
+    enabled: workspaceId !== '',
     staleTime: 15_000,
   })
 

@@ -1,5 +1,6 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { everyRow, queryClient, uk } from '../api.ts'
+import { queryOptions } from '@tanstack/react-query'
+import { queryClient, uk } from '../api.ts'
+import { pagedQuery } from '../paged-query.ts'
 
 export type Automation = Awaited<ReturnType<typeof uk.automations.get>>
 export type AutomationRun = Awaited<ReturnType<typeof uk.automations.runs>>['rows'][number]
@@ -10,18 +11,14 @@ const EVERY_MS = 5_000
 const isGoing = ({ status }: AutomationRun): boolean => status === 'queued' || status === 'running'
 
 export const automationsQuery = (status: 'active' | 'archived', workspaceId: string | undefined) =>
-  infiniteQueryOptions({
-    queryKey: ['automations', 'list', status, workspaceId ?? ''],
-    queryFn: ({ pageParam }) =>
-      uk.automations.list({
-        status,
-        limit: 30,
-        ...(workspaceId !== undefined && { workspace_id: workspaceId }),
-        ...(pageParam !== null && { cursor: pageParam }),
-      }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
-  })
+  pagedQuery(['automations', 'list', status, workspaceId ?? ''], (from) =>
+    uk.automations.list({
+      status,
+      limit: 30,
+      ...(workspaceId !== undefined && { workspace_id: workspaceId }),
+      ...from,
+    }),
+  )
 
 export const automationQuery = (id: string) =>
   queryOptions({ queryKey: ['automations', 'one', id], queryFn: () => uk.automations.get({ id }) })
@@ -31,12 +28,7 @@ export const costQuery = (id: string) =>
 
 /** Newest first, asked again while one goes on. */
 export const runsQuery = (id: string) =>
-  infiniteQueryOptions({
-    queryKey: ['automations', 'one', id, 'runs'],
-    queryFn: ({ pageParam }) =>
-      uk.automations.runs({ id, limit: 30, ...(pageParam !== null && { cursor: pageParam }) }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
+  pagedQuery(['automations', 'one', id, 'runs'], (from) => uk.automations.runs({ id, limit: 30, ...from }), {
     refetchInterval: ({ state }) => (state.data?.pages.some(({ rows }) => rows.some(isGoing)) ? EVERY_MS : false),
   })
 
@@ -55,22 +47,6 @@ export const firingsQuery = (schedule: string, timeZone: string) =>
     enabled: schedule !== '',
     staleTime: 30_000,
     retry: false,
-  })
-
-/** The agents that an automation of a workspace may set to work. */
-export const agentsForQuery = (workspaceId: string) =>
-  queryOptions({
-    queryKey: ['agents', 'in', workspaceId],
-    queryFn: () => everyRow(uk.agents.list({ workspace_id: workspaceId, limit: 100 })),
-    enabled: workspaceId !== '',
-  })
-
-/** The computers on which the person may run commands in a workspace. */
-export const computersForQuery = (workspaceId: string) =>
-  queryOptions({
-    queryKey: ['computers', 'in', workspaceId],
-    queryFn: () => everyRow(uk.computers.list({ workspace_id: workspaceId, limit: 100 })),
-    enabled: workspaceId !== '',
   })
 
 export const refreshAutomations = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['automations'] })

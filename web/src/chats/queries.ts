@@ -1,5 +1,6 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { uk } from '../api.ts'
+import { pagedQuery } from '../paged-query.ts'
 
 export type Chat = Awaited<ReturnType<typeof uk.chats.get>>
 export type Message = Awaited<ReturnType<typeof uk.chats.messages>>['rows'][number]
@@ -11,13 +12,7 @@ export const chatQuery = (id: string) => queryOptions({ queryKey: ['chat', id], 
 
 /** All that the person reads, newest first. */
 export const chatsQuery = (status: 'active' | 'archived', temporary: boolean) =>
-  infiniteQueryOptions({
-    queryKey: ['chats', status, temporary],
-    queryFn: ({ pageParam }) =>
-      uk.chats.list({ status, temporary, limit: 50, ...(pageParam !== null && { cursor: pageParam }) }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
-  })
+  pagedQuery(['chats', status, temporary], (from) => uk.chats.list({ status, temporary, limit: 50, ...from }))
 
 /** Those that the person keeps at hand. */
 export const pinnedQuery = queryOptions({

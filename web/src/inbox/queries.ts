@@ -1,20 +1,17 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { uk } from '../api.ts'
+import { pagedQuery } from '../paged-query.ts'
 
 export type Notification = Awaited<ReturnType<typeof uk.notifications.list>>['rows'][number]
 
 export const inboxQuery = (only: 'all' | 'unread') =>
-  infiniteQueryOptions({
-    queryKey: ['inbox', only],
-    queryFn: ({ pageParam }) =>
-      uk.notifications.list({
-        limit: 30,
-        ...(only === 'unread' && { status: 'unread' }),
-        ...(pageParam !== null && { cursor: pageParam }),
-      }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
-  })
+  pagedQuery(['inbox', only], (from) =>
+    uk.notifications.list({
+      limit: 30,
+      ...(only === 'unread' && { status: 'unread' }),
+      ...from,
+    }),
+  )
 
 /** How many are unread. */
 export const unreadQuery = queryOptions({

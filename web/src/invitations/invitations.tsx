@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queryClient, uk } from '../api.ts'
 import { Button } from '../ui/button.tsx'
-import { TextField } from '../ui/field.tsx'
 import { Empty, Failure, Refused, Waiting } from '../ui/notice.tsx'
-import { Page, Rows, Section } from '../ui/page.tsx'
+import { Page, Rows, Section, SectionForm } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { Ago } from '../ui/text/time.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { receivedQuery } from './queries.ts'
 import { dropToken, keptToken } from './token.ts'
+import { TokenField } from './token-field.tsx'
 
 async function settled(): Promise<void> {
   await Promise.all([
@@ -33,35 +33,19 @@ export function Invitations() {
 function ByToken() {
   const [token, setToken] = useState(keptToken() ?? '')
   const [accepted, setAccepted] = useState(false)
-  const { send, pending, at, rest, form } = useSend(uk.invitations.accept, async () => {
+  const accepting = useSend(uk.invitations.accept, async () => {
     dropToken()
     setToken('')
     setAccepted(true)
     say('The invitation is accepted')
     await settled()
   })
+  const { send, pending, at, rest } = accepting
   return (
     <Section title="With a token" about="It is filled in when you follow the link of a mail, and works once.">
-      <form
-        ref={form}
-        noValidate
-        className="border border-line border-t-keyline bg-sheet px-4 py-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void send({ token: token.trim() })
-        }}
-      >
+      <SectionForm sending={accepting} onSend={() => void send({ token: token.trim() })}>
         <div className="flex flex-wrap items-start gap-4">
-          <TextField
-            label="Token"
-            mono
-            className="flex-1 basis-64"
-            autoComplete="off"
-            spellCheck={false}
-            value={token}
-            onValue={setToken}
-            error={at('token')}
-          />
+          <TokenField value={token} onValue={setToken} error={at('token')} />
           <Button type="submit" look="primary" pending={pending} className="mt-6 h-[2.375rem]!">
             Accept
           </Button>
@@ -70,7 +54,7 @@ function ByToken() {
           <Refused>{rest('token')}</Refused>
           {accepted && <p className="text-sm text-moss">Accepted. What it opens is yours to use now.</p>}
         </div>
-      </form>
+      </SectionForm>
     </Section>
   )
 }

@@ -2,11 +2,11 @@ import { useState } from 'react'
 import { queryClient, uk } from '../api.ts'
 import { useAccount } from '../session.ts'
 import { Button } from '../ui/button.tsx'
-import { TextField } from '../ui/field.tsx'
 import { Refused } from '../ui/notice.tsx'
-import { Section } from '../ui/page.tsx'
+import { Section, SectionForm } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { say } from '../ui/dialogs/toast.tsx'
+import { TokenField } from '../invitations/token-field.tsx'
 
 /** Mail goes only to an address that is known to be the account's own. */
 export function Confirmation() {
@@ -31,33 +31,15 @@ export function Confirmation() {
       <div className="mb-3 empty:hidden">
         <Refused>{ask.rest()}</Refused>
       </div>
-      <form
-        ref={confirm.form}
-        noValidate
-        className="border border-line border-t-keyline bg-sheet px-4 py-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void confirm.send({ token: token.trim() })
-        }}
-      >
+      <SectionForm sending={confirm} onSend={() => void confirm.send({ token: token.trim() })}>
         <div className="flex flex-wrap items-start gap-4">
-          <TextField
-            label="Token"
-            mono
-            className="flex-1 basis-64"
-            autoComplete="off"
-            spellCheck={false}
-            value={token}
-            onValue={setToken}
-            error={confirm.at('token')}
-            hint="It is in the mail."
-          />
+          <TokenField value={token} onValue={setToken} error={confirm.at('token')} hint="It is in the mail." />
           <Button type="submit" pending={confirm.pending} className="h-[2.375rem]! sm:mt-6">
             Confirm
           </Button>
         </div>
         <Refused>{confirm.rest('token')}</Refused>
-      </form>
+      </SectionForm>
     </Section>
   )
 }

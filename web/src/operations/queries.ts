@@ -1,5 +1,6 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { queryClient, uk } from '../api.ts'
+import { pagedQuery } from '../paged-query.ts'
 
 export type Operation = Awaited<ReturnType<typeof uk.operations.get>>
 export type Status = Operation['status']
@@ -9,19 +10,19 @@ const EVERY_MS = 3_000
 export const isGoing = ({ status }: Operation): boolean => status === 'queued' || status === 'running'
 
 export const operationsQuery = (status: Status | undefined, kind: string | undefined) =>
-  infiniteQueryOptions({
-    queryKey: ['operations', 'list', status ?? '', kind ?? ''],
-    queryFn: ({ pageParam }) =>
+  pagedQuery(
+    ['operations', 'list', status ?? '', kind ?? ''],
+    (from) =>
       uk.operations.list({
         limit: 30,
         ...(status !== undefined && { status }),
         ...(kind !== undefined && { kind }),
-        ...(pageParam !== null && { cursor: pageParam }),
+        ...from,
       }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
-    refetchInterval: ({ state }) => (state.data?.pages.some(({ rows }) => rows.some(isGoing)) ? EVERY_MS : false),
-  })
+    {
+      refetchInterval: ({ state }) => (state.data?.pages.some(({ rows }) => rows.some(isGoing)) ? EVERY_MS : false),
+    },
+  )
 
 export const operationQuery = (id: string) =>
   queryOptions({

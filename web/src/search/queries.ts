@@ -1,5 +1,6 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { uk } from '../api.ts'
+import { pagedQuery } from '../paged-query.ts'
 import type { View } from './view.ts'
 
 /** The first few of everything with these words. */
@@ -12,21 +13,18 @@ export const quickQuery = (words: string) =>
   })
 
 export const searchQuery = ({ q, types, workspace }: View) =>
-  infiniteQueryOptions({
-    queryKey: ['search', q, types, workspace],
-    queryFn: ({ pageParam, signal }) =>
+  pagedQuery(
+    ['search', q, types, workspace],
+    (from, { signal }) =>
       uk.search.query(
         {
           q: q!,
           limit: 30,
           ...(types && { types }),
           ...(workspace && { workspace_id: workspace }),
-          ...(pageParam !== null && { cursor: pageParam }),
+          ...from,
         },
         { signal },
       ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
-    enabled: q !== undefined,
-    staleTime: 30_000,
-  })
+    { enabled: q !== undefined, staleTime: 30_000 },
+  )

@@ -3,7 +3,9 @@ import { useState } from 'react'
 import { queryClient, uk } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirm, useOpen } from '../ui/dialogs/dialog.tsx'
+import type { Opened } from '../ui/dialogs/dialog-props.ts'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
+import { NameDialog } from '../ui/dialogs/name-dialog.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
@@ -82,7 +84,7 @@ export function Passkeys({ guard }: { guard: Guard }) {
       )}
       <AddDialog open={adding.open} onOpen={adding.onOpen} guard={guard} />
       {renaming.on && (
-        <RenameDialog key={renaming.on.id} open={renaming.open} onOpen={renaming.onOpen} passkey={renaming.on} />
+        <Rename key={renaming.on.id} passkey={renaming.on} open={renaming.open} onOpen={renaming.onOpen} />
       )}
       <Confirm
         open={removing.open}
@@ -101,7 +103,7 @@ export function Passkeys({ guard }: { guard: Guard }) {
   )
 }
 
-function AddDialog({ open, onOpen, guard }: { open: boolean; onOpen: (open: boolean) => void; guard: Guard }) {
+function AddDialog({ open, onOpen, guard }: Opened & { guard: Guard }) {
   const [name, setName] = useState(() => sayAgent(navigator.userAgent))
   const sending = useSend(
     (named: string) => guard(() => addPasskey(named)),
@@ -133,31 +135,15 @@ function AddDialog({ open, onOpen, guard }: { open: boolean; onOpen: (open: bool
   )
 }
 
-function RenameDialog({
-  open,
-  onOpen,
-  passkey: { id, name: before },
-}: {
-  open: boolean
-  onOpen: (open: boolean) => void
-  passkey: Passkey
-}) {
-  const [name, setName] = useState(before)
-  const sending = useSend(uk.passkeys.update, async () => {
-    onOpen(false)
-    await again()
-  })
+function Rename({ passkey: { id, name }, ...opened }: { passkey: Passkey } & Opened) {
   return (
-    <FormDialog
-      open={open}
-      onOpen={onOpen}
-      title={`Rename ${before}`}
-      sending={sending}
-      fields={['name']}
+    <NameDialog
+      {...opened}
+      title={`Rename ${name}`}
       verb="Rename"
-      onSend={() => void sending.send({ id, name })}
-    >
-      <TextField label="Name" value={name} onValue={setName} error={sending.at('name')} />
-    </FormDialog>
+      before={name}
+      call={(next) => uk.passkeys.update({ id, name: next })}
+      done={again}
+    />
   )
 }

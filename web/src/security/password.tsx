@@ -4,7 +4,7 @@ import { useAccount } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Refused } from '../ui/notice.tsx'
-import { Section } from '../ui/page.tsx'
+import { Section, SectionForm } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { say } from '../ui/dialogs/toast.tsx'
 
@@ -12,24 +12,20 @@ export function Password() {
   const { email } = useAccount()
   const [current_password, setCurrent] = useState('')
   const [new_password, setNew] = useState('')
-  const { send, pending, at, rest, form, code } = useSend(uk.auth.change_password, async () => {
+  const changing = useSend(uk.auth.change_password, async () => {
     setCurrent('')
     setNew('')
     say('Your password is changed; every other session has ended')
     await queryClient.invalidateQueries({ queryKey: ['sessions'] })
   })
+  const { send, pending, at, rest, code } = changing
   // It is the present password that is not right, whatever else it may be called.
   const wrong = code === 'invalid_credentials' ? 'That is not your present password.' : null
   return (
     <Section title="Password" about="Changing it ends every session but this one. Your keys go on working.">
-      <form
-        ref={form}
-        noValidate
-        className="border border-line border-t-keyline bg-sheet px-4 py-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void send({ ...(current_password !== '' && { current_password }), new_password })
-        }}
+      <SectionForm
+        sending={changing}
+        onSend={() => void send({ ...(current_password !== '' && { current_password }), new_password })}
       >
         <input type="text" autoComplete="username" value={email} readOnly hidden />
         <div className="grid gap-4 sm:grid-cols-2">
@@ -57,7 +53,7 @@ export function Password() {
             Change password
           </Button>
         </div>
-      </form>
+      </SectionForm>
     </Section>
   )
 }

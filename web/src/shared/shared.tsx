@@ -1,6 +1,7 @@
-import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { queryClient, uk } from '../api.ts'
+import { pagedQuery } from '../paged-query.ts'
 import { Button } from '../ui/button.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { Paged } from '../ui/more.tsx'
@@ -11,12 +12,7 @@ import { Ago } from '../ui/text/time.tsx'
 
 type Shared = Awaited<ReturnType<typeof uk.shared_with_me.list>>['rows'][number]
 
-const sharedQuery = infiniteQueryOptions({
-  queryKey: ['shared-with-me'],
-  queryFn: ({ pageParam }) => uk.shared_with_me.list({ limit: 50, ...(pageParam !== null && { cursor: pageParam }) }),
-  initialPageParam: null as string | null,
-  getNextPageParam: ({ next }) => next,
-})
+const sharedQuery = pagedQuery(['shared-with-me'], (from) => uk.shared_with_me.list({ limit: 50, ...from }))
 
 /** Both sides of sharing. */
 function Sides() {
@@ -34,12 +30,7 @@ function Sides() {
   )
 }
 
-const givenQuery = infiniteQueryOptions({
-  queryKey: ['shared-by-me'],
-  queryFn: ({ pageParam }) => uk.shares.given({ limit: 50, ...(pageParam !== null && { cursor: pageParam }) }),
-  initialPageParam: null as string | null,
-  getNextPageParam: ({ next }) => next,
-})
+const givenQuery = pagedQuery(['shared-by-me'], (from) => uk.shares.given({ limit: 50, ...from }))
 type Given = Awaited<ReturnType<typeof uk.shares.given>>['rows'][number]
 
 export function SharedByMe() {

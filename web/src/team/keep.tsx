@@ -6,6 +6,8 @@ import { useAccount } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirm, useOpen } from '../ui/dialogs/dialog.tsx'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
+import type { Opened } from '../ui/dialogs/dialog-props.ts'
+import { NameDialog } from '../ui/dialogs/name-dialog.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
@@ -82,34 +84,24 @@ export function Keep({ workspace }: { workspace: Workspace }) {
   )
 }
 
-interface Opened {
+interface OfWorkspace extends Opened {
   workspace: Workspace
-  open: boolean
-  onOpen: (open: boolean) => void
 }
 
-function Rename({ workspace: { id, name: before }, open, onOpen }: Opened) {
-  const [name, setName] = useState(before)
-  const sending = useSend(uk.workspaces.update, async () => {
-    onOpen(false)
-    await queryClient.invalidateQueries({ queryKey: ['workspaces'] })
-  })
+function Rename({ workspace: { id, name }, ...opened }: OfWorkspace) {
   return (
-    <FormDialog
-      open={open}
-      onOpen={onOpen}
-      title={`Rename ${before}`}
-      sending={sending}
-      fields={['name']}
+    <NameDialog
+      {...opened}
+      title={`Rename ${name}`}
       verb="Rename"
-      onSend={() => void sending.send({ id, name })}
-    >
-      <TextField label="Name" value={name} onValue={setName} error={sending.at('name')} />
-    </FormDialog>
+      before={name}
+      call={(next) => uk.workspaces.update({ id, name: next })}
+      done={() => queryClient.invalidateQueries({ queryKey: ['workspaces'] })}
+    />
   )
 }
 
-function HandOver({ workspace: { id, name }, others, open, onOpen }: Opened & { others: readonly Member[] }) {
+function HandOver({ workspace: { id, name }, others, open, onOpen }: OfWorkspace & { others: readonly Member[] }) {
   const { id: own } = useAccount()
   const [chosen, setChosen] = useState('')
   const to = others.find(({ user_id }) => user_id === chosen) ?? others[0]
@@ -145,7 +137,7 @@ function HandOver({ workspace: { id, name }, others, open, onOpen }: Opened & { 
   )
 }
 
-function Delete({ workspace: { id, name }, open, onOpen, onGone }: Opened & { onGone: () => Promise<void> }) {
+function Delete({ workspace: { id, name }, open, onOpen, onGone }: OfWorkspace & { onGone: () => Promise<void> }) {
   const [confirm, setConfirm] = useState('')
   const sending = useSend(uk.workspaces.delete, onGone)
   return (

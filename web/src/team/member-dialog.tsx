@@ -7,6 +7,7 @@ import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { useSend } from '../ui/send.ts'
+import { ModelsField } from './models-field.tsx'
 import { modelsIn } from './models-in.ts'
 import { type Member, refreshTeam } from './queries.ts'
 
@@ -81,19 +82,7 @@ export function MemberDialog({
           error={sending.at('spend_cap_period')}
         />
       </div>
-      <TextField
-        label="Models"
-        mono
-        placeholder="all"
-        hint={
-          <>
-            Ids as <code>openai/gpt-4o</code>, or all of a provider as <code>openai/*</code>, between commas.
-          </>
-        }
-        value={models}
-        onValue={setModels}
-        error={sending.at('allowed_models')}
-      />
+      <ModelsField label="Models" value={models} onValue={setModels} error={sending.at('allowed_models')} />
       <CheckField
         label="Only by keys of this workspace"
         hint="Chats here and other keys call no models then."

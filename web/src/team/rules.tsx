@@ -3,10 +3,11 @@ import { type Workspace, queryClient, uk } from '../api.ts'
 import { isManaged } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
-import { CheckField, TextField } from '../ui/field.tsx'
+import { CheckField } from '../ui/field.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { Section } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
+import { ModelsField } from './models-field.tsx'
 import { modelsIn } from './models-in.ts'
 
 /** The models that everybody here may call, and by which keys. */
@@ -50,19 +51,7 @@ function RulesForm({ workspace: { id, name, allowed_models, keys } }: { workspac
         void send({ id, allowed_models: modelsIn(models), keys: held ? 'workspace' : 'any' })
       }}
     >
-      <TextField
-        label="Allowed for everybody"
-        mono
-        placeholder="all"
-        hint={
-          <>
-            Ids as <code>openai/gpt-4o</code>, or all of a provider as <code>openai/*</code>, between commas.
-          </>
-        }
-        value={models}
-        onValue={setModels}
-        error={at('allowed_models')}
-      />
+      <ModelsField label="Allowed for everybody" value={models} onValue={setModels} error={at('allowed_models')} />
       <CheckField
         label="No call without a key of this workspace"
         hint="Chats here and other keys call no models then."

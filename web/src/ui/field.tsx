@@ -76,6 +76,9 @@ export interface SelectFieldProps<T extends string> extends Rest<'select'> {
   options: readonly (readonly [value: T, label: string])[]
 }
 
+/** What a field that knows its own choices is given. */
+export type Chosen = Pick<SelectFieldProps<string>, 'value' | 'onValue' | 'error'>
+
 export function SelectField<T extends string>({
   label,
   hint,

@@ -1,5 +1,6 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { uk } from '../api.ts'
+import { pagedQuery } from '../paged-query.ts'
 import { type View, dayOf, daysUpTo } from './view.ts'
 
 type Asked = Omit<View, 'measure'>
@@ -41,11 +42,11 @@ export const balanceQuery = queryOptions({
 })
 
 /** One page of the caller's own metered calls. */
-async function calls({ whose, model, provider, key }: Asked, cursor: string | null) {
+async function calls({ whose, model, provider, key }: Asked, from: { cursor?: string }) {
   const answer = await uk.me.usage({
     view: 'history',
     limit: 20,
-    ...(cursor !== null && { cursor }),
+    ...from,
     ...(whose !== 'mine' && { workspace_id: whose }),
     ...(model !== undefined && { model }),
     ...(provider !== undefined && { provider }),
@@ -57,9 +58,4 @@ async function calls({ whose, model, provider, key }: Asked, cursor: string | nu
 export type Call = Awaited<ReturnType<typeof calls>>['rows'][number]
 
 export const callsQuery = (view: Asked) =>
-  infiniteQueryOptions({
-    queryKey: ['calls', view.whose, view.model, view.provider, view.key],
-    queryFn: ({ pageParam }) => calls(view, pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
-  })
+  pagedQuery(['calls', view.whose, view.model, view.provider, view.key], (from) => calls(view, from))

@@ -1,5 +1,6 @@
 import { type Generated, type Selectable, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import { openInvitation } from '#access/members.ts'
 import type { Id } from '#kernel/ids.ts'
 
@@ -38,9 +39,7 @@ export const identityStore = {
       .selectFrom('identities')
       .selectAll()
       .where('account_id', '=', accountId)
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
   remove: (db: Db, accountId: Id, id: Id): Promise<IdentityRow | undefined> =>
     db

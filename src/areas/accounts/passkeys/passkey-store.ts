@@ -1,5 +1,6 @@
 import { type Generated, type Selectable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { Id } from '#kernel/ids.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -37,9 +38,7 @@ export const passkeyStore = {
       .selectFrom('passkeys')
       .selectAll()
       .where('account_id', '=', accountId)
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
   rename: (db: Db, accountId: Id, id: Id, name: string): Promise<PasskeyRow | undefined> =>
     db

@@ -1,6 +1,7 @@
 import { type Generated, type Selectable, sql } from 'kysely'
 import type { Log } from '#engine/log.ts'
 import type { Db } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import { type Catalogue, type Snapshot, catalogueOf, shippedCatalogue } from '#gateway/catalogue/catalogue.ts'
 import { mergeFetched, override } from '#gateway/catalogue/merge.ts'
 import type { Pricing } from '#gateway/catalogue/model.ts'
@@ -63,9 +64,7 @@ export const catalogueStore = {
     db
       .selectFrom('catalogues')
       .select(columns)
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
 
   newest: (db: Db): Promise<(CatalogueRow & { snapshot: string }) | undefined> =>

@@ -1,5 +1,6 @@
 import { type ColumnType, type Selectable, type Updateable, sql } from 'kysely'
 import { type Db, nextTime, nextTimeOf } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
@@ -125,9 +126,7 @@ export const runStore = {
         query.where('workspace_id', '=', (place as { workspaceId: Id }).workspaceId),
       )
       .$if(status !== undefined, (query) => query.where('status', '=', status!))
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
 
   /** Writes runs that are not there yet; a tick or webhook that somebody has written already stays as it is. */

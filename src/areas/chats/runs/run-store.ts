@@ -1,5 +1,6 @@
 import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Behalf } from '#kernel/principal.ts'
@@ -166,9 +167,7 @@ export const runStore = {
       .selectAll()
       .where('chat_id', '=', chatId)
       .$if(status !== undefined, (query) => query.where('status', '=', status!))
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
 
   /** Runs of a chat that are not finished, the one that goes first first. */

@@ -1,6 +1,6 @@
 /** Where cloud computers live on their host, and as whom they run there. */
 import { createHash, randomUUID } from 'node:crypto'
-import { chmodSync, chownSync, constants, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -95,9 +95,26 @@ export const placeOn = ({ folder, accountOf }: Host, { id, number }: { id: strin
   return { folder: own, home: at('home'), state: at('state'), etc: at('etc'), account: accountOf(number) }
 }
 
-export function makePlace({ folder, home, state, etc, account }: Place): void {
+/** `clear` takes away what stands there from another time. */
+export async function makePlace(
+  { folder, home, state, etc, account }: Place,
+  clear: () => Promise<void>,
+): Promise<void> {
+  if (existsSync(home)) await clear()
   for (const each of [folder, home, state, etc]) makeFolderFor(each, account)
 }
+
+/** The arguments of GNU tar that pack the folder it stands in: in one order, holes as holes, owners as numbers. */
+export const PACKING = [
+  '--sparse',
+  '--format=posix',
+  '--numeric-owner',
+  '--sort=name',
+  '--warning=no-file-ignored',
+  '-cf',
+  '-',
+  '.',
+] as const
 
 /** Makes a folder for the account of a computer alone. */
 export function makeFolderFor(folder: string, account: { uid: number; gid: number } | null): void {

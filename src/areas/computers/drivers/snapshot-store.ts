@@ -1,5 +1,6 @@
 import { type Generated, type Selectable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { Id } from '#kernel/ids.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -45,9 +46,7 @@ export const snapshotStore = {
       .selectAll()
       .where(sql<boolean>`workspace_id = any(${workspaces}::ulid[])`)
       .$if(computerId !== null, (query) => query.where('computer_id', '=', computerId!))
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
 
   insert: (

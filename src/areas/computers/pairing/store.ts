@@ -1,5 +1,6 @@
 import { type Generated, type Selectable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { Id } from '#kernel/ids.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -52,9 +53,7 @@ export const pairingStore = {
       .selectAll()
       .where('account_id', '=', accountId)
       .where(sql<boolean>`workspace_id = any(${workspaces}::ulid[])`)
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
 
   /** How many of an account wait. */

@@ -192,28 +192,15 @@ const callOf = (job: MediaJob, { slug, endpoint }: MediaOffer): MeteredCall => (
   startedAt: new Date(),
 })
 
-function keptOf({ endpoint: { id, slug, billing }, ...offer }: MediaOffer): KeptOffer {
-  const {
-    slug: name,
-    upstreamModel,
-    contextLength,
-    maxOutputTokens,
-    capabilities,
-    pricing,
-    priceSource,
-    priceDate,
-    media,
-  } = offer
-  return {
-    slug: name,
-    upstreamModel,
-    contextLength,
-    maxOutputTokens,
-    capabilities,
-    pricing,
-    priceSource,
-    priceDate,
-    media,
-    endpoint: { id, slug, billing },
-  }
-}
+const keptOf = (offer: MediaOffer): KeptOffer => ({
+  slug: offer.slug,
+  upstreamModel: offer.upstreamModel,
+  contextLength: offer.contextLength,
+  maxOutputTokens: offer.maxOutputTokens,
+  capabilities: offer.capabilities,
+  pricing: offer.pricing,
+  priceSource: offer.priceSource,
+  priceDate: offer.priceDate,
+  media: offer.media,
+  endpoint: { id: offer.endpoint.id, slug: offer.endpoint.slug, billing: offer.endpoint.billing },
+})

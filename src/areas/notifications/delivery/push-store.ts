@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { type Generated, type Selectable, sql } from 'kysely'
 import type { Secrets } from '#engine/secrets.ts'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { SealedColumns } from '#engine/reseal.ts'
 import type { Id } from '#kernel/ids.ts'
 
@@ -110,9 +111,7 @@ export const pushStore = {
       .where(
         sql<boolean>`(session_id is null or exists (select from sessions s where s.id = session_id and s.expires_at > now()))`,
       )
-      .$if(before !== null, (query) => query.where('id', '<', before!))
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .$call(newestFirst('id', before, limit))
       .execute(),
 
   succeeded: async (db: Db, id: Id): Promise<void> => {

@@ -1,9 +1,8 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { agentChatsQuery } from '../../agents/queries.ts'
+import { agentChatsQuery, agentsInQuery, computersQuery } from '../../agents/queries.ts'
 import { AreaField } from '../../ui/area-field.tsx'
 import { SelectField } from '../../ui/field.tsx'
-import { agentsForQuery, computersForQuery } from '../queries.ts'
 import type { AutomationDraft } from './draft.ts'
 
 /** What it does: an agent is told something, or a command runs on a computer. */
@@ -44,7 +43,7 @@ interface Props {
 }
 
 function ByAgent({ draft, set, at }: Props) {
-  const { data: agents } = useQuery(agentsForQuery(draft.workspace_id))
+  const { data: agents } = useQuery(agentsInQuery(draft.workspace_id))
   const chats = useInfiniteQuery({ ...agentChatsQuery(draft.agent_id), enabled: draft.agent_id !== '' })
   const rows = (chats.data?.pages.flatMap((page) => page.rows) ?? []).filter(
     ({ workspace_id }) => workspace_id === draft.workspace_id,
@@ -101,7 +100,7 @@ function ByAgent({ draft, set, at }: Props) {
 }
 
 function ByCommand({ draft, set, at }: Props) {
-  const { data: computers } = useQuery(computersForQuery(draft.workspace_id))
+  const { data: computers } = useQuery(computersQuery(draft.workspace_id))
   const able = (computers ?? []).filter(({ my_capabilities }) => my_capabilities.includes('exec'))
   const isAway = draft.computer_id !== '' && !able.some(({ id }) => id === draft.computer_id)
   return (

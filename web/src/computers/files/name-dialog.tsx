@@ -1,66 +1,39 @@
-import { useState } from 'react'
 import { uk } from '../../api.ts'
 import { ApiError } from '#faces/client.ts'
-import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
-import { TextField } from '../../ui/field.tsx'
-import { useSend } from '../../ui/send.ts'
+import type { Opened } from '../../ui/dialogs/dialog-props.ts'
+import { NameDialog } from '../../ui/dialogs/name-dialog.tsx'
 import { folderOf, within } from './paths.ts'
 import { type Row, refreshFolder } from './queries.ts'
 
-interface Props {
+interface Props extends Opened {
   computerId: string
-  open: boolean
-  onOpen: (open: boolean) => void
 }
 
-export function NewFolder({ computerId, folder, open, onOpen }: Props & { folder: string }) {
-  const [name, setName] = useState('')
-  const making = useSend(
-    () => uk.computers.fs({ id: computerId, op: 'mkdir', path: within(folder, name) }),
-    async () => {
-      await refreshFolder(computerId, folder)
-      setName('')
-      onOpen(false)
-    },
-  )
+export function NewFolder({ computerId, folder, ...opened }: Props & { folder: string }) {
   return (
-    <FormDialog
-      open={open}
-      onOpen={onOpen}
+    <NameDialog
+      {...opened}
       title="New folder"
-      sending={making}
-      fields={['path']}
       verb="Make it"
-      onSend={() => void making.send(undefined)}
-    >
-      <TextField label="Name" autoComplete="off" value={name} onValue={setName} error={making.at('path')} />
-    </FormDialog>
+      field="path"
+      call={(name) => uk.computers.fs({ id: computerId, op: 'mkdir', path: within(folder, name) })}
+      done={() => refreshFolder(computerId, folder)}
+    />
   )
 }
 
 /** By `mv` there: calls for files know no other name of what is there. */
-export function Rename({ computerId, row, open, onOpen }: Props & { row: Row }) {
-  const [name, setName] = useState(row.name)
+export function Rename({ computerId, row, ...opened }: Props & { row: Row }) {
   const folder = folderOf(row.path)
-  const renaming = useSend(
-    () => rename(computerId, row.path, within(folder, name)),
-    async () => {
-      await refreshFolder(computerId, folder)
-      onOpen(false)
-    },
-  )
   return (
-    <FormDialog
-      open={open}
-      onOpen={onOpen}
+    <NameDialog
+      {...opened}
       title={`Rename ${row.name}`}
-      sending={renaming}
-      fields={[]}
       verb="Rename"
-      onSend={() => void renaming.send(undefined)}
-    >
-      <TextField label="Name" autoComplete="off" value={name} onValue={setName} />
-    </FormDialog>
+      before={row.name}
+      call={(name) => rename(computerId, row.path, within(folder, name))}
+      done={() => refreshFolder(computerId, folder)}
+    />
   )
 }
 

@@ -1,5 +1,5 @@
-import { infiniteQueryOptions } from '@tanstack/react-query'
 import { queryClient, uk } from '../../api.ts'
+import { pagedQuery } from '../../paged-query.ts'
 
 type Answer = Awaited<ReturnType<typeof uk.computers.fs>>
 export type Row = Extract<Answer, { rows: unknown[] }>['rows'][number]
@@ -9,21 +9,16 @@ const ROWS = 200
 export const MOST_EDITED = 524_288
 
 export const folderQuery = (id: string, path: string) =>
-  infiniteQueryOptions({
-    queryKey: ['computer-files', id, path],
-    queryFn: async ({ pageParam }) => {
-      const listed = await uk.computers.fs({
-        id,
-        op: 'list',
-        path,
-        limit: ROWS,
-        ...(pageParam !== null && { cursor: pageParam }),
-      })
-      if ('rows' in listed) return { rows: listed.rows, next: listed.next }
-      throw new TypeError('a folder was answered with something else than a list')
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
+  pagedQuery(['computer-files', id, path], async (from) => {
+    const listed = await uk.computers.fs({
+      id,
+      op: 'list',
+      path,
+      limit: ROWS,
+      ...from,
+    })
+    if ('rows' in listed) return { rows: listed.rows, next: listed.next }
+    throw new TypeError('a folder was answered with something else than a list')
   })
 
 export const refreshFolder = (id: string, path: string): Promise<void> =>

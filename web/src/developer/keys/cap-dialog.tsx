@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { type ApiKey, uk } from '../../api.ts'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
+import type { Opened } from '../../ui/dialogs/dialog-props.ts'
 import { useSend } from '../../ui/send.ts'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { capOf, draftOf } from './key-draft.ts'
@@ -8,15 +9,7 @@ import { CapFields } from './key-fields.tsx'
 import { refreshKeys } from './keys.ts'
 
 /** All that admins of its workspace may change of somebody else's key. */
-export function CapDialog({
-  apiKey,
-  open,
-  onOpen,
-}: {
-  apiKey: ApiKey
-  open: boolean
-  onOpen: (open: boolean) => void
-}) {
+export function CapDialog({ apiKey, open, onOpen }: Opened & { apiKey: ApiKey }) {
   const [draft, setDraft] = useState(() => draftOf(apiKey))
   const sending = useSend(uk.api_keys.update, async () => {
     await refreshKeys()

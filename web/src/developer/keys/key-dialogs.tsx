@@ -1,9 +1,10 @@
 import { useState } from 'react'
 import { type ApiKey, type NewApiKey, uk } from '../../api.ts'
-import { SelectField } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
+import type { Opened } from '../../ui/dialogs/dialog-props.ts'
 import { useSend } from '../../ui/send.ts'
 import { say } from '../../ui/dialogs/toast.tsx'
+import { type Overlap, OverlapField } from '../overlap-field.tsx'
 import { type Draft, changesIn, draftOf, keyIn } from './key-draft.ts'
 import { KeyFields } from './key-fields.tsx'
 import { refreshKeys } from './keys.ts'
@@ -17,12 +18,7 @@ export function NewKeyDialog({
   onOpen,
   start,
   fixedWorkspace,
-}: {
-  open: boolean
-  onOpen: (open: boolean) => void
-  start: () => Draft
-  fixedWorkspace?: string
-}) {
+}: Opened & { start: () => Draft; fixedWorkspace?: string }) {
   const [draft, setDraft] = useState(start)
   const [made, setMade] = useState<NewApiKey | null>(null)
   const sending = useSend(uk.api_keys.create, async (key) => {
@@ -59,15 +55,7 @@ export function NewKeyDialog({
   )
 }
 
-export function ChangeKeyDialog({
-  apiKey,
-  open,
-  onOpen,
-}: {
-  apiKey: ApiKey
-  open: boolean
-  onOpen: (open: boolean) => void
-}) {
+export function ChangeKeyDialog({ apiKey, open, onOpen }: Opened & { apiKey: ApiKey }) {
   const [draft, setDraft] = useState(() => draftOf(apiKey))
   const sending = useSend(
     () => uk.api_keys.update({ id: apiKey.id, ...changesIn(draft, apiKey) }),
@@ -94,24 +82,8 @@ export function ChangeKeyDialog({
   )
 }
 
-export const overlaps = [
-  ['0', 'At once'],
-  ['300', 'After 5 minutes'],
-  ['3600', 'After an hour'],
-  ['86400', 'After a day'],
-  ['604800', 'After a week'],
-] as const
-
-export function RotateDialog({
-  apiKey,
-  open,
-  onOpen,
-}: {
-  apiKey: ApiKey
-  open: boolean
-  onOpen: (open: boolean) => void
-}) {
-  const [overlap, setOverlap] = useState<(typeof overlaps)[number][0]>('3600')
+export function RotateDialog({ apiKey, open, onOpen }: Opened & { apiKey: ApiKey }) {
+  const [overlap, setOverlap] = useState<Overlap>('3600')
   const [made, setMade] = useState<NewApiKey | null>(null)
   const sending = useSend(uk.api_keys.rotate, async (key) => {
     setMade(key)
@@ -129,13 +101,12 @@ export function RotateDialog({
       verb="Rotate"
       onSend={() => void sending.send({ id: apiKey.id, overlap_seconds: Number(overlap) })}
     >
-      <SelectField
+      <OverlapField
         label="The old secret stops working"
+        hint="Time to put the new one everywhere the old one is used."
         value={overlap}
         onValue={setOverlap}
-        options={overlaps}
-        error={sending.at('overlap_seconds')}
-        hint="Time to put the new one everywhere the old one is used."
+        sending={sending}
       />
     </FormDialog>
   )

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { workspacesQuery } from '../../session.ts'
-import { SelectField, TextField } from '../../ui/field.tsx'
+import { type Chosen, SelectField, TextField } from '../../ui/field.tsx'
 import { type Draft, type Expiry, periods } from './key-draft.ts'
 import { ScopePicker } from './scope-picker.tsx'
 
@@ -113,22 +113,12 @@ export function CapFields({ draft, onDraft, at }: Pick<Props, 'draft' | 'onDraft
   )
 }
 
-function WorkspaceField({
-  value,
-  onValue,
-  error,
-}: {
-  value: string
-  onValue: (value: string) => void
-  error: string | null
-}) {
+function WorkspaceField(field: Chosen) {
   const { data = [] } = useQuery(workspacesQuery)
   return (
     <SelectField
       label="Reaches"
-      value={value}
-      onValue={onValue}
-      error={error}
+      {...field}
       options={[['', 'All my workspaces'], ...data.map(({ id, name }) => [id, `Only ${name}`] as const)]}
     />
   )

@@ -2,46 +2,22 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { grants } from '../../../../src/kernel/scopes.ts'
 import type { NewApiKey } from '../../api.ts'
-import { Button } from '../../ui/button.tsx'
-import { Copy } from '../../ui/copy.tsx'
-import { Dialog } from '../../ui/dialogs/dialog.tsx'
+import { ShownOnce } from '../../ui/dialogs/shown-once.tsx'
+import type { Opened } from '../../ui/dialogs/dialog-props.ts'
 import { Snippets } from '../../ui/snippet.tsx'
 import { exampleModelQuery } from './example-model.ts'
 import { examplesFor } from './examples.ts'
 
 /** The only moment at which a key can be read. */
-export function ShownKey({
-  open,
-  onOpen,
-  made,
-  title,
-}: {
-  open: boolean
-  onOpen: (open: boolean) => void
-  made: NewApiKey
-  title: string
-}) {
+export function ShownKey({ made, ...dialog }: Opened & { made: NewApiKey; title: string }) {
   const { data: model, isPending } = useQuery(exampleModelQuery(made))
   return (
-    <Dialog
-      open={open}
-      onOpen={onOpen}
-      wide
-      insistent
-      title={title}
+    <ShownOnce
+      {...dialog}
       about="Copy it now. Only a hash of it is kept, so it can’t be shown again."
-      footer={
-        <Button look="primary" onClick={() => onOpen(false)}>
-          I have stored it
-        </Button>
-      }
+      what="key"
+      value={made.key}
     >
-      <div className="flex flex-wrap items-center gap-3 border border-seal/50 bg-seal-wash px-3 py-3">
-        <code data-testid="key" className="min-w-0 flex-1 basis-60 font-mono text-sm break-all select-all">
-          {made.key}
-        </code>
-        <Copy text={made.key} label="Copy key" look="primary" />
-      </div>
       <h3 className="mt-6 mb-2 font-serif text-lg">Try it</h3>
       {!isPending && model === null && (
         <p className="mb-2 text-sm text-quiet">
@@ -65,6 +41,6 @@ export function ShownKey({
           })}
         />
       )}
-    </Dialog>
+    </ShownOnce>
   )
 }

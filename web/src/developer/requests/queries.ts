@@ -1,5 +1,6 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { uk } from '../../api.ts'
+import { pagedQuery } from '../../paged-query.ts'
 import { type Filters, queryOf } from './filters.ts'
 
 export type LoggedRequest = Awaited<ReturnType<typeof uk.ai_gateway.requests>>['rows'][number]
@@ -9,12 +10,7 @@ export type Trace = Awaited<ReturnType<typeof uk.ai_gateway.request>>
 const EVERY_MS = 5_000
 
 export const requestsQuery = (filters: Filters) =>
-  infiniteQueryOptions({
-    queryKey: ['requests', filters],
-    queryFn: ({ pageParam }) =>
-      uk.ai_gateway.requests({ ...queryOf(filters), limit: 30, ...(pageParam !== null && { cursor: pageParam }) }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
+  pagedQuery(['requests', filters], (from) => uk.ai_gateway.requests({ ...queryOf(filters), limit: 30, ...from }), {
     placeholderData: keepPreviousData,
     // Further pages would all be read again with the first.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : EVERY_MS),

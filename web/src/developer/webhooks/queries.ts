@@ -1,5 +1,6 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { everyRow, queryClient, uk } from '../../api.ts'
+import { pagedQuery } from '../../paged-query.ts'
 
 export type Webhook = Awaited<ReturnType<typeof uk.webhooks.get>>
 export type Delivery = Awaited<ReturnType<typeof uk.webhooks.delivery>>
@@ -24,19 +25,13 @@ export const eventTypesQuery = queryOptions({
 
 /** Newest first. What waits to be sent is looked at again soon: no event tells of an attempt. */
 export const deliveriesQuery = (id: string, status: Delivery['status'] | undefined) =>
-  infiniteQueryOptions({
-    queryKey: ['webhooks', id, 'deliveries', status ?? 'all'],
-    queryFn: ({ pageParam }) =>
-      uk.webhooks.deliveries({
-        id,
-        limit: 20,
-        ...(status && { status }),
-        ...(pageParam !== null && { cursor: pageParam }),
-      }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
-    refetchInterval: ({ state }) =>
-      state.data?.pages.some(({ rows }) => rows.some((row) => row.status === 'waiting')) ? SOON_MS : LATER_MS,
-  })
+  pagedQuery(
+    ['webhooks', id, 'deliveries', status ?? 'all'],
+    (from) => uk.webhooks.deliveries({ id, limit: 20, ...(status && { status }), ...from }),
+    {
+      refetchInterval: ({ state }) =>
+        state.data?.pages.some(({ rows }) => rows.some((row) => row.status === 'waiting')) ? SOON_MS : LATER_MS,
+    },
+  )
 
 export const refreshWebhooks = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['webhooks'] })

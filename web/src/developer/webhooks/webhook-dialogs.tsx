@@ -1,13 +1,12 @@
 import { useState } from 'react'
 import { uk } from '../../api.ts'
-import { Button } from '../../ui/button.tsx'
-import { Copy } from '../../ui/copy.tsx'
-import { Dialog } from '../../ui/dialogs/dialog.tsx'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
+import type { Opened } from '../../ui/dialogs/dialog-props.ts'
+import { ShownOnce } from '../../ui/dialogs/shown-once.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
-import { SelectField, TextField } from '../../ui/field.tsx'
+import { TextField } from '../../ui/field.tsx'
 import { useSend } from '../../ui/send.ts'
-import { overlaps } from '../keys/key-dialogs.tsx'
+import { type Overlap, OverlapField } from '../overlap-field.tsx'
 import { EventPicker } from './event-picker.tsx'
 import { type Webhook, refreshWebhooks } from './queries.ts'
 
@@ -52,13 +51,8 @@ function Fields({
   )
 }
 
-interface Shown {
-  open: boolean
-  onOpen: (open: boolean) => void
-}
-
 /** First the form; then the secret, this once. */
-export function NewWebhookDialog({ open, onOpen, workspaceId }: Shown & { workspaceId: string }) {
+export function NewWebhookDialog({ open, onOpen, workspaceId }: Opened & { workspaceId: string }) {
   const [draft, setDraft] = useState<Draft>({ name: '', url: '', events: ['*'] })
   const [made, setMade] = useState<Webhook | null>(null)
   const sending = useSend(uk.webhooks.create, async (webhook) => {
@@ -91,7 +85,7 @@ export function NewWebhookDialog({ open, onOpen, workspaceId }: Shown & { worksp
   )
 }
 
-export function ChangeWebhookDialog({ open, onOpen, webhook }: Shown & { webhook: Webhook }) {
+export function ChangeWebhookDialog({ open, onOpen, webhook }: Opened & { webhook: Webhook }) {
   const { id, name, url, events } = webhook
   const [draft, setDraft] = useState<Draft>({ name, url, events })
   const sending = useSend(
@@ -119,8 +113,8 @@ export function ChangeWebhookDialog({ open, onOpen, webhook }: Shown & { webhook
   )
 }
 
-export function RotateSecretDialog({ open, onOpen, webhook }: Shown & { webhook: Webhook }) {
-  const [overlap, setOverlap] = useState<(typeof overlaps)[number][0]>('86400')
+export function RotateSecretDialog({ open, onOpen, webhook }: Opened & { webhook: Webhook }) {
+  const [overlap, setOverlap] = useState<Overlap>('86400')
   const [made, setMade] = useState<Webhook | null>(null)
   const sending = useSend(uk.webhooks.rotate_secret, async (changed) => {
     setMade(changed)
@@ -138,40 +132,26 @@ export function RotateSecretDialog({ open, onOpen, webhook }: Shown & { webhook:
       verb="Make another secret"
       onSend={() => void sending.send({ id: webhook.id, overlap_seconds: Number(overlap) })}
     >
-      <SelectField
+      <OverlapField
         label="The old secret ends"
+        hint="Time to put the new one where signatures are checked."
         value={overlap}
         onValue={setOverlap}
-        options={overlaps}
-        error={sending.at('overlap_seconds')}
-        hint="Time to put the new one where signatures are checked."
+        sending={sending}
       />
     </FormDialog>
   )
 }
 
 /** The only moment at which a secret can be read. */
-function ShownSecret({ open, onOpen, made, title }: Shown & { made: Webhook; title: string }) {
+function ShownSecret({ made, ...dialog }: Opened & { made: Webhook; title: string }) {
   return (
-    <Dialog
-      open={open}
-      onOpen={onOpen}
-      wide
-      insistent
-      title={title}
+    <ShownOnce
+      {...dialog}
       about="Copy it now: it is not shown again. Whoever has it can sign as this server."
-      footer={
-        <Button look="primary" onClick={() => onOpen(false)}>
-          I have stored it
-        </Button>
-      }
+      what="secret"
+      value={made.secret ?? ''}
     >
-      <div className="flex flex-wrap items-center gap-3 border border-seal/50 bg-seal-wash px-3 py-3">
-        <code data-testid="secret" className="min-w-0 flex-1 basis-60 font-mono text-sm break-all select-all">
-          {made.secret}
-        </code>
-        <Copy text={made.secret ?? ''} label="Copy secret" look="primary" />
-      </div>
       <p className="mt-4 text-sm text-quiet">
         Deliveries are signed after Standard Webhooks, whose libraries exist for most languages.{' '}
         <a className="link" href="/docs/guides/webhooks">
@@ -179,6 +159,6 @@ function ShownSecret({ open, onOpen, made, title }: Shown & { made: Webhook; tit
         </a>
         , with receivers that run.
       </p>
-    </Dialog>
+    </ShownOnce>
   )
 }

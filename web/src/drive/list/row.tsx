@@ -56,6 +56,29 @@ export function useRow({ file, at, isSelected, isRenaming, deeds }: RowProps) {
   }
 }
 
+/** The box by which a file is chosen beside others; the grid's own keys reach it. */
+export function SelectBox({
+  file,
+  isSelected,
+  deeds,
+  className,
+}: Pick<RowProps, 'file' | 'isSelected' | 'deeds'> & { className: string }) {
+  return (
+    <input
+      type="checkbox"
+      tabIndex={-1}
+      aria-label={`Select ${visible(file.name)}`}
+      checked={isSelected}
+      readOnly
+      className={className}
+      onClick={(event) => {
+        event.stopPropagation()
+        deeds.click(file, event.shiftKey ? 'range' : 'toggle')
+      }}
+    />
+  )
+}
+
 const box = 'size-4 shrink-0'
 
 export const Row = memo(function Row(given: RowProps) {
@@ -70,18 +93,7 @@ export const Row = memo(function Row(given: RowProps) {
       } ${isCursor ? 'shadow-[inset_3px_0_0_var(--color-ai)]' : ''}`}
     >
       <span role="gridcell" className="flex items-center">
-        <input
-          type="checkbox"
-          tabIndex={-1}
-          aria-label={`Select ${shown}`}
-          checked={isSelected}
-          readOnly
-          className={box}
-          onClick={(event) => {
-            event.stopPropagation()
-            deeds.click(file, event.shiftKey ? 'range' : 'toggle')
-          }}
-        />
+        <SelectBox file={file} isSelected={isSelected} deeds={deeds} className={box} />
       </span>
       <span role="gridcell" className="flex min-w-0 flex-1 items-center gap-2.5">
         <Thumbnail file={file} icon={iconOf(file)} />

@@ -4,7 +4,7 @@ import { Actions } from '../../ui/dialogs/menu.tsx'
 import { FileName } from './file-name.tsx'
 import { iconOf } from './kinds.ts'
 import { RenameField } from './rename-field.tsx'
-import { type RowProps, useRow } from './row.tsx'
+import { type RowProps, SelectBox, useRow } from './row.tsx'
 import { Thumbnail } from './thumbnail.tsx'
 
 /** A file in the grid: its picture above its name. */
@@ -24,18 +24,7 @@ export const Tile = memo(function Tile(given: RowProps) {
         className="relative flex min-h-0 flex-1 items-center justify-center overflow-hidden bg-sunk/50"
       >
         <Thumbnail file={file} icon={iconOf(file)} large />
-        <input
-          type="checkbox"
-          tabIndex={-1}
-          aria-label={`Select ${shown}`}
-          checked={isSelected}
-          readOnly
-          className="absolute top-2 left-2 size-4"
-          onClick={(event) => {
-            event.stopPropagation()
-            deeds.click(file, event.shiftKey ? 'range' : 'toggle')
-          }}
-        />
+        <SelectBox file={file} isSelected={isSelected} deeds={deeds} className="absolute top-2 left-2 size-4" />
       </span>
       <span role="gridcell" className="flex h-11 items-center gap-1 border-t border-line pl-3">
         {isRenaming ? (

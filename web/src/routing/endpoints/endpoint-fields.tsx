@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Endpoint } from '../../api.ts'
 import { useAccount, workspacesQuery } from '../../session.ts'
-import { CheckField, Field, SelectField, TextField } from '../../ui/field.tsx'
+import { type Chosen, CheckField, Field, SelectField, TextField } from '../../ui/field.tsx'
 import type { Draft, Known } from './endpoint-draft.ts'
 import { ModelsField } from './models-field.tsx'
 import { mediaShapes, shapes } from '../words.ts'
@@ -192,24 +192,14 @@ function HeadersField({ draft, set, error, before }: PartProps) {
   )
 }
 
-function OwnerField({
-  value,
-  onValue,
-  error,
-}: {
-  value: string
-  onValue: (value: string) => void
-  error: string | null
-}) {
+function OwnerField(field: Chosen) {
   const { administrator } = useAccount()
   const { data = [] } = useQuery(workspacesQuery)
   const teams = data.filter(({ kind, role }) => kind === 'team' && (role === 'admin' || role === 'owner'))
   return (
     <SelectField
       label="For"
-      value={value}
-      onValue={onValue}
-      error={error}
+      {...field}
       options={[
         ['mine', 'Only me'],
         ...teams.map(({ id, name }) => [id, `Everyone in ${name}`] as const),

@@ -1,8 +1,12 @@
 import type { ReactNode } from 'react'
 
-export interface DialogProps {
+/** Of every dialog: whoever shows it knows whether it is open. */
+export interface Opened {
   open: boolean
   onOpen: (open: boolean) => void
+}
+
+export interface DialogProps extends Opened {
   title: string
   about?: ReactNode
   wide?: boolean
@@ -12,12 +16,10 @@ export interface DialogProps {
   footer?: ReactNode
 }
 
-export interface ConfirmProps {
+export interface ConfirmProps extends Opened {
   title: string
   children: ReactNode
   /** The word on the button that does it. */
   verb: string
   run: () => Promise<unknown>
-  open: boolean
-  onOpen: (open: boolean) => void
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Box, type Driver, DriverFault, type Probe } from '../driver.ts'
-import { type Host, makePlace, placeOn, writeFileFor } from '../host.ts'
+import { type Host, PACKING, makePlace, placeOn, writeFileFor } from '../host.ts'
 import { openControlGroups } from '../limits/control-groups.ts'
 import { type DiskQuota, openDiskQuota } from '../limits/disk-quota.ts'
 import { totalOf } from '../limits/disk-watch.ts'
@@ -64,9 +64,7 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
     },
 
     async create(box) {
-      const place = placeOf(box)
-      if (existsSync(place.home)) await driver.destroy(box)
-      makePlace(place)
+      await makePlace(placeOf(box), () => driver.destroy(box))
       await quota?.set(box.number, box.diskMb)
     },
 
@@ -142,25 +140,7 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
           timeoutMs: 600_000,
         })
         if (counted.code !== 0) throw new DriverFault(`Its home cannot be read: ${counted.stderr.slice(-300)}`)
-        await through(
-          tool(
-            box,
-            [
-              'tar',
-              '--sparse',
-              '--format=posix',
-              '--numeric-owner',
-              '--sort=name',
-              '--warning=no-file-ignored',
-              '-cf',
-              '-',
-              '.',
-            ],
-            false,
-          ),
-          null,
-          into,
-        )
+        await through(tool(box, ['tar', ...PACKING], false), null, into)
         return { entries: counted.bytes }
       } finally {
         for (const pid of processesOf(pidFile, folder)) signal(pid, 'SIGCONT')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import type { Id } from '#kernel/ids.ts'
 import type { Box, Driver } from '../driver.ts'
-import { type Host, makePlace, placeOn, writeFileFor } from '../host.ts'
+import { type Host, PACKING, makePlace, placeOn, writeFileFor } from '../host.ts'
 import { type DiskQuota, openDiskQuota } from '../limits/disk-quota.ts'
 import { totalOf } from '../limits/disk-watch.ts'
 import { LONGEST_MS, whileRoom } from '../limits/room.ts'
@@ -79,9 +79,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
     },
 
     async create(box) {
-      const place = placeOf(box)
-      if (existsSync(place.home)) await driver.destroy(box)
-      makePlace(place)
+      await makePlace(placeOf(box), () => driver.destroy(box))
       await quota?.set(box.number, box.diskMb)
     },
 
@@ -156,16 +154,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
           {
             ...look,
             tool: 'tar',
-            argv: [
-              '--sparse',
-              '--format=posix',
-              '--numeric-owner',
-              '--sort=name',
-              '--warning=no-file-ignored',
-              '-cf',
-              '-',
-              '.',
-            ],
+            argv: PACKING,
           },
           { into },
         )

@@ -1,0 +1,46 @@
+import { useState } from 'react'
+import { TextField } from '../field.tsx'
+import { useSend } from '../send.ts'
+import type { Opened } from './dialog-props.ts'
+import { FormDialog } from './form-dialog.tsx'
+
+/** Asks for a name and no more: of something new, or another one for what has one. */
+export function NameDialog<T>({
+  open,
+  onOpen,
+  title,
+  verb,
+  before = '',
+  field = 'name',
+  call,
+  done,
+}: Opened & {
+  title: string
+  verb: string
+  /** The name that it has. */
+  before?: string
+  /** What the server calls it. */
+  field?: string
+  call: (name: string) => Promise<T>
+  done: (made: T) => unknown
+}) {
+  const [name, setName] = useState(before)
+  const sending = useSend(call, async (made) => {
+    if (before === '') setName('')
+    onOpen(false)
+    await done(made)
+  })
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      title={title}
+      sending={sending}
+      fields={[field]}
+      verb={verb}
+      onSend={() => void sending.send(name)}
+    >
+      <TextField label="Name" autoComplete="off" value={name} onValue={setName} error={sending.at(field)} />
+    </FormDialog>
+  )
+}
