@@ -52,6 +52,8 @@ export class Thread {
   #again = false
   #followed: string | null = null
   #waiting: RunEvent[] = []
+  /** The next events tell a run from its beginning; what was told of it is shown until they come. */
+  #anew = false
   #drawing = false
 
   constructor(id: string) {
@@ -190,12 +192,17 @@ export class Thread {
     const signal = this.#life?.signal
     if (!signal) return
     this.#followed = runId
-    this.#forget()
+    if (this.#state.live.run?.id !== runId) this.#forget()
+    else {
+      // A server that died may have said more than its log tells: so the log is read whole.
+      this.#waiting = []
+      this.#anew = true
+    }
     let failed = 0
     while (!signal.aborted) {
       try {
         const more = { signal }
-        const { seq } = this.#state.live
+        const seq = this.#anew ? 0 : this.#state.live.seq
         await this.#take(await uk.chats.events({ id: this.id, run_id: runId, last_event_id: seq }, more))
         const { run } = this.#state.live
         if (run !== null && !isUnfinished(run)) break
@@ -203,7 +210,10 @@ export class Thread {
         if (this.#state.line === 'lost') this.#set({ line: 'open' })
       } catch (error) {
         if (signal.aborted) return
-        if (error instanceof ApiError && error.status < 500 && error.status !== 429) break
+        if (error instanceof ApiError && error.status < 500 && error.status !== 429) {
+          this.#forget()
+          break
+        }
         this.#set({ line: 'lost' })
         failed++
       }
@@ -215,6 +225,7 @@ export class Thread {
 
   #forget(): void {
     this.#waiting = []
+    this.#anew = false
     this.#set({ live: nothingYet })
   }
 
@@ -235,7 +246,9 @@ export class Thread {
     if (this.#waiting.length === 0) return
     const events = this.#waiting
     this.#waiting = []
-    this.#set({ live: tell(this.#state.live, events) })
+    const before = this.#anew ? nothingYet : this.#state.live
+    this.#anew = false
+    this.#set({ live: tell(before, events) })
     if (events.some(({ event }) => event === 'run.requires_action' || event === 'run.started')) void this.refresh()
   }
 
