@@ -24,6 +24,7 @@ const beyondTheRule: Readonly<Record<string, string>> = {
 /** Covered by a rule, and yet left to the policies of an agent's tools: which rule, and why. */
 const spared: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'chats.end_goal': { 'it deletes for good': 'stops it; the goal and what it did can still be read' },
+  'chats.revoke_approval': { 'it deletes for good': 'takes back one’s own yes: the next call is asked about again' },
   'chats.unpin': { 'it deletes for good': 'a mark of one’s own that `pin` sets again; the chat stays' },
   'webhooks.list': { 'it answers a secret': 'null but in the answers of `create` and `rotate_secret`' },
   'webhooks.get': { 'it answers a secret': 'null but in the answers of `create` and `rotate_secret`' },

@@ -34,6 +34,9 @@ export const Run = z
         kind: z.string(),
         tool: z.string(),
         arguments: z.unknown(),
+        can_remember: z
+          .boolean()
+          .describe('Whoever sent the message may allow it for the rest of the chat: `remember` of a decision.'),
         expires_at: time.nullable().describe('Not decided by then, it is denied and the run goes on. Null: it waits.'),
       }),
     ),
@@ -164,6 +167,12 @@ export const runEndpoints = {
             id: z.string().max(1_000),
             decision: z.enum(['allow', 'deny']),
             output: z.unknown().optional().describe('Taken for the result: the call is not carried out.'),
+            remember: z
+              .literal('chat')
+              .optional()
+              .describe(
+                'With `allow`: the tool is not asked about again in this chat, for your messages and this version of the agent.',
+              ),
           }),
         )
         .min(1)

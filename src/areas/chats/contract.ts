@@ -17,6 +17,7 @@ import {
   usd,
   workspaceId,
 } from '#kernel/contract.ts'
+import { approvalEndpoints } from './contract-approvals.ts'
 import { costEndpoints } from './contract-costs.ts'
 import { goalEndpoints } from './contract-goals.ts'
 import { importEndpoints } from './contract-import.ts'
@@ -246,6 +247,7 @@ export const chats = area(
     }),
     ...importEndpoints,
     ...costEndpoints,
+    ...approvalEndpoints,
     ...pinEndpoints(Chat),
   },
 )

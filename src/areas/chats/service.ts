@@ -10,6 +10,7 @@ import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { approvals, showApproval } from './approvals/approvals.ts'
 import { accept } from './commands/accept.ts'
 import { changeChat, tellOfChat } from './commands/change.ts'
 import type { NewMessage } from './commands/fresh-run.ts'
@@ -223,6 +224,17 @@ export const chatService = implementWith<Context<ChatHandles>>()(
     },
 
     actions: async (ctx, { id, run_id, actions }) => showRun(await decide(ctx, id, run_id, actions)),
+
+    async approvals(ctx, { id, cursor, limit }) {
+      const before = (positionOf('approvals', id, cursor)?.[0] as Id) ?? null
+      const rows = await approvals.list(ctx, id, { before, limit: limit + 1 })
+      return pageOf(rows, limit, (row) => cursorOf('approvals', id, [row.id]), showApproval)
+    },
+
+    async revoke_approval(ctx, { id, approval_id }) {
+      await approvals.revoke(ctx, id, approval_id)
+      return { id: approval_id }
+    },
 
     stop: async (ctx, { id, run_id }) => showRun(await stop(ctx, id, run_id)),
 

@@ -16,7 +16,7 @@ const log = (page: Page) => page.getByRole('log', { name: 'Messages' })
 const field = (page: Page) => page.getByRole('textbox', { name: 'Message' })
 
 test(
-  'an agent asks before it acts: alice allows one call by a key, denies the other, and both are lines that open',
+  'an agent asks before it acts: alice allows one call by a key, denies the other, and then allows the tool here until she takes it back',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })
@@ -57,6 +57,22 @@ test(
     await answer.getByText('"title": "allowed"').first().waitFor()
     const titles = (await alice.get('/chats')).body.data.map(({ title }: { title: string }) => title)
     assert.deepEqual([titles.includes('allowed'), titles.includes('denied')], [true, false])
+
+    const twice = (name: string) => script([call('chats_create', { title: name })], [say(`Made ${name}.`)])
+    await field(page).fill(twice('first'))
+    await page.keyboard.press('Enter')
+    await log(page)
+      .getByRole('button', { name: /^Always here/ })
+      .click()
+    await log(page).getByText('Made first.', { exact: true }).waitFor()
+    const allowed = page.getByRole('button', { name: 'One tool allowed here without asking' })
+    await allowed.waitFor()
+    await field(page).fill(twice('second'))
+    await page.keyboard.press('Enter')
+    await log(page).getByText('Made second.', { exact: true }).waitFor()
+    await allowed.click()
+    await page.getByRole('menuitem', { name: 'Ask again about chats.create' }).click()
+    await allowed.waitFor({ state: 'detached' })
     assert.deepEqual(visitor.wrongs, [])
   },
 )

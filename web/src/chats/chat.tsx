@@ -105,11 +105,12 @@ function Conversation({ id }: { id: string }) {
           .catch((failure: unknown) => setRefused(sayError(failure)))
       },
       decide: (runId, actions) => thread.decide(runId, actions),
+      mayRemember: ({ created_by }) => created_by === me,
       fork: ({ id: messageId }) => setFork({ messageId, open: true }),
       readAloud: ({ id: messageId, text }) =>
         void readAloud(messageId, text, workspaceId).catch((failure: unknown) => setRefused(sayError(failure))),
     }
-  }, [id, mayWrite, send, thread, workspaceId])
+  }, [id, me, mayWrite, send, thread, workspaceId])
   const speakerOf = useCallback(
     ({ role, created_by, model: by }: Message): string =>
       role === 'user'

@@ -20,6 +20,14 @@ export const pinnedQuery = queryOptions({
   queryFn: async () => (await uk.chats.pinned({ limit: 100 })).rows,
 })
 
+/** Tools that the person lets the agent of a chat use without being asked again. */
+export const approvalsQuery = (chatId: string, enabled: boolean) =>
+  queryOptions({
+    queryKey: ['chats', chatId, 'approvals'],
+    queryFn: async () => (await uk.chats.approvals({ id: chatId, limit: 100 })).rows,
+    enabled,
+  })
+
 /** Chats with these words in their title or messages. */
 export const foundChatsQuery = (words: string) =>
   queryOptions({

@@ -2,6 +2,7 @@ import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { hasScope } from '#kernel/principal.ts'
+import { approve } from '../approvals/approvals.ts'
 import { type Decision, decideCalls } from '../runs/decisions.ts'
 import { type RunRow, allowedMoves, runStore } from '../runs/run-store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
@@ -28,12 +29,30 @@ export async function decide(
         details: { status: run.status, allowed: allowedMoves(run) },
       })
     for (const decision of decisions) checkDecider(ctx, run, decision)
-    const decided = await decideCalls(ctx.db, run, decisions)
+    const decided = await decideCalls(ctx.db, run, [...decisions, ...(await remember(ctx, run, decisions))])
     if (decided.status !== 'queued' || runs.draining) return decided
     const claimed = await claimNext(ctx.db, chatId, engine.processId)
     if (claimed) ctx.afterCommit(() => runs.begin(claimed))
     return claimed?.run ?? decided
   })
+}
+
+/** Remembers what is to be, and answers what follows from it: other calls of these tools that the run waits with. */
+async function remember(ctx: Context, run: RunRow, decisions: readonly Decision[]): Promise<Decision[]> {
+  const tools = new Set<string>()
+  for (const [i, { id, decision, output, remember }] of decisions.entries()) {
+    const action = run.pending_actions.find((one) => one.id === id)
+    // One that the run does not wait with is refused where it is decided.
+    if (remember === undefined || action === undefined) continue
+    const param = `actions.${i}.remember`
+    if (decision !== 'allow' || output !== undefined)
+      refuse('invalid_parameter', { param, message: 'Only a call that is allowed can be allowed from here on.' })
+    await approve(ctx, run, action, param)
+    tools.add(action.tool)
+  }
+  return run.pending_actions
+    .filter(({ id, tool, can_remember }) => can_remember && tools.has(tool) && !decisions.some((one) => one.id === id))
+    .map(({ id }) => ({ id, decision: 'allow' }))
 }
 
 /**

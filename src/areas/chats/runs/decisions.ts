@@ -13,6 +13,8 @@ export interface Decision {
   decision: 'allow' | 'deny'
   /** The result to take for the call: it is not carried out. */
   output?: unknown
+  /** The tool is not asked about again in this chat. */
+  remember?: 'chat' | undefined
 }
 
 const DENIED = mistake('A person denied this call.').output

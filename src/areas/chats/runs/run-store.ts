@@ -79,6 +79,8 @@ export interface PendingAction {
   kind: string
   tool: string
   arguments: unknown
+  /** Absent where it was asked before there was this. */
+  can_remember?: boolean
   expires_at: string | null
 }
 

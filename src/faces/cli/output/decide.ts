@@ -8,7 +8,7 @@ import { type Terminal, clean } from '../terminal.ts'
 export interface Waiting {
   id: string
   chat_id: string
-  pending_actions: { id: string; kind?: string; tool: string; arguments: unknown }[]
+  pending_actions: { id: string; kind?: string; tool: string; arguments: unknown; can_remember?: boolean }[]
 }
 
 /** Takes the decisions that a run waits with. False: nobody here can, and what to do instead has been said. */
@@ -18,8 +18,8 @@ export type Decide = (run: Waiting) => Promise<boolean>
 export type AskLine = (question: string) => Promise<string>
 
 /**
- * Asks the person at the terminal, call by call: `y` lets it go, `always` lets this tool go for as long as the program runs,
- * all else denies. Where nobody can be asked it says how to decide elsewhere.
+ * Asks the person at the terminal, call by call: `y` lets it go, `always` lets this tool go from here on in this chat, where
+ * the server takes that, all else denies. Where nobody can be asked it says how to decide elsewhere.
  */
 export function decider(
   call: SendCall,
@@ -27,7 +27,6 @@ export function decider(
   terminal: Terminal,
   ask: AskLine = askHere(globals, terminal),
 ): Decide {
-  const always = new Set<string>()
   // A log that is read from its beginning tells of what has been decided long ago.
   const taken = new Set<string>()
   const decide: Decide = async (run) => {
@@ -38,22 +37,22 @@ export function decider(
       return globals.wait === true
     }
     const { endpoints } = await contracts.chats()
-    const actions: { id: string; decision: 'allow' | 'deny' }[] = []
+    const actions: { id: string; decision: 'allow' | 'deny'; remember?: 'chat' }[] = []
+    const always = new Set<string>()
     for (const action of run.pending_actions) {
       if (action.kind === 'subagent') {
         await decideBelow(action.arguments)
         continue
       }
-      if (!always.has(action.tool)) {
-        terminal.err(describe(action, terminal))
-        const answer = (await ask('Let it? [y/N/always]')).toLowerCase()
-        if (/^a(lways)?$/.test(answer)) always.add(action.tool)
-        else if (!/^y(es)?$/.test(answer)) {
-          actions.push({ id: action.id, decision: 'deny' })
-          continue
-        }
-      }
-      actions.push({ id: action.id, decision: 'allow' })
+      const { id, tool, can_remember = false } = action
+      // The server lets the other calls of a tool go with the first that is allowed for good.
+      if (can_remember && always.has(tool)) continue
+      terminal.err(describe(action, terminal))
+      const answer = (await ask(can_remember ? 'Let it? [y/N/always]' : 'Let it? [y/N]')).toLowerCase()
+      if (can_remember && /^a(lways)?$/.test(answer)) {
+        always.add(tool)
+        actions.push({ id, decision: 'allow', remember: 'chat' })
+      } else actions.push({ id, decision: /^y(es)?$/.test(answer) ? 'allow' : 'deny' })
     }
     for (const { id } of run.pending_actions) taken.add(id)
     if (actions.length > 0) await call(endpoints.actions, { id: run.chat_id, run_id: run.id, actions })

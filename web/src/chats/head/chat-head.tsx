@@ -9,6 +9,7 @@ import { say } from '../../ui/dialogs/toast.tsx'
 import { Tag } from '../../ui/page.tsx'
 import { usd } from '../../ui/text/format.ts'
 import { type Chat, pinnedQuery } from '../queries.ts'
+import { Approvals } from './approvals.tsx'
 import type { Copying } from './copy-dialog.tsx'
 
 // Loaded when they are first asked for.
@@ -139,6 +140,7 @@ export function ChatHead({
         )}
         {status !== 'active' && <Tag tone="warn">{status}</Tag>}
       </p>
+      <Approvals chat={chat} />
       <Actions label="More for this chat" actions={actions} />
       <Suspense>
         {share.on && (

@@ -18,6 +18,8 @@ export interface MessageDeeds {
   again(message: Message): void
   show(sibling: Message): void
   decide: Decide
+  /** Whether tools can be allowed from here on: where the run is of one's own message. */
+  mayRemember(run: Run): boolean
   /** A new chat of what leads to it. */
   fork(message: Message): void
   readAloud(message: Message): void
@@ -69,7 +71,16 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
               case 'reasoning':
                 return <Reasoning key={at} text={part.text} open={isWriting && at === content.length - 1} />
               case 'tool_call':
-                return <ToolRow key={at} call={part} result={results.get(part.id)} run={run} decide={deeds?.decide} />
+                return (
+                  <ToolRow
+                    key={at}
+                    call={part}
+                    result={results.get(part.id)}
+                    run={run}
+                    decide={deeds?.decide}
+                    mayRemember={run !== null && deeds?.mayRemember(run) === true}
+                  />
+                )
               case 'compaction':
                 return <Reasoning key={at} title="Summary of what came before" text={part.summary} open={false} />
               case 'image':

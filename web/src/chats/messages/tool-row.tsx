@@ -7,7 +7,8 @@ import type { Message, Run } from '../queries.ts'
 import type { ToolResult } from '../thread/tree.ts'
 
 type Call = Extract<Message['content'][number], { type: 'tool_call' }>
-export type Decide = (runId: string, actions: { id: string; decision: 'allow' | 'deny' }[]) => Promise<void>
+export type Decided = { id: string; decision: 'allow' | 'deny'; remember?: 'chat' }
+export type Decide = (runId: string, actions: Decided[]) => Promise<void>
 
 const states = {
   going: { sign: '◌', word: 'running' },
@@ -23,11 +24,14 @@ export function ToolRow({
   result,
   run,
   decide,
+  mayRemember,
 }: {
   call: Call
   result: ToolResult | undefined
   run: Run | null
   decide: Decide | undefined
+  /** The run is of this person's message. */
+  mayRemember: boolean
 }) {
   const pending = run?.pending_actions.find(({ id }) => id === call.id)
   const state = result
@@ -56,7 +60,15 @@ export function ToolRow({
           {result && <Text label={result.isError ? 'Error' : 'Output'} text={outputText(result.output)} />}
         </div>
       </details>
-      {pending && run && decide && <Decision run={run} id={call.id} kind={pending.kind} decide={decide} />}
+      {pending && run && decide && (
+        <Decision
+          run={run}
+          id={call.id}
+          kind={pending.kind}
+          canRemember={pending.can_remember && mayRemember}
+          decide={decide}
+        />
+      )}
     </div>
   )
 }
@@ -67,8 +79,20 @@ const words: Record<string, string> = {
   subagent: 'An agent that was handed this task waits for a person in its own chat.',
 }
 
-function Decision({ run, id, kind, decide }: { run: Run; id: string; kind: string; decide: Decide }) {
-  const { send, pending, rest } = useSend((decision: 'allow' | 'deny') => decide(run.id, [{ id, decision }]))
+function Decision({
+  run,
+  id,
+  kind,
+  canRemember,
+  decide,
+}: {
+  run: Run
+  id: string
+  kind: string
+  canRemember: boolean
+  decide: Decide
+}) {
+  const { send, pending, rest } = useSend((given: Omit<Decided, 'id'>) => decide(run.id, [{ id, ...given }]))
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
@@ -77,22 +101,28 @@ function Decision({ run, id, kind, decide }: { run: Run; id: string; kind: strin
       if (target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]')) return
       // The first that waits is the one that a key decides.
       if (document.querySelector('[data-decision]') !== box.current) return
-      if (event.key === 'y') void send('allow')
-      else if (event.key === 'n') void send('deny')
+      if (event.key === 'y') void send({ decision: 'allow' })
+      else if (event.key === 'a' && canRemember) void send({ decision: 'allow', remember: 'chat' })
+      else if (event.key === 'n') void send({ decision: 'deny' })
       else return
       event.preventDefault()
     }
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
-  }, [send])
+  }, [send, canRemember])
   if (kind === 'subagent') return <p className="border-t border-line px-3 py-2">{words['subagent']}</p>
   return (
     <div ref={box} data-decision className="flex flex-wrap items-center gap-2 border-t border-line px-3 py-2">
       <p className="min-w-0 flex-1 basis-56">{words[kind] ?? words['approval']}</p>
-      <Button look="primary" pending={pending} onClick={() => void send('allow')}>
+      <Button look="primary" pending={pending} onClick={() => void send({ decision: 'allow' })}>
         Allow <kbd className="text-xs opacity-75">Y</kbd>
       </Button>
-      <Button look="danger-plain" pending={pending} onClick={() => void send('deny')}>
+      {canRemember && (
+        <Button pending={pending} onClick={() => void send({ decision: 'allow', remember: 'chat' })}>
+          Always here <kbd className="text-xs opacity-75">A</kbd>
+        </Button>
+      )}
+      <Button look="danger-plain" pending={pending} onClick={() => void send({ decision: 'deny' })}>
         Deny <kbd className="text-xs opacity-75">N</kbd>
       </Button>
       <Refused>{rest()}</Refused>

@@ -292,8 +292,9 @@ export class Thread {
     await this.refresh()
   }
 
-  async decide(runId: string, actions: { id: string; decision: 'allow' | 'deny' }[]): Promise<void> {
+  async decide(runId: string, actions: { id: string; decision: 'allow' | 'deny'; remember?: 'chat' }[]): Promise<void> {
     await uk.chats.actions({ id: this.id, run_id: runId, actions })
+    if (actions.some(({ remember }) => remember)) void queryClient.invalidateQueries({ queryKey: ['chats', this.id] })
     await this.refresh()
   }
 

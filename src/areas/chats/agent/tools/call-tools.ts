@@ -2,7 +2,9 @@ import type { Engine } from '#engine/context.ts'
 import type { Budget } from '#kernel/money.ts'
 import { Refusal, errorBody } from '#kernel/errors.ts'
 import { iso } from '#kernel/time.ts'
+import { isApproved } from '../../approvals/approvals.ts'
 import { isWatched } from '../../runs/acting.ts'
+import { mayBeRemembered } from './tool-policy.ts'
 import type { Toolset, UsableTool } from './toolset.ts'
 import { STOPPED } from '../../runs/abort-reasons.ts'
 import type { Part } from '../../messages/parts.ts'
@@ -70,12 +72,15 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
     kind,
     tool: tool.name,
     arguments: given,
+    can_remember: kind === 'approval' && isWatched(run) && !tool.consent && mayBeRemembered(tool.name),
     expires_at: iso(new Date(Date.now() + DECIDE_MS)),
   })
   // Also what was allowed: it was allowed once.
   if (last?.status === 'running' && !tool.repeatable) return pending('interrupted')
   const approved = approvedIn(run).includes(index)
-  if ((tool.consent || tool.policy === 'ask') && !approved) return pending('approval')
+  if (tool.consent && !approved) return pending('approval')
+  if (tool.policy === 'ask' && !approved && !(await isApproved(calling.engine.postgres.db, run, tool.name)))
+    return pending('approval')
   return carryOut(calling, open, tool, given, approved)
 }
 
@@ -116,7 +121,14 @@ async function carryOut(
   }
   if (result && 'waits' in result) {
     await stepStore.interrupt(db, run, index)
-    return { id: call.id, kind: 'subagent', tool: name, arguments: { ...given, ...result.waits }, expires_at: null }
+    return {
+      id: call.id,
+      kind: 'subagent',
+      tool: name,
+      arguments: { ...given, ...result.waits },
+      can_remember: false,
+      expires_at: null,
+    }
   }
   const kept = bounded(
     result ??

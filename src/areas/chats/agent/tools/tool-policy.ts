@@ -2,6 +2,7 @@
 import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { refuse } from '#kernel/errors.ts'
+import { DELEGATE } from './delegate-tool.ts'
 import type { RunBudgets } from '../../runs/budgets.ts'
 import type { Reached } from '#kernel/answers.ts'
 
@@ -30,6 +31,12 @@ const GUARDED: Readonly<Record<string, Policy>> = {
   'chats.resume_goal': 'deny',
   'chats.actions': 'deny',
 }
+
+/**
+ * Whether a person may allow a tool for the rest of a chat: not what would loosen the agent's own limits, nor handing tasks
+ * on, which is one tool for many agents.
+ */
+export const mayBeRemembered = (tool: string): boolean => tool !== DELEGATE && !(tool in GUARDED)
 
 /** The strictest that holds: a tool denied by name is not to be had through `do`. Null: not a tool of this agent. */
 export function policyOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 'tool' | 'endpoint'>): Policy | null {

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { call, say, script, tools } from '#test/chats/chats.ts'
+import { type Caller, type Person, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+
+const asks = {
+  'chats.create': 'ask',
+  'drive.create_folder': 'ask',
+  'chats.permanent_delete': 'ask',
+  'agents.create': 'ask',
+}
+
+test('alice lets an agent use a tool from here on: for her messages in this chat alone, until she takes it back or the agent changes', async () => {
+  await using server = await testServer()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 5, note: 'to talk' })
+  const shop = (await alice.post('/workspaces', { name: 'Shop' })).body.data.id
+  const join = async (role: string) => {
+    const invited = await alice.post(`/workspaces/${shop}/invitations`, { email: bob.email, role })
+    assert.equal((await bob.post('/invitations/accept', { token: invited.body.data.token })).status, 200)
+  }
+  await join('member')
+  const made = async (path: string, body: object): Promise<string> => {
+    const answer = await alice.post(path, body)
+    assert.equal(answer.status, 201, answer.text)
+    return answer.body.data.id
+  }
+  const agent = await made('/agents', { workspace_id: shop, name: 'Clerk', model: 'sim/script', tools: tools(asks) })
+  const chat = await made('/chats', { workspace_id: shop, agent_id: agent })
+  const folder = (name: string) => call('drive_create_folder', { workspace_id: shop, name })
+  const send = async (who: Caller, calls: object[], into = chat) => {
+    const answer = await who.post(`/chats/${into}/messages`, { content: script(calls, [say('done')]) })
+    assert.equal(answer.status, 200, answer.text)
+    return answer.body.data.run
+  }
+  const decide = (who: Caller, run: any, more: object = {}, at = 0) =>
+    who.post(`/chats/${run.chat_id}/runs/${run.id}/actions`, {
+      actions: [{ id: run.pending_actions[at].id, decision: 'allow', remember: 'chat', ...more }],
+    })
+  const stop = (who: Caller) => who.post(`/chats/${chat}/stop`)
+  const held = async (who: Caller) => (await who.get(`/chats/${chat}/approvals`)).body.data
+
+  // What a person agrees to every time, what loosens the agent's limits, and what is not allowed at all is not remembered.
+  const strict = await send(alice, [
+    call('agents_create', { name: 'x' }),
+    call('chats_permanent_delete', { id: chat }),
+    folder('a'),
+  ])
+  assert.deepEqual(
+    strict.pending_actions.map(({ tool, can_remember }: any) => [tool, can_remember]),
+    [
+      ['agents.create', false],
+      ['chats.permanent_delete', false],
+      ['drive.create_folder', true],
+    ],
+  )
+  for (const refused of [await decide(alice, strict), await decide(alice, strict, {}, 1)])
+    assert.deepEqual([refused.status, refused.body.error.param], [400, 'actions.0.remember'], refused.text)
+  assert.equal((await decide(alice, strict, { decision: 'deny' }, 2)).status, 400)
+  // Another member decides once, and lends nobody's rights for longer.
+  const others = await decide(bob, strict, {}, 2)
+  assert.deepEqual([others.status, others.body.error.code], [403, 'consent_required'], others.text)
+  await stop(alice)
+
+  // Both calls of it go on, the other tool is asked about.
+  const first = await send(alice, [
+    folder('one'),
+    folder('two'),
+    call('chats_create', { title: 'x', workspace_id: shop }),
+  ])
+  const left = await decide(alice, first)
+  assert.deepEqual(
+    left.body.data.pending_actions.map(({ tool }: any) => tool),
+    ['chats.create'],
+    left.text,
+  )
+  await stop(alice)
+  const [approval] = await held(alice)
+  assert.deepEqual([approval.tool, approval.agent_id, await held(bob)], ['drive.create_folder', agent, []])
+  assert.equal((await send(alice, [folder('three')])).status, 'completed')
+  assert.equal((await send(bob, [folder('four')])).status, 'requires_action', 'his messages are asked about')
+  await stop(bob)
+  const elsewhere = await made('/chats', { workspace_id: shop, agent_id: agent })
+  assert.equal((await send(alice, [folder('five')], elsewhere)).status, 'requires_action', 'and so are other chats')
+
+  // A key allows from here on what it began itself.
+  const key = await alice.key({ scopes: ['chat:read', 'chat:run', 'drive:write'], workspace_id: shop })
+  assert.equal((await bob.delete(`/chats/${chat}/approvals/${approval.id}`)).status, 404)
+  assert.equal((await alice.delete(`/chats/${chat}/approvals/${approval.id}`)).status, 200)
+  const asked = await send(alice, [folder('six')])
+  assert.equal(asked.status, 'requires_action')
+  assert.equal((await decide(key, asked)).status, 403)
+  await stop(alice)
+  const its = await send(key, [folder('seven')])
+  assert.equal((await decide(key, its)).status, 200)
+  assert.equal((await send(key, [folder('eight')])).status, 'completed')
+  assert.equal((await send(alice, [folder('nine')])).status, 'requires_action')
+  await stop(alice)
+  const far = await alice.key({ scopes: ['chat:read', 'chat:run'], workspace_id: alice.workspaceId })
+  assert.equal((await far.get(`/chats/${chat}/approvals`)).status, 404)
+
+  // Denied meanwhile, and asked about again: what was said before the change is over.
+  const change = (policies: Record<string, string>) => alice.patch(`/agents/${agent}`, { tools: tools(policies) })
+  assert.equal((await change({ ...asks, 'drive.create_folder': 'deny' })).status, 200)
+  assert.deepEqual(await held(alice), [])
+  assert.equal((await send(key, [folder('ten')])).status, 'completed', 'the model is told that it may not')
+  await change(asks)
+  assert.equal((await send(key, [folder('eleven')])).status, 'requires_action')
+  await stop(alice)
+
+  // A viewer and an ex-member decide nothing.
+  const waiting = await send(alice, [folder('twelve')])
+  await alice.delete(`/workspaces/${shop}/members/${bob.id}`)
+  assert.equal((await decide(bob, waiting)).status, 404)
+  assert.equal((await bob.get(`/chats/${chat}/approvals`)).status, 404)
+  await join('viewer')
+  assert.equal((await decide(bob, waiting)).status, 403)
+  const names = (await alice.get(`/drive/files?workspace_id=${shop}`)).body.data.map(({ name }: any) => name)
+  assert.deepEqual(names.toSorted(), ['eight', 'seven', 'three'].toSorted())
+})
+
+test('no agent allows itself a tool, and no run that nobody watches is spared the question', async () => {
+  await using server = await testServer()
+  const alice: Person = await server.person('Alice')
+  const policies = tools({ 'drive.create_folder': 'ask', 'chats.actions': 'allow', 'chats.approvals': 'allow' })
+  const agent = (await alice.post('/agents', { name: 'Clerk', model: 'sim/script', tools: policies })).body.data.id
+  const chat = (await alice.post('/chats', { agent_id: agent })).body.data.id
+  const send = async (...turns: object[][]) =>
+    (await alice.post(`/chats/${chat}/messages`, { content: script(...turns) })).body.data
+  const { run } = await send([call('drive_create_folder', { name: 'a' })], [say('x')])
+  const actions = [{ id: run.pending_actions[0].id, decision: 'allow', remember: 'chat' }]
+  const other = (await alice.post('/chats', { agent_id: agent })).body.data.id
+  const said = await alice.post(`/chats/${other}/messages`, {
+    content: script([call('chats_actions', { id: chat, run_id: run.id, actions })], [say('x')]),
+  })
+  assert.match(JSON.stringify(said.body.data.content), /may not use/)
+  assert.deepEqual((await alice.get(`/chats/${chat}/approvals`)).body.data, [])
+  await alice.post(`/chats/${chat}/runs/${run.id}/actions`, { actions })
+  assert.equal((await alice.get(`/chats/${chat}/approvals`)).body.data.length, 1)
+
+  // A goal goes on by itself.
+  await alice.post(`/chats/${chat}/goal`, {
+    objective: script([call('drive_create_folder', { name: 'b' })], [say('x')]),
+    max_turns: 1,
+    max_cost_usd: 1,
+  })
+  const turn = await until(
+    async () => (await alice.get(`/chats/${chat}/runs`)).body.data[0],
+    ({ goal_id, status }) => goal_id !== null && status === 'requires_action',
+  )
+  assert.equal(turn.pending_actions[0].can_remember, false)
+  await alice.delete(`/chats/${chat}/goal`)
+})
