@@ -5,15 +5,14 @@ ARG BASE_IMAGE=docker.io/library/debian:trixie-slim
 
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /opt/ukiyo
+# The dependencies are a layer of their own, for they change seldom; what npm brought is kept beside the layers.
 COPY package.json package-lock.json .npmrc ./
 COPY bin bin
-# The dependencies are a layer of their own, for they change seldom.
-RUN : >nothing.mjs && sh bin/run nothing.mjs && rm nothing.mjs
+RUN --mount=type=cache,target=/root/.npm : >nothing.mjs && sh bin/run nothing.mjs && rm nothing.mjs
 COPY . .
-# The app is built here: whoever runs the server may write to its data alone.
-RUN npm run build
-# What only compiles against Node, and npm.
-RUN rm -rf node_modules/node-linux-*/include node_modules/node-linux-*/share node_modules/node-linux-*/lib
+# The app is built here, for whoever runs the server may write to its data alone; then only what the server loads is left. The
+# dependencies are those of this lock file, which may have been copied after them.
+RUN touch node_modules/.installed-server && sh bin/run src/lean.ts
 
 FROM ${BASE_IMAGE}
 # By a name, which PostgreSQL asks for.

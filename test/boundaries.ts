@@ -18,7 +18,7 @@ const AREA = ['kernel/**', 'engine/**', 'access/**', 'config.ts', 'areas/*/{cont
 
 export const ROOMS: readonly Room[] = [
   {
-    files: '{app,main,health,reset-password}.ts',
+    files: '{app,main,health,lean,reset-password}.ts',
     is: '`app.ts` is the only composition root: it builds everything, holds every handle, and takes it down in reverse. The others are the programs and the health check around it',
     may: ['**'],
   },

@@ -153,7 +153,7 @@ export function caller(origin: string, credentials: Record<string, string>): Cal
   }
 }
 
-async function signUp(origin: string, name: string, setupToken: () => Promise<string | null>): Promise<Person> {
+export async function signUp(origin: string, name: string, setupToken: () => Promise<string | null>): Promise<Person> {
   const email = `${name.toLowerCase().replace(/\W+/g, '.')}@example.com`
   const password = `the password of ${name}`
   const ask = (more: object) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { program, ranBy } from '#test/cli/uk.ts'
 import { upload } from '#test/drive/drive.ts'
+import { machineOf, serverWithAlice } from '#test/computers/world.ts'
 import { testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
@@ -21,7 +22,7 @@ async function narrowWay(
     const { method, headers, url } = asked
     const onward = request(new URL(url!, origin), { method: method!, headers }, (response: IncomingMessage) => {
       answer.writeHead(response.statusCode!, response.headers)
-      const download = /\/drive\/files\/\w{26}$/.test(url!) && response.statusCode! < 300
+      const download = /\/drive\/files\/\w{26}$|\/fs\/download\?/.test(url!) && response.statusCode! < 300
       if (!download) return void response.pipe(answer)
       self.ranges.push(headers.range ?? '')
       let left = self.most
@@ -123,6 +124,82 @@ test('a download goes on after a cut, and after a kill when it is asked for agai
     })
     assert.notEqual((await ranBy(gone)).code, 0)
     assert.deepEqual(await parts(), [], 'what never began leaves nothing')
+  } finally {
+    await rm(home, { recursive: true, force: true })
+  }
+})
+
+test('a file of a computer goes on at its offset after cuts, kills and a lost link, and begins anew when it was changed; a planted link is not written through', async () => {
+  const { server, alice } = await serverWithAlice()
+  await using way = await narrowWay(server.origin)
+  const box = await machineOf(server, alice)
+  const { key } = await alice.key()
+  const home = await mkdtemp(join(tmpdir(), 'uk-download-'))
+  try {
+    const there = join(home, 'there.bin')
+    const bytes = randomBytes(3 << 20)
+    await writeFile(there, bytes)
+    const folder = join(home, 'here')
+    await mkdir(folder)
+    const env = { PATH: process.env.PATH!, HOME: home, UK_KEY: key, UK_ORIGIN: way.origin }
+    const output = join(folder, 'here.bin')
+    const started = (): ChildProcessWithoutNullStreams =>
+      spawn(program, ['computers', 'download', box.id, '--path', there, '-o', output], { env })
+    const parts = async (): Promise<string[]> => (await readdir(folder)).filter((name) => name.endsWith('.part'))
+    /** Begins and is killed when some of it has come; answers the name of what is left. */
+    const killed = async (): Promise<string> => {
+      way.most = 1 << 20
+      const child = started()
+      const size = async () => (await stat(join(folder, (await parts())[0] ?? ''))).size
+      await until(
+        async () => ((await parts()).length === 1 ? size().catch(() => 0) : 0),
+        (came) => came > 100_000,
+      )
+      child.kill('SIGKILL')
+      await once(child, 'close')
+      way.most = Infinity
+      return join(folder, (await parts())[0]!)
+    }
+
+    way.most = 1 << 20
+    const cut = await ranBy(started())
+    assert.equal(cut.code, 0, cut.err)
+    assert.deepEqual(await readFile(output), bytes)
+    assert.ok(
+      way.ranges.length >= 3 && way.ranges.slice(1).every((range) => /^bytes=\d{6,}-$/.test(range)),
+      way.ranges.join(),
+    )
+
+    // Its link is another one when the command is given again.
+    await killed()
+    await box.restart()
+    assert.ok(await server.app.engine.links.online(box.id, 20_000))
+    const begun = way.ranges.length
+    const again = await ranBy(started())
+    assert.equal(again.code, 0, again.err)
+    assert.match(way.ranges[begun]!, /^bytes=\d{6,}-$/)
+    assert.deepEqual(await readFile(output), bytes)
+
+    // It was changed there meanwhile: what came is of no use.
+    const part = await killed()
+    const others = randomBytes(2 << 20)
+    await writeFile(there, others)
+    const changed = await ranBy(started())
+    assert.equal(changed.code, 0, changed.err)
+    assert.deepEqual(await readFile(output), others)
+
+    // Somebody who may write to the folder put a link where the next one begins.
+    const victim = join(home, 'victim')
+    for (const plant of [symlink, link]) {
+      await writeFile(victim, 'mine')
+      await plant(victim, part)
+      const ran = await ranBy(started())
+      assert.equal(ran.code, 0, ran.err)
+      assert.equal(await readFile(victim, 'utf8'), 'mine')
+      assert.deepEqual(await readFile(output), others)
+      assert.ok((await stat(output)).nlink === 1)
+    }
+    assert.deepEqual(await parts(), [])
   } finally {
     await rm(home, { recursive: true, force: true })
   }

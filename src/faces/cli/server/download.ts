@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, chmod, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { type FileHandle, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type Incoming, type More } from '../../client.ts'
@@ -30,18 +31,16 @@ export async function download({ output, what, ask }: Asked, terminal: Terminal)
     .update(JSON.stringify([what, path]))
     .digest('hex')
   const part = join(dirname(path), `.${basename(path)}.${mark.slice(0, 12)}.part`)
-  const file = await open(part, 'a').catch((error: Error) => {
+  await using handle = await openPart(part).catch((error: Error) => {
     throw new Stop('usage', `${output} cannot be written: ${error.message}.`)
   })
-  await file.close()
-  await using handle = await open(part, 'r+')
   using progress = progressOn(process.stderr)
   const back = terminal.onInterrupt(() => terminal.err('\nThe same command goes on from here.'))
   try {
     const kept = { etag: (await marks(terminal))[mark] ?? null, keep: (etag: string) => keepMark(mark, etag, terminal) }
     const size = await bring(handle, { name: output, ask, progress, terminal, ...kept })
     await handle.truncate(size)
-    if (before !== null) await chmod(part, before.mode)
+    if (before !== null) await handle.chmod(before.mode)
     await rename(part, path)
     await keepMark(mark, null, terminal)
     progress[Symbol.dispose]()
@@ -55,6 +54,22 @@ export async function download({ output, what, ask }: Asked, terminal: Terminal)
   } finally {
     back()
   }
+}
+
+/**
+ * What an earlier download left, or a new file. Its name can be guessed by whoever may write to the folder: a link, or a file of
+ * another user, is put aside and never written to.
+ */
+async function openPart(path: string): Promise<FileHandle> {
+  const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants
+  const left = await open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK).catch(() => null)
+  if (left !== null) {
+    const found = await left.stat()
+    if (found.isFile() && found.nlink === 1 && found.uid === process.geteuid?.()) return left
+    await left.close()
+  }
+  await rm(path, { force: true })
+  return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
 }
 
 /** Whether this may be replaced by another file: a device or a pipe may not. */
