@@ -56,12 +56,10 @@ test(
       withNode(folder, podman)
 
       began = performance.now()
-      const build = [
-        // Health checks are a part of Docker's own format.
-        ...['build', '--format', 'docker', '--network', 'host', '--isolation', 'chroot', '-t', 'ukiyo'],
-        ...['--build-arg', 'BUILD_IMAGE=node:test', '--build-arg', 'BASE_IMAGE=debian:test'],
-        ...REACH.flatMap((path) => ['-v', `${path}:${path}:ro`]),
-      ]
+      // Health checks are a part of Docker's own format.
+      const build = 'build --format docker --network host --isolation chroot -t ukiyo'.split(' ')
+      build.push('--build-arg', 'BUILD_IMAGE=node:test', '--build-arg', 'BASE_IMAGE=debian:test')
+      for (const path of REACH) build.push('-v', `${path}:${path}:ro`)
       podman(...build, root)
       const built = seconds()
       const [image] = JSON.parse(podman('inspect', '--type', 'image', 'ukiyo'))
@@ -72,13 +70,10 @@ test(
       const over = size('ukiyo') - size('debian:test')
       assert.ok(over < MOST_MB, `${over} MB over Debian`)
 
-      const run = [
-        ...['run', '-d', '--name', 'ukiyo', '--network', 'host', '-v', 'kept:/data'],
-        ...['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
-        // Podman's own are above what a container of this machine may ask for, where it is one itself.
-        ...['--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=1024:1024'],
-        ...['-e', 'UK_PORT=45242', '-e', 'UK_SIM=on', 'ukiyo'],
-      ]
+      const run = 'run -d --name ukiyo --network host -v kept:/data --cap-drop ALL'.split(' ')
+      run.push('--security-opt', 'no-new-privileges', '-e', 'UK_PORT=45242', '-e', 'UK_SIM=on')
+      // Podman's own are above what a container of this machine may ask for, where it is one itself.
+      run.push('--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=1024:1024', 'ukiyo')
       const started = async (): Promise<number> => {
         began = performance.now()
         podman(...run)
