@@ -3,10 +3,11 @@ import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 import { contractRoutes } from './contract-routes.ts'
 import { pdfParts } from './pdf-parts.ts'
+import { preloadFonts } from './preload-fonts.ts'
 
 export default defineConfig({
   base: '/app/',
-  plugins: [contractRoutes(), react(), tailwind(), pdfParts()],
+  plugins: [contractRoutes(), react(), tailwind(), pdfParts(), preloadFonts()],
   build: {
     target: 'es2023',
     // Which file needs which: the budget test adds up what a page loads. It is not served.

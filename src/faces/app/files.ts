@@ -26,10 +26,11 @@ const types: Record<string, string> = {
   '.bcmap': 'application/octet-stream',
   '.pfb': 'application/octet-stream',
   '.ttf': 'font/ttf',
+  '.woff2': 'font/woff2',
   '.wasm': 'application/wasm',
 }
 /** Small, or packed by nature: gzip would cost more than it gains. */
-const dense = new Set(['.bcmap', '.pfb', '.png'])
+const dense = new Set(['.bcmap', '.pfb', '.png', '.woff2'])
 const pack = promisify(gzip)
 
 /** Every file of the built app by its path below `/app`, in memory: together they are a few megabytes. */

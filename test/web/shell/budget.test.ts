@@ -16,6 +16,8 @@ const KB = 1024
 const FIRST_LOAD = 200 * KB
 const LAZY_PART = 170 * KB
 const STYLES = 20 * KB
+/** The fonts that are read before the first page stands. */
+const FONTS = 60 * KB
 /** What stands around every page of somebody who is signed in. */
 const SHELL = 'src/shell/shell.tsx'
 /** A worker is no part of a page: it is asked for where a PDF is opened. */
@@ -83,6 +85,12 @@ test('what sign-in, home, chats and drive load first stays in its budget, and so
     const size = await sizeOf(folder, file)
     assert.ok(size <= LAZY_PART, `${file} has ${inKB(size)}`)
   }
+  const markup = readFileSync(join(folder, entry), 'utf8')
+  const fonts = [...markup.matchAll(/<link rel="preload" as="font"[^>]* href="\/app\/([^"]+)"/g)].map(
+    ([, name]) => name!,
+  )
+  const ofFonts = fonts.reduce((sum, name) => sum + readFileSync(join(folder, name)).length, 0)
+  assert.ok(fonts.length === 2 && ofFonts <= FONTS, `${fonts.join()}: ${inKB(ofFonts)} of fonts`)
   const styles = readdirSync(join(folder, 'assets')).filter((name) => name.endsWith('.css'))
   assert.ok(styles.length > 0)
   const css = await Promise.all(styles.map((name) => sizeOf(folder, `assets/${name}`)))

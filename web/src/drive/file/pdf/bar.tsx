@@ -30,8 +30,20 @@ export function PdfBar({
       aria-label="Pages"
       className="flex flex-wrap items-center gap-x-1 gap-y-1 border-b border-line bg-sheet px-2 py-1 text-sm sm:px-3"
     >
-      <IconButton label="Page before (←)" icon="up" disabled={page <= 1} onClick={() => onPage(page - 1)} />
-      <IconButton label="Next page (→)" icon="down" disabled={page >= pages} onClick={() => onPage(page + 1)} />
+      <IconButton
+        className="max-sm:hidden"
+        label="Page before (←)"
+        icon="up"
+        disabled={page <= 1}
+        onClick={() => onPage(page - 1)}
+      />
+      <IconButton
+        className="max-sm:hidden"
+        label="Next page (→)"
+        icon="down"
+        disabled={page >= pages}
+        onClick={() => onPage(page + 1)}
+      />
       <form
         className="figures flex items-center gap-1.5 text-quiet"
         onSubmit={(event) => {
