@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Workspace, queryClient, uk } from '../api.ts'
 import { type Period, capOf, periods } from '../developer/keys/key-draft.ts'
@@ -27,6 +28,15 @@ export function Budget({ workspace }: { workspace: Workspace }) {
           <BudgetForm key={`${spend_cap_usd} ${spend_cap_period}`} workspace={workspace} />
         ) : (
           <p className="mt-2 text-[0.8125rem] text-quiet">Its admins set it.</p>
+        )}
+        {workspace.kind === 'team' && (
+          <p className="mt-3 border-t border-line pt-3 text-[0.8125rem] text-quiet">
+            What each member may spend, and has spent, stands with{' '}
+            <Link to="/workspaces/$id" params={{ id: workspace.id }} className="link">
+              the members of {name}
+            </Link>
+            .
+          </p>
         )}
       </div>
     </Section>

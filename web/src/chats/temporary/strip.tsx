@@ -23,7 +23,7 @@ export function TemporaryStrip({ chat: { id, temporary, expires_at }, onKept }: 
         <p className="min-w-0 flex-1 basis-56">
           Temporary: only you see it, no search finds it, and it goes {expires_at && <Ago time={expires_at} />}.
         </p>
-        <Button look="quiet" className="h-8" pending={keep.pending} onClick={() => void keep.send()}>
+        <Button look="quiet" className="h-8" pending={keep.pending} onClick={() => void keep.send(undefined)}>
           Keep it
         </Button>
       </div>
