@@ -140,6 +140,8 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
       },
       show: (sibling) => void thread.show(leafBelow(followingIn(thread.state().messages!), sibling.id)).catch(fail),
       decide: (runId, actions) => thread.decide(runId, actions),
+      // The agent is being changed, which ends what is allowed from here on.
+      mayRemember: () => false,
       fork: ({ id: message_id }) =>
         void uk.chats
           .fork_to_workspace({ id, message_id, workspace_id: thread.state().chat!.workspace_id })
