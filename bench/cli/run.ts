@@ -32,7 +32,11 @@ export async function cli(): Promise<Report> {
       },
       round,
     )
-    const asked = spawn('sh', [join(root, 'bin/uk'), 'ask', '-m', 'sim/echo', WORDS], { env })
+    const asked = spawn('sh', [join(root, 'bin/uk'), 'ask', '-m', 'sim/echo', WORDS], {
+      env,
+      // A pipe would be read to its end: what comes in it belongs to the question.
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     const ended = new Promise<number | null>((resolve) => asked.once('close', resolve))
     await measured('ask', () => new Promise((resolve) => asked.stdout.once('data', () => resolve())), round)
     if ((await ended) !== 0) throw new Error('uk ask failed')
