@@ -12,9 +12,11 @@ import type { FrameLocator, Page } from 'playwright-core'
 import { run } from '#areas/computers/drivers/run.ts'
 import { testDatabase } from '../../database.ts'
 import { type RunningDaemon, daemonHome, runDaemonAt } from '../../link/run-daemon.ts'
+import { shelf } from '../../local-inference/shelf.ts'
 import { teamOf } from '../../makers.ts'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
+import { tinyGguf } from '../../tiny-gguf.ts'
 import { until } from '../../until.ts'
 import { breaches } from '../axe.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
@@ -48,6 +50,11 @@ test(
     const carol = await server.person('Carol')
     const team = await teamOf(alice, [[bob, 'member']])
     await using home = daemonHome()
+    const model = tinyGguf().bytes
+    const shelves = {
+      slow: stack.use(await shelf({ '/slow.gguf': model }, { bytesPerSecond: 4_000 })),
+      quick: stack.use(await shelf({ '/quick.gguf': model })),
+    }
     let daemon: RunningDaemon | null = null
     stack.defer(() => daemon?.[Symbol.asyncDispose]())
 
@@ -68,7 +75,8 @@ test(
     const about = { os: 'linux', arch: 'x64', hostname: 'shed', daemon_version: '1.0.0', protocol: 2 }
     const paired = (await server.stranger.post('/computers/pair', { token, ...about })).body.data
     const { id } = paired.computer
-    daemon = await runDaemonAt(home, server.origin, { id, credential: paired.credential })
+    const local = [shelves.slow.host, shelves.quick.host]
+    daemon = await runDaemonAt(home, server.origin, { id, credential: paired.credential }, { engines: { local } })
     await dialog.getByText('The machine is there.').waitFor()
     await dialog.getByRole('button', { name: 'Open it' }).click()
 
@@ -105,14 +113,18 @@ test(
 
     // On a phone there are keys that its keyboard has not.
     await page.setViewportSize({ width: 390, height: 800 })
-    await input().pressSequentially('cat\n')
+    await input().pressSequentially('echo here-$((1+1)); cat\n')
+    await shows(page, /^here-2$/m)
     const keys = page.getByRole('group', { name: 'Keys' })
     await keys.getByRole('button', { name: 'Control' }).click()
+    await keys.getByRole('button', { name: 'Control', pressed: true }).waitFor()
     await input().press('c')
     await shows(page, /\^C/)
     await input().pressSequentially('echo tap-$((2*4))\n')
     await shows(page, /^tap-8$/m)
+    // The key takes a longer way than those of the keyboard.
     await keys.getByRole('button', { name: 'Up' }).click()
+    await shows(page, /echo tap[^]*echo tap/)
     await input().press('Enter')
     await shows(page, /^tap-8$[^]*^tap-8$/m)
     await page.setViewportSize({ width: 1280, height: 800 })
@@ -153,6 +165,26 @@ test(
       (rows) => rows.length === 1 && rows[0].name === 'birds.txt',
     )
     await page.getByRole('dialog', { name: 'Copy birds.txt to the drive' }).waitFor({ state: 'detached' })
+
+    // A model comes from an address: how far it is, an end to it, and another one that is there.
+    await page.goto(`/app/computers/${id}/models`)
+    const install = async (address: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Install a model' }).click()
+      const asked = page.getByRole('dialog', { name: 'Install a model' })
+      await asked.getByLabel('Address').fill(address)
+      await asked.getByRole('button', { name: 'Install it' }).click()
+      await asked.waitFor({ state: 'detached' })
+    }
+    await install(`${shelves.slow.origin}/slow.gguf`)
+    const installs = page.getByRole('list', { name: 'Installations' })
+    await installs.getByText(/^[1-9][\d.]* Ki?B of /).waitFor()
+    await installs.getByRole('button', { name: 'Cancel the installation of slow' }).click()
+    await installs.waitFor({ state: 'detached' })
+    await install(`${shelves.quick.origin}/none.gguf`)
+    await installs.getByText('The server of the model answered 404.').waitFor()
+    await install(`${shelves.quick.origin}/quick.gguf`)
+    await page.getByRole('list', { name: 'Local models' }).getByText('4,096 tokens of context').waitFor()
+    await page.getByText('local/quick').waitFor()
 
     // Lent to the team for commands only: bob is told what he may not.
     await page.getByRole('link', { name: 'Grants' }).click()
@@ -195,7 +227,9 @@ test(
 
     // The server is restarted under a terminal: what is typed meanwhile is typed once.
     await page.getByRole('link', { name: 'Terminal' }).click()
-    await input().pressSequentially('cat\n')
+    // Once its command runs: what comes to a shell before that, it keeps as it is, without ends of lines.
+    await input().pressSequentially('echo there-$((1+1)); cat\n')
+    await shows(page, /^there-2$/m)
     const { port } = new URL(server.origin)
     await server[Symbol.asyncDispose]()
     await page.getByText('The connection broke').waitFor()

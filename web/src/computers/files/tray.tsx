@@ -28,7 +28,7 @@ function Row({ upload: { key, name, path, size: whole, sent, state, why } }: { u
         {name}
       </span>
       {state === 'going' && (
-        <progress aria-label={`How far ${name} is`} value={sent} max={whole || 1} className="w-32 accent-ai" />
+        <progress aria-label={`How far ${name} is`} value={sent} max={whole || 1} className="w-32" />
       )}
       <span className={`figures ${state === 'failed' ? 'text-seal' : 'text-quiet'}`}>{words}</span>
       {state === 'exists' && <Button onClick={() => again(key, true)}>Replace it</Button>}

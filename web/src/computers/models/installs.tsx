@@ -61,7 +61,7 @@ function Row({ id, install, ready }: { id: string; install: Install; ready: bool
           aria-label={`How far ${what} is`}
           {...(share !== null && { value: share })}
           max={1}
-          className="mt-1 block w-full accent-ai"
+          className="mt-1 block w-full"
         />
         <p className="figures mt-0.5 text-[0.8125rem] text-quiet">
           {size(bytes_done)}
