@@ -16,8 +16,12 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // The app, and the frame in which terminals are drawn.
-    rolldownOptions: { input: ['index.html', 'frame/terminal.html'].map((page) => `${import.meta.dirname}/${page}`) },
+    // The app, and the frames in which terminals and diagrams are drawn.
+    rolldownOptions: {
+      input: ['index.html', 'frame/terminal.html', 'frame/diagram.html'].map(
+        (page) => `${import.meta.dirname}/${page}`,
+      ),
+    },
   },
   // `vite web` beside a running server: the pages of the one, the API of the other.
   server: { proxy: { '/v1': 'http://127.0.0.1:4242' } },

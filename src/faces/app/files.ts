@@ -7,8 +7,8 @@ import { gzip } from 'node:zlib'
 export interface File {
   type: string
   bytes: Buffer
-  /** Null where packing gains nothing. */
-  packed: Buffer | null
+  /** Packed when it is first asked for, since most files are never; null where that gains nothing. */
+  packed(): Promise<Buffer | null>
   etag: string
   /** Its name changes with its content. */
   hashed: boolean
@@ -34,22 +34,27 @@ const dense = new Set(['.bcmap', '.pfb', '.png', '.woff2'])
 const pack = promisify(gzip)
 
 /** Every file of the built app by its path below `/app`, in memory: together they are a few megabytes. */
-export async function readFiles(folder: string): Promise<ReadonlyMap<string, File>> {
+export function readFiles(folder: string): ReadonlyMap<string, File> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && extname(entry.name) in types)
     .map((entry) => join(entry.parentPath, entry.name))
-  const files = names.map(async (name): Promise<[string, File]> => {
+  const files = names.map((name): [string, File] => {
     const bytes = readFileSync(name)
-    const packed = dense.has(extname(name)) ? bytes : await pack(bytes, { level: 9 })
+    let packed: Promise<Buffer | null> | undefined
     const path = name.slice(folder.length).replaceAll('\\', '/')
     const file = {
       type: types[extname(name)]!,
       bytes,
-      packed: packed.length < bytes.length * 0.9 ? packed : null,
+      packed: () => (packed ??= dense.has(extname(name)) ? Promise.resolve(null) : packedOf(bytes)),
       etag: `"${hash('sha1', bytes, 'base64url')}"`,
       hashed: path.startsWith('/assets/'),
     }
     return [path, file]
   })
-  return new Map(await Promise.all(files))
+  return new Map(files)
+}
+
+async function packedOf(bytes: Buffer): Promise<Buffer | null> {
+  const packed = await pack(bytes, { level: 9 })
+  return packed.length < bytes.length * 0.9 ? packed : null
 }

@@ -10,6 +10,10 @@
  * `/app/frame/terminal` draws a terminal, by a program of the app's own that writes styles. It has no origin either, and
  * connects to nothing: its bytes come and go by a port of the page around it, so that what a terminal shows comes neither
  * to that page nor to the session.
+ *
+ * `/app/frame/diagram` draws what a model wrote down as a diagram, by a library that writes markup and styles. It has no
+ * origin, connects to nothing and loads no picture; of scripts only the server's own run, so a handler that a diagram
+ * smuggles in does not.
  */
 export interface Frame {
   headers: Readonly<Record<string, string>>
@@ -65,6 +69,17 @@ const terminalPolicy = [
   "trusted-types 'none'",
 ].join('; ')
 
+const diagramPolicy = [
+  'sandbox allow-scripts',
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "connect-src 'none'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'self'",
+].join('; ')
+
 /** By their path below `/app`. */
 export const frames: ReadonlyMap<string, Frame> = new Map([
   [
@@ -73,6 +88,18 @@ export const frames: ReadonlyMap<string, Frame> = new Map([
       page: { markup: artefactPage },
       headers: {
         'content-security-policy': artefactPolicy,
+        'referrer-policy': 'no-referrer',
+        'x-dns-prefetch-control': 'off',
+        'permissions-policy': noPermissions,
+      },
+    },
+  ],
+  [
+    '/frame/diagram',
+    {
+      page: { file: '/frame/diagram.html' },
+      headers: {
+        'content-security-policy': diagramPolicy,
         'referrer-policy': 'no-referrer',
         'x-dns-prefetch-control': 'off',
         'permissions-policy': noPermissions,

@@ -88,7 +88,7 @@ export function appMount({ checkHost, dataDir, warn }: AppMountOptions): Serving
         found.get(frame && 'file' in frame.page ? frame.page.file : path) ??
         (path.startsWith('/assets/') ? undefined : found.get('/index.html'))
       if (!file) return refuse('not_found', { message: 'This file does not exist; reload the page.' })
-      sendFile(request, response, file)
+      await sendFile(request, response, file)
     },
   }
 }
@@ -103,14 +103,14 @@ async function within<T>(promise: Promise<T>, ms: number): Promise<T | 'late'> {
   }
 }
 
-function sendFile({ method, headers }: IncomingMessage, response: ServerResponse, file: File): void {
+async function sendFile({ method, headers }: IncomingMessage, response: ServerResponse, file: File): Promise<void> {
   response.setHeader('etag', file.etag)
   response.setHeader('cache-control', file.hashed ? 'public, max-age=31536000, immutable' : 'no-cache')
   response.setHeader('vary', 'Accept-Encoding')
   // A frame without an origin reads its program too, which anybody may.
   if (file.hashed) response.setHeader('access-control-allow-origin', '*')
   if (headers['if-none-match'] === file.etag) return void response.writeHead(304).end()
-  const packed = /\bgzip\b/.test(headers['accept-encoding'] ?? '') ? file.packed : null
+  const packed = /\bgzip\b/.test(headers['accept-encoding'] ?? '') ? await file.packed() : null
   const body = packed ?? file.bytes
   response
     .writeHead(200, {

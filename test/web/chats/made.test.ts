@@ -45,8 +45,17 @@ const all = async () => {
 all()
 </script>`
 
+/** A diagram that would rather be a page: it asks for functions, links, pictures, markup and looser settings. */
+const diagram = (
+  elsewhere: string,
+): string => `%%{init: {"securityLevel": "loose", "htmlLabels": true, "themeCSS": "* { background: url(${elsewhere}/css) }"}}%%
+graph LR
+  A["<img src=${elsewhere}/img onerror=parent.postMessage(1)>Paper"] --> B["Ink<script>parent.told = 1</script>"]
+  click A "javascript:parent.told = 1"
+  click B href "${elsewhere}/link" _top`
+
 test(
-  'code has its colours and folds, formulas are drawn, tables open beside the chat, and a page of a model reaches nothing',
+  'code has its colours and folds, formulas and diagrams are drawn, tables open beside the chat, and a page of a model reaches nothing',
   needs(hasChromium, 'Chromium'),
   async () => {
     /** What came from the browser, by its first line. A connection that it opens ahead and never uses says nothing. */
@@ -71,6 +80,8 @@ test(
         fence('py', `${'x = 1\n'.repeat(450)}last = 2`),
         'So $e^{i\\pi} + 1 = 0$ and not $\\href{https://evil.example}{x}$.',
         fence('csv', 'name,price\n"Ink, black",7\n\u{e0041},1'),
+        fence('mermaid', diagram(`http://127.0.0.1:${port}`)),
+        fence('mermaid', 'graph LR\n  A -->'),
         fence('html', hostile(`http://127.0.0.1:${port}`)),
       ].join('\n\n')
       await alice.post(`/chats/${chat.id}/messages`, { content: JSON.stringify({ steps: [{ text }] }) })
@@ -110,9 +121,19 @@ test(
       await page.setViewportSize({ width: 1280, height: 800 })
       assert.deepEqual(visitor.wrongs, [])
 
-      // From here on what the page tries is refused, and the browser says so in its console.
+      // From here on what a page tries is refused, and the browser says so in its console.
       const asked: string[] = []
       page.on('request', (request) => asked.push(request.url()))
+      await answer.getByRole('button', { name: 'Draw', exact: true }).first().click()
+      const drawn = page.frameLocator('iframe').locator('svg')
+      await drawn.getByText('Paper').waitFor()
+      assert.equal(await drawn.locator('a, script, img, [onerror]').count(), 0)
+      await drawn.getByText('Ink', { exact: true }).click()
+      await answer.getByRole('button', { name: 'Draw', exact: true }).last().click()
+      const said = page.frameLocator('iframe')
+      await said.getByText('This diagram cannot be drawn').waitFor()
+      await said.getByText('A -->').last().waitFor()
+      await said.getByText(/Parse error on line/).waitFor()
       await answer.getByRole('button', { name: 'Run', exact: true }).click()
       const frame = page.frameLocator('iframe')
       // Each of its attempts may take a second of its own.

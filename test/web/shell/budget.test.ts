@@ -20,8 +20,8 @@ const STYLES = 20 * KB
 const FONTS = 60 * KB
 /** What stands around every page of somebody who is signed in. */
 const SHELL = 'src/shell/shell.tsx'
-/** A worker is no part of a page: it is asked for where a PDF is opened. */
-const WORKER = /worker/
+/** No part of a page: the worker that is asked for where a PDF is opened, and the library of the frame that draws diagrams. */
+const ASIDE = /worker|mermaid/
 
 interface Chunk {
   file: string
@@ -81,7 +81,7 @@ test('what sign-in, home, chats and drive load first stays in its budget, and so
     assert.ok(size <= FIRST_LOAD, `${name} loads ${inKB(size)} of JavaScript first`)
   }
   for (const { file } of Object.values(manifest)) {
-    if (!file.endsWith('.js') || WORKER.test(file)) continue
+    if (!file.endsWith('.js') || ASIDE.test(file)) continue
     const size = await sizeOf(folder, file)
     assert.ok(size <= LAZY_PART, `${file} has ${inKB(size)}`)
   }

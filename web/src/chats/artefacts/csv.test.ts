@@ -27,6 +27,7 @@ test('what can be opened beside a chat is known by its language, or by how it be
   assert.equal(kind('xml', '  <svg/>'), 'svg')
   assert.equal(kind('xml', '<feed/>'), null)
   assert.equal(kind('csv', 'a,b'), 'table')
+  assert.equal(kind('mermaid', 'graph LR'), 'diagram')
   assert.equal(kind('ts', 'a\n'.repeat(10)), null)
   assert.equal(kind('ts', 'a\n'.repeat(20)), 'code')
 })

@@ -1,10 +1,18 @@
 import { useEffect, useRef } from 'react'
 
 /**
- * Runs a page that a model wrote. Its origin is one that nobody shares, it reaches no network, and nothing that it says is
+ * Runs a page that a model wrote, or draws a diagram that it wrote down. Its origin is one that nobody shares, it reaches no network, and nothing that it says is
  * listened to but that it is ready for its bytes (src/faces/app/frames.ts has the policy).
  */
-export function Frame({ page, title }: { page: string; title: string }) {
+export function Frame({
+  page,
+  title,
+  src,
+}: {
+  page: string
+  title: string
+  src: '/app/frame/artefact' | '/app/frame/diagram'
+}) {
   const frame = useRef<HTMLIFrameElement>(null)
   useEffect(() => {
     const hear = ({ source, data }: MessageEvent): void => {
@@ -19,7 +27,7 @@ export function Frame({ page, title }: { page: string; title: string }) {
       ref={frame}
       key={page}
       title={title}
-      src="/app/frame/artefact"
+      src={src}
       sandbox="allow-scripts"
       referrerPolicy="no-referrer"
       allow=""

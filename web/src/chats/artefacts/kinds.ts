@@ -1,7 +1,7 @@
 import type { Code } from '../../ui/code/code-block.tsx'
 
-/** What can be looked at beside the chat, and how: the first two run in a frame that reaches nothing. */
-export type Kind = 'html' | 'svg' | 'markdown' | 'table' | 'code'
+/** What can be looked at beside the chat, and how: the first three run in a frame that reaches nothing. */
+export type Kind = 'html' | 'svg' | 'diagram' | 'markdown' | 'table' | 'code'
 
 export interface Artefact extends Code {
   kind: Kind
@@ -15,6 +15,7 @@ export function kindOf({ text, language }: Code): Kind | null {
   const begin = text.slice(0, 500).trimStart().toLowerCase()
   if (/^html?$/.test(word) || (word === '' && /^<(?:!doctype html|html)\b/.test(begin))) return 'html'
   if (word === 'svg' || ((word === 'xml' || word === '') && begin.startsWith('<svg'))) return 'svg'
+  if (word === 'mermaid' || word === 'mmd') return 'diagram'
   if (word === 'md' || word === 'markdown') return 'markdown'
   if (word === 'csv' || word === 'tsv') return 'table'
   return text.split('\n', LONG_CODE + 1).length > LONG_CODE ? 'code' : null
@@ -23,6 +24,7 @@ export function kindOf({ text, language }: Code): Kind | null {
 export const verbs: Record<Kind, string> = {
   html: 'Run',
   svg: 'Show',
+  diagram: 'Draw',
   markdown: 'Open',
   table: 'Open',
   code: 'Open',
@@ -30,7 +32,14 @@ export const verbs: Record<Kind, string> = {
 
 /** The name of its file when it is taken away. */
 export const fileNameOf = ({ kind, language }: Artefact): string => {
-  const end = { html: 'html', svg: 'svg', markdown: 'md', table: language || 'csv', code: language || 'txt' }[kind]
+  const end = {
+    html: 'html',
+    svg: 'svg',
+    diagram: 'mmd',
+    markdown: 'md',
+    table: language || 'csv',
+    code: language || 'txt',
+  }[kind]
   return `artefact.${/^[\w-]{1,12}$/.test(end) ? end : 'txt'}`
 }
 

@@ -9,7 +9,14 @@ import { readCsv } from './csv.ts'
 import { Frame } from './frame.tsx'
 import { type Artefact, fileNameOf, pageOf } from './kinds.ts'
 
-const titles = { html: 'Page', svg: 'Drawing', markdown: 'Document', table: 'Table', code: 'Code' } as const
+const titles = {
+  html: 'Page',
+  svg: 'Drawing',
+  diagram: 'Diagram',
+  markdown: 'Document',
+  table: 'Table',
+  code: 'Code',
+} as const
 
 /** One thing that a model made, beside the chat; on a small screen in its place. */
 export function ArtefactPane({ artefact, onClose }: { artefact: Artefact; onClose: () => void }) {
@@ -83,7 +90,9 @@ function Shown({ artefact, title }: { artefact: Artefact; title: string }) {
   switch (artefact.kind) {
     case 'html':
     case 'svg':
-      return <Frame page={pageOf(artefact)} title={`${title}, which a model made`} />
+      return <Frame src="/app/frame/artefact" page={pageOf(artefact)} title={`${title}, which a model made`} />
+    case 'diagram':
+      return <Frame src="/app/frame/diagram" page={artefact.text} title={`${title}, which a model made`} />
     case 'markdown':
       return (
         <div className="mx-auto max-w-[46rem] px-5 py-5 text-[1.0625rem] leading-[1.65]">

@@ -1,0 +1,88 @@
+/**
+ * The program of the frame in which diagrams are drawn. What draws them (Mermaid) writes markup and styles, which the policy
+ * of the app refuses, and its source is a model's: so it has a frame without an origin, which reaches nothing
+ * (src/faces/app/frames.ts), and the library is read once somebody opens a diagram. It is the build with all in one file.
+ */
+import './frame.css'
+import library from '@mermaid-js/tiny/dist/mermaid.tiny.js?url'
+
+interface Mermaid {
+  initialize(settings: object): void
+  render(id: string, source: string): Promise<{ svg: string }>
+}
+
+/** A diagram is laid out in one go, and nothing else of the frame moves meanwhile. */
+const MOST_CHARACTERS = 20_000
+const MOST_EDGES = 300
+
+const place = document.getElementById('diagram')!
+
+window.addEventListener('message', ({ source, data }) => {
+  if (source === window.parent && typeof data === 'string') void show(data)
+})
+window.parent.postMessage('ready', '*')
+
+async function show(source: string): Promise<void> {
+  try {
+    if (source.length > MOST_CHARACTERS)
+      throw new Error(`It has ${source.length} characters; up to ${MOST_CHARACTERS} are drawn.`)
+    const mermaid = await read()
+    mermaid.initialize({
+      startOnLoad: false,
+      // No links, no functions, and labels as text; a diagram cannot set these otherwise.
+      securityLevel: 'strict',
+      secure: [
+        'secure',
+        'securityLevel',
+        'startOnLoad',
+        'maxTextSize',
+        'maxEdges',
+        'htmlLabels',
+        'suppressErrorRendering',
+      ],
+      htmlLabels: false,
+      maxTextSize: MOST_CHARACTERS,
+      maxEdges: MOST_EDGES,
+      suppressErrorRendering: true,
+      theme: 'neutral',
+      fontFamily: 'system-ui, sans-serif',
+    })
+    const { svg } = await mermaid.render('drawn', source)
+    place.innerHTML = svg
+    const drawn = place.querySelector('svg')
+    if (drawn === null) throw new Error('Nothing was drawn.')
+    for (const link of drawn.querySelectorAll('a')) link.replaceWith(...link.childNodes)
+    drawn.setAttribute('role', 'img')
+    if (!drawn.querySelector(':scope > title')) drawn.setAttribute('aria-label', 'Diagram')
+  } catch (error) {
+    refuse(source, error instanceof Error ? error.message : String(error))
+  }
+  place.removeAttribute('aria-busy')
+}
+
+function read(): Promise<Mermaid> {
+  const { promise, resolve, reject } = Promise.withResolvers<Mermaid>()
+  const script = document.createElement('script')
+  script.src = library
+  script.addEventListener('load', () => resolve((globalThis as unknown as { mermaid: Mermaid }).mermaid))
+  script.addEventListener('error', () => reject(new Error('What draws diagrams could not be loaded. Open it again.')))
+  document.head.append(script)
+  return promise
+}
+
+/** What was written stands there, with what its reader said of it. */
+function refuse(source: string, why: string): void {
+  const box = document.createElement('section')
+  const said = document.createElement('p')
+  said.setAttribute('role', 'alert')
+  said.textContent = 'This diagram cannot be drawn:'
+  box.append(said, block(why), block(source))
+  place.replaceChildren(box)
+}
+
+function block(text: string): HTMLElement {
+  const made = document.createElement('pre')
+  made.tabIndex = 0
+  made.textContent = text.slice(0, 100_000)
+  return made
+}
