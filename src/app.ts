@@ -7,6 +7,7 @@ import { createUsageLookup } from '#areas/ai-gateway/usage/usage-lookup.ts'
 import { createDirectory } from '#areas/ai-gateway/directory/endpoint-directory.ts'
 import { createVoices } from '#areas/ai-gateway/voices/voices.ts'
 import { background } from '#areas/background.ts'
+import { closeEarlierDoors } from '#areas/earlier-doors.ts'
 import { agentChanged, chatChanged, isPausedByAgent } from '#areas/automations/service.ts'
 import { type Runs, createChatBatches, createOutsideTools, eventsOfTemporary, startRuns } from '#areas/chats/service.ts'
 import { startCloud } from '#areas/computers/drivers/cloud.ts'
@@ -223,6 +224,7 @@ export async function startApp({
     },
     agentChanged,
     chatChanged,
+    closeEarlierDoors,
     chatBatches: createChatBatches({ postgres, log }),
     hub,
     operationWatch: new OperationWatch({ postgres, bus, log }),

@@ -10,6 +10,7 @@ import { retainKeptItems } from '#engine/kept-items.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainRequestLog } from '#engine/request-log/request-log.ts'
 import { retainChanges } from '#engine/outbox/changes.ts'
+import { doorJobs } from './earlier-doors.ts'
 import { recoveryJobs } from './accounts/recovery/recovery.ts'
 import { accountSchedules } from './accounts/service.ts'
 import { watchSetup } from './accounts/sign-in/setup.ts'
@@ -86,6 +87,7 @@ export function background(
       ...search.handlers,
       ...mailJobs(engine),
       ...recoveryJobs(engine),
+      ...doorJobs(engine),
       ...notificationJobs(engine),
       ...goalJobs(engine),
     },

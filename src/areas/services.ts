@@ -4,6 +4,7 @@ import type { Service } from '#kernel/implement.ts'
 import { identityService } from './accounts/identities/service.ts'
 import { passkeyService } from './accounts/passkeys/service.ts'
 import { type HasProvider } from './accounts/identities/provider.ts'
+import type { HasDoors } from './accounts/recovery/doors.ts'
 import { adminService, authService, meService, settingsService } from './accounts/service.ts'
 import { waysInService } from './accounts/ways-in.ts'
 import { type AgentHandles, agentService } from './agents/service.ts'
@@ -44,6 +45,7 @@ export type Handles = AgentHandles &
   HasCloud &
   HasOperationWatch &
   HasProvider &
+  HasDoors &
   HasCheckUp &
   HasPushKeys &
   HasRobots &

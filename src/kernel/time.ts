@@ -42,3 +42,9 @@ export function isTimeZone(name: string): boolean {
     return false
   }
 }
+
+/** From then until then, both included. */
+export interface Span {
+  from: Date
+  until: Date
+}

@@ -62,7 +62,7 @@ export const waysIn = area(
     recover: endpoint('POST /app/recovery/password', {
       summary: 'Set a new password with the token of a mail, and sign in',
       description:
-        'Every session that the account had ends. Its keys, passkeys and linked accounts stay, unless this is what confirms its address: then they end too, for somebody else may have made the account with it. Not the administrator’s.',
+        'Every session that the account had ends. Its keys, passkeys and linked accounts stay, unless this is what confirms its address: then they end too, for somebody else may have made the account with it; its webhooks, providers and automations are switched off, its open invitations revoked, and what goes on is ended. A notification counts these, and what is left to look at. Not the administrator’s.',
       scope: null,
       auth: 'sign_in',
       body: {

@@ -8,7 +8,8 @@ export const accountEvents = [
     'passkey.removed': 'A passkey of the account was removed.',
     'identity.linked': 'An account at the identity provider was linked to the account.',
     'identity.unlinked': 'An account at the identity provider was unlinked from the account.',
-    'account.recovered': 'The password of the account was set anew by mail.',
+    'account.recovered':
+      'The password of the account was set anew by mail. `first`: that confirmed its address; `closed` counts what was made before and switched off, `to_review` what was left.',
   }),
   ...eventTypes('usage:read', ['user'], {
     'credits.granted': 'The account was given credits.',

@@ -6,6 +6,7 @@ import { implementWith } from '#kernel/implement.ts'
 import { iso } from '#kernel/time.ts'
 import { waysIn } from './contract-ways.ts'
 import type { HasProvider } from './identities/provider.ts'
+import type { HasDoors } from './recovery/doors.ts'
 import { readShown } from './passkeys/ceremony.ts'
 import { recover, requestRecovery } from './recovery/recovery.ts'
 import { callersAccount, endSession, verifyEmail } from './service.ts'
@@ -15,7 +16,7 @@ import { passwordMatches } from './sign-in/password.ts'
 import { noteProof, provedUntil, sessionId } from './sign-in/proof.ts'
 import { accountStore, sessionStore } from './store.ts'
 
-export const waysInService = implementWith<Context<HasProvider>>()(waysIn, {
+export const waysInService = implementWith<Context<HasProvider & HasDoors>>()(waysIn, {
   list({ engine }) {
     const { oidc } = engine.config
     return { identity_provider: oidc && { name: oidc.name }, recovery: canMail(engine) }

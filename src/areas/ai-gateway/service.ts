@@ -33,6 +33,7 @@ export type { EndpointDirectory, HasEndpoints } from './directory/has-endpoints.
 export type { HasVoices, Voices } from './voices/voices.ts'
 export { TransportFailed } from '#gateway/providers/transport/transport.ts'
 export type { LocalModel, Machine, Machines } from './directory/local-models.ts'
+export { disableEndpointsOf } from './endpoints/disable.ts'
 export { connectionSchedules } from './connections/endpoint-tests.ts'
 export { catalogueService } from './catalogues/catalogues.ts'
 export { type Row, rowOfCatalogue } from './catalogues/rows.ts'

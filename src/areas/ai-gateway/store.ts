@@ -4,6 +4,7 @@ import { type Db, nextTime } from '#engine/postgres/client.ts'
 import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { DataPolicy, Shape } from '#gateway/model/offer.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Span } from '#kernel/time.ts'
 import type { EndpointModel as EndpointModelSchema } from './contract-endpoints.ts'
 
 export type EndpointModel = z.output<typeof EndpointModelSchema>
@@ -104,6 +105,19 @@ export const endpointStore = {
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow(),
+
+  /**
+   * Switches off what serves an account, and the workspaces that nobody else looks after, where the account made it in
+   * this time. Elsewhere other admins answer for it.
+   */
+  async disableOf(db: Db, accountId: Id, { from, until }: Span): Promise<EndpointRow[]> {
+    const { rows } = await sql<EndpointRow>`update provider_endpoints e set enabled = false, updated_at = ${nextTime}
+      where e.enabled and e.created_at between ${from} and ${until} and (e.account_id = ${accountId}
+        or e.workspace_id is not null and e.created_by = ${accountId} and not exists (select from members m
+          where m.workspace_id = e.workspace_id and m.account_id <> ${accountId} and m.role in ('admin', 'owner')))
+      returning e.*`.execute(db)
+    return rows
+  },
 
   delete: (db: Db, id: Id): Promise<unknown> => db.deleteFrom('provider_endpoints').where('id', '=', id).execute(),
 

@@ -51,6 +51,10 @@ export const apiKeyService = implement(apiKeys, {
           message: `An account has ${MOST_KEYS} keys at most. Revoke one first.`,
           details: { limit: MOST_KEYS },
         })
+      // A key would outlive whatever has just ended the session or key that asks for it.
+      const { credential } = ctx.principal
+      if (credential.kind !== 'server' && !(await apiKeyStore.isLive(ctx.db, credential)))
+        refuse(credential.kind === 'session' ? 'session_expired' : 'revoked_api_key')
       return apiKeyStore.insert(ctx.db, {
         id: newId(),
         account_id: ctx.principal.accountId,

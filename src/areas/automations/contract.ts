@@ -78,10 +78,10 @@ export const Automation = z
       .nullable()
       .describe('When a run was last begun by the clock, its webhook or by hand: skipped ticks are none.'),
     paused_reason: z
-      .enum(['failures', 'agent_changed'])
+      .enum(['failures', 'agent_changed', 'account_recovered'])
       .nullable()
       .describe(
-        'Why the server paused it: `failures`, and it is archived; `agent_changed` by somebody with fewer rights than its account, and it fires no more until somebody who has them unarchives, changes or test-fires it.',
+        'Why the server paused it: `failures`, and it is archived; `agent_changed` by somebody with fewer rights than its account, or `account_recovered` by the owner of its address, and it fires no more until somebody who has the rights of its account unarchives, changes or test-fires it.',
       ),
     paused_at: time.nullable(),
   })

@@ -1,12 +1,14 @@
 /** An automation acts in its account's rights, so nobody with fewer of them chooses unseen what its agent does. */
 import type { Context } from '#engine/context.ts'
+import { writeOutboxAll } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Membership, type Principal, hasScope, membershipIn } from '#kernel/principal.ts'
 import { type Scope, atLeast, scopes as allScopes } from '#kernel/scopes.ts'
+import type { Span } from '#kernel/time.ts'
 import { automationEvent } from './events.ts'
-import { type AutomationRow, automationStore } from './store.ts'
+import { type AutomationRow, automationStore, wantsVouching } from './store.ts'
 
 /** Pauses its automations within the transaction that changes an agent. */
 export const agentChanged = async (ctx: Context, agentId: Id): Promise<void> =>
@@ -27,6 +29,19 @@ async function pauseUnlessVouched(ctx: Context, rows: readonly AutomationRow[]):
     await automationStore.update(ctx.db, row.id, { paused_reason: 'agent_changed', paused_at: ctx.now() })
     await ctx.emit(automationEvent({ ...row, paused_reason: 'agent_changed' }, 'paused'))
   }
+}
+
+/** Pauses those that this account made in this time, because the account has come to its owner. Answers how many. */
+export async function pauseAutomationsOf(db: Db, accountId: Id, made: Span): Promise<number> {
+  const rows = await automationStore.heldBy(db, accountId, made)
+  const paused_reason = 'account_recovered'
+  for (const { id } of rows) await automationStore.update(db, id, { paused_reason, paused_at: new Date() })
+  await writeOutboxAll(
+    db,
+    rows.map((row) => automationEvent({ ...row, paused_reason }, 'paused')),
+    null,
+  )
+  return rows.length
 }
 
 /** Whether the caller may do all that the automation may where it lives. */
@@ -52,16 +67,18 @@ export async function hasRightsOf(
 const may = (principal: Principal, { permissions }: Membership, scope: Scope): boolean =>
   hasScope(principal, scope) && (permissions === null || permissions.has(scope))
 
-/** Whether one of these runs is an automation's that is paused since its agent was changed. */
+/** Whether one of these runs is an automation's that waits for somebody's word. */
 export const isPausedByAgent = async (db: Db, runIds: readonly Id[]): Promise<boolean> =>
-  (await automationStore.ofRuns(db, runIds)).some(({ paused_reason }) => paused_reason === 'agent_changed')
+  (await automationStore.ofRuns(db, runIds)).some(wantsVouching)
 
 /** Refuses to let it go on at the word of somebody who could not do what it does. */
 export async function checkRightsOf(ctx: Context, row: AutomationRow): Promise<void> {
-  if (row.paused_reason !== 'agent_changed' || (await hasRightsOf(ctx, row))) return
+  if (!wantsVouching(row) || (await hasRightsOf(ctx, row))) return
   refuse('insufficient_role', {
     message:
-      'Its agent was changed by somebody with fewer rights than its account has or may have, and so are yours. Its account lets it go on, or change its `action`, and it acts in your rights.',
+      row.paused_reason === 'account_recovered'
+        ? 'It was paused when its account came to the owner of its address, and your rights are fewer than that account has or may have. Its account lets it go on, or change its `action`, and it acts in your rights.'
+        : 'Its agent was changed by somebody with fewer rights than its account has or may have, and so are yours. Its account lets it go on, or change its `action`, and it acts in your rights.',
     details: { paused_reason: row.paused_reason },
   })
 }

@@ -25,14 +25,14 @@ import { showAutomation } from './show.ts'
 import { giveWayTo, stopRuns } from './runs/stop.ts'
 import { runStore } from './runs/run-store.ts'
 import { cancelRun, listRuns, retryRun, runOf, testFire } from './runs/control.ts'
-import { type AutomationRow, inactiveReason, automationStore } from './store.ts'
+import { type AutomationRow, inactiveReason, automationStore, wantsVouching } from './store.ts'
 import { newToken } from './webhooks/token.ts'
 import { clockOf, fireTicks } from './worker.ts'
 import type { ChatHandles } from '#areas/chats/service.ts'
 import { showRun, showStats } from './runs/show-run.ts'
 
 export { automationConsumer } from './runs/outcomes.ts'
-export { agentChanged, chatChanged, isPausedByAgent } from './pause.ts'
+export { agentChanged, chatChanged, isPausedByAgent, pauseAutomationsOf } from './pause.ts'
 export { automationSecrets } from './store.ts'
 export { startAutomations } from './worker.ts'
 
@@ -118,7 +118,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
         const answers = another || given.action !== undefined
         if (answers && locked.account_id !== ctx.principal.accountId) await checkRoom(ctx)
         // At the word of somebody who may do what it does, or in whose rights it acts from now on.
-        const paused = locked.paused_reason === 'agent_changed'
+        const paused = wantsVouching(locked)
         const goesOn = paused && (answers || (await hasRightsOf(ctx, locked)))
         const now = await clockOf(ctx.db)
         if (moved || goesOn) await fireLeft(ctx, locked, now)

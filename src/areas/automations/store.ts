@@ -5,6 +5,7 @@ import { type ResourcePage, type ResourceRow, resourcePage } from '#access/resou
 import type { Id } from '#kernel/ids.ts'
 import type { Behalf } from '#kernel/principal.ts'
 import type { Nano } from '#kernel/money.ts'
+import type { Span } from '#kernel/time.ts'
 import { ON_TIME_MS } from './schedule/ticks.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -18,8 +19,15 @@ export type Action =
   | { type: 'agent'; agent_id: Id; chat_id: Id | null; prompt: string }
   | { type: 'command'; computer_id: Id; command: string }
 
-/** Why the server paused it: it kept failing, which archives it too, or its agent was changed by somebody with fewer rights. */
-export type PausedReason = 'failures' | 'agent_changed'
+/**
+ * Why the server paused it: it kept failing, which archives it too; its agent was changed by somebody with fewer rights; or its
+ * account came to the owner of its address, who may not know of it.
+ */
+export type PausedReason = 'failures' | 'agent_changed' | 'account_recovered'
+
+/** Only somebody with all the rights of its account lets it go on. */
+export const wantsVouching = ({ paused_reason }: { paused_reason: PausedReason | null }): boolean =>
+  paused_reason === 'agent_changed' || paused_reason === 'account_recovered'
 
 interface AutomationTable extends Behalf {
   id: Id
@@ -175,6 +183,17 @@ export const automationStore = {
         order by a.id for update of a`.execute(db)
     return rows
   },
+
+  /** Automations that this account answers for, made in this time, held, but for those that wait for somebody's word already. */
+  heldBy: (db: Db, accountId: Id, { from, until }: Span): Promise<AutomationRow[]> =>
+    whole(db)
+      .where('a.account_id', '=', accountId)
+      .where('r.created_at', '>=', from)
+      .where('r.created_at', '<=', until)
+      .where((of) => of.or([of('a.paused_reason', 'is', null), of('a.paused_reason', '=', 'failures')]))
+      .orderBy('a.id')
+      .forUpdate('a')
+      .execute(),
 
   /** Automations that speak in this chat, held. */
   inChat: (db: Db, chatId: Id): Promise<AutomationRow[]> =>

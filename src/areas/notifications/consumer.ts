@@ -23,6 +23,8 @@ const sources: Readonly<Record<string, Source>> = {
   'operation.failed': operationEnded,
   'operation.expired': operationEnded,
   'automation.run.failed': async (_, event) => automation(event, 'automation.failed', 'A run of %s failed'),
+  'account.recovered': accountRecovered,
+  // Of those of a recovered account the word on the account tells.
   'automation.paused': async (_, event) =>
     event.data.paused_reason === 'agent_changed'
       ? automation(
@@ -30,7 +32,7 @@ const sources: Readonly<Record<string, Source>> = {
           'automation.paused',
           '%s was paused because its agent was changed by somebody with fewer rights than it has',
         )
-      : event.actor === null || event.actor.via === 'server'
+      : event.data.paused_reason !== 'account_recovered' && (event.actor === null || event.actor.via === 'server')
         ? automation(event, 'automation.paused', '%s was paused because it kept failing')
         : [],
   'invitation.created': async ({ postgres: { db } }, event) => {
@@ -91,11 +93,12 @@ const sources: Readonly<Record<string, Source>> = {
   'cap.near': cap,
   'cap.reached': cap,
   'webhook_endpoint.disabled': async (_, event) =>
-    concerned(event).map((to) => ({
+    // Of those of a recovered account the word on the account tells.
+    (event.data.reason === 'account_recovered' ? [] : concerned(event)).map((to) => ({
       to,
       type: 'webhook.disabled',
       title: `The webhook ${(event.data.name as string | null) ?? ''} was switched off`.replaceAll(/\s+/g, ' '),
-      body: 'Its address has refused every delivery for days. Enable it again when it is back.',
+      body: whyDisabled(event.data.reason),
       workspaceId: (event.data.workspace_id as Id | null) ?? null,
       resource: { type: 'webhook_endpoint', id: event.resource_id! },
     })),
@@ -199,6 +202,56 @@ function sharedThing({ data, resource_type, resource_id }: DeliveredEvent): { ty
     return { type: data.resource_type, id: data.resource_id }
   return resource_type !== null && resource_id !== null ? { type: resource_type, id: resource_id } : null
 }
+
+function whyDisabled(reason: unknown): string {
+  if (reason === 'rights_lost') return 'Who answered for it is no longer an admin there. Who switches it on, does.'
+  if (reason === 'gone') return 'Its address answered 410 Gone. Enable it again when it is back.'
+  return 'Its address has refused every delivery for days. Enable it again when it is back.'
+}
+
+const CLOSED = {
+  keys: 'keys were revoked',
+  webhooks: 'webhooks were switched off',
+  provider_endpoints: 'providers were switched off',
+  automations: 'automations were paused',
+  invitations: 'invitations were revoked',
+  goals: 'goals were ended',
+} as const
+const TO_REVIEW = {
+  shares: 'things shared with others',
+  members: 'other members of your workspaces',
+  computers: 'computers',
+  agents_with_servers: 'agents with servers of their own',
+} as const
+
+/** To the owner of the address, once: whoever made the account with it may have been somebody else. */
+async function accountRecovered(_: Engine, event: DeliveredEvent) {
+  const { data, resource_id } = event
+  if (data.first !== true) return []
+  const closed = counted(data.closed, CLOSED)
+  const left = counted(data.to_review, TO_REVIEW)
+  const body = [
+    'Nobody had shown before that its address is theirs, so somebody else may have made it.',
+    ...(closed === '' ? [] : [`What was made before was closed: ${closed}.`]),
+    ...(left === '' ? [] : [`Look at what is left: ${left}.`]),
+  ].join(' ')
+  return accountsOf(event).map((to) => ({
+    to,
+    type: 'account.recovered' as const,
+    title: 'This account came to you by its address',
+    body,
+    resource: { type: 'account', id: resource_id! },
+    actionUrl: '/app/settings/security',
+  }))
+}
+
+const counted = (counts: unknown, words: Readonly<Record<string, string>>): string =>
+  Object.entries(words)
+    .flatMap(([key, what]) => {
+      const count = (counts as Record<string, number> | undefined)?.[key]
+      return count === undefined ? [] : [`${count} ${what}`]
+    })
+    .join(', ')
 
 /** To the administrators: who asks hears of it when it is answered. */
 async function creditsAsked(_: Engine, event: DeliveredEvent) {

@@ -11,6 +11,7 @@ import type { Nano } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { actorOf, isHeldToOne, membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
 import { operations as contract } from './contract.ts'
+import type { Span } from '#kernel/time.ts'
 import { tell, transition, wake } from './events.ts'
 import { showOperation } from './show.ts'
 import { type OperationRow, type Status, operations, over } from './store.ts'
@@ -110,6 +111,10 @@ export const forgetOperationsOf = (db: Db, chatIds: readonly Id[]): Promise<void
 export async function cancelOperation(engine: Engine, id: Id): Promise<void> {
   await transition(engine, (db) => operations.requestCancel(db, id))
 }
+
+/** Operations that this account began in this time and that have not ended. */
+export const unfinishedOperationsOf = (db: Db, accountId: Id, made: Span): Promise<Id[]> =>
+  operations.unfinishedOf(db, accountId, made)
 
 /** Operations as they are shown, in the order of their ids here: whether the caller may see them is for who asks to say. */
 export async function showOperations(db: Db, ids: readonly Id[]): Promise<ReturnType<typeof showOperation>[]> {

@@ -3,6 +3,7 @@ import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Behalf } from '#kernel/principal.ts'
 import type { Nano } from '#kernel/money.ts'
+import type { Span } from '#kernel/time.ts'
 import type { z } from 'zod'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { operationStatus } from './contract.ts'
@@ -56,6 +57,18 @@ const now = sql<Date>`date_trunc('milliseconds', clock_timestamp())`
 export const jobKey = (id: Id): string => `operation:${id}`
 
 export const operations = {
+  async unfinishedOf(db: Db, accountId: Id, { from, until }: Span): Promise<Id[]> {
+    const rows = await db
+      .selectFrom('operations')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('status', 'in', ['queued', 'running'])
+      .where('created_at', '>=', from)
+      .where('created_at', '<=', until)
+      .execute()
+    return rows.map(({ id }) => id)
+  },
+
   insert: (
     db: Db,
     row: Pick<

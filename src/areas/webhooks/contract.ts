@@ -19,10 +19,10 @@ export const WebhookEndpoint = z
     events: z.array(z.string()),
     status,
     disabled_reason: z
-      .enum(['manual', 'failing', 'gone', 'rights_lost'])
+      .enum(['manual', 'failing', 'gone', 'rights_lost', 'account_recovered'])
       .nullable()
       .describe(
-        '`gone`: it answered 410. `rights_lost`: who answers for it is no longer an admin here; who switches it on, does.',
+        '`gone`: it answered 410. `rights_lost`: who answers for it is no longer an admin here; who switches it on, does. `account_recovered`: the address of that account was confirmed by its recovery, and this was made before.',
       ),
     disabled_at: time.nullable(),
     failing_since: time.nullable().describe('Since when every attempt failed. After three days it is disabled.'),

@@ -2,6 +2,7 @@ import type { Engine } from '#engine/context.ts'
 import { writeOutbox } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Span } from '#kernel/time.ts'
 import { atLeast } from '#kernel/scopes.ts'
 import { type DisabledReason, type EndpointRow, type Place, deliveryStore, endpointStore } from './store.ts'
 
@@ -17,7 +18,11 @@ export async function placeOfResponsible(engine: Engine, endpoint: EndpointRow):
 }
 
 /** Switches an endpoint off: deliveries that wait for it are not sent. */
-export async function disable(engine: Engine, id: Id, reason: Exclude<DisabledReason, 'manual'>): Promise<void> {
+export async function disable(
+  engine: Engine,
+  id: Id,
+  reason: Exclude<DisabledReason, 'manual' | 'account_recovered'>,
+): Promise<void> {
   const row = await engine.postgres.db.transaction().execute(async (db) => {
     const disabled = await endpointStore.disable(db, id, reason)
     if (disabled) {
@@ -27,6 +32,17 @@ export async function disable(engine: Engine, id: Id, reason: Exclude<DisabledRe
     return disabled
   })
   if (row) engine.bus.poke('outbox')
+}
+
+/** Switches off what this account made in this time, because the account has come to its owner. Answers how many. */
+export async function disableWebhooksOf(db: Db, accountId: Id, made: Span): Promise<number> {
+  const ids = await endpointStore.enabledOf(db, accountId, made)
+  for (const id of ids) {
+    const row = await endpointStore.disable(db, id, 'account_recovered')
+    await deliveryStore.cancelWaiting(db, id)
+    if (row !== null) await tellDisabled(db, row)
+  }
+  return ids.length
 }
 
 const tellDisabled = (db: Db, row: EndpointRow): Promise<void> =>

@@ -16,6 +16,7 @@ import { sendableTypes, firstUnknownPattern } from './matches.ts'
 import { type DeliveryRow, type EndpointRow, type FormerSecret, deliveryStore, endpointStore } from './store.ts'
 
 export { webhookConsumer } from './consumer.ts'
+export { disableWebhooksOf } from './responsible.ts'
 export { startSender } from './sender.ts'
 export { webhookSecrets } from './store.ts'
 

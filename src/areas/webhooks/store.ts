@@ -3,6 +3,7 @@ import { type Db, nextTime } from '#engine/postgres/client.ts'
 import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { SealedColumns } from '#engine/reseal.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Span } from '#kernel/time.ts'
 import { type Role, type Scope, grants } from '#kernel/scopes.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -12,7 +13,7 @@ declare module '#engine/postgres/tables.ts' {
     webhook_deliveries: DeliveryTable
   }
 }
-export type DisabledReason = 'manual' | 'failing' | 'gone' | 'rights_lost'
+export type DisabledReason = 'manual' | 'failing' | 'gone' | 'rights_lost' | 'account_recovered'
 
 interface EndpointTable {
   id: Id
@@ -179,6 +180,21 @@ export const endpointStore = {
       .where('status', '=', 'enabled')
       .where(sql<boolean>`workspace_id = any(${workspaceIds}::ulid[])`)
       .execute(),
+
+  /** Enabled ones that this account answers for, made in this time; held. */
+  async enabledOf(db: Db, accountId: Id, { from, until }: Span): Promise<Id[]> {
+    const rows = await db
+      .selectFrom('webhook_endpoints')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('status', '=', 'enabled')
+      .where('created_at', '>=', from)
+      .where('created_at', '<=', until)
+      .orderBy('id')
+      .forUpdate()
+      .execute()
+    return rows.map(({ id }) => id)
+  },
 
   /** The present place, in its workspace, of who answers for it. */
   async placeBehind(db: Db, { workspace_id, account_id }: EndpointRow): Promise<Place | null> {

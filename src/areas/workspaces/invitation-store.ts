@@ -5,7 +5,7 @@ import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Role } from '#kernel/scopes.ts'
-import type { Period } from '#kernel/time.ts'
+import type { Period, Span } from '#kernel/time.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -56,6 +56,17 @@ export const invitationStore = {
       .values({ ...row, accepted_by: null, accepted_at: null, revoked_at: null })
       .returningAll()
       .executeTakeFirstOrThrow(),
+
+  revokeBy: (db: Db, accountId: Id, { from, until }: Span): Promise<InvitationRow[]> =>
+    db
+      .updateTable('invitations')
+      .set({ status: 'revoked', revoked_at: sql<Date>`now()`, updated_at: nextTime })
+      .where('created_by', '=', accountId)
+      .where('status', '=', 'pending')
+      .where('created_at', '>=', from)
+      .where('created_at', '<=', until)
+      .returningAll()
+      .execute(),
 
   list: (
     db: Db,

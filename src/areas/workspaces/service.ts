@@ -2,12 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { revokeKeysWithin } from '#areas/api-keys/service.ts'
 import { dropFilesOf, storedByWorkspace } from '#areas/drive/service.ts'
 import { type Context, implement } from '#engine/context.ts'
+import { writeOutboxAll } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { rightsChanged } from '#access/rights.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { type Cap, type Nano, nanoOrNull, usdOrNull } from '#kernel/money.ts'
+import type { Span } from '#kernel/time.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { checkPlace, checkWritable } from '#access/place.ts'
 import { type Membership, reachableWorkspaces } from '#kernel/principal.ts'
@@ -234,6 +236,19 @@ export async function invitationOf(
         acceptedBy: row.accepted_by,
       }
     : null
+}
+
+/** Revokes the open invitations that this account made in this time. Answers how many. */
+export async function revokeInvitationsOf(db: Db, accountId: Id, made: Span): Promise<number> {
+  const rows = await invitationStore.revokeBy(db, accountId, made)
+  const events = rows.map(({ id, workspace_id, role, status }) => ({
+    type: 'invitation.revoked',
+    channels: [`workspace:${workspace_id}`],
+    resource: { type: 'invitation', id },
+    data: { id, workspace_id, role, status },
+  }))
+  await writeOutboxAll(db, events, null)
+  return rows.length
 }
 
 export const workspaceName = async (db: Db, id: Id): Promise<string | null> =>

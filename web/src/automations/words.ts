@@ -36,6 +36,7 @@ export const saysSkip: Record<NonNullable<AutomationRun['skip_reason']>, string>
 export const saysPause: Record<NonNullable<Automation['paused_reason']>, string> = {
   failures: 'The server paused it: it kept failing.',
   agent_changed: 'The server paused it: somebody with fewer rights than it has changed its agent.',
+  account_recovered: 'The server paused it: it was made before the account came to the owner of its address.',
 }
 
 export const isGoing = ({ status }: AutomationRun): boolean => status === 'queued' || status === 'running'

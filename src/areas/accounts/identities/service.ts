@@ -12,7 +12,7 @@ import { iso, isoOrNull } from '#kernel/time.ts'
 import { networkSubject, refundLogin, takeChallengeOf, takeLogin, takeSignUp } from '../sign-in/attempts.ts'
 import { type Purpose, type Taken, makeChallenge, takeChallenge } from '../sign-in/challenges.ts'
 import { createAccount, requireInvitation } from '../sign-in/join.ts'
-import { requireProof, sessionId } from '../sign-in/proof.ts'
+import { requireProof, requireProofAlone, sessionId } from '../sign-in/proof.ts'
 import { startSession } from '../sign-in/sessions.ts'
 import { checkAnotherWay, waysOf } from '../sign-in/ways.ts'
 import { identities } from '../contract-identities.ts'
@@ -77,6 +77,7 @@ export const identityService = implementWith<Ctx>()(identities, {
     const { claims } = await comeBack(ctx, 'identity.link', secret, query)
     const { accountId } = ctx.principal
     return ctx.transaction(async (ctx) => {
+      await requireProofAlone(ctx)
       if ((await identityStore.list(ctx.db, accountId, null, MOST_IDENTITIES)).length >= MOST_IDENTITIES)
         refuse('limit_reached', { message: `An account is linked to ${MOST_IDENTITIES} others at most.` })
       const row = await add(ctx, accountId, claims)

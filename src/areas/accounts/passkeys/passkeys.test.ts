@@ -181,6 +181,31 @@ test('what gives or takes a way in wants a recent proof, and the last way in sta
   assert.equal((await browser.post('/auth/password', { new_password: 'a password after all' })).status, 200)
 })
 
+test('of two passkeys that are added at once, by two processes, one too many is refused', async () => {
+  await using server = await testServer({ environment: named })
+  await using twin = await server.twin()
+  const alice = await server.person('Alice')
+  await server.app.engine.postgres.pool.query(
+    `insert into passkeys (id, account_id, name, credential_id, public_key, counter, transports, rp_id, synced)
+     select '0000000000000000000000' || lpad(n::text, 4, '0'), $1, 'Old', 'old-' || n, '', 0, '{}', 'uk.localhost', false
+     from generate_series(1, 49) n`,
+    [alice.id],
+  )
+  const of = authenticator()
+  const bodies: object[] = []
+  for (const name of ['One', 'Two']) {
+    const { options } = (await inBrowser(server, alice).post('/v1/app/passkeys/creation-options')).body.data
+    bodies.push({ name, credential: of.create(options, { origin: page }) })
+  }
+  const answers = await Promise.all(
+    [server, twin].map(({ origin }, i) =>
+      caller(origin, { origin: page, cookie: alice.headers.cookie! }).post('/v1/app/passkeys', bodies[i]),
+    ),
+  )
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 409])
+  assert.equal(answers.find(({ status }) => status === 409)!.body.error.code, 'limit_reached')
+})
+
 test('without a page of ours, or on one that has an address for a name, there are no passkeys', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')

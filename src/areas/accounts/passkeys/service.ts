@@ -6,7 +6,7 @@ import { newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import { networkSubject, refundLogin, takeChallengeOf, takeLogin } from '../sign-in/attempts.ts'
-import { requireProof } from '../sign-in/proof.ts'
+import { requireProof, requireProofAlone } from '../sign-in/proof.ts'
 import { startSession } from '../sign-in/sessions.ts'
 import { checkAnotherWay } from '../sign-in/ways.ts'
 import { passkeys } from '../contract-passkeys.ts'
@@ -33,10 +33,11 @@ export const passkeyService = implement(passkeys, {
 
   async create(ctx, { name, credential }) {
     await requireProof(ctx)
-    await fewerThanMost(ctx)
     const made = await readMade(ctx, credential)
     const { accountId } = ctx.principal
     return ctx.transaction(async (ctx) => {
+      await requireProofAlone(ctx)
+      await fewerThanMost(ctx)
       const row = await passkeyStore
         .insert(ctx.db, { id: newId(), account_id: accountId, name, ...made })
         .catch((error: unknown) => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { make, script } from '#test/automations/hooks.ts'
 import { authenticator } from '#test/outside/authenticator.ts'
 import { type Mailbox, mailbox } from '#test/outside/mailbox.ts'
-import { type Answer, caller, testServer } from '#test/server.ts'
+import { type Answer, type Caller, type Person, caller, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
 const refusedWith = ({ status, body }: Answer) => [status, body.error?.code]
@@ -68,11 +69,36 @@ async function tokenIn(mail: Mailbox): Promise<string> {
   }
 }
 
+/** Ways by which what happens in an account reaches somebody else, or goes on in its name. */
+async function openDoors(person: Person) {
+  const made = async (path: string, body: object) => {
+    const answer = await person.post(path, body)
+    assert.equal(answer.status, 201, `${path}: ${answer.text}`)
+    return answer.body.data.id as string
+  }
+  const hook = { name: 'All', url: 'https://mallory.example/hook', events: ['*'], workspace_id: person.workspaceId }
+  const provider = { slug: 'fast', shape: 'openai-chat', base_url: 'https://mallory.example/v1', api_key: 'sk-1' }
+  const webhook = await made('/webhook-endpoints', hook)
+  const endpoint = await made('/ai-gateway/provider-endpoints', { ...provider, test: false })
+  const automation = (await make(person)).id
+  const team = await made('/workspaces', { name: 'Team' })
+  const invitation = await made(`/workspaces/${team}/invitations`, { email: 'mallory@example.com', role: 'owner' })
+  const chat = await made('/chats', { model: 'sim/script' })
+  await made('/shares', {
+    resource_type: 'chat',
+    resource_id: chat,
+    grantee: { email: 'mallory@example.com' },
+    access: 'view',
+  })
+  await made(`/chats/${chat}/goal`, { objective: script({ text: 'One.' }, { delay_ms: 120_000 }, { text: 'Two.' }) })
+  return { webhook, endpoint, automation, team, invitation, chat }
+}
+
 test('who signed up with bob’s address and waits for him keeps no way in; what bob makes after that stays', async () => {
   const page = 'http://uk.localhost:4242'
   await using mail = await mailbox()
   await using server = await testServer({ environment: { SMTP_URL: mail.url, UK_PUBLIC_URL: page } })
-  await server.person('Alice')
+  const alice = await server.person('Alice')
   const mallory = await server.person('Bob')
   const browser = caller(server.origin, { origin: page, cookie: mallory.headers.cookie! })
   const key = await mallory.key()
@@ -80,6 +106,14 @@ test('who signed up with bob’s address and waits for him keeps no way in; what
   const { options } = (await browser.post('/v1/app/passkeys/creation-options')).body.data
   const passkey = { name: 'Mine', credential: device.create(options, { origin: page }) }
   assert.equal((await browser.post('/v1/app/passkeys', passkey)).status, 201)
+
+  assert.equal((await alice.post(`/admin/accounts/${mallory.id}/credits`, { amount_usd: 5, note: 'x' })).status, 201)
+  const doors = await openDoors(mallory)
+  const runs = async (who: Caller) => (await who.get(`/v1/chats/${doors.chat}/runs`)).body.data
+  await until(
+    () => runs(mallory),
+    (list: { status: string }[]) => list.some(({ status }) => status === 'running'),
+  )
 
   const guest = caller(server.origin, { origin: page })
   const recover = async () => {
@@ -98,9 +132,60 @@ test('who signed up with bob’s address and waits for him keeps no way in; what
   const credential = device.get(asked, { origin: page })
   assert.equal((await guest.post('/v1/app/passkeys/sign-in', { credential })).status, 401)
   assert.deepEqual((await bob.get('/v1/app/passkeys')).body.data, [])
+
+  const stateOf = async (path: string, field: string) => (await bob.get(`/v1${path}`)).body.data[field]
+  const webhookAt = `/webhook-endpoints/${doors.webhook}`
+  assert.equal(await stateOf(webhookAt, 'disabled_reason'), 'account_recovered')
+  assert.equal(await stateOf(`/ai-gateway/provider-endpoints/${doors.endpoint}`, 'enabled'), false)
+  assert.equal(await stateOf(`/automations/${doors.automation}`, 'paused_reason'), 'account_recovered')
+  assert.equal(await stateOf(`/chats/${doors.chat}/goal`, 'status'), 'ended')
+  const [invitation] = (await bob.get(`/v1/workspaces/${doors.team}/invitations?status=revoked`)).body.data
+  assert.equal(invitation.id, doors.invitation)
+  await until(
+    () => runs(bob),
+    (list: { status: string }[]) => list.every(({ status }) => status === 'cancelled'),
+  )
+  const [word] = await until(
+    async () => (await bob.get('/v1/notifications?type=account.recovered')).body.data,
+    (words: { body: string }[]) => words.length > 0,
+  )
+  assert.match(word!.body, /1 keys were revoked, 1 webhooks .*, 1 providers .*, 1 automations .*, 1 invitations /)
+  assert.match(word!.body, /1 things shared with others/)
+  const audit = async () => (await alice.get('/audit?action=account.recovered')).body.data
+  const [entry] = await audit()
+  assert.deepEqual([entry.actor.account_id, entry.details.first, entry.details.closed.webhooks], [mallory.id, true, 1])
+
+  assert.equal((await bob.patch(`/v1${webhookAt}`, { status: 'enabled' })).status, 200)
+  assert.equal((await bob.post(`/v1/automations/${doors.automation}/unarchive`)).body.data?.paused_reason, null)
   const own = (await bob.post('/v1/api-keys', { name: 'Own', scopes: ['*'] })).body.data.key
   await recover()
-  assert.equal((await caller(server.origin, { authorization: `Bearer ${own}` }).get('/me')).status, 200)
+  const byKey = caller(server.origin, { authorization: `Bearer ${own}` })
+  assert.equal((await byKey.get(`/automations/${doors.automation}`)).body.data?.paused_reason, null)
+  assert.deepEqual(
+    (await audit()).map((each: typeof entry) => each.details.first),
+    [false, true],
+  )
+})
+
+test('a key that was asked for by a session which ends meanwhile is not made', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const { pool } = server.app.engine.postgres
+  const ending = await pool.connect()
+  try {
+    await ending.query('begin')
+    await ending.query('select from accounts where id = $1 for update', [alice.id])
+    const asked = alice.post('/api-keys', { name: 'Late', scopes: ['*'] })
+    await until(
+      async () => (await pool.query('select from pg_locks where not granted')).rowCount,
+      (waiting) => waiting! > 0,
+    )
+    await ending.query('delete from sessions where account_id = $1', [alice.id])
+    await ending.query('commit')
+    assert.deepEqual(refusedWith(await asked), [401, 'session_expired'])
+  } finally {
+    ending.release()
+  }
 })
 
 test('of many requests at once, by two processes, one mail comes; a password that is set meanwhile makes its link worthless', async () => {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { revokeKeysOf } from '#areas/api-keys/service.ts'
+import { writeAudit } from '#access/audit.ts'
 import { rightsChanged } from '#access/rights.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import type { JobHandler } from '#engine/jobs/jobs.ts'
@@ -14,6 +15,7 @@ import { challengeStore, makeChallenge, takeChallenge } from '../sign-in/challen
 import { hashPassword } from '../sign-in/password.ts'
 import { startSession } from '../sign-in/sessions.ts'
 import { type AccountRow, accountStore, sessionStore } from '../store.ts'
+import type { EarlierDoors, HasDoors } from './doors.ts'
 
 const GOOD_SECONDS = 3_600
 /** Between two mails, so that nobody can have somebody's mailbox filled. */
@@ -69,7 +71,7 @@ const recoveryMail = ({ email }: AccountRow, link: string, token: string) =>
   })
 
 /** Sets the password, ends every session and begins one: whoever reads the mail of the address has the account. */
-export async function recover(ctx: Context, token: string, password: string): Promise<AccountRow> {
+export async function recover(ctx: Context<HasDoors>, token: string, password: string): Promise<AccountRow> {
   const subjects = [networkSubject(ctx)]
   await takeLogin(ctx, subjects)
   const password_hash = await hashPassword(password)
@@ -80,15 +82,23 @@ export async function recover(ctx: Context, token: string, password: string): Pr
         message: 'This link is used already, or was sent more than an hour ago. Ask for another.',
       })
     const { email_verified_at, administrator } = await accountStore.lock(ctx.db, taken.accountId)
-    if (email_verified_at === null && !administrator) await endEarlierWays(ctx, taken.accountId)
+    const first = email_verified_at === null && !administrator
+    const ended = first ? await endEarlierWays(ctx, taken.accountId) : null
     const row = await accountStore.setPassword(ctx.db, taken.accountId, password_hash)
     await sessionStore.endOthers(ctx.db, row.id, null)
     await rightsChanged(ctx.db, [row.id])
+    const owner = { ...ctx, principal: { ...ctx.principal, accountId: row.id } }
+    await writeAudit(owner, {
+      action: 'account.recovered',
+      workspaceId: null,
+      subject: { type: 'account', id: row.id },
+      details: { first, ...ended },
+    })
     await ctx.emit({
       type: 'account.recovered',
       channels: [`user:${row.id}`],
       resource: { type: 'account', id: row.id },
-      data: { id: row.id },
+      data: { id: row.id, first, ...ended },
     })
     await startSession(ctx, row.id)
     return row
@@ -100,11 +110,13 @@ export async function recover(ctx: Context, token: string, password: string): Pr
 
 /**
  * Until now nobody had shown that the address is theirs: somebody else may have made the account with it, to wait for its owner.
- * What they could come back by goes.
+ * What they could come back by goes, and what they opened outward or inward is closed.
  */
-async function endEarlierWays(ctx: Context, accountId: Id): Promise<void> {
+async function endEarlierWays(ctx: Context<HasDoors>, accountId: Id): Promise<EarlierDoors> {
   await passkeyStore.removeAll(ctx.db, accountId)
   await identityStore.removeAll(ctx.db, accountId)
-  await revokeKeysOf(ctx, accountId)
+  const keys = await revokeKeysOf(ctx, accountId)
   await sql`delete from push_subscriptions where account_id = ${accountId}`.execute(ctx.db)
+  const { closed, to_review } = await ctx.engine.closeEarlierDoors(ctx, accountId)
+  return { closed: { ...(keys > 0 && { keys }), ...closed }, to_review }
 }

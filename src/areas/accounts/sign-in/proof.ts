@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
-import { sessionStore } from '../store.ts'
+import { accountStore, sessionStore } from '../store.ts'
 
 /** For so long a password or a passkey that was shown lets what gives a new way in, or takes one. */
 const PROOF_SECONDS = 600
@@ -17,6 +17,12 @@ export async function requireProof(ctx: Context): Promise<void> {
   const session = (await sessionStore.get(ctx.db, ctx.principal.accountId, sessionId(ctx))) ?? refuse('session_expired')
   if (session.proved_at !== null && session.proved_at.getTime() > ctx.now().getTime() - PROOF_SECONDS * 1000) return
   refuse('proof_required')
+}
+
+/** The same, with the account held: of two that add a way in at once each sees the other, and what ended the session before. */
+export async function requireProofAlone(ctx: Context): Promise<void> {
+  await accountStore.lock(ctx.db, ctx.principal.accountId)
+  await requireProof(ctx)
 }
 
 export async function noteProof(ctx: Context): Promise<Date> {

@@ -36,7 +36,10 @@ async function letGoOn(ctx: Context, locked: AutomationRow): Promise<AutomationR
   await checkRightsOf(ctx, locked)
   if (ctx.agent?.consented === false)
     refuse('consent_required', {
-      message: 'Its agent was changed by somebody with fewer rights than its account. A person lets it go on.',
+      message:
+        locked.paused_reason === 'account_recovered'
+          ? 'Its account came to the owner of its address. A person lets it go on.'
+          : 'Its agent was changed by somebody with fewer rights than its account. A person lets it go on.',
       details: { endpoint: 'automations.test_fire' },
     })
   const going = { paused_reason: null, paused_at: null }

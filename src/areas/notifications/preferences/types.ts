@@ -33,9 +33,15 @@ export const types = {
   'operation.failed': { summary: 'Other background work has failed, or took too long.', severity: 'error', on: [] },
   'automation.failed': { summary: 'A run of an automation has failed.', severity: 'error', on: everywhere },
   'automation.paused': {
-    summary: 'An automation was paused: it kept failing, or somebody with fewer rights changed its agent.',
+    summary:
+      'An automation was paused: it kept failing, somebody with fewer rights changed its agent, or its account came to its owner.',
     severity: 'error',
     on: everywhere,
+  },
+  'account.recovered': {
+    summary: 'Your account came to you by its address, and what was made in it before was switched off.',
+    severity: 'warning',
+    on: ['in_app', 'email'],
   },
   'invitation.received': { summary: 'You are invited to a workspace.', severity: 'info', on: here },
   'invitation.accepted': { summary: 'Somebody accepted your invitation.', severity: 'success', on: here },
@@ -51,7 +57,7 @@ export const types = {
   'credits.granted': { summary: 'You were given the credits that you asked for.', severity: 'success', on: everywhere },
   'credits.refused': { summary: 'Your request for credits was refused.', severity: 'warning', on: everywhere },
   'webhook.disabled': {
-    summary: 'A webhook endpoint was switched off because it kept failing.',
+    summary: 'A webhook endpoint was switched off: it kept failing, or nobody answers for it any more.',
     severity: 'error',
     on: everywhere,
   },

@@ -6,6 +6,7 @@ const why = {
   failing: 'off: it failed for three days',
   gone: 'off: it answered 410 Gone',
   rights_lost: 'off: who answered for it is no longer an admin here',
+  account_recovered: 'off: made before the account came to its owner',
 } as const
 
 export function WebhookStatus({ webhook: { status, disabled_reason, failing_since } }: { webhook: Webhook }) {
