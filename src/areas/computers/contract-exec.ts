@@ -120,7 +120,7 @@ export const CommandStdin = z
 export const exec_stdin = endpoint('POST /computers/:id/exec/:exec_id/stdin', {
   summary: 'Write to the stdin of a command that runs',
   description:
-    'Of one that was begun with `stdin_open`, by the `id` of `exec.started` or of its operation. Answers once the command’s pipe has taken it, or after 10 seconds with how far it is: send the rest from `offset` on. What is sent again is not read twice; an offset beyond what has arrived is 409 `stale_update`.',
+    'Of one that you began with `stdin_open` (anybody else’s is 404), by the `id` of `exec.started` or of its operation. Answers once the command’s pipe has taken it, or after 10 seconds with how far it is: send the rest from `offset` on. What is sent again is not read twice; an offset beyond what has arrived is 409 `stale_update`.',
   scope: 'computer:exec',
   on: 'computer',
   capability: 'exec',

@@ -28,6 +28,7 @@ import {
 } from './engines/control.ts'
 import { installModel } from './engines/install.ts'
 import { exec } from './exec/exec.ts'
+import { openStdins } from './exec/open-stdins.ts'
 import { writeStdin } from './exec/write-stdin.ts'
 import { commandsUnderWay } from './exec/background/under-way.ts'
 import { download } from './files/download.ts'
@@ -198,5 +199,6 @@ export const attachSocket: CallerSocket<HasLinks> = {
 export const computerSchedules = ({ postgres: { db } }: Pick<Context['engine'], 'postgres'>) => [
   every('computer_pairings.retain', 3_600, () => pairingStore.retain(db)),
   every('computer_commands.retain', 86_400, () => commandsUnderWay.retain(db)),
+  every('open_stdins.retain', 86_400, () => openStdins.retain(db)),
   every('computer_tickets.retain', 3_600, () => ticketStore.retain(db)),
 ]

@@ -75,6 +75,13 @@ test('a command reads what is written to its open stdin: as it comes, no byte tw
   const gap = await write({ offset: 99, data: 'x' })
   assert.deepEqual([gap.status, gap.body.error.code, gap.body.error.details], [409, 'stale_update', { offset: 13 }])
   assert.equal((await write({ offset: 13, data: 'x' }, carol)).status, 404)
+  // Bob may run commands there, and this one is not his; nor is it a key's that is held to where it was not begun.
+  await expose(['exec'])
+  assert.equal((await exec({ command: 'echo bob' }, bob)).stdout, 'bob\n')
+  for (const who of [bob, await alice.key({ workspace_id: team })]) {
+    const refused = await write({ offset: 13, data: 'rm -rf /\n', end: true }, who)
+    assert.deepEqual([refused.status, refused.body.error.param], [404, 'exec_id'], refused.text)
+  }
   assert.equal((await write({ offset: 13, end: true })).status, 200)
   await until(
     async () => (await alice.get(`/operations/${operation}`)).body.data,

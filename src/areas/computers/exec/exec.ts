@@ -12,6 +12,7 @@ import { createCapture } from './capture.ts'
 import { follow } from './follow.ts'
 import { narrate } from './narrate.ts'
 import { execOperation } from './background/operation.ts'
+import { openStdins } from './open-stdins.ts'
 import { whilePermitted } from './permitted.ts'
 import { type Result, resultOf } from './result.ts'
 import { type Command, type ExecPart, runExec } from './run-exec.ts'
@@ -45,6 +46,13 @@ export async function exec(
     )
     return ctx.wantsEvents ? follow(ctx, id, { ...command, key: started.operation.id }, base64) : started
   }
+  if (command.stdin_open)
+    await openStdins.note(ctx.db, {
+      exec_id: command.key,
+      computer_id: id,
+      account_id: ctx.principal.accountId,
+      workspace_id: workspaceFor(ctx.principal, row, 'exec'),
+    })
   if (!ctx.wantsEvents) {
     // The line watches the rights of those who follow; who only waits is watched here.
     await using permitted = whilePermitted(ctx, id, 'exec', ctx.signal)

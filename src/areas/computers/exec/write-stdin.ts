@@ -6,15 +6,23 @@ import type { AskedStream } from '#wire/stream.ts'
 import type { exec_stdin as endpoint } from '../contract-exec.ts'
 import type { HasLinks } from '../link/links.ts'
 import { lossesOf } from '../link/losses.ts'
+import { isTheirs, openStdins } from './open-stdins.ts'
+import { whilePermitted } from './permitted.ts'
 
-/** Gives a command more to read. Over a link that breaks it is given again from where it is; no byte twice. */
+/** Gives a command more to read, for who began it. Over a link that breaks it is given again from where it is; no byte twice. */
 export async function writeStdin(
-  { engine: { links }, signal }: Context<HasLinks>,
+  ctx: Context<HasLinks>,
   { id, exec_id, offset, data, data_base64, end }: Input<typeof endpoint>,
 ) {
   if (data !== undefined && data_base64 !== undefined)
     refuse('invalid_parameter', { param: 'data', message: 'Give either `data` or `data_base64`.' })
   const bytes = data_base64 === undefined ? Buffer.from(data ?? '') : Buffer.from(data_base64, 'base64')
+  const whose = await openStdins.of(ctx.db, id, exec_id)
+  if (whose === null || !isTheirs(ctx.principal, whose))
+    refuse('not_found', { param: 'exec_id', message: 'You have begun no command with this id and an open stdin here.' })
+  await using permitted = whilePermitted(ctx, id, 'exec', ctx.signal)
+  const { signal } = permitted
+  const { links } = ctx.engine
   const losses = lossesOf(links, id, { signal })
   for (;;) {
     try {

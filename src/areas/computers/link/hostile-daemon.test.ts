@@ -7,6 +7,7 @@ import { linkUp, pairedBy } from '#test/link/daemon.ts'
 import { type Lies, liarAt } from '#test/link/liar.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { until } from '#test/until.ts'
+import { newId } from '#kernel/ids.ts'
 import { type OperationName, operations } from '#wire/operations.ts'
 
 const { server, twin, alice, beyond } = await twoServers()
@@ -48,7 +49,14 @@ const asks: Record<OperationName, Ask> = {
   'daemon.probe': post('test-connection', {}),
   'daemon.rotate': post('rotate-credential', { overlap_seconds: 3_600 }),
   exec: post('exec', { command: 'cat', stdin: 'x' }),
-  'exec.write': post('exec/01KAJ8R3T2M6QK5W9V0XBZC4DE/stdin', { offset: 0, data: 'x' }),
+  'exec.write': async (id, caller) => {
+    const command = newId()
+    await server.app.engine.postgres.pool.query(
+      'insert into open_stdins (exec_id, computer_id, account_id) values ($1, $2, $3)',
+      [command, id, alice.id],
+    )
+    return post(`exec/${command}/stdin`, { offset: 0, data: 'x' })(id, caller)
+  },
   'exec.kill': inside('exec.kill', { key: 'x', signal: null }),
   'terminal.open': post('terminal', { action: 'open' }),
   'terminal.list': post('terminal', { action: 'list' }),
