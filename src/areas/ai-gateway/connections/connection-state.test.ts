@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FaultKind } from '#gateway/model/canonical-request.ts'
-import { type ConnectionState, type Reason, afterCall, afterTest, testAgainMs, untested } from './connection-state.ts'
+import {
+  type ConnectionState,
+  type Reason,
+  afterCall,
+  afterTest,
+  servesElsewhere,
+  testAgainMs,
+  untested,
+} from './connection-state.ts'
 
 const start = Date.UTC(2026, 0)
 const at = (seconds: number): Date => new Date(start + seconds * 1_000)
@@ -56,6 +64,25 @@ test('a later success heals what calls had found, a test only what it can prove'
     assert.equal(afterCall(open, good, 0, at(201)).status, 'working')
     assert.equal(afterCall(open, bad('upstream_key', 401), 0, at(201)).status, 'failing')
   }
+})
+
+test('a provider that serves another process is not failing because this one cannot reach it', () => {
+  const served = (success: number | null, own: number | null, since: number, now: number) =>
+    servesElsewhere(
+      { lastSuccessAt: success === null ? null : at(success) },
+      own === null ? null : at(own),
+      at(since),
+      at(now),
+    )
+  assert.equal(served(null, null, 0, 1), false, 'nobody ever was')
+  assert.equal(served(10, 10, 20, 21), false, 'only this process was')
+  assert.equal(served(10, 5, 20, 21), true, 'another one is given time to say so')
+  assert.equal(served(10, 5, 20, 26), false, 'it has said nothing')
+  assert.equal(served(22, 5, 20, 90), true, 'it was served since')
+  assert.equal(served(22, 5, 20, 150), false, 'and not any more')
+  const doubted = afterCall(working, bad('unreachable'), 0, at(1))
+  assert.deepEqual([doubted.status, doubted.lastErrorKind], ['working', 'unreachable'])
+  assert.deepEqual(afterCall(doubted, good, 0, at(2)).lastSuccessAt, at(2), 'said at once')
 })
 
 test('tests that fail come less and less often, and the first good one ends that', () => {

@@ -75,6 +75,26 @@ const SERVED_LATELY_MS = 60 * SECOND
 const FIRST_TEST_MS = 30 * SECOND
 const LONGEST_TEST_MS = 15 * 60 * SECOND
 
+/** A success of another process is a word on the provider for so long: twice as long as it takes to be noted again. */
+const SERVED_ELSEWHERE_MS = 2 * NOTED_MS
+/** For so long another process is given the time to say that it is served: it notes the first success behind an error at once. */
+const ASKING_MS = 5 * SECOND
+
+/**
+ * Whether another process is served by what this one cannot reach: then it is this one that is cut off, and the provider fails
+ * nobody else. `own`: when this process was served last, as it noted; `since`: when its failures in a row began.
+ */
+export function servesElsewhere(
+  { lastSuccessAt }: Pick<ConnectionState, 'lastSuccessAt'>,
+  own: Date | null,
+  since: Date,
+  now: Date,
+): boolean {
+  if (lastSuccessAt === null || isOlder(lastSuccessAt, SERVED_ELSEWHERE_MS, now)) return false
+  if (own !== null && lastSuccessAt <= own) return false
+  return lastSuccessAt > since || !isOlder(since, ASKING_MS, now)
+}
+
 /** The time until a failing connection is tested again, by the tests that failed in a row. */
 export const testAgainMs = (failures: number): number =>
   Math.min(LONGEST_TEST_MS, FIRST_TEST_MS * 2 ** Math.max(0, failures - 1))
@@ -82,7 +102,10 @@ export const testAgainMs = (failures: number): number =>
 const after = (now: Date, ms: number): Date => new Date(now.getTime() + ms)
 const isOlder = (at: Date | null, ms: number, now: Date): boolean => at === null || now.getTime() - at.getTime() >= ms
 
-/** `before` itself where the outcome says nothing that is worth writing down. `unreached`: calls in a row that found nobody. */
+/**
+ * `before` itself where the outcome says nothing that is worth writing down. `unreached`: calls in a row that found nobody, while
+ * nobody else was served.
+ */
 export function afterCall(
   before: ConnectionState,
   outcome: CallOutcome,
@@ -90,7 +113,8 @@ export function afterCall(
   now: Date,
 ): ConnectionState {
   if (outcome.ok) {
-    if (before.status === 'working' && !isOlder(before.lastSuccessAt, NOTED_MS, now)) return before
+    if (before.status === 'working' && !isOlder(before.lastSuccessAt, NOTED_MS, now) && !isDoubted(before))
+      return before
     const latencyMs = Math.round(outcome.firstByteMs)
     return { ...works(before, now), failures: 0, latencyMs }
   }
@@ -114,6 +138,10 @@ export function afterCall(
     observedAt: now,
   }
 }
+
+/** Some process could not reach it, and nobody has been served since. */
+const isDoubted = ({ lastErrorKind, lastErrorAt, lastSuccessAt }: ConnectionState): boolean =>
+  lastErrorKind === 'unreachable' && lastErrorAt !== null && (lastSuccessAt === null || lastErrorAt > lastSuccessAt)
 
 function fails(
   before: ConnectionState,

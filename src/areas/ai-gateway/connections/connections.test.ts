@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type House, at, bring, hello, openHouse, slugs } from '#test/endpoints/house.ts'
+import type { UpstreamFault } from '#gateway/model/canonical-request.ts'
+import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { type Caller, type Person, type TestServer, caller } from '#test/server.ts'
 import { until } from '#test/until.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
+import { Connections } from './connections.ts'
 
 let house: House
 let server: TestServer
@@ -167,6 +170,35 @@ test('what was learnt of an endpoint goes with its address, and with the endpoin
   assert.deepEqual([await isKept(first), await isKept(second)], [false, true])
   assert.equal((await bob.delete(`${at}/${made.id}`)).status, 200)
   assert.equal(await isKept(second), false)
+})
+
+test('a process that is cut off does not make a provider failing that serves another; one that was served and is no more does', async () => {
+  await using vendor = await startOpenAI()
+  const { id } = await bring(bob, vendor, 'half', { test: false })
+  const { postgres, bus, log } = server.app.engine
+  const { rows } = await postgres.pool.query('select connection from provider_endpoints where id = $1', [id])
+  const { connection } = rows[0]
+  const process = () => new Connections({ postgres, bus, log, changed: () => {} })
+  await using cutOff = process()
+  await using served = process()
+  await cutOff.learn([connection])
+  await served.learn([connection])
+  // Of an endpoint they look at nothing else.
+  const endpoint = { connection } as unknown as ProviderEndpoint
+  const fault: UpstreamFault = { kind: 'unreachable', message: 'connect ENETUNREACH' }
+  served.called(endpoint, { ok: true, firstByteMs: 1 })
+  await until(
+    async () => cutOff.stateOf(endpoint)?.status,
+    (status) => status === 'working',
+  )
+  for (let i = 0; i < 5; i++) cutOff.called(endpoint, { ok: false, fault })
+  await until(
+    async () => served.stateOf(endpoint)?.lastErrorKind,
+    (kind) => kind === 'unreachable',
+  )
+  assert.equal((await one(bob, id)).status, 'working')
+  for (let i = 0; i < 3; i++) served.called(endpoint, { ok: false, fault })
+  await until(() => one(bob, id), isFailing)
 })
 
 test('while one of two fails the other is asked first, whatever the order says', async () => {

@@ -14,6 +14,7 @@ import {
   afterCall,
   afterTest,
   reasonWords,
+  servesElsewhere,
   untested,
 } from './connection-state.ts'
 import { connectionStore } from './connection-store.ts'
@@ -37,8 +38,10 @@ export type ConnectionsParts = { postgres: Postgres; bus: Bus; log: Log; changed
 export class Connections implements AsyncDisposable {
   readonly #parts: ConnectionsParts
   readonly #known = new Map<Id, ConnectionState>()
-  /** Calls in a row that found nobody. Each process counts its own. */
-  readonly #unreached = new Map<Id, number>()
+  /** Calls in a row that found nobody. Each process counts its own, and asks the row whether others are served. */
+  readonly #unreached = new Map<Id, { count: number; since: Date }>()
+  /** When this process was served, as it noted last. */
+  readonly #served = new Map<Id, Date>()
   /** To be written. */
   #fresh = new Map<Id, ConnectionState>()
   #since = new Date(Date.now() - OVERLAP_MS)
@@ -58,7 +61,10 @@ export class Connections implements AsyncDisposable {
   /** Reads how these do, for calls from now on. What is not to be read now is taken for untested. */
   async learn(ids: readonly Id[]): Promise<void> {
     const missing = ids.filter((id) => !this.#known.has(id))
-    if (this.#known.size + missing.length > MOST) this.#known.clear()
+    if (this.#known.size + missing.length > MOST) {
+      this.#known.clear()
+      this.#served.clear()
+    }
     try {
       const states = await connectionStore.states(this.#parts.postgres.db, missing)
       for (const id of missing) if (!this.#known.has(id)) this.#known.set(id, untested(new Date(0)))
@@ -93,12 +99,14 @@ export class Connections implements AsyncDisposable {
   called({ connection }: ProviderEndpoint, outcome: CallOutcome): void {
     const before = connection === undefined ? undefined : this.#known.get(connection)
     if (connection === undefined || before === undefined) return
+    const now = new Date()
     let unreached = 0
     if (!outcome.ok && outcome.fault.kind === 'unreachable') {
-      unreached = (this.#unreached.get(connection) ?? 0) + 1
-      this.#unreached.set(connection, unreached)
+      const { count, since } = this.#unreached.get(connection) ?? { count: 0, since: now }
+      this.#unreached.set(connection, { count: count + 1, since })
+      if (!servesElsewhere(before, this.#served.get(connection) ?? null, since, now)) unreached = count + 1
     } else if (this.#unreached.size > 0) this.#unreached.delete(connection)
-    const next = afterCall(before, outcome, unreached, new Date())
+    const next = afterCall(before, outcome, unreached, now)
     if (next === before) return
     this.#take(connection, before, next)
     this.#gather()
@@ -141,6 +149,8 @@ export class Connections implements AsyncDisposable {
   #take(id: Id, before: ConnectionState, next: ConnectionState): void {
     this.#known.set(id, next)
     this.#fresh.set(id, next)
+    if (next.lastSuccessAt !== null && next.lastSuccessAt !== before.lastSuccessAt)
+      this.#served.set(id, next.lastSuccessAt)
     if (next.status !== before.status) this.#parts.changed()
   }
 
