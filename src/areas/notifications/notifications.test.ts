@@ -239,6 +239,13 @@ test('a browser subscribes; the push is signed for its service and only the brow
   await using service: PushService = await pushService(() => key)
   key = (await dave.get('/notifications/push-key')).body.data.public_key
   assert.equal((await alice.get('/notifications/push-key')).body.data.public_key, key)
+  // What a key asked for ends with it.
+  const program = await dave.key()
+  const browsers = async () => (await dave.get('/notifications/push-subscriptions')).body.data.length
+  assert.equal((await program.post('/notifications/push-subscriptions', service.subscription)).status, 201)
+  assert.equal(await browsers(), 1)
+  assert.equal((await dave.delete(`/api-keys/${program.keyId}`)).status, 200)
+  assert.equal(await browsers(), 0)
   const made = await dave.post('/notifications/push-subscriptions', { ...service.subscription, expirationTime: null })
   assert.equal(made.status, 201, made.text)
   assert.equal(made.body.data.endpoint_origin, service.origin)

@@ -6,7 +6,7 @@ import { refuse } from '#kernel/errors.ts'
 import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
-import { type Membership, membershipIn } from '#kernel/principal.ts'
+import { type Membership, behalfOf, membershipIn } from '#kernel/principal.ts'
 import { iso, isTimeZone, isoOrNull } from '#kernel/time.ts'
 import { confirm, sendConfirmation } from './confirm-address.ts'
 import { notifications } from './contract.ts'
@@ -215,6 +215,7 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
           keys,
           userAgent: ctx.caller.userAgent,
           sessionId: ctx.principal.credential.kind === 'session' ? ctx.principal.credential.id : null,
+          keyId: behalfOf(ctx.principal).key_id,
         })
         if ((await pushStore.list(ctx.db, accountId, null, MOST_BROWSERS + 1)).length > MOST_BROWSERS)
           refuse('limit_reached', {

@@ -19,8 +19,9 @@ interface PushTable {
   endpoint: string
   keys: string
   user_agent: string | null
-  /** It goes with the session that asked for it. Null: a key asked. */
+  /** It ends with the session or the key that asked for it. */
   session_id: Id | null
+  key_id: Id | null
   last_success_at: Date | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
@@ -60,6 +61,7 @@ export const pushStore = {
       keys,
       userAgent,
       sessionId,
+      keyId,
     }: {
       id: Id
       accountId: Id
@@ -67,6 +69,7 @@ export const pushStore = {
       keys: PushKeys
       userAgent: string | null
       sessionId: Id | null
+      keyId: Id | null
     },
   ): Promise<PushRow> => {
     const endpoint_hash = hash('sha256', endpoint, 'buffer')
@@ -83,6 +86,7 @@ export const pushStore = {
       user_agent: userAgent?.slice(0, 300) ?? null,
       account_id: accountId,
       session_id: sessionId,
+      key_id: keyId,
     }
     return db
       .insertInto('push_subscriptions')
@@ -102,7 +106,7 @@ export const pushStore = {
       .where('account_id', '=', accountId)
       .executeTakeFirst()) ?? null,
 
-  /** Those of sessions that go on: one that has ended by time alone is removed within the hour. */
+  /** Those of sessions and keys that go on: what ended by time alone is removed within the hour, or stays as a row that gets nothing. */
   list: (db: Db, accountId: Id, before: Id | null, limit: number): Promise<PushRow[]> =>
     db
       .selectFrom('push_subscriptions')
@@ -110,6 +114,10 @@ export const pushStore = {
       .where('account_id', '=', accountId)
       .where(
         sql<boolean>`(session_id is null or exists (select from sessions s where s.id = session_id and s.expires_at > now()))`,
+      )
+      .where(
+        sql<boolean>`(key_id is null or exists (select from api_keys k
+          where k.id = key_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())))`,
       )
       .$call(newestFirst('id', before, limit))
       .execute(),
