@@ -9,7 +9,7 @@ import { checkRoom, digest, download, dropPart, full, throughCuts } from './down
 import type { Engine, EngineName, Gpu, ModelRow, Progress } from './engine.ts'
 import { LlamaEngine } from './llama/llama.ts'
 import { OllamaEngine } from './ollama.ts'
-import { ownProgram } from './process.ts'
+import { ownProgram, sweepRooms } from './process.ts'
 import { SherpaEngine } from './sherpa/sherpa.ts'
 import { ModelStore } from './store.ts'
 
@@ -60,6 +60,7 @@ export function createEngines({
   /** By the name of the model; an engine's, behind a space that no model's has. */
   const installing = new Map<string, Installing>()
   void store.sweep().catch(() => {})
+  void sweepRooms().catch(() => {})
 
   async function control(
     { action, engine, model }: Input<'engine.control'>,

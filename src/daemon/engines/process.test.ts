@@ -1,6 +1,26 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { EngineProcess } from './process.ts'
+import { takeLock } from '../lock.ts'
+import { EngineProcess, sweepRooms } from './process.ts'
+import { ModelStore } from './store.ts'
+
+/** A folder of its own, and what makes one in it. */
+async function place() {
+  const folder = await mkdtemp(join(tmpdir(), 'uk-place-'))
+  return {
+    folder,
+    async room(name: string, holder: string | null) {
+      await mkdir(join(folder, name), { mode: 0o700 })
+      if (holder !== null) await writeFile(join(folder, name, 'holder'), holder)
+      return join(folder, name)
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}
 
 test('an engine whose program is not there any more refuses calls and says why, and the daemon goes on', async () => {
   await using engine = new EngineProcess({ label: 'llama.cpp', program: ['/no/such/node'], words: async () => [] })
@@ -24,4 +44,36 @@ test('an engine that is killed between two calls answers the next one, at whiche
     assert.notEqual(now, before)
     before = now
   }
+})
+
+test('a daemon that begins removes the folders of engines that killed ones left, and nobody else’s', async () => {
+  await using here = await place()
+  await using elsewhere = await place()
+  const dead = await here.room('uk-engine-dead', '999999999 1')
+  const begun = await here.room('uk-engine-begun', null)
+  const other = await here.room('other-dead', '999999999 1')
+  const living = await here.room('uk-engine-living', null)
+  using _held = takeLock(join(living, 'holder'))
+  const outside = await elsewhere.room('uk-engine-far', '999999999 1')
+  await symlink(outside, join(here.folder, 'uk-engine-link'))
+  await symlink(elsewhere.folder, join(dead, 'link'))
+  await sweepRooms(here.folder)
+  assert.deepEqual(
+    [dead, begun, other, living, outside].map((room) => existsSync(room)),
+    [false, true, true, true, true],
+  )
+})
+
+test('what installations left goes after a week, and a model called x.part keeps what is beside it', async () => {
+  await using here = await place()
+  const mark = '0123456789ab'
+  const kept = ['x.part.gguf', 'x.part.json', `y.${mark}.part.gguf`, `y.${mark}.part.json`, 'z.part']
+  const left = [`y.${mark}.part`, `w.${mark}.part`, `w.${mark}.part.json`, 'v.speech.part']
+  for (const name of [...kept, ...left]) await writeFile(join(here.folder, name), '')
+  const store = new ModelStore(here.folder)
+  const clock = { boot: 'one', ms: 0 }
+  await store.sweep(clock)
+  await store.sweep({ ...clock, ms: 8 * 86_400_000 })
+  for (const name of kept) assert.ok(existsSync(join(here.folder, name)), name)
+  for (const name of left) assert.ok(!existsSync(join(here.folder, name)), name)
 })

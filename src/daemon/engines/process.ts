@@ -1,17 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Refusal, refuse } from '#kernel/errors.ts'
+import { isHeld, takeLock } from '../lock.ts'
 import type { EngineRow } from './engine.ts'
 
 const START_MS = 60_000
 /** From a broken connection to the end of the process that held it. */
 const END_MS = 2_000
+/** What the folder of an engine that runs is called, and the file in it that names the daemon. */
+const ROOM = 'uk-engine-'
+const HOLDER = 'holder'
 
 interface Running {
   child: ChildProcess
@@ -84,8 +88,9 @@ export class EngineProcess implements AsyncDisposable {
 
   async #begin(onEnd: (reason: string | null) => void): Promise<Running> {
     const { label, program, words } = this.#options
-    const room = await mkdtemp(join(tmpdir(), 'uk-engine-'))
+    const room = await mkdtemp(join(tmpdir(), ROOM))
     await chmod(room, 0o700)
+    takeLock(join(room, HOLDER))
     const socket = join(room, 'socket')
     const given = await words(socket).catch(async (error) => {
       await rm(room, { recursive: true, force: true })
@@ -196,5 +201,22 @@ export async function* wholeAnswer(response: IncomingMessage, signal: AbortSigna
   } catch {
     signal.throwIfAborted()
     refuse('engine_not_ready', { message: 'The engine ended in the middle of its answer.' })
+  }
+}
+
+/**
+ * Removes what daemons left that were killed: folders of this user alone, of nobody who lives. Nobody else can put another
+ * folder, or a link, in the place of one that is ours: the folder for temporary files is sticky.
+ */
+export async function sweepRooms(folder: string = tmpdir()): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.startsWith(ROOM)) continue
+    const room = join(folder, name)
+    const found = await lstat(room).catch(() => null)
+    if (!found?.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0) continue
+    const holder = join(room, HOLDER)
+    // One that has just begun has named nobody yet.
+    if (!(await lstat(holder).catch(() => null))?.isFile() || isHeld(holder)) continue
+    await rm(room, { recursive: true, force: true }).catch(() => {})
   }
 }

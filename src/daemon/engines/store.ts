@@ -3,7 +3,7 @@ import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'nod
 import { join } from 'node:path'
 import { refuse } from '#kernel/errors.ts'
 import type { ModelRow } from './engine.ts'
-import { leftFor } from '../time/unused.ts'
+import { type Clock, leftFor } from '../time/unused.ts'
 import { readGguf } from './gguf.ts'
 import type { SpeechModel } from './speech-model/model-files.ts'
 import { isArchive, unpackSpeechModel } from './speech-model/unpack.ts'
@@ -131,15 +131,16 @@ export class ModelStore {
   }
 
   /** Removes what installations left that nobody went on with. */
-  async sweep(): Promise<void> {
+  async sweep(clock?: Clock): Promise<void> {
     const parts = new Map<string, string>()
-    for (const file of await readdir(this.folder).catch(() => [])) {
-      if (!/\.part(\.json)?$/.test(file)) continue
+    const files = new Set(await readdir(this.folder).catch(() => []))
+    for (const file of files) {
+      if (!isPart(file, files)) continue
       const left = await stat(join(this.folder, file)).catch(() => null)
       if (left !== null) parts.set(file, `${left.size} ${left.mtimeMs}`)
     }
     if (parts.size === 0) return
-    for (const [file, ms] of await leftFor(join(this.folder, 'left'), parts))
+    for (const [file, ms] of await leftFor(join(this.folder, 'left'), parts, clock))
       if (ms > KEEP_PARTS_MS) await rm(join(this.folder, file), { recursive: true, force: true })
   }
 
@@ -182,6 +183,13 @@ export class ModelStore {
   #path(name: string, engine: StoredEngine): string {
     return join(this.folder, name + ENDS[engine])
   }
+}
+
+/** Whether an installation left it: a model may be called `x.part`, and have `x.part.json` beside it. */
+function isPart(file: string, files: ReadonlySet<string>): boolean {
+  if (!/\.[0-9a-f]{12}\.part(\.json)?$|\.speech\.part$/.test(file)) return false
+  const model = file.endsWith('.json') ? file.slice(0, -'.json'.length) : null
+  return model === null || !Object.values(ENDS).some((end) => files.has(`${model}${end}`))
 }
 
 const isName = (name: string): boolean => /^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,99}$/.test(name)
