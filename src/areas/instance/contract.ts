@@ -15,6 +15,7 @@ export const Instance = z
       embedded: z.boolean().describe('The database is the one that the server brings.'),
       files: z.number().int().describe('Contents of files, each counted once.'),
       file_bytes: bytes,
+      counted_at: time.describe('When files were counted: where there are very many, within ten minutes.'),
       blobs: z.string().describe('`file:`, or the bucket that they lie in.'),
     }),
     queue: z.object({

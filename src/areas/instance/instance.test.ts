@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
+import { countFiles } from './count-files.ts'
 
 test('alice, who administers it, sees how the instance does, and what is to be mended; bob does not', async () => {
   await using server = await testServer({
@@ -13,6 +14,13 @@ test('alice, who administers it, sees how the instance does, and what is to be m
   assert.deepEqual([data.accounts, data.processes, data.mail, data.sign_up], [2, 1, true, 'open'])
   assert.match(data.versions.postgres, /^\d+\.\d+/)
   assert.ok(data.storage.database_bytes > 1e6)
+  // Where files are very many they are counted every ten minutes, whoever looks.
+  const { db, pool } = server.app.engine.postgres
+  const now = new Date()
+  const look = async (minutes: number) => (await countFiles(db, new Date(now.getTime() + minutes * 60_000), -2)).files
+  const [first] = [await look(0)]
+  await pool.query(`insert into blobs (sha256, size_bytes, place) values (repeat('f', 64), 3, 'nowhere')`)
+  assert.deepEqual([await look(9), await look(11), (await countFiles(db)).files], [first, first! + 1, first! + 1])
   assert.deepEqual([data.queue.failed, data.last_backup], [0, null])
 
   const checked = await alice.post('/v1/app/instance/checks')

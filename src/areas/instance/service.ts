@@ -6,6 +6,7 @@ import { refuse } from '#kernel/errors.ts'
 import { implementWith } from '#kernel/implement.ts'
 import { iso } from '#kernel/time.ts'
 import { instance } from './contract.ts'
+import { countFiles } from './count-files.ts'
 
 /** What a check of this instance found. */
 export interface Checked {
@@ -25,8 +26,6 @@ interface Counted {
   processes: number
   postgres: string
   database_bytes: string
-  files: number
-  file_bytes: string
 }
 
 export const instanceService = implementWith<Context<HasCheckUp>>()(instance, {
@@ -38,9 +37,7 @@ export const instanceService = implementWith<Context<HasCheckUp>>()(instance, {
           (select count(*)::int from accounts) as accounts,
           (select count(*)::int from processes where expires_at > now()) as processes,
           split_part(current_setting('server_version'), ' ', 1) as postgres,
-          pg_database_size(current_database())::text as database_bytes,
-          (select count(*)::int from blobs) as files,
-          (select coalesce(sum(size_bytes), 0)::text from blobs) as file_bytes`.execute(ctx.db)
+          pg_database_size(current_database())::text as database_bytes`.execute(ctx.db)
     ).rows as [Counted]
     const backup = (await valueOf(ctx.db, 'backup')) as { at: string; where: string } | null
     return {
@@ -57,8 +54,7 @@ export const instanceService = implementWith<Context<HasCheckUp>>()(instance, {
       storage: {
         database_bytes: Number(counted.database_bytes),
         embedded: config.databaseUrl === null,
-        files: counted.files,
-        file_bytes: Number(counted.file_bytes),
+        ...(await countFiles(ctx.db)),
         blobs: config.blobs,
       },
       queue: await queueOf(ctx),

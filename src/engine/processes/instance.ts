@@ -17,6 +17,12 @@ export async function valueOf(db: Db, name: string): Promise<unknown> {
   return rows[0]?.value ?? null
 }
 
+/** The value from now on, whatever it was. */
+export async function keepValue<T>(db: Db, name: string, value: T): Promise<void> {
+  await sql`insert into instance (name, value) values (${name}, ${JSON.stringify(value)}::jsonb)
+    on conflict (name) do update set value = excluded.value`.execute(db)
+}
+
 /** Another value in the place of the one that was read, and of no other. */
 export async function replaceValue<T>(db: Db, name: string, before: T, now: T): Promise<void> {
   await sql`update instance set value = ${JSON.stringify(now)}::jsonb
