@@ -39,7 +39,10 @@ let shared = null
 async function share(request) {
   const form = await request.formData()
   const words = (name) => String(form.get(name) ?? '')
+  // Another app of this device names nobody; a page of another site does, unless it hides that.
+  const from = /^https?:/.test(request.referrer) ? new URL(request.referrer).origin : null
   shared = {
+    from: from === self.location.origin ? null : from,
     title: words('title'),
     text: words('text'),
     url: words('url'),

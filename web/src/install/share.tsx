@@ -89,6 +89,11 @@ function Choice({ shared }: { shared: Shared }) {
   })
   return (
     <div className="space-y-5">
+      <p role="note" className="border border-line bg-sheet px-4 py-3 text-sm break-words">
+        {shared.from === null
+          ? 'This came from another app of this device, or from a web page. Read it before you keep it: a chat takes it for your own words.'
+          : `The web page ${shared.from} filled this in. If you did not share it from there, leave this page: a chat takes it for your own words.`}
+      </p>
       <Field label="Words" optional>
         {(control) => (
           <textarea

@@ -43,6 +43,8 @@ export async function takeShared(): Promise<Shared | null> {
 }
 
 export interface Shared {
+  /** The origin of a page of another site that filled this in; null: another app, or a page that does not say. */
+  from: string | null
   title: string
   text: string
   url: string
