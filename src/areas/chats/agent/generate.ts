@@ -234,7 +234,8 @@ async function askAnew(engine: Engine<AgentHandles>, { run }: Claim, signal: Abo
   const automated = lineage.flatMap(({ automation_run_id }) => automation_run_id ?? [])
   if (automated.length > 0 && (await engine.isPausedByAgent(automated)))
     refuse('invalid_state', {
-      message: 'Its automation was paused meanwhile: somebody with fewer rights changed its agent.',
+      message:
+        'Its automation was paused meanwhile: its agent was changed by somebody with fewer rights, or its account came to another.',
       details: { status: 'paused', allowed: ['unarchive'] },
     })
   return { principal: ctx.principal, agent, said, lineage }
