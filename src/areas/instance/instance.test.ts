@@ -18,9 +18,9 @@ test('alice, who administers it, sees how the instance does, and what is to be m
   const { db, pool } = server.app.engine.postgres
   const now = new Date()
   const look = async (minutes: number) => (await countFiles(db, new Date(now.getTime() + minutes * 60_000), -2)).files
-  const [first] = [await look(0)]
+  const first = await look(0)
   await pool.query(`insert into blobs (sha256, size_bytes, place) values (repeat('f', 64), 3, 'nowhere')`)
-  assert.deepEqual([await look(9), await look(11), (await countFiles(db)).files], [first, first! + 1, first! + 1])
+  assert.deepEqual([await look(9), await look(11), (await countFiles(db)).files], [first, first + 1, first + 1])
   assert.deepEqual([data.queue.failed, data.last_backup], [0, null])
 
   const checked = await alice.post('/v1/app/instance/checks')

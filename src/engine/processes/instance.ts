@@ -18,7 +18,7 @@ export async function valueOf(db: Db, name: string): Promise<unknown> {
 }
 
 /** The value from now on, whatever it was. */
-export async function keepValue<T>(db: Db, name: string, value: T): Promise<void> {
+export async function keepValue(db: Db, name: string, value: unknown): Promise<void> {
   await sql`insert into instance (name, value) values (${name}, ${JSON.stringify(value)}::jsonb)
     on conflict (name) do update set value = excluded.value`.execute(db)
 }
