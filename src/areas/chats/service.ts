@@ -52,7 +52,7 @@ export { createChatBatches } from './worker/chat-batches.ts'
 export type { ChatHandles, Runs } from './worker/runs.ts'
 export { type Outcome, chatFor, checkPost, outcomesOf, postMessage, spentFor } from './commands/post-message.ts'
 export { stopRun } from './commands/stop.ts'
-export { endGoalsOf, unfinishedRunsOf } from './commands/end-all.ts'
+export { endGoalsOf, unfinishedRunsOf } from './goals/end-all.ts'
 
 /** Takes part in running the chats of this database. */
 export const startRuns = (engine: Engine<ChatHandles>): Runs => start(engine, delegate(engine))

@@ -4,8 +4,8 @@ import { writeOutboxAll } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Span } from '#kernel/time.ts'
-import { goalStore } from '../goals/goal-store.ts'
-import { goalEvent } from '../goals/show.ts'
+import { goalStore } from './goal-store.ts'
+import { goalEvent } from './show.ts'
 
 /** Runs that this account asked for in this time and that have not ended: `stopRun` ends each. */
 export async function unfinishedRunsOf(
