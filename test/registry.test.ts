@@ -1,4 +1,3 @@
-// Takes long: begun before others.
 /**
  * Rules that hold for every endpoint, derived from the registry and asked over HTTP: nobody who adds an endpoint writes
  * them, and nobody can forget them.

@@ -1,7 +1,8 @@
 /**
  * `npm test`: types, lint and format beside the `*.test.ts`, all on one PostgreSQL of this run. Files whose first line says
  * `// Thorough` run with `UK_TEST_ALL=1`, as the merge check sets it, or when they are named. Arguments narrow it to files
- * whose path holds one of them: `npm test -- accounts`. `--long` runs `*.long.ts` instead.
+ * whose path holds one of them: `npm test -- accounts`. `--long` runs `*.long.ts` instead; `--note-times` writes down how
+ * long each file took, by which later runs are ordered.
  */
 import { spawn } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
@@ -11,6 +12,7 @@ import { buildApp } from '#faces/app/build.ts'
 import { startTestPostgres } from './database.ts'
 import { runLong } from './runner/long-figures.ts'
 import { runFiles } from './runner/crew.ts'
+import { noteTimes } from './runner/times.ts'
 import type { Outcome } from './runner/worker.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -61,8 +63,11 @@ async function runShort(): Promise<{ passed: number; failed: number; skipped: nu
     outcomes.push(outcome)
     const [lines, failures] = told(outcome)
     const [mark, more] = outcome.failed ? ['✖', `${failures}\n`] : ['✔', '']
-    process.stdout.write(`${mark} ${outcome.file} (${outcome.seconds.toFixed(1)} s)\n${lines}\n${more}`)
+    process.stdout.write(
+      `${mark} ${outcome.file} (${outcome.seconds.toFixed(1)} s, ${outcome.processor.toFixed(1)} of processor)\n${lines}\n${more}`,
+    )
   })
+  if (args.includes('--note-times')) noteTimes(outcomes)
   // The failures are said once more where the eye is.
   for (const outcome of outcomes.filter(({ failed }) => failed > 0))
     process.stdout.write(`\n✖ ${outcome.file}\n${told(outcome)[1]}\n`)

@@ -1,4 +1,3 @@
-// Takes long: begun before others.
 /**
  * Every endpoint that finds something, asked by its maker in each place that a maker can come to: the answer is judged by
  * rule from the contract. Having made a thing that lives in a workspace gives no right to it.

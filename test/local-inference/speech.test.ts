@@ -1,4 +1,4 @@
-// Takes long: sherpa-onnx and a daemon, each in a process of its own.
+// Sherpa-onnx and a daemon, each in a process of its own.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'

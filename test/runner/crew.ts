@@ -6,11 +6,14 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { expected, mostlyWaits, readTimes } from './times.ts'
 import type { Outcome } from './worker.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** Tests wait for longer than they work. */
 const WORKERS = availableParallelism() + 3
+/** More workers, for files that do little else than wait: nobody has less of the processors by them. */
+const IDLERS = 2
 /** A process that holds more gives way to a new one. */
 const MOST_BYTES = 900 << 20
 const TEST_MS = 180_000
@@ -32,7 +35,8 @@ const NETWORK: readonly [uses: 'changes' | 'watches', text: RegExp][] = [
 interface Waiting {
   file: string
   alone: boolean
-  weight: number
+  seconds: number
+  waits: boolean
   network: 'changes' | 'watches' | undefined
 }
 
@@ -42,20 +46,23 @@ export async function runFiles(
   environment: Record<string, string>,
   tell: (outcome: Outcome) => void,
 ): Promise<void> {
+  const times = readTimes()
   const waiting = files
     .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }))
     .map(({ file, text }): Waiting => {
       const network = NETWORK.find(([, uses]) => uses.test(text))?.[0]
-      return { file, alone: ALONE.test(text), weight: weight(text), network }
+      const seconds = expected(times, file, text)
+      return { file, alone: ALONE.test(text), seconds, waits: mostlyWaits(times, file), network }
     })
-    .toSorted((a, b) => b.weight - a.weight)
+    // What is begun last is waited for: it should be short. What many may not run beside is over before they begin.
+    .toSorted((a, b) => Number(b.network === 'changes') - Number(a.network === 'changes') || b.seconds - a.seconds)
   const running = new Set<Waiting>()
   let ended = Promise.withResolvers<void>()
   const disturbs = (one: Waiting): boolean =>
     [...running].some(({ network }) => network && one.network && network !== one.network)
-  const one = async (run: (next: Waiting) => Promise<Outcome>): Promise<boolean> => {
-    while (waiting.length > 0 && waiting.every(disturbs)) await ended.promise
-    const next = waiting.find((each) => !disturbs(each))
+  const one = async (run: (next: Waiting) => Promise<Outcome>, mayBe: (each: Waiting) => boolean): Promise<boolean> => {
+    while (waiting.some(mayBe) && waiting.filter(mayBe).every(disturbs)) await ended.promise
+    const next = waiting.find((each) => mayBe(each) && !disturbs(each))
     if (!next) return false
     waiting.splice(waiting.indexOf(next), 1)
     running.add(next)
@@ -66,7 +73,7 @@ export async function runFiles(
     return true
   }
   await Promise.all(
-    Array.from({ length: Math.min(WORKERS, waiting.length) }, async () => {
+    Array.from({ length: Math.min(WORKERS + IDLERS, waiting.length) }, async (_, place) => {
       let worker: Worker | null = null
       const run = async (next: Waiting): Promise<Outcome> => {
         if (next.alone) {
@@ -81,14 +88,12 @@ export async function runFiles(
         }
         return worker.run(next.file)
       }
-      while (await one(run));
+      const mayBe = (each: Waiting): boolean => place < WORKERS || each.waits
+      while (await one(run, mayBe));
       await (worker as Worker | null)?.end()
     }),
   )
 }
-
-/** Files that say so (15 s and more) are begun first, else what is begun last would be waited for; then those of more text. */
-const weight = (text: string): number => text.length + (/^\/\/ (Takes long|Thorough)/m.test(text) ? 1e6 : 0)
 
 interface Worker {
   run(file: string): Promise<Outcome>
@@ -140,6 +145,7 @@ const broken = (file: string, how: string, started: number): Outcome => ({
   failed: 1,
   skipped: 0,
   seconds: (performance.now() - started) / 1000,
+  processor: 0,
   memory: Infinity,
   quiet: false,
 })

@@ -1,4 +1,5 @@
 /** Runs test files in this process, one after another, as `test/runner/crew.ts` names them. */
+import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { inspect } from 'node:util'
@@ -16,6 +17,8 @@ export interface Outcome {
   failed: number
   skipped: number
   seconds: number
+  /** The seconds of processor that this process took for it, and those that it started, as far as they have ended. */
+  processor: number
   /** The memory that the process holds after it, in bytes. */
   memory: number
   /** Nothing that it opened is left. */
@@ -36,6 +39,7 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const)
   })
 
 async function runFile(file: string): Promise<Outcome> {
+  const before = processorSeconds()
   faults = []
   faulty = Promise.withResolvers()
   const events = run({ files: [file], isolation: 'none' })
@@ -58,7 +62,21 @@ async function runFile(file: string): Promise<Outcome> {
   // Behind the counts, where the reporter has what failed and why.
   outcome.failed ||= faults.length
   outcome.text += faults.join('')
-  return { ...outcome, memory: process.memoryUsage.rss(), quiet }
+  return { ...outcome, processor: processorSeconds() - before, memory: process.memoryUsage.rss(), quiet }
+}
+
+/** Of this process and of the children that it has waited for: proc_pid_stat(5), fields 14 to 17, in hundredths. */
+function processorSeconds(): number {
+  if (process.platform !== 'linux') {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  }
+  const stat = readFileSync('/proc/self/stat', 'utf8')
+  const ticks = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 15)
+  return ticks.reduce((sum, one) => sum + Number(one), 0) / 100
 }
 
 const CLOSING_MS = 5_000

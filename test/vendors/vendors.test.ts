@@ -1,4 +1,3 @@
-// Takes long: begun before others.
 // The official clients talk straight to the loopback vendors: what they accept here, our gateway has to cope with.
 import './openai/openai.cases.ts'
 import './openai/responses.cases.ts'

@@ -1,4 +1,3 @@
-// Takes long: begun before others.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'

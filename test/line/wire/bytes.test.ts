@@ -1,4 +1,3 @@
-// Takes long: begun before others.
 /**
  * Every answer is as long as it says, on a connection that goes on: nothing is left over behind it, and nothing is
  * missing. Looked at by a reader that knows RFC 9112 alone. Calls of models are in `model-bytes.test.ts`.

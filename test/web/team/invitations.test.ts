@@ -1,4 +1,3 @@
-// Takes long: begun before others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needs } from '../../needs.ts'

@@ -1,4 +1,3 @@
-// Takes long: begun before others.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

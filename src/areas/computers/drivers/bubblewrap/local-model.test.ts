@@ -1,4 +1,4 @@
-// Takes long: it installs the engine once.
+// It installs the engine once.
 import assert from 'node:assert/strict'
 import { chownSync, cpSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,0 +1,38 @@
+/**
+ * How long files of tests took when `npm test -- --note-times` ran last, with the others beside them: the order of a run
+ * is made of it. Files below `NOTED_S` are not noted.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Outcome } from './worker.ts'
+
+export interface Time {
+  seconds: number
+  /** Of processors, in the process of the file and in those that it started. */
+  processor: number
+}
+
+const path = join(import.meta.dirname, 'times.json')
+const NOTED_S = 5
+/** Of a file that nobody has timed: about what a story of so many letters takes. */
+const LETTERS_PER_SECOND = 4_000
+/** A file that uses less of a processor than this waits for most of its time. */
+const IDLE_SHARE = 0.25
+
+export const readTimes = (): Record<string, Time> => JSON.parse(readFileSync(path, 'utf8')) as Record<string, Time>
+
+export const expected = (times: Record<string, Time>, file: string, text: string): number =>
+  times[file]?.seconds ?? Math.min(text.length / LETTERS_PER_SECOND, NOTED_S)
+
+export const mostlyWaits = (times: Record<string, Time>, file: string): boolean => {
+  const time = times[file]
+  return time !== undefined && time.processor / time.seconds < IDLE_SHARE
+}
+
+export function noteTimes(outcomes: readonly Outcome[]): void {
+  const noted = outcomes
+    .filter(({ seconds }) => seconds >= NOTED_S)
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .map(({ file, seconds, processor }) => [file, { seconds: Math.round(seconds), processor: Math.round(processor) }])
+  writeFileSync(path, `${JSON.stringify(Object.fromEntries(noted), null, 2)}\n`)
+}
