@@ -6,14 +6,12 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { expected, mostlyWaits, readTimes } from './times.ts'
+import { expected, readTimes } from './times.ts'
 import type { Outcome } from './worker.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** Tests wait for longer than they work. */
 const WORKERS = availableParallelism() + 3
-/** More workers, for files that do little else than wait: nobody has less of the processors by them. */
-const IDLERS = 2
 /** A process that holds more gives way to a new one. */
 const MOST_BYTES = 900 << 20
 const TEST_MS = 180_000
@@ -36,7 +34,6 @@ interface Waiting {
   file: string
   alone: boolean
   seconds: number
-  waits: boolean
   network: 'changes' | 'watches' | undefined
 }
 
@@ -52,7 +49,7 @@ export async function runFiles(
     .map(({ file, text }): Waiting => {
       const network = NETWORK.find(([, uses]) => uses.test(text))?.[0]
       const seconds = expected(times, file, text)
-      return { file, alone: ALONE.test(text), seconds, waits: mostlyWaits(times, file), network }
+      return { file, alone: ALONE.test(text), seconds, network }
     })
     // What is begun last is waited for: it should be short. What many may not run beside is over before they begin.
     .toSorted((a, b) => Number(b.network === 'changes') - Number(a.network === 'changes') || b.seconds - a.seconds)
@@ -60,9 +57,9 @@ export async function runFiles(
   let ended = Promise.withResolvers<void>()
   const disturbs = (one: Waiting): boolean =>
     [...running].some(({ network }) => network && one.network && network !== one.network)
-  const one = async (run: (next: Waiting) => Promise<Outcome>, mayBe: (each: Waiting) => boolean): Promise<boolean> => {
-    while (waiting.some(mayBe) && waiting.filter(mayBe).every(disturbs)) await ended.promise
-    const next = waiting.find((each) => mayBe(each) && !disturbs(each))
+  const one = async (run: (next: Waiting) => Promise<Outcome>): Promise<boolean> => {
+    while (waiting.length > 0 && waiting.every(disturbs)) await ended.promise
+    const next = waiting.find((each) => !disturbs(each))
     if (!next) return false
     waiting.splice(waiting.indexOf(next), 1)
     running.add(next)
@@ -73,7 +70,7 @@ export async function runFiles(
     return true
   }
   await Promise.all(
-    Array.from({ length: Math.min(WORKERS + IDLERS, waiting.length) }, async (_, place) => {
+    Array.from({ length: Math.min(WORKERS, waiting.length) }, async () => {
       let worker: Worker | null = null
       const run = async (next: Waiting): Promise<Outcome> => {
         if (next.alone) {
@@ -88,8 +85,7 @@ export async function runFiles(
         }
         return worker.run(next.file)
       }
-      const mayBe = (each: Waiting): boolean => place < WORKERS || each.waits
-      while (await one(run, mayBe));
+      while (await one(run));
       await (worker as Worker | null)?.end()
     }),
   )

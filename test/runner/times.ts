@@ -16,18 +16,11 @@ const path = join(import.meta.dirname, 'times.json')
 const NOTED_S = 5
 /** Of a file that nobody has timed: about what a story of so many letters takes. */
 const LETTERS_PER_SECOND = 4_000
-/** A file that uses less of a processor than this waits for most of its time. */
-const IDLE_SHARE = 0.25
 
 export const readTimes = (): Record<string, Time> => JSON.parse(readFileSync(path, 'utf8')) as Record<string, Time>
 
 export const expected = (times: Record<string, Time>, file: string, text: string): number =>
   times[file]?.seconds ?? Math.min(text.length / LETTERS_PER_SECOND, NOTED_S)
-
-export const mostlyWaits = (times: Record<string, Time>, file: string): boolean => {
-  const time = times[file]
-  return time !== undefined && time.processor / time.seconds < IDLE_SHARE
-}
 
 export function noteTimes(outcomes: readonly Outcome[]): void {
   const noted = outcomes
