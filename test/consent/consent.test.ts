@@ -67,7 +67,9 @@ const grounds: Readonly<Record<string, (endpoint: AnyEndpoint) => boolean>> = {
   'it takes a secret': (endpoint) =>
     !reads(endpoint) && has(/^(api_key|token|secret|keys|credentials?|(\w+_)?password)$/)(endpoint),
   'it replaces a secret': (endpoint) => isIn(path(endpoint), /^rotate/),
-  'it moves a thing with its secrets': (endpoint) => isIn(path(endpoint), /^move$/) && has(/^workspace_id$/)(endpoint),
+  // A file has none: an agent moves it where it may write, as into a folder of that workspace.
+  'it moves a thing with its secrets': (endpoint) =>
+    isIn(path(endpoint), /^move$/) && has(/^workspace_id$/)(endpoint) && endpoint.on !== 'file',
   'it says where a thing that is there sends, and with which secrets': (endpoint) =>
     !reads(endpoint) && changesWhatIs(endpoint) && has(/^(base_url|endpoint|headers|mcp_servers)$/)(endpoint),
   'it says where events go': ({ method, path, ...endpoint }) =>

@@ -35,7 +35,7 @@ test('an engine that is killed between two calls answers the next one, at whiche
     .listen(process.argv[1], () => console.log('{"ready":true}'))`
   const program = [process.execPath, '-e', answers]
   await using engine = new EngineProcess({ label: 'llama.cpp', program, words: async (socket) => [socket] })
-  const pid = async () => Number((await (await engine.ask('/', {}, null, null)).toArray()).join(''))
+  const pid = async () => Number((await (await engine.ask('/', {}, Buffer.from('{}'), null)).toArray()).join(''))
   let before = await pid()
   for (let round = 0; round < 6; round++) {
     process.kill(before, 'SIGKILL')
@@ -44,6 +44,10 @@ test('an engine that is killed between two calls answers the next one, at whiche
     assert.notEqual(now, before)
     before = now
   }
+  // Who only looks at it begins nothing.
+  process.kill(before, 'SIGKILL')
+  await assert.rejects(engine.ask('/', {}, null, null), { code: 'engine_not_ready' })
+  while (engine.status !== 'failed') await new Promise((resolve) => setImmediate(resolve))
 })
 
 test('a daemon that begins removes the folders of engines that killed ones left, and nobody else’s', async () => {

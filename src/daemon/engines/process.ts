@@ -132,8 +132,8 @@ export class EngineProcess implements AsyncDisposable {
   }
 
   /**
-   * Asks it, begun first where it does not run. One that ended before it answered, as it may between two calls, is begun
-   * again and asked once more. Refuses with `engine_not_ready` where that one ends too.
+   * Asks it, begun first where it does not run. What has a body is work: where the engine ended before it answered, as it
+   * may between two calls, it is begun again and asked once more. Refuses with `engine_not_ready` where that one ends too.
    */
   async ask(
     path: string,
@@ -146,7 +146,7 @@ export class EngineProcess implements AsyncDisposable {
     try {
       return await answerOf(socket, path, headers, body, signal)
     } catch (error) {
-      if (!ranBefore || !(error instanceof Refusal) || !(await ends(child))) throw error
+      if (body === null || !ranBefore || !(error instanceof Refusal) || !(await ends(child))) throw error
       return answerOf((await this.start()).socket, path, headers, body, signal)
     }
   }

@@ -85,6 +85,11 @@ test(
         fence('html', hostile(`http://127.0.0.1:${port}`)),
       ].join('\n\n')
       await alice.post(`/chats/${chat.id}/messages`, { content: JSON.stringify({ steps: [{ text }] }) })
+      // An answer that is still written is drawn anew at its end.
+      await until(
+        async () => (await alice.get(`/chats/${chat.id}`)).body.data.active_run_id,
+        (run) => run === null,
+      )
       await using visitor = await visit(browser(), server.origin)
       const { page } = visitor
       await signIn(page, alice)
@@ -97,20 +102,15 @@ test(
       await coloured('keyword', 'export').waitFor({ state: 'attached' })
       await answer.getByText('⟨U+202E⟩').first().waitFor({ state: 'attached' })
       assert.equal(await answer.locator('[style*=color]').count(), 0)
-      // An answer that is still written is drawn anew at its end, and folded again.
-      const unfold = answer.getByRole('button', { name: 'Show all 451 lines' })
-      await until(
-        async () => {
-          if (await unfold.isVisible()) await unfold.click()
-          return answer.getByText('last').count()
-        },
-        (count) => count > 0,
-      )
+      // By keyboard: what is above may still become taller, and move what a pointer would press.
+      const press = (name: string) => answer.getByRole('button', { name, exact: true })
+      await press('Show all 451 lines').press('Enter')
+      await answer.getByText('last').waitFor({ state: 'attached' })
       await answer.locator('math').first().waitFor({ state: 'attached' })
       assert.equal(await answer.locator('math a, math [href]').count(), 0)
 
       const pane = page.getByRole('complementary', { name: /^Artefact/ })
-      await answer.getByRole('button', { name: 'Open' }).last().click()
+      await press('Open').last().press('Enter')
       await pane.getByRole('cell', { name: 'Ink, black' }).waitFor()
       await pane.getByRole('cell', { name: '⟨U+E0041⟩' }).waitFor()
       assert.deepEqual(await breaches(page), [])
@@ -124,17 +124,17 @@ test(
       // From here on what a page tries is refused, and the browser says so in its console.
       const asked: string[] = []
       page.on('request', (request) => asked.push(request.url()))
-      await answer.getByRole('button', { name: 'Draw', exact: true }).first().click()
+      await press('Draw').first().press('Enter')
       const drawn = page.frameLocator('iframe').locator('svg')
       await drawn.getByText('Paper').waitFor()
       assert.equal(await drawn.locator('a, script, img, [onerror]').count(), 0)
       await drawn.getByText('Ink', { exact: true }).click()
-      await answer.getByRole('button', { name: 'Draw', exact: true }).last().click()
+      await press('Draw').last().press('Enter')
       const said = page.frameLocator('iframe')
       await said.getByText('This diagram cannot be drawn').waitFor()
       await said.getByText('A -->').last().waitFor()
       await said.getByText(/Parse error on line/).waitFor()
-      await answer.getByRole('button', { name: 'Run', exact: true }).click()
+      await press('Run').press('Enter')
       const frame = page.frameLocator('iframe')
       // Each of its attempts may take a second of its own.
       await frame.getByText('the end').waitFor({ timeout: 60_000 })
