@@ -1,3 +1,4 @@
+// Thorough: run by the merge check, or by name.
 /** JSON that would cost seconds to parse holds up everybody: it is refused before, at every way in that takes large bodies. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

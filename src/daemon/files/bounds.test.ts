@@ -1,3 +1,4 @@
+// Thorough: run by the merge check, or by name.
 /** What a file system may hold, and what it has no room for. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'

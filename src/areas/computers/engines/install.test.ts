@@ -1,3 +1,4 @@
+// Thorough: run by the merge check, or by name.
 // Models that arrive on a machine whatever becomes of its server, its daemon and whoever has the file. No engine is needed.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'

@@ -1,3 +1,4 @@
+// Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

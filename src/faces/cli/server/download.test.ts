@@ -1,3 +1,4 @@
+// Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
