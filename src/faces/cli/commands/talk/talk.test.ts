@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -71,6 +72,19 @@ test('alice asks, pipes a text in, goes on, sends a file, and picks from the who
   const nothing = await uk(['ask'])
   assert.equal(nothing.code, exits.usage[0])
   assert.match(nothing.err, /nothing to ask/)
+})
+
+test('a pipe that stays open is waited for, which stderr says; what comes late is asked about too', async () => {
+  const child = spawn(program, ['ask', '-m', 'sim/echo', 'Sum it up'], { env })
+  const closed = once(child, 'close')
+  let out = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  const [said] = await once(child.stderr.setEncoding('utf8'), 'data')
+  assert.equal(said, 'Waiting for stdin to end, for it is read too. Where nothing is piped in, use </dev/null.\n')
+  assert.equal(out, '')
+  child.stdin.end('a late text\n')
+  assert.deepEqual(await closed, [0, null])
+  assert.equal(out, 'a late text\n\nSum it up\n')
 })
 
 test('a model that was mistyped leaves no empty chat, and the person’s default answers before the instance’s', async () => {
