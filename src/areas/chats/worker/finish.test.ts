@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { testServer } from '#test/server.ts'
+import { readEvents } from '#test/events.ts'
+import { bring } from '#test/endpoints/house.ts'
+import { caller, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+import { startOpenAI } from '#test/vendors/openai/openai.ts'
 
 test('of twenty runs that end at once, one whose chat somebody holds keeps nobody waiting, and ends when it is free', async () => {
   await using server = await testServer()
@@ -50,4 +54,33 @@ test('of twenty runs that end at once, one whose chat somebody holds keeps nobod
     n: number
   }>`select count(*)::int as n from steps where status = 'completed' and index = 1`.execute(db)
   assert.equal(rows[0]!.n, 20)
+})
+
+test('a provider that is disabled by another process in the middle of an answer says no more: the run fails and keeps what was said', async () => {
+  await using vendor = await startOpenAI()
+  await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
+  await using twin = await server.twin()
+  const alice = await server.person('Alice')
+  const beyond = caller(twin.origin, alice.headers)
+  const models = [{ id: 'gpt-4o', pricing: { input: 1, output: 2 } }]
+  const { id } = await bring(alice, vendor, 'slow', { models, test: false })
+  const chat = (await alice.post('/chats', { model: 'slow/gpt-4o' })).body.data.id
+  vendor.script({ reply: 'word '.repeat(600), perChunkDelayMs: 100, times: 1 })
+  const before = vendor.requests.length
+  let heard = 0
+  await alice.post(`/chats/${chat}/messages`, { content: 'Speak.', background: true })
+  const [{ id: going }] = (await alice.get(`/chats/${chat}/runs`)).body.data
+  for await (const { event } of readEvents(alice, `/chats/${chat}/runs/${going}/events`))
+    if (event.endsWith('.delta') && heard++ === 0)
+      assert.equal((await beyond.patch(`/ai-gateway/provider-endpoints/${id}`, { enabled: false })).status, 200)
+  assert.ok(heard > 0)
+  const [run] = await until(
+    async () => (await alice.get(`/chats/${chat}/runs`)).body.data,
+    ([first]: { status: string }[]) => first?.status === 'failed',
+  )
+  assert.equal((run as unknown as { error: { code: string } }).error.code, 'no_route')
+  const [, answer] = (await alice.get(`/chats/${chat}/messages?order=asc`)).body.data
+  assert.match(answer.text, /^word/)
+  await vendor.requests[before]!.ended
+  assert.equal(vendor.requests[before]!.aborted, true)
 })
