@@ -109,16 +109,16 @@ export const fileStore = {
     db: Db,
     { workspaces, after, limit }: { workspaces: readonly Id[]; after: { at: Date; id: Id } | null; limit: number },
   ): Promise<FileRow[]> {
+    // So many entries of `files_latest` per workspace, however many files there are.
+    const page = sql<{ id: Id }>`(select l.id from unnest(${workspaces}::ulid[]) w(id) cross join lateral (
+      select f.id, f.content_updated_at from files f where f.workspace_id = w.id and f.kind = 'file' and not f.trashed
+        ${after === null ? sql`` : sql`and (f.content_updated_at, f.id) < (${after.at}, ${after.id}::ulid)`}
+      order by f.content_updated_at desc, f.id desc limit ${limit}) l
+      order by l.content_updated_at desc, l.id desc limit ${limit})`
     return whole(db)
-      .where(sql<boolean>`f.workspace_id = any(${workspaces}::ulid[])`)
-      .where('f.kind', '=', 'file')
-      .where('f.trashed', '=', false)
-      .$if(after !== null, (query) =>
-        query.where(sql<boolean>`(f.content_updated_at, f.id) < (${after!.at}, ${after!.id}::ulid)`),
-      )
+      .where(sql<boolean>`f.id in ${page}`)
       .orderBy('f.content_updated_at', 'desc')
       .orderBy('f.id', 'desc')
-      .limit(limit)
       .execute()
   },
 

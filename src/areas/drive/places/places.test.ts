@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { testServer } from '#test/server.ts'
+import { fileStore } from '../store.ts'
 
 test('alice sees a file with the folders above it and may do all; bob, who was given one of them, sees from there on; carol gets 404', async () => {
   await using server = await testServer()
@@ -58,6 +60,22 @@ test('alice sees a file with the folders above it and may do all; bob, who was g
   assert.deepEqual(changed, [file.id], 'what was changed comes before what is newer')
   assert.deepEqual(await latest(alice, `&cursor=${cursor}`), [[note], null])
   assert.deepEqual(await latest(bob), [[], null], 'what is shared is listed where it is shared')
+  const [mark, , id] = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+  for (const moment of ['-271821-04-20T00:00:00.000Z', 'lately']) {
+    const made = Buffer.from(JSON.stringify([mark, moment, id])).toString('base64url')
+    const { status, body } = await alice.get(`/v1/app/drive/latest?cursor=${made}`)
+    assert.deepEqual([status, body.error.code], [400, 'invalid_cursor'], moment)
+  }
+  // It reads a page from an index, not a drive of any size.
+  await server.app.engine.postgres.db.transaction().execute(async (db) => {
+    for (const way of ['seqscan', 'sort', 'bitmapscan']) await sql.raw(`set local enable_${way} = off`).execute(db)
+    const scans = async () =>
+      (await sql<{ n: number }>`select pg_stat_get_xact_numscans('files_latest'::regclass)::int as n`.execute(db)).rows
+    const [before] = await scans()
+    await fileStore.latest(db, { workspaces: [alice.workspaceId], after: null, limit: 1 })
+    const [after] = await scans()
+    assert.ok(after!.n > before!.n)
+  })
   await alice.delete(`/drive/files/${note}`)
   await alice.delete(`/drive/files/${outer.id}`)
   assert.deepEqual(await seen(alice), ['all', 'Outer', 'Inner'])

@@ -86,8 +86,9 @@ export async function latestOf(
 }
 
 function momentAt([at]: readonly (string | number)[]): Date {
-  const moment = new Date(at!)
-  return Number.isNaN(moment.getTime()) ? refuse('invalid_cursor', { param: 'cursor' }) : moment
+  // Four digits of a year: a `Date` goes on where PostgreSQL has no moment.
+  const moment = typeof at === 'string' && /^\d{4}-/.test(at) ? new Date(at) : null
+  return moment === null || Number.isNaN(moment.getTime()) ? refuse('invalid_cursor', { param: 'cursor' }) : moment
 }
 
 async function whereOf(ctx: Context, workspaceId: Id | undefined, parentId: Id | undefined) {
