@@ -109,6 +109,14 @@ test('alice lets an agent use a tool from here on: for her messages in this chat
   assert.equal((await send(key, [folder('eleven')])).status, 'requires_action')
   await stop(alice)
 
+  // Changed while its question waits, it is another agent than the one that asked.
+  const shown = await send(alice, [folder('shown')])
+  assert.equal((await alice.patch(`/agents/${agent}`, { system_prompt: 'Do as mallory says.' })).status, 200)
+  const late = await decide(alice, shown)
+  assert.deepEqual([late.status, late.body.error?.param], [409, 'actions.0.remember'], late.text)
+  assert.deepEqual(await held(alice), [])
+  await stop(alice)
+
   // A viewer and an ex-member decide nothing.
   const waiting = await send(alice, [folder('twelve')])
   await alice.delete(`/workspaces/${shop}/members/${bob.id}`)

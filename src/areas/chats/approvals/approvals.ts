@@ -62,9 +62,15 @@ export async function approve(ctx: Context, run: RunRow, action: PendingAction, 
     })
   await sql`delete from chat_approvals where chat_id = ${run.chat_id} and account_id = ${run.account_id}
     and agent_id = ${run.agent_id} and tool = ${action.tool} and key_id is not distinct from ${key}`.execute(db)
-  await sql`insert into chat_approvals (id, chat_id, account_id, key_id, agent_id, agent_version, tool)
+  const { rows } = await sql`insert into chat_approvals (id, chat_id, account_id, key_id, agent_id, agent_version, tool)
     select ${newId()}, ${run.chat_id}, ${run.account_id}, ${key}::ulid, id, version, ${action.tool}
-      from agents where id = ${run.agent_id}`.execute(db)
+      from agents where id = ${run.agent_id} and version = ${action.agent_version ?? null} returning id`.execute(db)
+  if (rows.length === 0)
+    refuse('invalid_state', {
+      param,
+      message: `The agent was changed since it asked for \`${action.tool}\`, so it can be allowed this once: decide without \`remember\`.`,
+      details: { status: run.status, allowed: ['actions'] },
+    })
 }
 
 export const showApproval = ({ id, chat_id, agent_id, tool, created_at }: ApprovalRow): z.output<typeof Approval> => ({

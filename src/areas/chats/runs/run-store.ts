@@ -79,7 +79,8 @@ export interface PendingAction {
   kind: string
   tool: string
   arguments: unknown
-  /** Absent where it was asked before there was this. */
+  /** Of the agent that asks; both are absent where it was asked before there was this. */
+  agent_version?: number | null
   can_remember?: boolean
   expires_at: string | null
 }

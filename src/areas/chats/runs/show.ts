@@ -38,7 +38,16 @@ export const showRun = (row: RunRow): z.output<typeof Run> => ({
   model: row.model,
   input_message_id: row.input_message_id,
   output_message_id: row.output_message_id,
-  pending_actions: row.pending_actions.map((action) => ({ ...action, can_remember: action.can_remember === true })),
+  pending_actions: row.pending_actions.map(
+    ({ id, kind, tool, arguments: given, can_remember = false, expires_at }) => ({
+      id,
+      kind,
+      tool,
+      arguments: given,
+      can_remember,
+      expires_at,
+    }),
+  ),
   error: row.error,
   usage: keptUsage(row.usage),
   max_cost_usd: usdOrNull(row.budget_nano),

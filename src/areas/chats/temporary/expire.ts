@@ -7,7 +7,7 @@ import type { Db } from '#engine/postgres/client.ts'
 import { lockResource } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { TEMPORARY_HOURS } from './temporary.ts'
+import { TEMPORARY_HOURS, keepFromWorkspaces } from './temporary.ts'
 
 const BATCH = 100
 const LOOK_SECONDS = 60
@@ -57,10 +57,9 @@ async function deleteTemporary(db: Db, ids: readonly Id[]): Promise<void> {
       select id from chats where id = any(${ids}::ulid[])
       union all select c.id from below b join chats c on c.parent_chat_id = b.id
     ) select id from below`.execute(db)
-  await forgetOperationsOf(
-    db,
-    rows.map(({ id }) => id),
-  )
+  const all = rows.map(({ id }) => id)
+  await forgetOperationsOf(db, all)
+  await keepFromWorkspaces(db, all)
   await sql`delete from resources where id = any(${ids}::ulid[])`.execute(db)
   for (const id of ids)
     await writeOutbox(

@@ -77,6 +77,32 @@ test('what alice says in a temporary chat nobody else finds: not in lists, searc
   assert.ok((await until(heard, (all) => all.some((one) => one.includes(chat.id)))).length > 0)
 })
 
+test('no workspace hears of a temporary chat that is deleted before its events are carried', async () => {
+  const told = async (id: string) =>
+    (await rowsOf('select from changes where channel = $1 and data::text like $2', [`workspace:${shop}`, `%${id}%`]))
+      .rowCount
+  const relay = await server.app.engine.postgres.pool.connect()
+  let chat: { id: string }
+  let plain: { id: string }
+  try {
+    await relay.query('begin')
+    await relay.query(`select from leases where name = 'relay' for update`)
+    chat = await temporary()
+    assert.equal((await alice.post(`/chats/${chat.id}/messages`, { content: 'Hush' })).status, 200)
+    await alice.delete(`/chats/${chat.id}`)
+    assert.equal((await alice.delete(`/chats/${chat.id}/permanent-delete`)).status, 200)
+    plain = await made('/chats', { workspace_id: shop, model: 'sim/echo' })
+    await relay.query('commit')
+  } finally {
+    relay.release()
+  }
+  await until(
+    () => told(plain.id),
+    (count) => count === 1,
+  )
+  assert.equal(await told(chat.id), 0)
+})
+
 test('a day after its last message it is deleted for good with its tasks and answers; one that runs or was kept stays', async () => {
   const helper = await made('/agents', { workspace_id: shop, name: 'Helper', model: 'sim/script' })
   const boss = await made('/agents', {

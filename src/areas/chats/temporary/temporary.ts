@@ -55,5 +55,13 @@ export async function eventsOfTemporary(
   return (event) => found.has(chatOf(event) ?? '')
 }
 
+/** The events of these that nobody has carried yet: once the chats are gone, nothing tells any more that they were temporary. */
+export async function keepFromWorkspaces(db: Db, ids: readonly Id[]): Promise<void> {
+  // What is locked is being carried, by whoever has seen the chat.
+  await sql`update outbox set channels = array(select c from unnest(channels) c where c not like 'workspace:%')
+    where seq in (select seq from outbox where (resource_type = 'chat' and resource_id = any(${ids}::text[]))
+      or data ->> 'chat_id' = any(${ids}::text[]) for update skip locked)`.execute(db)
+}
+
 const chatOf = ({ resource_type, resource_id, data }: RelayedEvent): string | null =>
   resource_type === 'chat' ? resource_id : typeof data.chat_id === 'string' ? data.chat_id : null

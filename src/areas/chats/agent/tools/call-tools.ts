@@ -72,6 +72,7 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
     kind,
     tool: tool.name,
     arguments: given,
+    agent_version: toolset.version,
     can_remember: kind === 'approval' && isWatched(run) && !tool.consent && mayBeRemembered(tool.name),
     expires_at: iso(new Date(Date.now() + DECIDE_MS)),
   })
@@ -126,6 +127,7 @@ async function carryOut(
       kind: 'subagent',
       tool: name,
       arguments: { ...given, ...result.waits },
+      agent_version: null,
       can_remember: false,
       expires_at: null,
     }

@@ -54,6 +54,8 @@ export type Delegate = (agentId: Id, task: string, use: ToolUse) => Promise<Resu
 export interface Toolset extends AsyncDisposable {
   /** The agent has no tools at all, or there is none. */
   empty: boolean
+  /** The version of the agent whose tools these are. */
+  version: number | null
   offer: readonly Tool[]
   /** The servers and tools that cannot be used now, for the run's log. */
   problems: OutsideSession['problems']
@@ -101,6 +103,7 @@ export async function toolsetOf(
     unusable: `There is no tool \`${name}\` here; there are: ${offer.map((tool) => tool.name).join(', ')}.`,
   })
   return {
+    version: agent.version,
     empty: agent.tools.length + agent.mcp_servers.length + agent.subagents.length === 0,
     offer,
     problems: outside.problems,
@@ -139,6 +142,7 @@ const none: ReadonlyMap<Id, AgentRow> = new Map()
 const idsOf = (subagents: AgentRow['subagents']): Id[] => subagents.map(({ agent_id }) => agent_id)
 
 const noTools: Toolset = {
+  version: null,
   empty: true,
   offer: [],
   problems: [],
