@@ -1,3 +1,4 @@
+// Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'

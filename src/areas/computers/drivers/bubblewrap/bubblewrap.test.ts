@@ -1,3 +1,4 @@
+// Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'

@@ -1,3 +1,4 @@
+// Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
