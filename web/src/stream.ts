@@ -20,6 +20,8 @@ export type Listener = (heard: Heard) => void
 
 /** What one stream takes at most, by the contract. */
 const MOST_CHANNELS = 100
+/** An address of the app may say anything where an id should stand: what names no channel would be refused with all others. */
+const CHANNEL = /^[a-z]+:[0-9A-Za-z]{26}$/
 const grown = Symbol('a page follows more than the stream does')
 
 /**
@@ -33,7 +35,8 @@ class Stream {
   #running: AbortController | null = null
   #looks = false
 
-  listen(channels: readonly string[], listener: Listener): () => void {
+  listen(given: readonly string[], listener: Listener): () => void {
+    const channels = given.filter((channel) => CHANNEL.test(channel))
     for (const channel of channels) {
       const those = this.#listeners.get(channel)
       if (those) those.add(listener)
@@ -77,6 +80,11 @@ class Stream {
     while (!signal.aborted) {
       const cut = new AbortController()
       const channels = this.#wanted()
+      // All were refused: whoever names others begins anew.
+      if (channels.length === 0) {
+        if (this.#running === running) this.#running = null
+        return
+      }
       this.#open = { channels: new Set(channels), cut }
       // A line that the browser calls lost may never say so itself.
       const lose = (): void => cut.abort()
@@ -98,7 +106,7 @@ class Stream {
           if (this.#running === running) this.#running = null
           return void queryClient.setQueryData(['session'], null)
         }
-        if (this.#refused(error)) continue
+        if (this.#refused(error, channels)) continue
         if (cut.signal.reason !== grown) {
           if (!(error instanceof ApiError) || error.status >= 500) broke = true
           this.#tell(this.#all(), { event: 'lost' })
@@ -114,11 +122,12 @@ class Stream {
   }
 
   /** A channel that may not be followed is left, and the others go on without it. */
-  #refused(error: unknown): boolean {
+  #refused(error: unknown, asked: readonly string[]): boolean {
     const channel = error instanceof ApiError && error.status === 404 ? error.details?.['channel'] : undefined
-    const listeners = typeof channel === 'string' ? this.#listeners.get(channel) : undefined
-    if (!listeners) return false
-    this.#listeners.delete(channel as string)
+    if (typeof channel !== 'string' || !asked.includes(channel)) return false
+    // Nobody, where its page was left meanwhile.
+    const listeners = this.#listeners.get(channel) ?? []
+    this.#listeners.delete(channel)
     this.#tell(listeners, { event: 'revoked' })
     return true
   }

@@ -139,6 +139,14 @@ test(
     await page.getByRole('searchbox', { name: 'Find in this PDF' }).fill('needle')
     await page.getByText('1 of 1 page').waitFor()
     await ofThePage(page, 31).getByText('A needle at the end').waitFor()
+    // Who closes the search reads on by keyboard.
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('ArrowLeft')
+    await ofThePage(page, 30).getByText('View 30 of the mountain').waitFor()
+    await until(
+      () => page.getByLabel('Page', { exact: true }).inputValue(),
+      (value) => value === '30',
+    )
     await page.getByRole('button', { name: 'Words', exact: true }).click()
     await page.getByRole('region', { name: 'Text of the document' }).getByText('View 7 of the mountain').waitFor()
     assert.deepEqual(visitor.wrongs, [])

@@ -95,6 +95,13 @@ test(
     await palette.fill('switch to print')
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Workspace: Print shop' }).waitFor()
+    // An address that names no chat does not keep the page from hearing of the rest.
+    const here = page.url()
+    await page.goto('/app/chats/nowhere,else')
+    await page.getByRole('button', { name: 'Workspace: Print shop' }).waitFor()
+    await alice.patch(`/workspaces/${shop.id}`, { name: 'Print house' })
+    await page.getByRole('button', { name: 'Workspace: Print house' }).waitFor()
+    await page.goto(here)
     await page.keyboard.press('Control+k')
     await palette.fill('api key')
     await page.getByRole('option', { name: /^New API key/ }).waitFor()

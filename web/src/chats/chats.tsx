@@ -99,7 +99,6 @@ function Begin() {
             icon="clock"
             aria-pressed={temporary}
             title="Only you see it, no search finds it, and it goes 24 hours after its last message"
-            className={temporary ? 'bg-sunk text-ink' : ''}
             onClick={() => setTemporary(!temporary)}
           >
             Temporary
@@ -110,7 +109,7 @@ function Begin() {
         <>
           {temporary && (
             <p role="status" className="text-sm text-quiet">
-              Temporary: gone in 24 hours, not in search, and nobody else sees it.
+              Temporary: gone 24 hours after its last message, not in search, and nobody else sees it.
             </p>
           )}
           {settings && model === null ? (

@@ -9,6 +9,8 @@ const GATHER_MS = 400
 export function useFollowWorkspace(workspaceId: string | undefined, key: string): void {
   useEffect(() => {
     if (workspaceId === undefined) return
+    // The stream may go on from before: what was read on an earlier visit can be old without a word of it.
+    void queryClient.invalidateQueries({ queryKey: [key] }, { cancelRefetch: false })
     let gathering: ReturnType<typeof setTimeout> | undefined
     const leave = listen([`workspace:${workspaceId}`], ({ event }) => {
       if (event !== 'change' && event !== 'begun') return

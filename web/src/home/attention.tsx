@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { queryClient, uk } from '../api.ts'
 import { saysKind } from '../operations/words.ts'
+import { useAccount } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { Rows, Section } from '../ui/page.tsx'
@@ -55,15 +56,18 @@ export function Attention() {
   )
 }
 
+type Given = { decision: 'allow' | 'deny'; remember?: 'chat' }
+
 function Decision({
   going: { chat, run },
-  action: { id, kind, tool, arguments: given },
+  action: { id, kind, tool, arguments: asked, can_remember },
 }: {
   going: Going
   action: Going['run']['pending_actions'][number]
 }) {
+  const { id: me } = useAccount()
   const deciding = useSend(
-    (decision: 'allow' | 'deny') => uk.chats.actions({ id: chat.id, run_id: run.id, actions: [{ id, decision }] }),
+    (given: Given) => uk.chats.actions({ id: chat.id, run_id: run.id, actions: [{ id, ...given }] }),
     () => queryClient.invalidateQueries({ queryKey: ['chats'] }),
   )
   return (
@@ -75,25 +79,48 @@ function Decision({
             {chat.title}
           </Link>
         </p>
-        <p className="truncate font-mono text-xs text-quiet">{JSON.stringify(given)}</p>
+        <p className="truncate font-mono text-xs text-quiet">{JSON.stringify(asked)}</p>
         <Refused>{deciding.rest()}</Refused>
       </div>
       {kind === 'subagent' ? (
         <span className="text-sm text-quiet">decided in the chat of its agent</span>
       ) : (
-        <Decide tool={tool} deciding={deciding} />
+        <Decide tool={tool} canRemember={can_remember && run.created_by === me} deciding={deciding} />
       )}
     </li>
   )
 }
 
-function Decide({ tool, deciding: { pending, send } }: { tool: string; deciding: Send<'allow' | 'deny', unknown> }) {
+function Decide({
+  tool,
+  canRemember,
+  deciding: { pending, send },
+}: {
+  tool: string
+  /** The run is of this person's message. */
+  canRemember: boolean
+  deciding: Send<Given, unknown>
+}) {
   return (
     <>
-      <Button aria-label={`Deny ${tool}`} pending={pending} onClick={() => void send('deny')}>
+      <Button aria-label={`Deny ${tool}`} pending={pending} onClick={() => void send({ decision: 'deny' })}>
         Deny
       </Button>
-      <Button look="primary" aria-label={`Allow ${tool} once`} pending={pending} onClick={() => void send('allow')}>
+      {canRemember && (
+        <Button
+          aria-label={`Always allow ${tool} in that chat`}
+          pending={pending}
+          onClick={() => void send({ decision: 'allow', remember: 'chat' })}
+        >
+          Always there
+        </Button>
+      )}
+      <Button
+        look="primary"
+        aria-label={`Allow ${tool} once`}
+        pending={pending}
+        onClick={() => void send({ decision: 'allow' })}
+      >
         Allow once
       </Button>
     </>

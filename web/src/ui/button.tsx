@@ -8,7 +8,8 @@ const base =
 const looks: Record<Look, string> = {
   primary: 'border-ai bg-ai text-on-ai hover:not-disabled:border-ai-deep hover:not-disabled:bg-ai-deep',
   plain: 'border-keyline bg-sheet text-ink hover:not-disabled:border-ink hover:not-disabled:bg-paper',
-  quiet: 'border-transparent bg-transparent text-quiet hover:not-disabled:bg-sunk hover:not-disabled:text-ink',
+  quiet:
+    'border-transparent bg-transparent text-quiet hover:not-disabled:bg-sunk hover:not-disabled:text-ink aria-pressed:border-keyline aria-pressed:bg-sunk aria-pressed:text-ink',
   danger: 'border-seal bg-seal text-on-seal hover:not-disabled:brightness-95',
   'danger-plain': 'border-keyline bg-sheet text-seal hover:not-disabled:border-seal hover:not-disabled:bg-seal-wash',
 }

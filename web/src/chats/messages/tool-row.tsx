@@ -1,4 +1,6 @@
 import { useEffect, useRef } from 'react'
+import { lettersAreOn } from '../../shell/shortcuts/bound.ts'
+import { takesLetters } from '../../shell/shortcuts/keys.ts'
 import { Button } from '../../ui/button.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { useSend } from '../../ui/send.ts'
@@ -96,9 +98,9 @@ function Decision({
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      const { target } = event
-      if (event.ctrlKey || event.metaKey || event.altKey) return
-      if (target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]')) return
+      const { ctrlKey, metaKey, altKey, repeat, defaultPrevented, target } = event
+      // A letter may have been the second of two that go to a page: `g a`.
+      if (defaultPrevented || repeat || ctrlKey || metaKey || altKey || !lettersAreOn() || takesLetters(target)) return
       // The first that waits is the one that a key decides.
       if (document.querySelector('[data-decision]') !== box.current) return
       if (event.key === 'y') void send({ decision: 'allow' })

@@ -94,7 +94,6 @@ function Head({ place: { file, access } }: { place: FilePlace }) {
       </div>
       <Button
         aria-pressed={panel === 'versions'}
-        className="aria-pressed:bg-sunk"
         onClick={() =>
           void navigate({
             to: '/drive/file/$id',

@@ -60,10 +60,10 @@ export function TextFile({ place: { file, access } }: { place: FilePlace }) {
       <div className="flex items-center gap-1 border-b border-line px-3 py-1">
         {isMarkdown && (
           <>
-            <Button look="quiet" className={pressed} aria-pressed={mode === 'read'} onClick={() => setMode('read')}>
+            <Button look="quiet" aria-pressed={mode === 'read'} onClick={() => setMode('read')}>
               Read
             </Button>
-            <Button look="quiet" className={pressed} aria-pressed={mode === 'source'} onClick={() => setMode('source')}>
+            <Button look="quiet" aria-pressed={mode === 'source'} onClick={() => setMode('source')}>
               Source
             </Button>
           </>
@@ -96,8 +96,6 @@ export function TextFile({ place: { file, access } }: { place: FilePlace }) {
     </>
   )
 }
-
-const pressed = 'aria-pressed:bg-sunk aria-pressed:text-ink'
 
 /** Until the highlighter is there. */
 const Plain = ({ text }: { text: string }) => (

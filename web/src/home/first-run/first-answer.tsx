@@ -19,6 +19,7 @@ export function FirstAnswer({ suggested, onAnswered }: { suggested: string | nul
   const [live, setLive] = useState<Live>(nothingYet)
   const [state, setState] = useState<'idle' | 'asking'>('idle')
   const [error, setError] = useState<string | null>(null)
+  const [nameless, setNameless] = useState(false)
   const model = chosen ?? suggested
   if (model === null)
     return <p className="text-sm text-quiet">As soon as somebody answers, you can ask something here.</p>
@@ -52,10 +53,11 @@ export function FirstAnswer({ suggested, onAnswered }: { suggested: string | nul
         className="space-y-3"
         onSubmit={(event) => {
           event.preventDefault()
+          setNameless(model.trim() === '')
           if (state === 'idle' && question.trim() !== '' && model.trim() !== '') void ask()
         }}
       >
-        <ModelField value={model} onValue={setChosen} error={null} />
+        <ModelField value={model} onValue={setChosen} error={nameless ? 'Name a model.' : null} />
         <Field label="Question">
           {(control) => (
             <textarea

@@ -76,6 +76,10 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
   const scale = zoomOf(scaleFor(sizeOf(current), zoom, room))
   const zoomBy = (by: 'in' | 'out'): void => setZoom(nextZoom(scale, by))
   const openFind = useCallback(() => setFinding(true), [])
+  const endFind = (): void => {
+    setFinding(false)
+    scroller.current?.focus({ preventScroll: true })
+  }
   useFindKeys(openFind)
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
@@ -103,7 +107,7 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
         onFind={() => setFinding(true)}
         onWords={onWords}
       />
-      {finding && <PdfFind pdf={pdf} from={current} box={scroller} onPage={go} onClose={() => setFinding(false)} />}
+      {finding && <PdfFind pdf={pdf} from={current} box={scroller} onPage={go} onClose={endFind} />}
       <div
         ref={scroller}
         role="region"
