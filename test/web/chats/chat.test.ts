@@ -54,12 +54,14 @@ test(
 
     await page.goto('/app/chats')
     const temporary = page.getByRole('button', { name: 'Temporary', exact: true })
-    const paper = () => temporary.evaluate((button) => getComputedStyle(button).borderColor)
-    const before = await paper()
+    const edge =
+      "getComputedStyle([...document.querySelectorAll('button')].find((one) => one.textContent === 'Temporary')).borderColor"
+    const shown = () => page.evaluate<string>(edge)
+    const before = await shown()
     await temporary.click()
     await page.getByText('gone 24 hours after its last message').waitFor()
     await page.mouse.move(0, 0)
-    await until(paper, (now) => now !== before)
+    await until(shown, (now) => now !== before)
     await page.getByRole('button', { name: /^Model/ }).click()
     await page.getByRole('combobox', { name: 'Find a model' }).fill('echo')
     await page.getByRole('option', { name: /sim\/echo/ }).click()
