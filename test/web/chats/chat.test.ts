@@ -57,6 +57,7 @@ test(
     const edge =
       "getComputedStyle([...document.querySelectorAll('button')].find((one) => one.textContent === 'Temporary')).borderColor"
     const shown = () => page.evaluate<string>(edge)
+    await temporary.waitFor()
     const before = await shown()
     await temporary.click()
     await page.getByText('gone 24 hours after its last message').waitFor()

@@ -1,10 +1,11 @@
 import { useNavigate, useRouter } from '@tanstack/react-router'
 import { Suspense, lazy, useEffect, useRef } from 'react'
+import { lettersAreOn, takesLetters } from '../letters.ts'
 import { useAccount } from '../session.ts'
 import { pagesFor } from './pages.ts'
 import { openPalette } from './palette/open.ts'
-import { boundNow, lettersAreOn, showList, useListOpen, useShortcuts } from './shortcuts/bound.ts'
-import { type Typed, meant, takesLetters } from './shortcuts/keys.ts'
+import { boundNow, showList, useListOpen, useShortcuts } from './shortcuts/bound.ts'
+import { type Typed, meant } from './shortcuts/keys.ts'
 
 const List = lazy(() => import('./shortcuts/list.tsx'))
 

@@ -1,6 +1,5 @@
 import { useEffect, useRef } from 'react'
-import { lettersAreOn } from '../../shell/shortcuts/bound.ts'
-import { takesLetters } from '../../shell/shortcuts/keys.ts'
+import { lettersAreOn, takesLetters } from '../../letters.ts'
 import { Button } from '../../ui/button.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { useSend } from '../../ui/send.ts'

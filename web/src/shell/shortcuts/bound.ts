@@ -1,12 +1,5 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react'
-import { kept, useKept } from '../../kept.ts'
 import type { Shortcut } from './keys.ts'
-
-/** Whether single letters do something: people who speak to their computer, or tremble, switch them off (WCAG 2.1.4). */
-const letters = kept('ukiyo.letters')
-export const lettersAreOn = (): boolean => letters.get() !== 'off'
-export const useLetters = (): boolean => useKept(letters) !== 'off'
-export const switchLetters = (on: boolean): void => letters.set(on ? null : 'off')
 
 /** All shortcuts of the moment: those of the shell first, then those of what is on the page. */
 let bound: readonly Shortcut[] = []

@@ -29,12 +29,6 @@ export function meant<T extends Pick<Shortcut, 'keys'>>(
   return { found: single, typed: begins && single === null ? now : null }
 }
 
-/** Places where a letter is a letter, or where a list finds its rows by it. */
-const TAKES_LETTERS =
-  'input, textarea, select, [contenteditable=""], [contenteditable="true"], [role="textbox"], [role="combobox"], [role="menu"], [role="listbox"], [role="tree"], [role="dialog"], [role="alertdialog"]'
-export const takesLetters = (target: EventTarget | null): boolean =>
-  target instanceof Element && target.closest(TAKES_LETTERS) !== null
-
 const isMac = typeof navigator !== 'undefined' && /Mac|iP(hone|ad)/.test(navigator.platform)
 /** As the key is called on this machine. */
 export const commandKey = isMac ? '⌘' : 'Ctrl'

@@ -1,7 +1,8 @@
 import { Dialog } from '../../ui/dialogs/dialog.tsx'
 import { CheckField } from '../../ui/field.tsx'
 import { Keys } from '../../ui/text/kbd.tsx'
-import { showList, switchLetters, useBound, useLetters } from './bound.ts'
+import { switchLetters, useLetters } from '../../letters.ts'
+import { showList, useBound } from './bound.ts'
 import { type Shortcut, commandKey } from './keys.ts'
 
 const GROUPS = ['Everywhere', 'Go to', 'Here'] as const
