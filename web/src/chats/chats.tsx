@@ -114,7 +114,7 @@ function Begin() {
           )}
           {settings && model === null ? (
             <p className="text-sm text-quiet">
-              Choose a model below. If there is none,{' '}
+              Choose a model below, or one that you may use answers. If there is none,{' '}
               <Link to="/ai-routing" className="link">
                 add a provider
               </Link>

@@ -107,7 +107,7 @@ export function Foot({
           )}
           {!hasModel && (
             <p className="text-sm text-quiet">
-              No model answers here yet: choose one below, or{' '}
+              No model is chosen: one that you may use answers. Choose one below, or{' '}
               <Link to="/ai-routing" className="link">
                 add a provider
               </Link>
