@@ -38,7 +38,7 @@ test(
     await log(page).getByRole('heading', { name: 'Views' }).waitFor()
     assert.equal(await log(page).locator('strong', { hasText: 'the mountain' }).count(), 1)
 
-    await log(page).getByRole('button', { name: 'More for this message by You' }).click()
+    await log(page).getByRole('button', { name: 'More for this message by You' }).press('Enter')
     await page.getByRole('menuitem', { name: 'Edit' }).click()
     await field(page).fill('of the lake')
     await page.keyboard.press('Enter')

@@ -57,7 +57,7 @@ test(
     await field(page).blur()
     await page.keyboard.press('y')
     await answer.getByRole('button', { name: /^Deny/ }).nth(1).waitFor({ state: 'detached' })
-    await answer.getByRole('button', { name: /^Deny/ }).click()
+    await answer.getByRole('button', { name: /^Deny/ }).press('Enter')
     await log(page).getByText('Thanks for that.', { exact: true }).waitFor()
     assert.equal(await answer.getByText('done', { exact: true }).count(), 1)
     assert.equal(await answer.getByText('failed', { exact: true }).count(), 1)

@@ -90,10 +90,10 @@ test(
     await field.fill('')
     const answer = log.getByRole('article', { name: 'Clerk, message' }).last()
     await answer.hover()
-    await answer.getByRole('button', { name: /^More/ }).click()
+    await answer.getByRole('button', { name: /^More/ }).press('Enter')
     await page.getByRole('menuitem', { name: 'Read aloud' }).click()
     await answer.getByText('Reading aloud').waitFor()
-    await answer.getByRole('button', { name: 'Stop' }).click()
+    await answer.getByRole('button', { name: 'Stop' }).press('Enter')
     await answer.getByText('Reading aloud').waitFor({ state: 'detached' })
 
     await menu('Pin')
