@@ -102,6 +102,7 @@ test(
     await alice.patch(`/workspaces/${shop.id}`, { name: 'Print house' })
     await page.getByRole('button', { name: 'Workspace: Print house' }).waitFor()
     await page.goto(here)
+    await page.getByRole('button', { name: 'Workspace: Print house' }).waitFor()
     await page.keyboard.press('Control+k')
     await palette.fill('api key')
     await page.getByRole('option', { name: /^New API key/ }).waitFor()
