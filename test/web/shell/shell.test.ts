@@ -205,7 +205,7 @@ test(
 
     // A part of the app that cannot be had: the page is loaded anew once, and then says so.
     let loads = 0
-    page.on('load', () => void loads++)
+    page.on('request', (one) => void (one.isNavigationRequest() && one.url().endsWith('/app/accounts') && loads++))
     await page.route('**/app/assets/accounts-*.js', (route) => route.fulfill({ status: 404 }))
     await page.goto('/app/accounts')
     await page.getByText('A part of the app could not be loaded').waitFor()
