@@ -53,10 +53,12 @@ const RELOADED = 'ukiyo.reloaded'
  * A page that was open across an update asks for files that are gone: the new page knows the new ones. It is loaded once
  * for each build, so that a file that cannot be had at all does not reload it for ever.
  */
-export function onLostPart(): void {
+export function onLostPart({ payload: { message } }: VitePreloadErrorEvent): void {
   // Without a line the files are not gone, and a reload would show the browser’s own page.
   if (!navigator.onLine) return
   try {
+    // The router would reload too, for each part of its own that is missing, unless it reads that it has.
+    sessionStorage.setItem(`tanstack_router_reload:${message}`, '1')
     if (mine !== null && sessionStorage.getItem(RELOADED) !== mine) {
       sessionStorage.setItem(RELOADED, mine)
       return location.reload()
