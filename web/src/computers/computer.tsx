@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { type ComponentType, type LazyExoticComponent, Suspense, lazy, useEffect } from 'react'
+import { type ComponentType, type LazyExoticComponent, Suspense, lazy, useEffect, useState } from 'react'
 import { refusal, uk } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Empty, Failure, Refused, Waiting } from '../ui/notice.tsx'
@@ -65,7 +65,11 @@ function Whole({ computer, part }: { computer: Computer; part: Part }) {
   useEffect(() => {
     document.title = `${partWords[part]} · ${name} · Ukiyo`
   }, [name, part])
-  const shown = standing.ready && (
+  // A terminal stays while its machine is away for a moment: what was typed waits in it.
+  const [stood, setStood] = useState(false)
+  if (standing.ready && !stood) setStood(true)
+  const stays = part === 'terminal' && stood && computer.my_capabilities.includes('terminal')
+  const shown = (standing.ready || stays) && (
     <Suspense fallback={null}>
       <Shown computer={computer} />
     </Suspense>
@@ -75,13 +79,12 @@ function Whole({ computer, part }: { computer: Computer; part: Part }) {
       <div className="flex h-[calc(100dvh-3.375rem)] min-h-96 flex-col lg:h-dvh">
         <Head computer={computer} part={part} />
         <h2 className="sr-only">Terminals</h2>
-        {standing.ready ? (
-          shown
-        ) : (
+        {!standing.ready && (
           <div className="p-4 sm:px-8">
             <Reason standing={standing} />
           </div>
         )}
+        {shown}
       </div>
     )
   return (
