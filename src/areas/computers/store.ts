@@ -44,6 +44,9 @@ interface ComputerTable {
   link_epoch: Generated<bigint>
   last_seen_at: Generated<Date | null>
   lost_at: Generated<Date | null>
+  /** The place of the question to its daemon whose answer was noted last; see `engines/learn.ts`. */
+  models_asked: Generated<bigint>
+  engines_asked: Generated<bigint>
 }
 
 interface ExposureTable {

@@ -15,7 +15,7 @@ import { tell } from '../events.ts'
 import { read } from '../manage.ts'
 import { type ComputerRow, computerStore } from '../store.ts'
 import { checkOnline, installEngine } from './install.ts'
-import { learnModels, noteEngines, workspacesOf } from './learn.ts'
+import { controlEngines, learnModels, workspacesOf } from './learn.ts'
 import { type LocalModelRow, localModels } from './model-store.ts'
 import { localOperations } from './operation-store.ts'
 import { type ShownOperation, showLocalModel, showLocalOperations } from './show.ts'
@@ -41,8 +41,7 @@ export async function controlEngine(
 ): Promise<Background | ({ id: Id; created_at: string } & Output<'engine.control'>)> {
   const asked = { action, engine: engine ?? null, model: model ?? null }
   try {
-    const told = await ctx.engine.links.ask(row.id, 'engine.control', asked, { signal: ctx.signal })
-    await noteEngines(ctx.engine, row.id, told)
+    const told = await controlEngines(ctx.engine, row.id, asked, ctx.signal)
     return { id: row.id, created_at: iso(row.created_at), ...told }
   } catch (error) {
     const missing = error instanceof Refusal && error.code === 'engine_not_ready' ? error.details?.engine : null

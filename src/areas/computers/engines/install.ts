@@ -13,7 +13,7 @@ import type { HasLinks } from '../link/links.ts'
 import { offline } from '../link/offline.ts'
 import type { ComputerRow } from '../store.ts'
 import { installOverLink } from './install-over-link.ts'
-import { learnModels, noteEngines } from './learn.ts'
+import { engineStatus, learnModels } from './learn.ts'
 import { localModels } from './model-store.ts'
 import { localOperations } from './operation-store.ts'
 import { showLocalModel, showLocalOperations } from './show.ts'
@@ -178,7 +178,7 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
   }
   await learnModels(engine, computer_id, operation.signal)
   if (what.kind === 'engine') {
-    await noteEngines(engine, computer_id, await engineStatus(engine, computer_id, operation.signal))
+    await engineStatus(engine, computer_id, operation.signal)
     return { result: { engine: what.engine } }
   }
   const row = await localModels.named(engine.postgres.db, computer_id, what.name)
@@ -187,15 +187,12 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
   return { result: showLocalModel(row), resource: { type: 'local_model', id: row.id } }
 }
 
-const engineStatus = ({ links }: HasLinks, computerId: Id, signal: AbortSignal) =>
-  links.ask(computerId, 'engine.control', { action: 'status', engine: null, model: null }, { signal })
-
 /** An installation that was given up takes a moment to end there. */
 async function noteOnceStill(engine: Context<HasLinks>['engine'], computerId: Id): Promise<void> {
   const signal = AbortSignal.timeout(STILL_MS)
   for (;;) {
     const told = await engineStatus(engine, computerId, signal)
-    if (!told.engines.some(({ status }) => status === 'installing')) return noteEngines(engine, computerId, told)
+    if (!told.engines.some(({ status }) => status === 'installing')) return
     await sleep(STILL_LOOK_MS, undefined, { signal })
   }
 }

@@ -1,11 +1,12 @@
 /** Keeps the rows of a computer's models, and the state of its engine, as its daemon tells them. */
+import { sql } from 'kysely'
 import { rightsChanged } from '#access/rights.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Consumer } from '#engine/outbox/deliveries.ts'
 import { writeOutbox } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { type Id, newId } from '#kernel/ids.ts'
-import type { Output } from '#wire/operations.ts'
+import type { Input, Output } from '#wire/operations.ts'
 import { channelsOf } from '../events.ts'
 import type { HasLinks } from '../link/links.ts'
 import { type ComputerRow, type EngineState, computerStore } from '../store.ts'
@@ -34,23 +35,51 @@ const stateOf = ({ engines }: Told): EngineState =>
 /** Asks the daemon what there is. Throws what `Links.ask` throws. */
 export async function learnModels(engine: Parts, computerId: Id, signal: AbortSignal): Promise<void> {
   const limited = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
+  const place = await placeOfQuestion(engine)
   const { models, silent } = await engine.links.ask(computerId, 'engine.models', {}, { signal: limited })
   await change(engine, computerId, async (db, row) => {
+    if (row.models_asked > place) return false
+    await computerStore.update(db, computerId, { models_asked: place })
     if (!(await localModels.learn(db, computerId, newId, models, silent))) return false
     await tellOf(db, row, 'local_models_changed')
     return true
   })
 }
 
-/** Notes what the daemon said of its engines. */
-export async function noteEngines(engine: Parts, computerId: Id, told: Told): Promise<void> {
+/** Has the daemon do something with its engines, and notes how they are after it. Throws what `Links.ask` throws. */
+export async function controlEngines(
+  engine: Parts,
+  computerId: Id,
+  asked: Input<'engine.control'>,
+  signal: AbortSignal,
+): Promise<Told> {
+  const place = await placeOfQuestion(engine)
+  const told = await engine.links.ask(computerId, 'engine.control', asked, { signal })
   const state = stateOf(told)
+  let overtaken = false
   await change(engine, computerId, async (db, row) => {
-    if (row.engine === state) return false
-    await computerStore.update(db, computerId, { engine: state })
-    await tellOf(db, row, 'updated')
+    overtaken = row.engines_asked > place
+    if (overtaken) return false
+    await computerStore.update(db, computerId, { engine: state, engines_asked: place })
+    if (row.engine !== state) await tellOf(db, row, 'updated')
     return false
   })
+  // A question that came after this one may have been answered before its start or stop was done.
+  if (overtaken && asked.action !== 'status') await engineStatus(engine, computerId, signal)
+  return told
+}
+
+/** How the computer's engines are, as its daemon says it now; noted. */
+export const engineStatus = (engine: Parts, computerId: Id, signal: AbortSignal): Promise<Told> =>
+  controlEngines(engine, computerId, { action: 'status', engine: null, model: null }, signal)
+
+/**
+ * The place of a question among all that any process asks, taken before it is asked. The answer of an earlier question
+ * may come last and tells of what is over: where that of a later one was noted, it is dropped.
+ */
+async function placeOfQuestion({ postgres }: Pick<Parts, 'postgres'>): Promise<bigint> {
+  const { rows } = await sql<{ place: bigint }>`select nextval('questions_to_daemons') as place`.execute(postgres.db)
+  return rows[0]!.place
 }
 
 /** Within a transaction that holds the computer; `work` answers whether somebody is served otherwise now. */
@@ -105,6 +134,5 @@ export const localModelConsumer = (engine: Parts): Consumer => ({
 async function learnAll(engine: Parts, id: Id): Promise<void> {
   const signal = AbortSignal.timeout(ANSWER_MS)
   await learnModels(engine, id, signal)
-  const ask = { action: 'status', engine: null, model: null } as const
-  await noteEngines(engine, id, await engine.links.ask(id, 'engine.control', ask, { signal }))
+  await engineStatus(engine, id, signal)
 }

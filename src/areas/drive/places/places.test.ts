@@ -68,7 +68,8 @@ test('alice sees a file with the folders above it and may do all; bob, who was g
   }
   // It reads a page from an index, not a drive of any size.
   await server.app.engine.postgres.db.transaction().execute(async (db) => {
-    for (const way of ['seqscan', 'sort', 'bitmapscan']) await sql.raw(`set local enable_${way} = off`).execute(db)
+    for (const way of ['seqscan', 'sort', 'bitmapscan'])
+      await sql`select set_config(${`enable_${way}`}, 'off', true)`.execute(db)
     const scans = async () =>
       (await sql<{ n: number }>`select pg_stat_get_xact_numscans('files_latest'::regclass)::int as n`.execute(db)).rows
     const [before] = await scans()

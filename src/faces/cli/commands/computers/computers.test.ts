@@ -227,7 +227,8 @@ test('a terminal opens in one’s own, takes its size, is left running, and is g
   await first.type('stty size; FRUIT=quince\r')
   await first.sees(/\n30 90\r/)
   await first.resize(100, 40)
-  await first.type('stty size\r')
+  // The signal of the new size and what is typed after it reach the program by two ways.
+  await first.type('until stty size | grep "^40 100"; do sleep 0.1; done\r')
   await first.sees(/\n40 100\r/)
   await first.type('~.')
   const said = await first.sees(/--terminal (\S+)/)
