@@ -119,7 +119,7 @@ export function caller(origin: string, credentials: Record<string, string>): Cal
   const request: Caller['request'] = async (method, path, body, headers = {}) => {
     const response = await fetch(
       new URL(
-        /^\/(v1|compat|openai|anthropic|openrouter|mcp|docs|healthz|readyz|metrics|f|install|app(?!\/(automation-|chat-pins|computer|drive\/(?:files|rows|latest)|passkeys|proofs|sessions|recovery|sign-out|identities|ways-in|instance|shares|requests|usage-export)))/.test(
+        /^\/(v1|compat|openai|anthropic|openrouter|mcp|docs|healthz|readyz|metrics|f|install|app(?!\/(automation-|chat-|computer|drive\/(?:files|rows|latest)|passkeys|proofs|sessions|recovery|sign-out|identities|ways-in|instance|shares|requests|usage-export)))/.test(
           path,
         )
           ? path

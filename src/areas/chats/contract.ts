@@ -17,12 +17,12 @@ import {
   usd,
   workspaceId,
 } from '#kernel/contract.ts'
+import { appEndpoints } from './contract-app.ts'
 import { approvalEndpoints } from './contract-approvals.ts'
 import { costEndpoints } from './contract-costs.ts'
 import { goalEndpoints } from './contract-goals.ts'
 import { importEndpoints } from './contract-import.ts'
 import { GivenContent, Message, model } from './contract-messages.ts'
-import { pinEndpoints } from './contract-pins.ts'
 import { Answered, RunEvent, background, runEndpoints, sendErrors } from './contract-runs.ts'
 
 const maxCost = z.number().min(0).max(1_000_000)
@@ -248,6 +248,6 @@ export const chats = area(
     ...importEndpoints,
     ...costEndpoints,
     ...approvalEndpoints,
-    ...pinEndpoints(Chat),
+    ...appEndpoints(Chat),
   },
 )

@@ -8,9 +8,11 @@ import type { Background } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
+import { iso } from '#kernel/time.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { approvals, showApproval } from './approvals/approvals.ts'
+import { defaultModel } from './agent/choose-model.ts'
 import { accept } from './commands/accept.ts'
 import { changeChat, tellOfChat } from './commands/change.ts'
 import type { NewMessage } from './commands/fresh-run.ts'
@@ -242,6 +244,11 @@ export const chatService = implementWith<Context<ChatHandles>>()(
     cost: (ctx) => costOf(ctx, chat.of(ctx)),
 
     message_costs: (ctx, input) => messageCosts(ctx, input),
+
+    async default_model(ctx) {
+      const { id } = ctx.workspace!
+      return { id, created_at: iso(ctx.now()), model: await defaultModel(ctx, id) }
+    },
 
     async pinned(ctx, { cursor, limit }) {
       const before = (positionOf('pinned_chats', {}, cursor)?.[0] as Id) ?? null

@@ -19,7 +19,7 @@ import { GoalStrip } from './goal/goal-strip.tsx'
 import { ChatHead } from './head/chat-head.tsx'
 import type { MessageDeeds } from './messages/message.tsx'
 import { Said } from './said.tsx'
-import { type Message, type Run, agentQuery, settingsQuery } from './queries.ts'
+import { type Message, type Run, agentQuery, defaultModelQuery, settingsQuery } from './queries.ts'
 import { TemporaryStrip } from './temporary/strip.tsx'
 import { isUnfinished } from './thread/live.ts'
 import type { Draft, Thread } from './thread/thread.ts'
@@ -74,6 +74,8 @@ function Conversation({ id }: { id: string }) {
   const [fork, setFork] = useState<{ messageId: string; open: boolean } | null>(null)
   const { run, latest } = useMemo(() => standing(told, runs), [told, runs])
   const model = chat?.model ?? agent?.model ?? settings?.default_model ?? null
+  const isUnnamed = chat !== null && settings !== undefined && (chat.agent_id === null || agent) && model === null
+  const { data: byServer } = useQuery(defaultModelQuery(isUnnamed ? (workspace?.id ?? null) : null))
   // A chat that is shared to be read has no workspace of this person's; the server says so where it is tried all the same.
   const mayWrite = chat !== null && chat.status === 'active'
 
@@ -171,7 +173,7 @@ function Conversation({ id }: { id: string }) {
             refused={refused}
             queued={runs.filter(({ status, id: other }) => status === 'queued' && other !== run?.id).length}
             isLost={line === 'lost'}
-            hasModel={model !== null}
+            hasModel={model !== null || byServer !== null}
             tools={
               <>
                 {workspaceId !== null && (
@@ -182,7 +184,11 @@ function Conversation({ id }: { id: string }) {
                     onAgent={(agent_id) => changeChat({ agent_id })}
                   />
                 )}
-                <ModelPicker model={model} onModel={(chosen) => changeChat({ model: chosen })} />
+                <ModelPicker
+                  model={model}
+                  byServer={byServer ?? null}
+                  onModel={(chosen) => changeChat({ model: chosen })}
+                />
               </>
             }
           />

@@ -13,7 +13,7 @@ import { useWorkspace } from '../workspace.ts'
 import { Composer, type Written } from './composer/composer.tsx'
 import { ModelPicker } from './composer/model-picker.tsx'
 import { keepFirst } from './first-message.ts'
-import { type Chat, chatsQuery, foundChatsQuery, pinnedQuery, settingsQuery } from './queries.ts'
+import { type Chat, chatsQuery, defaultModelQuery, foundChatsQuery, pinnedQuery, settingsQuery } from './queries.ts'
 
 /** All conversations, and the place to begin one. */
 export function ChatsPage() {
@@ -67,6 +67,7 @@ function Begin() {
   const [temporary, setTemporary] = useState(false)
   const model = chosen ?? settings?.default_model ?? null
   const workspace = useWorkspace()
+  const { data: byServer } = useQuery(defaultModelQuery(settings && model === null ? (workspace?.id ?? null) : null))
   const { send, pending, rest } = useSend(async (written: Written) => {
     const chat = await uk.chats.create({
       ...(workspace && { workspace_id: workspace.id }),
@@ -93,7 +94,7 @@ function Begin() {
       focusOn=""
       tools={
         <>
-          <ModelPicker model={model} onModel={setChosen} />
+          <ModelPicker model={model} byServer={byServer ?? null} onModel={setChosen} />
           <Button
             look="quiet"
             icon="clock"
@@ -112,9 +113,9 @@ function Begin() {
               Temporary: gone 24 hours after its last message, not in search, and nobody else sees it.
             </p>
           )}
-          {settings && model === null ? (
+          {model === null && byServer === null ? (
             <p className="text-sm text-quiet">
-              Choose a model below, or one that you may use answers. If there is none,{' '}
+              No model can answer here yet:{' '}
               <Link to="/ai-routing" className="link">
                 add a provider
               </Link>

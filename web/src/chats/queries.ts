@@ -42,6 +42,15 @@ export const settingsQuery = queryOptions({
   staleTime: 60_000,
 })
 
+/** The model that the server takes where nothing of a chat names one; null where it has none. */
+export const defaultModelQuery = (workspaceId: string | null) =>
+  queryOptions({
+    // Beside the models: a provider that is added or gone may change it.
+    queryKey: ['models', 'default', workspaceId],
+    queryFn: async () => (await uk.chats.default_model({ workspace_id: workspaceId! })).model,
+    enabled: workspaceId !== null,
+  })
+
 /** Null: the agent is not theirs to see. */
 export const agentQuery = (id: string | null) =>
   queryOptions({

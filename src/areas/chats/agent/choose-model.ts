@@ -43,24 +43,16 @@ export async function chooseModel(
   named: readonly (string | null | undefined)[],
   workspaceId: Id,
 ): Promise<string> {
-  const { endpoints } = ctx.engine
-  const first = named.find((name) => name !== null && name !== undefined) ?? (await defaultOf(ctx))
-  if (first === null) {
-    const rules = rulesFor(ctx.principal, workspaceId)
-    const isAllowed = (offer: Offer): boolean => rules === undefined || brokenRule(offer, { rules }) === undefined
-    const { defaultModel } = ctx.engine.config
-    // Named by the instance and not by the caller: where it cannot be had, another answers.
-    if (defaultModel !== '' && (await endpoints.offers(ctx.principal, defaultModel)).some(isAllowed))
-      return defaultModel
-    const found = sensibleModel((await endpoints.models(ctx.principal)).filter(isAllowed))
+  const first = named.find((name) => name !== null && name !== undefined) ?? (await settingOf(ctx))
+  if (first === null)
     return (
-      found ??
+      (await serversChoice(ctx, workspaceId)) ??
       refuse('missing_parameter', {
         param: 'model',
         message: 'Name a `model`: none is set, and none can be used here.',
       })
     )
-  }
+  const { endpoints } = ctx.engine
   const offers = await endpoints.offers(ctx.principal, first)
   if (offers.length === 0)
     refuse('not_found', {
@@ -70,7 +62,21 @@ export async function chooseModel(
   return first
 }
 
-async function defaultOf(ctx: Context): Promise<string | null> {
+/** The model of an answer where nothing of the chat names one; null where none can be used. */
+export const defaultModel = async (ctx: Context<HasEndpoints>, workspaceId: Id): Promise<string | null> =>
+  (await settingOf(ctx)) ?? (await serversChoice(ctx, workspaceId))
+
+async function serversChoice(ctx: Context<HasEndpoints>, workspaceId: Id): Promise<string | null> {
+  const { endpoints, config } = ctx.engine
+  const rules = rulesFor(ctx.principal, workspaceId)
+  const isAllowed = (offer: Offer): boolean => rules === undefined || brokenRule(offer, { rules }) === undefined
+  // Named by the instance and not by the caller: where it cannot be had, another answers.
+  const ofInstance = config.defaultModel
+  if (ofInstance !== '' && (await endpoints.offers(ctx.principal, ofInstance)).some(isAllowed)) return ofInstance
+  return sensibleModel((await endpoints.models(ctx.principal)).filter(isAllowed))
+}
+
+async function settingOf(ctx: Context): Promise<string | null> {
   const { settings } = await callersAccount(ctx)
   return (settings as { default_model?: string | null }).default_model ?? null
 }

@@ -37,6 +37,7 @@ export function Foot({
   /** Messages that wait for the answer to end. */
   queued: number
   isLost: boolean
+  /** One is chosen, or the server has one. */
   hasModel: boolean
   tools: ReactNode
 }) {
@@ -107,7 +108,7 @@ export function Foot({
           )}
           {!hasModel && (
             <p className="text-sm text-quiet">
-              No model is chosen: one that you may use answers. Choose one below, or{' '}
+              No model can answer here yet:{' '}
               <Link to="/ai-routing" className="link">
                 add a provider
               </Link>

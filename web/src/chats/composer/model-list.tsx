@@ -11,7 +11,7 @@ const popup =
   'flex w-[min(30rem,calc(100vw-2rem))] flex-col border border-keyline bg-sheet shadow-[0_12px_32px_-12px_rgb(8_14_22/.4)] outline-none'
 
 /** The list behind the picker, which is read when it is first opened. */
-export default function ModelList({ model, onModel }: PickerProps) {
+export default function ModelList({ model, byServer = null, onModel }: PickerProps) {
   const [open, setOpen] = useState(true)
   const [words, setWords] = useState('')
   const asked = useDeferredValue(words.trim())
@@ -24,7 +24,7 @@ export default function ModelList({ model, onModel }: PickerProps) {
   return (
     <Popover.Root open={open} onOpenChange={setOpen}>
       <Popover.Trigger className={pickerClass}>
-        <Picked model={model} />
+        <Picked model={model} byServer={byServer} />
       </Popover.Trigger>
       <Popover.Portal>
         <Popover.Positioner side="top" align="start" sideOffset={6} className="z-30">

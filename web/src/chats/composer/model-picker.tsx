@@ -8,7 +8,7 @@ const ModelList = lazy(load)
 /** The model that answers: found by its name or provider, with what it costs and how much it reads. */
 export function ModelPicker(props: PickerProps) {
   return (
-    <Later load={load} popup="dialog" className={pickerClass} content={<Picked model={props.model} />}>
+    <Later load={load} popup="dialog" className={pickerClass} content={<Picked {...props} />}>
       <ModelList {...props} />
     </Later>
   )

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { deleted, endpoint, id, idOut, one, page, time } from '#kernel/contract.ts'
+
+export const DefaultModel = z
+  .object({
+    id: idOut,
+    created_at: time,
+    model: z.string().nullable().describe('Null: none can be used there.'),
+  })
+  .meta({ id: 'DefaultModel', description: '`id` is that of the workspace.' })
+
+/** What the pages of chats need beside the chats: pins, which are one's own, and which model answers unless somebody names one. */
+export const appEndpoints = <C extends z.ZodType>(Chat: C) =>
+  ({
+    default_model: endpoint('GET /app/chat-model', {
+      summary: 'See which model answers in a chat where neither the message, the chat nor its agent names one',
+      description: 'The one of your settings, else of the instance (`UK_DEFAULT_MODEL`), else one that you may use.',
+      scope: 'chat:run',
+      within: 'workspace_id',
+      query: { workspace_id: id.optional().describe('Where the chat is. Default: the personal workspace.') },
+      reply: one(DefaultModel),
+      beyond: true,
+    }),
+    pinned: endpoint('GET /app/chat-pins', {
+      summary: 'List the chats that you have pinned, the latest pin first',
+      description: 'Also archived ones; what lies in the trash is left out.',
+      scope: 'chat:read',
+      reply: page(Chat),
+      beyond: true,
+    }),
+    pin: endpoint('POST /app/chat-pins/:id', {
+      summary: 'Pin a chat for yourself',
+      description: 'Again it does nothing. Nobody else sees it.',
+      scope: 'chat:write',
+      on: 'chat',
+      role: 'viewer',
+      inAnyStatus: true,
+      inArchivedWorkspace: true,
+      reply: one(Chat),
+      errors: ['invalid_state'],
+      beyond: true,
+    }),
+    unpin: endpoint('DELETE /app/chat-pins/:id', {
+      summary: 'Take back a pin; without one it does nothing',
+      scope: 'chat:write',
+      on: 'chat',
+      role: 'viewer',
+      inAnyStatus: true,
+      inArchivedWorkspace: true,
+      reply: deleted,
+      beyond: true,
+    }),
+  }) as const
