@@ -131,27 +131,62 @@ test(
 )
 
 test(
-  'the keys of the instance stand apart from one’s own: they cost credits and are asked later',
+  'each owner’s keys have an order of their own: one’s own, the instance’s, those of further workspaces, and who may not move them reads why',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })
     const aki = await server.person('Aki')
-    const endpoint = async (name: string, instance: boolean) => {
-      const given = { preset: 'openai', name, slug: name.toLowerCase(), api_key: 'sk-0123456789', instance }
-      assert.equal((await aki.post('/ai-gateway/provider-endpoints', given)).status, 201)
+    const endpoint = async (name: string, place: object = {}) => {
+      const models = [{ id: 'gpt-4o', pricing: { input: 1, output: 1 } }]
+      const given = { preset: 'openai', name, slug: name.toLowerCase(), api_key: 'sk-0123456789', models, ...place }
+      assert.equal((await aki.post('/ai-gateway/provider-endpoints', { test: false, ...given })).status, 201)
     }
-    await endpoint('House', true)
+    await endpoint('House', { instance: true })
     await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     await signIn(page, aki)
     await page.goto('/app/ai-routing')
-    const [own, instance] = ['Your own keys', 'Keys of this instance'].map((name) => page.getByRole('region', { name }))
+    const region = (name: string) => page.getByRole('region', { name })
+    const [own, instance] = ['Your own keys', 'Keys of this instance'].map(region)
+    const row = (name: string) => page.getByRole('group', { name, exact: true })
     await instance!.getByRole('group', { name: 'House' }).waitFor()
     await own!.getByText('Bring a key of yours').waitFor()
-    await endpoint('Mine', false)
+    await endpoint('Mine')
+    await endpoint('Second house', { instance: true, slug: 'second', priority: 1 })
+    const shop = (await aki.post('/workspaces', { name: 'Print shop' })).body.data
+    await endpoint('Shop', { workspace_id: shop.id, priority: 0 })
+    await endpoint('Back room', { workspace_id: shop.id, slug: 'back', priority: 1 })
     await page.reload()
     await own!.getByRole('group', { name: 'Mine' }).waitFor()
     assert.equal(await own!.getByRole('group', { name: 'House' }).count(), 0)
+    // What the page says of the order of owners is what the router does.
+    const asked = async (caller: Pick<typeof aki, 'post'>) =>
+      (await caller.post('/ai-gateway/routing-preview', { model: 'gpt-4o', seed: 1 })).body.data.candidates.map(
+        ({ provider }: { provider: string }) => provider,
+      )
+    assert.deepEqual(await asked(aki), ['mine', 'house', 'second'])
+    const till = await aki.key({ scopes: ['gateway:read', 'gateway:run'], workspace_id: shop.id })
+    assert.deepEqual(await asked(till), ['shop', 'back', 'house', 'second'])
+    // Dragged over another owner's, one stays where it is and the page says why; within its owner's it moves.
+    await row('Second house').getByTitle('Drag').dragTo(row('Mine'))
+    await page.getByText(/It stays with its owner/).waitFor()
+    await page.getByRole('button', { name: 'Move Second house up' }).press('Enter')
+    await page.getByText('Second house is in place 1 of 1').waitFor()
+
+    // Ben is a member there: he reads the order and is told who sets it.
+    const ben = await server.person('Ben')
+    const { token } = (await aki.post(`/workspaces/${shop.id}/invitations`, { email: ben.email })).body.data
+    await ben.post('/invitations/accept', { token })
+    await using his = await visit(browser(), server.origin)
+    await signIn(his.page, ben)
+    await his.page.goto('/app/ai-routing')
+    await his.page.getByText('only an admin of Print shop can').waitFor()
+    assert.equal(await his.page.getByRole('button', { name: /^(Move|Test|More for) (Shop|Back room)/ }).count(), 0)
+    await his.page
+      .getByRole('region', { name: 'Keys of this instance' })
+      .getByText(/the administrator of this instance sets their order/)
+      .waitFor()
+    assert.deepEqual(await breaches(his.page), [])
     assert.deepEqual(visitor.wrongs, [])
   },
 )

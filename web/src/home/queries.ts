@@ -43,7 +43,10 @@ export const lastFilesQuery = queryOptions({
   queryFn: async () => (await uk.drive.latest({ limit: 6 })).rows,
 })
 
-/** Models that write words: the cheapest of all, and some of each provider that has none among those. */
+/** Providers that are asked about by themselves: enough for a first answer, however many there are. */
+const MOST_ASKED_ABOUT = 4
+
+/** Models that write words: the cheapest of all, and some of the first providers that serve and have none among those. */
 export const writersQuery = queryOptions({
   queryKey: ['models', 'writers'],
   queryFn: async () => {
@@ -52,7 +55,7 @@ export const writersQuery = queryOptions({
       everyRow(uk.ai_gateway.providers({ limit: 100 })),
     ])
     const seen = new Set(items.map(({ provider }) => provider))
-    const others = providers.filter(({ slug }) => !seen.has(slug))
+    const others = providers.filter(({ slug, serving }) => serving && !seen.has(slug)).slice(0, MOST_ASKED_ABOUT)
     const theirs = await Promise.all(others.map(({ slug }) => uk.models.search({ provider: slug, limit: 20 })))
     return [...items, ...theirs.flatMap((of) => of.items)].filter(({ modalities }) =>
       modalities.output.includes('text'),

@@ -22,6 +22,7 @@ const made: readonly [type: string, queries: readonly string[]][] = [
   ['computer.', ['computers']],
   ['computer.local_model', ['local-models']],
   ['operation.', ['operations']],
+  ['provider_endpoint.', ['routing', 'models']],
   ['credits.', ['credit-requests', 'usage']],
 ]
 /** Those whose states change by themselves: between their reading and the beginning of the stream one may have come. */

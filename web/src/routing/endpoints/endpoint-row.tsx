@@ -12,6 +12,11 @@ import { test, useTrial } from './test-endpoint.ts'
 import { TrialLine } from './trial-line.tsx'
 import { useDraggable } from './use-drag.ts'
 
+export interface Doing {
+  change: (endpoint: Endpoint) => void
+  remove: (endpoint: Endpoint) => void
+}
+
 interface Props {
   endpoint: Endpoint
   /** Null where there is no further to go. */
@@ -22,22 +27,23 @@ interface Props {
   alone: boolean
   /** Within which it can be dragged. */
   list: string
-  onChange: () => void
-  onDelete: () => void
+  /** Null: it is not the viewer’s to change. */
+  doing: Doing | null
 }
 
-export function EndpointRow({ endpoint, up, down, shared, alone, list, onChange, onDelete }: Props) {
+export function EndpointRow({ endpoint, up, down, shared, alone, list, doing }: Props) {
   const { id, name, slug, base_url, has_api_key, api_key_last4, models_count, enabled, status, weight } = endpoint
   const trial = useTrial(id)
+  const fixed = alone || doing === null
   const { row, handle, dragging } = useDraggable(list, id)
   return (
     <div
       ref={row}
       role="group"
       aria-label={name}
-      className={`${dragging ? 'opacity-50 ' : ''}grid items-start gap-x-3 gap-y-2 px-4 py-3 ${alone ? 'grid-cols-[minmax(0,1fr)_auto]' : 'grid-cols-[auto_minmax(0,1fr)_auto]'}`}
+      className={`${dragging ? 'opacity-50 ' : ''}grid items-start gap-x-3 gap-y-2 px-4 py-3 ${fixed ? 'grid-cols-[minmax(0,1fr)_auto]' : 'grid-cols-[auto_minmax(0,1fr)_auto]'}`}
     >
-      <div className={`-my-1 -ml-1 flex-col ${alone ? 'hidden' : 'flex'}`}>
+      <div className={`-my-1 -ml-1 flex-col ${fixed ? 'hidden' : 'flex'}`}>
         <IconButton
           icon="up"
           label={`Move ${name} up`}
@@ -78,24 +84,26 @@ export function EndpointRow({ endpoint, up, down, shared, alone, list, onChange,
         <StandingLines of={endpoint} />
         <TrialLine trial={trial} />
       </div>
-      <div className="flex items-center gap-1 max-sm:col-span-3 max-sm:justify-end">
-        <Button
-          look="quiet"
-          pending={trial?.state === 'running'}
-          aria-label={`Test ${name}`}
-          onClick={() => void test(id)}
-        >
-          Test
-        </Button>
-        <Enabled endpoint={endpoint} />
-        <Actions
-          label={`More for ${name}`}
-          actions={[
-            { label: 'Change …', run: onChange },
-            { label: 'Delete …', run: onDelete, danger: true },
-          ]}
-        />
-      </div>
+      {doing && (
+        <div className="flex items-center gap-1 max-sm:col-span-3 max-sm:justify-end">
+          <Button
+            look="quiet"
+            pending={trial?.state === 'running'}
+            aria-label={`Test ${name}`}
+            onClick={() => void test(id)}
+          >
+            Test
+          </Button>
+          <Enabled endpoint={endpoint} />
+          <Actions
+            label={`More for ${name}`}
+            actions={[
+              { label: 'Change …', run: () => doing.change(endpoint) },
+              { label: 'Delete …', run: () => doing.remove(endpoint), danger: true },
+            ]}
+          />
+        </div>
+      )}
     </div>
   )
 }

@@ -2,7 +2,7 @@ import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-d
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import type { Drop } from './order.ts'
 
-/** Of one list, so that nothing is dropped into another owner's. */
+/** Of one list, for each owner has an order of their own. */
 interface Dragged {
   list: string
   id: string
@@ -33,7 +33,7 @@ export function useDraggable(
   return { row, handle, dragging }
 }
 
-/** A place that something can be dropped at: its upper and lower quarter are beside it. */
+/** A place that something can be dropped at: its upper and lower quarter are beside it. What comes of another list is not drawn there, only told. */
 export function useDropPlace(list: string, drop: (id: string, at: Drop) => void) {
   const place = useRef<HTMLLIElement>(null)
   const [over, setOver] = useState<Drop | null>(null)
@@ -43,13 +43,13 @@ export function useDropPlace(list: string, drop: (id: string, at: Drop) => void)
     if (place.current === null) return
     return dropTargetForElements({
       element: place.current,
-      canDrop: ({ source }) => source.data['list'] === list,
+      canDrop: ({ source }) => typeof source.data['list'] === 'string',
       getData: ({ input, element }) => {
         const { top, height } = element.getBoundingClientRect()
         const part = (input.clientY - top) / height
         return { at: (part < 0.25 ? 'before' : part > 0.75 ? 'after' : 'into') satisfies Drop }
       },
-      onDrag: ({ self }) => setOver(self.data['at'] as Drop),
+      onDrag: ({ self, source }) => setOver(source.data['list'] === list ? (self.data['at'] as Drop) : null),
       onDragLeave: () => setOver(null),
       onDrop: ({ self, source }) => {
         setOver(null)
