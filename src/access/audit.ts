@@ -25,7 +25,7 @@ interface AuditTable {
 export type AuditRow = Selectable<AuditTable>
 
 export interface AuditEntry {
-  /** As its event: `member.added`. */
+  /** The name of the event that the entry goes with: `member.added`. */
   action: string
   workspaceId: Id | null
   subject: { type: string; id: Id }

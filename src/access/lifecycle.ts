@@ -39,13 +39,16 @@ export const lifecycleEvents = (kind: string, scope: Scope, channels: readonly C
     [`${kind}.deleted`]: `The ${kind} was deleted for good.`,
   })
 
-/** After this long in the trash a thing is deleted. */
+/** A trashed thing is deleted after this many days. */
 export const TRASH_DAYS = 30
 const BATCH = 500
 
 /** A kind of resource, as the lifecycle knows it. */
 export interface LifecycleKind<Shown> {
-  /** As it was registered. Events are `<kind>.archived`, `.unarchived`, `.trashed`, `.restored`, `.deleted`. */
+  /**
+   * The kind's name, as it was registered. Events are `<kind>.archived`, `.unarchived`, `.trashed`, `.restored`,
+   * `.deleted`.
+   */
   kind: string
   /** The thing as GET answers it. */
   read(ctx: Context, id: Id): Promise<Shown>
@@ -116,7 +119,7 @@ export function lifecycleOf<Shown>(kept: LifecycleKind<Shown>) {
       await ctx.transaction((ctx) => go(ctx, id, 'trash'))
       return { id }
     },
-    /** Its own row goes with the one in the register, and everything that references it. */
+    /** Deletes the thing's own row, its row in the register, and everything that references it. */
     async permanent_delete(ctx: Context, { id }: { id: Id }): Promise<{ id: Id }> {
       await ctx.transaction(async (ctx) => {
         const row = await lockResource(ctx, kind, id)

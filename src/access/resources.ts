@@ -79,8 +79,8 @@ export async function lockResource(ctx: Context, kind: string, id: Id): Promise<
 }
 
 /**
- * Before a change of a thing: holds its row as `lockResource` does, refuses what is in the trash, and moves
- * `updated_at` on. `workspace_id` moves the thing there.
+ * Called before a thing changes: locks its row as `lockResource` does, refuses a thing in the trash, and sets
+ * `updated_at`. `workspace_id` moves the thing to that workspace.
  */
 export async function touchResource(
   ctx: Context,
@@ -106,7 +106,7 @@ export const updateResource = (ctx: Context, id: Id, changes: Partial<ResourceRo
     .executeTakeFirstOrThrow()
     .catch(workspaceGone)
 
-/** Of a write that names a workspace: another process may have deleted it since `permit` knew of it. */
+/** The refusal for a write whose workspace another process deleted after `permit` had checked it. */
 export function workspaceGone(error: unknown): never {
   // 23503: what a foreign key names is not there.
   if (sqlState(error) === '23503') refuse('not_found', { param: 'workspace_id', message: noWorkspace })
@@ -115,10 +115,10 @@ export function workspaceGone(error: unknown): never {
 
 export interface ResourcePage {
   kind: string
-  /** From `visibleWorkspaces`. */
+  /** The workspaces to look in, from `visibleWorkspaces`. */
   workspaces: readonly Id[]
   status: Status
-  /** Only ids below this one. */
+  /** The id to page from: only smaller ids are listed. */
   before: Id | null
   limit: number
   /** A further condition on the row `x` of the register: `sql<boolean>\`exists (select from chats c where c.id = x.id and …)\``. */

@@ -5,7 +5,7 @@ import type { Id } from '#kernel/ids.ts'
 
 type Found = Pick<SearchDocument, 'id' | 'title' | 'keywords' | 'body' | 'created_at' | 'updated_at'>
 
-/** How search indexes and finds a kind of resource of which each is one document. `table` has a row for each. */
+/** Search for a kind of resource where each resource is one document. `table` holds one row per resource. */
 export const searchableResource = (
   kind: 'agent' | 'computer',
   table: string,

@@ -83,7 +83,7 @@ export async function sharedThings(
   return { shared: rows.map(({ id }) => id), sharedFolders }
 }
 
-/** Something that was found and may have been shared: itself, or a folder it lies in. */
+/** A thing that may have been shared: by itself, or with a folder that it lies in. */
 export interface Shared {
   id: Id
   workspace_id: Id | null

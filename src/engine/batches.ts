@@ -2,14 +2,15 @@
 export interface Pace {
   /** A batch of so many tells that others are about to ask. */
   company: number
-  /** Between the beginnings of two batches then. */
+  /** The least time between the starts of two batches then, in milliseconds. */
   apartMs: number
 }
 
 /**
- * Many callers, one round trip: what is asked for while a batch is under way goes with the next one. `run` answers in
- * the order of its items; when it throws, every caller of that batch gets the error. With a pace, batches under load
- * begin so far apart that each has more callers to share what a round trip costs; who is alone never waits.
+ * One round trip for many callers: requests that come while a batch is under way go with the next one. `run`
+ * answers in the order of its items; when it throws, every caller of that batch gets the error. With a pace,
+ * batches under load begin so far apart that each has more callers to share what a round trip costs; who is alone
+ * never waits.
  */
 export function createBatches<T, R>(
   most: number,

@@ -11,15 +11,15 @@ import type { Context, Engine } from './context.ts'
 export interface CallerSocket<H = unknown> {
   /** `computers.attach`: in metrics and the log. */
   name: string
-  /** Of method GET. Its `reply` is not looked at. */
+  /** The GET endpoint that opens the WebSocket. Its `reply` is not looked at. */
   endpoint: AnyEndpoint
   finder: Finder<Context<H>>
   /** Answers what speaks on the socket once it stands. `ctx.signal` fires when it closes, for whatever reason. */
   // Variance: each takes its own input.
   open(ctx: Context<H>, input: any): Promise<(socket: WebSocket) => void>
   /**
-   * For pages, whose WebSockets send no headers: the `ticket` of the query, in place of a credential. Uses it up, and answers who
-   * holds it; refuses with 410. `values` are the parameters of the path.
+   * Redeems the `ticket` of the query, which stands for a credential: the WebSockets of pages send no headers.
+   * Uses the ticket up and answers who holds it; refuses with 410. `values` are the parameters of the path.
    */
   redeem?(engine: Engine<H>, values: readonly string[], ticket: string): Promise<TicketHolder>
 }

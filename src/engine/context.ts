@@ -37,7 +37,7 @@ interface Machinery<H> {
   /** The store of file bytes. */
   blobs: Blobs
   ledger: Ledger
-  /** What became of requests to models. */
+  /** The log of requests to models. */
   requestLog: RequestLog
   log: Log
   /** The way out to addresses that users name: public ones, and those in `UK_FETCH_ALLOW`. */
@@ -53,14 +53,17 @@ interface Machinery<H> {
   processId: Id
   /** The dated versions of the API. */
   versions: { newest: string; check(date: string, param?: string): string }
-  /** After a commit that changed rights: in force in this process when it resolves, in the others within a second. */
+  /**
+   * Called after a commit that changed rights: they are in force in this process when it resolves, in the others
+   * within a second.
+   */
   rights: { refresh(): Promise<void> }
   limits: { state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[] }
   /** A context of the server acting for an account, for what outlives a call. Null when the account is gone. */
   actAs(who: Acting): Promise<Context<H> | null>
 }
 
-/** For whom the server acts, and with how much of that account's rights. */
+/** The account that the server acts for, and how much of its rights it uses. */
 export interface Acting {
   accountId: Id
   scopes: readonly string[]
@@ -72,7 +75,7 @@ export interface Acting {
   run?: { id: Id; budgets: readonly Budget[] }
   /** The automation that it goes back to. */
   automationId?: Id | undefined
-  /** By whose rights it is bound besides. */
+  /** The accounts whose rights bind this call besides the caller's. */
   lenders?: readonly Lender[]
   /** A person has agreed to the one call that it is for. */
   consented?: boolean
@@ -87,7 +90,10 @@ export interface Context<H = unknown> extends CallContext {
   log: Log
   /** The rate limits of this caller as they stand now. */
   limits(): { name: string; quota: number; window_seconds: number; remaining: number }[]
-  /** All or nothing; within one, joins it. `work` gets a context whose `db` is the transaction. */
+  /**
+   * Runs `work` in a transaction, or in the one that is already open. `work` gets a context whose `db` is the
+   * transaction.
+   */
   transaction<T>(work: (ctx: Context<H>) => Promise<T>): Promise<T>
   /** Must be called inside `transaction`, so that the event is as durable as its change. */
   emit(...events: Emitted[]): Promise<void>

@@ -1,4 +1,7 @@
-/** Does `work` for each, so many at the same time, in their order. The first failure ends it when what is under way has ended. */
+/**
+ * Does `work` for each item, in order and at most `most` at the same time. A failure is thrown once the work under
+ * way has ended; nothing further is begun.
+ */
 export async function eachAtOnce<T>(items: Iterable<T>, most: number, work: (item: T) => Promise<void>): Promise<void> {
   const waiting = items[Symbol.iterator]()
   const failed = new AbortController()

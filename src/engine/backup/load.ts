@@ -64,7 +64,7 @@ export async function checkEmpty(client: pg.ClientBase, { migrations }: Manifest
   return true
 }
 
-/** What a restored instance is to do of itself, decided by whoever knows the areas. */
+/** The decisions about a restored instance that need knowledge of the areas. */
 export interface Afterwards {
   keepJob(job: WaitingJob): boolean
   /** Runs in the transaction that brings the rows, when the schema is of this program. */

@@ -13,7 +13,7 @@ import { placeIn } from './places.ts'
 import { keepNewest } from './prune.ts'
 import { type Target, WrongBytes, isFolder, openTarget } from './target.ts'
 
-/** What a backup needs of its instance. */
+/** The parts of an instance that a backup is made from. */
 export interface Backed {
   connection: pg.ClientConfig
   blobs: Blobs
@@ -26,7 +26,7 @@ export interface Backed {
 export interface Made {
   manifest: Manifest
   where: string
-  /** How many older backups went. */
+  /** The number of older backups that were removed. */
   removed: number
 }
 
@@ -120,7 +120,7 @@ async function copyDatabase(
   }
 }
 
-/** What waits in the queue, but for housekeeping, which every start begins by itself. */
+/** Copies the waiting jobs, but for housekeeping, which every start begins by itself. */
 async function copyJobs(client: pg.Client, target: Target): Promise<Piece[]> {
   const { rows: queue } = await client.query(`select to_regclass('graphile_worker._private_jobs') is not null as there`)
   if (!queue[0].there) return []

@@ -9,7 +9,7 @@ export const FORMAT = 1
 export interface Piece {
   name: string
   bytes: number
-  /** Of the compressed bytes, in hex. */
+  /** The hash of the compressed bytes, in hex. */
   sha256: string
 }
 
@@ -25,7 +25,7 @@ export interface TableOfBackup {
 export interface Manifest {
   format: number
   product: 'ukiyo'
-  /** Of the program that wrote it. */
+  /** The version of the program that wrote the backup. */
   version: string
   instance: string | null
   /** The moment of its content, ISO 8601. */
@@ -44,12 +44,12 @@ export interface Manifest {
     missing: string[]
   }
   key: {
-    /** Which root keys sealed what is in it, newest first. */
+    /** The root keys that sealed the backup's values, newest first. */
     ids: string[]
     /** The keys themselves, where they were asked for. */
     sealed: SealedKeys | null
   }
-  /** How many values cannot be read without those keys, by `table.column`. */
+  /** The number of values that cannot be read without those keys, by `table.column`. */
   sealed_values: Record<string, number>
 }
 

@@ -10,7 +10,7 @@ const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 
 const PIECE_BYTES = 4 << 20
-/** One row may be larger than a piece should be; more than this in one is not of ours. */
+/** A piece larger than this was not written by a backup; a single row may be larger than pieces usually are. */
 const MOST_BYTES = 1 << 30
 
 /** Writes a stream as compressed pieces, one being compressed while the next is read. */

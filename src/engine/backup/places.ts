@@ -4,7 +4,7 @@ import { parseId } from '#kernel/ids.ts'
 import { backupsIn, manifestIn } from './source.ts'
 import { cannotWrite } from './target.ts'
 
-/** In a folder of backups: the id of the instance whose they are. */
+/** The file in a folder of backups that holds the id of the instance they belong to. */
 const OWNER = 'instance'
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
@@ -20,7 +20,7 @@ export async function placeIn(to: string, instance: string | null): Promise<stri
   return owner === instance ? to : join(to, instance)
 }
 
-/** Of a folder from before this was written down, that of its newest backup. */
+/** The instance that a folder belongs to; in an older folder without the file, the instance of its newest backup. */
 async function ownerOf(folder: string): Promise<string | null> {
   const said = await readFile(join(folder, OWNER), 'utf8').catch(() => null)
   if (said !== null) return parseId(said.trim())
@@ -30,7 +30,10 @@ async function ownerOf(folder: string): Promise<string | null> {
   return instance === null ? null : claim(folder, instance)
 }
 
-/** Two that come at once to an empty folder: one of them has it. The file appears with its words. */
+/**
+ * Claims an empty folder; of two instances that try at once one gets it. The file appears with its content already
+ * in it.
+ */
 async function claim(folder: string, instance: string): Promise<string> {
   const [path, own] = [join(folder, OWNER), join(folder, `${OWNER}.${instance}`)]
   await writeFile(own, `${instance}\n`, { mode: 0o600, flush: true }).catch(cannotWrite(folder))

@@ -69,7 +69,7 @@ async function bringBlobs(
   return places
 }
 
-/** As many bytes as there should be, and one more where there are others: its hash is another then. */
+/** Yields `size` bytes of the source, and one more where it is longer, so that its hash differs. */
 async function* cut(source: AsyncIterable<Uint8Array>, size: number, progress: Progress): AsyncGenerator<Uint8Array> {
   let length = 0
   for await (const part of source) {

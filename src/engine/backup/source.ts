@@ -9,7 +9,7 @@ import { openTar } from './tar.ts'
 
 /** A whole backup, open for reading. */
 export interface Source extends AsyncDisposable {
-  /** Where it lies, for people. */
+  /** The path or address of the backup, for people. */
   path: string
   manifest: Manifest
   read(name: string): AsyncIterable<Uint8Array>
@@ -35,7 +35,7 @@ export async function openSource(path: string): Promise<Source> {
 const isWhole = async (folder: string): Promise<boolean> =>
   (await stat(join(folder, MANIFEST)).catch(() => null)) !== null
 
-/** Whole backups in a folder of them, oldest first. */
+/** The complete backups in a folder, oldest first. */
 export async function backupsIn(folder: string): Promise<string[]> {
   const whole: string[] = []
   for (const name of (await readdir(folder)).toSorted())

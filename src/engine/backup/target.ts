@@ -10,7 +10,7 @@ import { BackupRefused } from './refused.ts'
 
 /** The place that a backup is written to. What is disposed of before `finish` leaves nothing that could be taken for a backup. */
 export interface Target extends AsyncDisposable {
-  /** How many may be written at the same time. */
+  /** The number of files that may be written at the same time. */
   readonly atOnce: number
   put(name: string, bytes: Uint8Array): Promise<void>
   /** Whether these bytes lie there since an earlier backup. */

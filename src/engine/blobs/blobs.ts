@@ -14,13 +14,13 @@ export interface Blobs extends AsyncDisposable {
   pathOf(place: string): string | null
   /** Gone is gone: to remove what is not there is not a fault. */
   remove(place: string): Promise<void>
-  /** Everything that lies there, half-written things included, to find what no row knows. */
+  /** Lists every file in the store, half-written ones included, to find those that no row knows. */
   list(): AsyncIterable<{ place: string; modifiedAt: Date }>
 }
 
 export interface StageMore {
   signal?: AbortSignal
-  /** More than so many bytes are refused with 413. */
+  /** The most bytes that are taken; a larger body is refused with 413. */
   limit?: number
 }
 
@@ -44,7 +44,7 @@ export interface Staged {
   discard(): Promise<void>
 }
 
-/** So many bytes tell what a file is (file-type reads 4,100). */
+/** The number of leading bytes that tell a file's type (file-type reads 4,100). */
 export const HEAD_BYTES = 4_100
 
 export class BlobMissing extends Error {

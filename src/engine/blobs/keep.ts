@@ -54,7 +54,7 @@ export async function* readBlob(
   yield* blobs.read(row.place, range)
 }
 
-/** All bytes of a blob in one place, for those that are known to be few. */
+/** The whole of a blob in memory, for blobs that are known to be small. */
 export async function wholeBlob(engine: Parameters<typeof readBlob>[0], sha256: string): Promise<Buffer> {
   const parts: Uint8Array[] = []
   for await (const part of readBlob(engine, sha256)) parts.push(part)

@@ -9,7 +9,7 @@ import { tooLarge } from './too-large.ts'
 /** The size of a read, two per reader. Larger parts cost less beside their bytes; many readers must fit in memory. */
 const PART_BYTES = 256 * 1024
 const LARGE_PART_BYTES = 1024 * 1024
-/** So many readers of large files get large parts. */
+/** The number of readers of large files that get large parts. */
 const MOST_LARGE = 32
 /** The size of one write. */
 const BLOCK_BYTES = 512 * 1024

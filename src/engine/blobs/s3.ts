@@ -22,7 +22,7 @@ const AT_ONCE = 4
 
 export interface S3Options {
   bucket: string
-  /** Before every key, without slashes around it; may be empty. */
+  /** The prefix of every key, without slashes around it; may be empty. */
   prefix: string
   /** An S3-compatible service other than the vendor's. */
   endpoint: string | null
@@ -161,7 +161,7 @@ const wordsOf = (error: unknown): string => {
   return error.name === 'Error' || error.message.includes(error.name) ? error.message : `${error.name} ${error.message}`
 }
 
-/** Not the error itself: its code would be taken for one of the database. */
+/** A new error in place of the original, whose code would be taken for one of the database. */
 const failure = (error: unknown): Error =>
   new Error(`the file store cannot be used: ${wordsOf(error)}`, { cause: error })
 const failed = (error: unknown): never => {

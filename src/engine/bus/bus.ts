@@ -45,7 +45,7 @@ export async function connectBus(postgres: Postgres, log: Log, url: string | nul
     },
   })
 
-  /** Many wishes of one moment go in one round trip. */
+  /** Pokes and messages of one moment go in one round trip. */
   function later(): void {
     flushing ??= setImmediate(() => {
       flushing = null

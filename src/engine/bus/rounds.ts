@@ -8,9 +8,9 @@ export interface Rounds extends AsyncDisposable {
 }
 
 /**
- * Does `work` round by round, never two at once: at the start, at every poke of this name, each `pollMs` behind the pokes,
- * which may be lost, and again at once when it answers true. `paceMs` lies between the beginnings of two rounds: what
- * comes in between shares the second. What a round throws goes to `failed`; the next one comes all the same.
+ * Does `work` round by round, never two at once: at the start, at every poke of this name, every `pollMs` (pokes
+ * may be lost), and again at once when `work` answers true. Rounds begin at least `paceMs` apart: pokes in between
+ * share the next one. What a round throws goes to `failed`; the next one comes all the same.
  */
 export function startRounds(
   { bus, poke, pollMs, paceMs }: { bus: Bus; poke: string; pollMs: number; paceMs?: number },

@@ -20,7 +20,7 @@ export interface PoolLimits extends WorkerLimits, TurnLimits {
   idleMs: number
 }
 
-/** One account has two at most, so a third process is free for another's. */
+/** An account has two processes at most, so that a third is free for another account. */
 export const TURNS: TurnLimits & { idleMs: number } = {
   atOnce: Math.max(3, Math.min(4, availableParallelism() - 1)),
   each: 2,

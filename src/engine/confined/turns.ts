@@ -1,4 +1,4 @@
-/** More wait than may, or the server is shutting down. */
+/** Thrown when too many wait already, or the server is shutting down. */
 export class Busy extends Error {
   override name = 'Busy'
 }

@@ -2,14 +2,17 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 
 export interface WorkerLimits {
-  /** From the start of the work, not of the wait for it. */
+  /** The time limit of one piece of work, counted from its start, not from the wait for it. */
   timeMs: number
   heapMb: number
-  /** All of a process's memory, where the system tells it (Linux). */
+  /** The limit of a process's whole memory, where the system tells it (Linux). */
   memoryMb: number
 }
 
-/** Why a process gave no answer: it was ended, or ended itself. `unsent`: not for its question, which it may not even have got. */
+/**
+ * Why a process gave no answer: it was ended, or ended itself. `unsent`: the question is not to blame, the process
+ * may not even have got it.
+ */
 export type WorkerFailure = 'too_slow' | 'too_large' | 'unsent'
 export type Outcome<Answer> = { said: Answer } | { lost: WorkerFailure }
 

@@ -1,6 +1,6 @@
-/** How long and how much of one exchange with another server is waited for. Nothing that leaves here has no end. */
+/** The limits of one exchange with another server. Nothing that leaves this server waits for ever. */
 export interface Limits {
-  /** Until a connection stands, with look-up and TLS. */
+  /** Until a connection stands, with DNS look-up and TLS. */
   connectMs: number
   /** From the request until the head of its answer, whatever comes before that; also until a connection is free for it. */
   headMs: number
@@ -12,7 +12,7 @@ export interface Limits {
   streamMs: number
   /** From the head until the end of an answer that is a redirect or an error. */
   errorMs: number
-  /** Of one answer as it comes over the wire: heads, chunk lines and trailers count. */
+  /** The most bytes of one answer as it comes over the wire: heads, chunk lines and trailers count. */
   mostBytes: number
 }
 

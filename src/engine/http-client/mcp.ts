@@ -15,7 +15,7 @@ export interface OutsideServer {
   url: string
   /** Sent with every request. */
   headers: Readonly<Record<string, string>>
-  /** For one call of a tool. */
+  /** The time limit of one call of a tool. */
   timeoutMs: number
 }
 
@@ -34,7 +34,7 @@ export class OutsideFailed extends Error {
 /** A connection to an outside server, made when it is first needed. Throws OutsideFailed. */
 export interface OutsideMcp extends AsyncDisposable {
   tools(signal: AbortSignal): Promise<OutsideTool[]>
-  /** Until the signal fires. An error of the tool is an answer with `is_error`. */
+  /** Calls a tool, until the signal fires. An error of the tool is an answer with `is_error`. */
   call(
     name: string,
     given: Record<string, unknown>,
@@ -47,7 +47,7 @@ interface Session {
   transport: StreamableHTTPClientTransport
 }
 
-/** For the handshake and for what it lists, if its calls may take as long. */
+/** The time limit of the handshake and of listing tools, where calls may take longer. */
 const OPEN_MS = 10_000
 const LEAVE_MS = 2_000
 const MOST_PAGES = 20
@@ -98,7 +98,10 @@ export function outsideMcp(
     return { client, transport }
   }
 
-  /** With a session that holds: one that the server no longer knows is begun anew, for it has done nothing. */
+  /**
+   * Runs `use` with a live session. A session that the server no longer knows has done nothing, so a new one is
+   * opened.
+   */
   async function within<T>(use: (client: Client) => Promise<T>): Promise<T> {
     meter.left = MOST_BYTES
     try {

@@ -19,8 +19,8 @@ export class AddressRefused extends Error {
 }
 
 /**
- * Everything that leaves for an address somebody gave goes through here: the address is checked when it is connected
- * to, whatever name, redirect or DNS answer led there; redirects are never followed; every wait is bounded.
+ * The way out to every address that somebody gave: the address is checked when it is connected to, whatever name,
+ * redirect or DNS answer led there; redirects are never followed; every wait is bounded.
  */
 export interface Outbound extends AsyncDisposable {
   /** A failure arrives at `handler.onResponseError`. Back-pressure by `controller.pause` and `resume`. */
@@ -91,7 +91,10 @@ function checkedLookup(policy: AddressPolicy, host: string, port: number): Looku
 
 const underWay = new Map<string, Promise<LookupAddress[]>>()
 
-/** Who asks for a name that is being looked up gets that answer: the system looks up two at a time, and some take seconds. */
+/**
+ * Requests for a name that is being looked up share that look-up: the system does two at a time, and some take
+ * seconds.
+ */
 function lookUp(name: string, how: LookupOptions): Promise<LookupAddress[]> {
   const key = `${name} ${how.family ?? 0} ${how.hints ?? 0}`
   let asked = underWay.get(key)

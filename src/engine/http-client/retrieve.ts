@@ -11,13 +11,13 @@ export interface Wanted extends ExchangeOwner {
   headers?: string[]
   body?: Buffer
   mayBePrivate?: boolean
-  /** Of the body, packed and unpacked. */
+  /** The most bytes of the body, packed and unpacked. */
   mostBytes: number
-  /** For everything, redirects included. */
+  /** The time limit of the whole, redirects included. */
   timeoutMs: number
-  /** How many redirects are followed. */
+  /** The most redirects that are followed. */
   hops: number
-  /** Asked before each hop, the first included; throws to stop. */
+  /** Called before each hop, the first included; throws to stop. */
   before?(url: URL): Promise<void>
   signal?: AbortSignal
 }
@@ -31,7 +31,7 @@ export interface Retrieved {
   bytes: Buffer
 }
 
-/** Another server's fault; the sentence is safe to show. */
+/** Thrown for a fault of the other server; the sentence is safe to show. */
 export class RetrieveFailed extends Error {
   override name = 'RetrieveFailed'
   readonly why: 'refused' | 'unreachable' | 'too_slow' | 'too_large' | 'lost' | 'garbled'
@@ -43,7 +43,10 @@ export class RetrieveFailed extends Error {
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
-/** One resource, whole, with its redirects: every hop goes through `outbound`, which checks the address it connects to. */
+/**
+ * Fetches one resource whole, following redirects: every hop goes through `outbound`, which checks the address it
+ * connects to.
+ */
 export async function retrieve(outbound: Pick<Outbound, 'dispatch'>, wanted: Wanted): Promise<Retrieved> {
   const until = performance.now() + wanted.timeoutMs
   let url = wanted.url

@@ -23,12 +23,12 @@ export interface Send extends ExchangeOwner {
   headers: readonly string[]
   /** A string is one byte per character. */
   body: Buffer | string | null
-  /** Of the body, what comes before `body`: one byte per character. */
+  /** The part of the body that comes before `body`: one byte per character. */
   lead?: string
   /** The body, where it is too large to be held: read once, as fast as it is sent. Then `body` is null. */
   streamed?: StreamedBody
   /** Skips the address check: for what the instance's administrator set up. */
   mayBePrivate?: boolean
-  /** From now until the end of the answer; absent: as the limits of `outbound` say, which hold in any case. */
+  /** The time limit until the end of the answer; absent: as the limits of `outbound` say, which hold in any case. */
   withinMs?: number
 }

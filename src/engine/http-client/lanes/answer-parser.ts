@@ -37,7 +37,7 @@ type State =
   | 'chunk-data'
   | 'chunk-end'
   | 'trailer'
-  /** Whole; its reader is about to be told. */
+  /** The answer is whole; its reader is about to be told. */
   | 'over'
 
 /**
@@ -275,7 +275,7 @@ function readFields(text: string, from: number): IncomingHttpHeaders {
 const names = new Map<string, string>()
 const MOST_NAMES = 1_024
 
-/** In lower case. */
+/** The name of a header in lower case. */
 function nameOf(written: string): string {
   const known = names.get(written)
   if (known !== undefined) return known

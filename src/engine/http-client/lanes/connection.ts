@@ -18,7 +18,7 @@ export interface Order {
   streamed: StreamedBody | null
   handler: Dispatcher.DispatchHandler
   limits: Limits
-  /** From its beginning until the end of its answer; Infinity: as the limits say. */
+  /** The time limit of the order, from its beginning to the end of its answer. Infinity: as the limits say. */
   withinMs: number
   /** Milliseconds, by turns of the lane's clock, since it began to wait for a connection, then since it was sent. */
   taken: number
@@ -35,7 +35,7 @@ export class AnswerTimeout extends Error {
   readonly code = 'UK_ANSWER_TIMEOUT'
 }
 
-/** It sends more than anybody asked for. */
+/** The server sent more than the order allows. */
 export class AnswerTooLarge extends Error {
   override name = 'AnswerTooLarge'
   readonly code = 'UK_ANSWER_TOO_LARGE'
@@ -45,13 +45,16 @@ export class AnswerTooLarge extends Error {
 const ONE_WRITE = 16_384
 /** Up to here one write of head and body that are copied together costs less than a vectored one. */
 const COPIED = 65_536
-/** Where they are copied to. Sockets mostly take all of a request at once, so that one is enough for all connections. */
+/**
+ * The buffer that requests are copied to. Sockets mostly take all of a request at once, so one serves all
+ * connections.
+ */
 let outbox = Buffer.allocUnsafeSlow(COPIED)
 const EVENTS = /^text\/event-stream|^application\/vnd\.amazon\.eventstream/i
 
 /**
- * One connection, which carries one order at a time. `onFree` is called when an answer is over and it may carry the next
- * order, `onClosed` when it never will again. Bytes that come while it carries none close it.
+ * A connection that carries one order at a time. `onFree` is called when it may carry the next order, `onClosed`
+ * when it never will again. Bytes that come while it carries no order close it.
  */
 export class Connection implements AnswerSink {
   readonly #socket: Socket

@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls'
 /** The server that a connection leads to. */
 export interface Destination {
   protocol: string
-  /** Without the brackets of an address of version 6. */
+  /** The host to connect to; an IPv6 address has no brackets here. */
   hostname: string
   port: number
 }
@@ -18,7 +18,7 @@ export interface Wire {
 /** Opens one connection after the other to one place. */
 export type Connector = (done: (error: Error | null, wire: Wire | null) => void) => void
 
-/** Nobody took the connection, or the other side did not finish its handshake. */
+/** The connection was not accepted, or the other side did not finish its handshake. */
 export class ConnectTimeout extends Error {
   override name = 'ConnectTimeout'
   readonly code = 'UK_CONNECT_TIMEOUT'

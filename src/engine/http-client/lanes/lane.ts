@@ -14,7 +14,7 @@ export interface LaneOptions {
 export interface Idle {
   count: number
   most: number
-  /** There are too many: the oldest are to go. */
+  /** Called when too many connections are idle: the oldest are to be closed. */
   shed(): void
 }
 
@@ -23,7 +23,10 @@ const MOST_WAITING = 10_000
 /** A server's own word for how long it keeps a connection is not trusted to the last second. */
 const EARLIER_MS = 2_000
 
-/** All connections to one place by one credential for one party: an order takes the one that was free last, or a new one. */
+/**
+ * The connections to one origin with one credential for one party. An order takes the connection that became free
+ * last, or a new one.
+ */
 export class Lane {
   readonly #host: string
   readonly #options: LaneOptions
@@ -42,7 +45,7 @@ export class Lane {
     this.#options = options
   }
 
-  /** Nobody waits for anything here. */
+  /** Whether no order waits and none is under way. */
   get isIdle(): boolean {
     return this.#waiting.length === 0 && this.#connecting === 0 && this.#free.length === this.#all.size
   }
@@ -64,7 +67,7 @@ export class Lane {
     this.#further()
   }
 
-  /** To be called every so many milliseconds. */
+  /** Called every `ms` milliseconds. */
   turn(ms: number): void {
     this.unusedMs += ms
     const { idleMs } = this.#options

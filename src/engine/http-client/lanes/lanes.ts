@@ -4,7 +4,10 @@ import type { Send } from '../send.ts'
 
 /** Connections that one party may have to one place. */
 const CONNECTIONS = 1_024
-/** Each party has lanes of its own, and users name origins: both are bounded, and what was unused longest goes. */
+/**
+ * Limits of lanes and idle connections: each party has lanes of its own and users name origins, so both could grow
+ * without end. The ones unused longest are closed.
+ */
 const MOST: Most = { lanes: 4_096, idle: 1_024 }
 /** The share that is left after the oldest have gone, so that they are not looked for again at once. */
 const KEPT = 0.9
@@ -27,7 +30,7 @@ interface Place {
   party: string
 }
 
-/** All lanes of one way out: by where they lead, whether that may be private, by which credential and for whom. */
+/** The lanes of one way out, by origin, by whether it may be private, by credential and by party. */
 export class Lanes {
   readonly #connector: (origin: URL, mayBePrivate: boolean) => Connector
   readonly #checked: ByOrigin = new Map()
@@ -52,7 +55,7 @@ export class Lanes {
     return root.get(origin)?.get(credential)?.get(party) ?? this.#open({ root, origin, credential, party })
   }
 
-  /** To be called every so many milliseconds. */
+  /** Called every `ms` milliseconds. */
   turn(ms: number): void {
     for (const lane of this.#all.keys()) {
       lane.turn(ms)
