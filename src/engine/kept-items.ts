@@ -3,7 +3,7 @@ import type { Log } from './log.ts'
 import type { Postgres } from './postgres/client.ts'
 import type { Secrets } from './secrets.ts'
 
-/** Something that was said, by the id that its account may name it with. */
+/** An item of a conversation that is kept so that its account may name it by its id. */
 export interface KeptItem {
   id: string
   json: object
@@ -19,12 +19,12 @@ export interface KeptFor {
 export interface KeptItems {
   /** Resolves when every process can find them. Those that are too large, and what goes wrong, are left out. */
   keep(whom: KeptFor, items: readonly KeptItem[]): Promise<void>
-  /** By id, those that may be named and are still kept: at most so many bytes of them. */
+  /** The items with these ids that are still kept and may be named, by id; at most `MOST_BYTES` of them. */
   find(whom: KeptFor, ids: readonly string[]): Promise<ReadonlyMap<string, object>>
 }
 
 const LARGEST_ITEM = 1 << 20
-/** Of one account: beyond it the oldest go first. */
+/** The most that is kept for one account: beyond it the oldest items go first. */
 const MOST_BYTES = 64 << 20
 const MOST_ITEMS = 10_000
 /** The most bytes among the items that one request names. */
@@ -43,7 +43,7 @@ export function createKeptItems({
 }): KeptItems {
   const bounding = new Set<Id>()
 
-  /** One at a time for an account: what comes meanwhile is bounded with the next. */
+  /** Bounds an account's items, one round at a time; items that come meanwhile are bounded by the next round. */
   async function bound(accountId: Id): Promise<void> {
     if (bounding.has(accountId)) return
     bounding.add(accountId)
@@ -81,7 +81,10 @@ export function createKeptItems({
     await bound(accountId)
   }
 
-  /** While the root key is being replaced, other processes may have sealed it under one that this one does not have yet. */
+  /**
+   * The opened item; none where it cannot be opened: while the root key is being replaced, another process may have sealed it under a key that
+   * this one does not have yet.
+   */
   function opened({ id, sealed }: { id: string; sealed: string }): [id: string, json: object][] {
     try {
       return [[id, JSON.parse(secrets.open(sealed, id)) as object]]

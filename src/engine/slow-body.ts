@@ -5,7 +5,7 @@ export const WHOLE_MS = 600_000
 /** The time that the rest of a body has to come once its request is answered. */
 const REST_MS = 60_000
 
-/** For a timer: the sender is left. */
+/** Drops a slow sender; called by a timer. */
 export const dropSender = (request: IncomingMessage): void => {
   if (!request.complete) request.socket.destroy()
 }

@@ -31,12 +31,12 @@ export interface Stored {
   /** A strong entity tag, quotes included. */
   etag: string
   modifiedAt: Date
-  /** From `start` to before `end`. A part holds only until the next is asked for. */
+  /** Reads from `start` to before `end`. A part holds only until the next is asked for. */
   read(range: { start: number; end: number }): AsyncIterable<Uint8Array>
 }
 export const isStored = (body: Bytes['body']): body is Stored =>
   body !== null && typeof body === 'object' && 'etag' in body
-/** One server-sent event; `id` lets the reader resume. */
+/** A server-sent event; `id` lets the reader resume. */
 export interface Event<D = unknown> {
   id?: string
   event: string
@@ -56,13 +56,13 @@ export interface Reached {
   tool: string
   /** The endpoint that is called in the end; null where none is, or none of that name. */
   endpoint: string | null
-  /** To do it twice is as good as once. */
+  /** The call may be repeated: to do it twice is as good as once. */
   repeatable: boolean
   /** A person has to agree to each call of it, who must be allowed this much; null: its policy alone decides. */
   consent: { scope: Scope | null } | null
 }
 
-/** One event as server-sent events write it; JSON has no raw line breaks, so `data` is one line. */
+/** Writes an event as server-sent events do; JSON has no raw line breaks, so `data` is one line. */
 export const encodeEvent = ({ id, event, data }: Event): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
@@ -77,7 +77,7 @@ export interface Sink {
   write(batch: EventBatch): number
   /** Resolves when what is unread was taken, the reader has left, or it was given up as too slow. */
   drained(): Promise<void>
-  /** For the reader to resume elsewhere. */
+  /** Ends the feed; its reader is to resume elsewhere. */
   end(): void
   /** The feed's knowledge of the reader's rights may be old: they are looked at again, and the feed hears of it. */
   recheck(): Promise<void>

@@ -24,7 +24,7 @@ export interface Upload {
   /** The name that the sender gave them. */
   name: string | null
   mimeType: string | null
-  /** How many bytes its sender says there are; null where that is not known before they end. */
+  /** The number of bytes that the sender declared; null where it is not known before they end. */
   size: number | null
   /** A part holds only until the next is asked for: a reader that keeps it copies it. */
   bytes: AsyncIterable<Uint8Array>
@@ -42,8 +42,8 @@ export interface Answer {
 }
 
 /**
- * Everything that one call may use, handed in and never imported. The engine adds what keeps state
- * (`engine/context.ts`); a service sees nothing else, and never HTTP.
+ * The things that a call may use, handed in and never imported. The engine adds what keeps state (`engine/context.ts`);
+ * a service sees nothing else, and never HTTP.
  */
 export interface CallContext {
   principal: Principal
@@ -57,7 +57,7 @@ export interface CallContext {
   found: Found | null
   /** The workspace the call works in, and the caller's place there. Null where a call has none. */
   workspace: { id: Id; membership: Membership } | null
-  /** With `If-Match`: the state that the caller saw, which a change must still find. */
+  /** The state that the caller saw (`If-Match`), which a change must still find. */
   unchangedSince: Date | null
   /**
    * An agent calls, and whether a person has agreed to this very call. Null for people and for programs, which go by
@@ -65,8 +65,8 @@ export interface CallContext {
    */
   agent: { consented: boolean } | null
   /**
-   * Where the call comes from. `loopback`: all that is known of it says this machine, and nothing tells of a proxy.
-   * `origin`: of the page of ours that a browser says it comes from; null where nobody says one, or another site's.
+   * The caller's place. `loopback`: the call comes from this machine, and nothing tells of a proxy. `origin`: the
+   * origin of the page of ours that a browser says the call comes from; null where none is named, or another site's.
    */
   caller: { ip: string; userAgent: string | null; loopback: boolean; origin: string | null }
   /** The caller asks for events as they happen, where the endpoint has some. */
@@ -75,7 +75,7 @@ export interface CallContext {
   upload: Upload | null
   /** Parts of the answer beside its body: another status than the contract's, headers, the session cookie. */
   answer: Answer
-  /** Another endpoint with this caller's rights, by its name (`chats.list`): scope, read, permit, service. */
+  /** Calls another endpoint with this caller's rights, by its name (`chats.list`): scope, read, permit, service. */
   invoke(name: string, input: unknown): Promise<unknown>
 }
 

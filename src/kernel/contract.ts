@@ -66,8 +66,9 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   /** Default `any`. */
   auth?: Auth
   /**
-   * It gives or takes rights or shares, shows, moves or replaces secrets or vendors, raises caps, or deletes for good:
-   * an agent does it only once a person has agreed to this very call, whatever the policies of its tools say.
+   * The endpoint gives or takes rights or shares, shows, moves or replaces secrets or vendors, raises caps, or deletes
+   * for good: an agent calls it only once a person has agreed to this very call, whatever the policies of its tools
+   * say.
    */
   consent?: 'person'
   /** The kind of the resource that the first path parameter names; `permit` finds it and knows the caller's role there. */
@@ -102,28 +103,28 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
    * JSON. What comes that way is `ctx.upload`.
    */
   takes?: 'json' | 'multipart' | 'bytes' | 'bytes_or_json'
-  /** Of `multipart`: the parts that are bytes, in place of `file`; any number of them, behind the fields. */
+  /** The parts of `multipart` that are bytes, in place of `file`; any number of them, behind the fields. */
   parts?: readonly string[]
-  /** Of `bytes`: their content type, where it is not any. */
+  /** The content type of `bytes`, where not every type is taken. */
   bytesAre?: string
   reply: R
   /** Default 200. 201 for what a POST makes, 202 for accepted background work. */
   status?: 200 | 201 | 202
   /** Default: reads for GET, writes for the rest. */
   limit?: LimitClass
-  /** In bytes. Default 1 MiB. */
+  /** The most bytes of a body. Default 1 MiB. */
   bodyLimit?: number
   /** The law lists it so that it is refused with this code, before anything of the call is looked at. */
   refused?: Code
   /** Headers by which `OPTIONS` tells what this path can do. */
   capabilities?: Readonly<Record<string, string>>
-  /** This endpoint's own codes; the usual ones follow from the other fields. */
+  /** The endpoint's own error codes; the usual ones follow from the other fields. */
   errors?: readonly Code[]
-  /** What a first call says besides the least that it must: for the description and the docs. */
+  /** The fields of a first call beside the required ones: for the description and the docs. */
   example?: Readonly<Record<string, unknown>>
   /** Words of the CLI where they are not area and verb. */
   cli?: string
-  /** Not in the law's list: `beyond` is served and described all the same. */
+  /** The endpoint is not in the law's list: `beyond` is served and described all the same. */
   beyond?: boolean
 }
 
@@ -332,7 +333,10 @@ export type Output<E> =
 /** The names in a path, first to last. */
 export const pathNames = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
 
-/** What a parameter of a path names, in words: `run` for `:run_id`, else one of what stands before it (`/agents/:id`). */
+/**
+ * The thing that a parameter of a path names, in words: `run` for `:run_id`, else one of what stands before it
+ * (`/agents/:id`).
+ */
 export function thingAt(path: string, name: string): string {
   const [, own] = /^(.+?)(?:_id|Id)$/.exec(name) ?? []
   const before =

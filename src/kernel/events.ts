@@ -4,7 +4,7 @@ import { type Scope, isScope } from './scopes.ts'
 export const channelKinds = ['user', 'workspace', 'chat', 'operation'] as const
 export type ChannelKind = (typeof channelKinds)[number]
 
-/** One type of event, as the area that tells of it declares it. */
+/** A type of event, as the area that tells of it declares it. */
 export interface EventType {
   /** `chat.created`: the resource's kind and a past participle. */
   type: string
@@ -26,7 +26,10 @@ export const eventTypes = (
 export interface EventTable {
   list: readonly EventType[]
   has(type: string): boolean
-  /** Of the channels that its teller named, those that it goes to. A type that nobody declared goes to all of them. */
+  /**
+   * The channels that an event goes to, of those that its teller named. A type that nobody declared goes to all of
+   * them.
+   */
   channelsOf(type: string, named: readonly string[]): string[]
   scopeOf(type: string, resourceType: string | null): Scope | null
 }

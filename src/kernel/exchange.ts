@@ -8,10 +8,10 @@ export interface WholeRequest {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** Its connection: one object for all that come on it. */
+  /** The request's connection: one object for all requests that come on it. */
   readonly socket: object
   readonly whole: Buffer
-  /** Nobody reads `whole` any more: its memory becomes another request's. Whoever is not sure never says so. */
+  /** Gives back the memory of `whole`, which becomes another request's. A reader that is not sure never calls it. */
   done(): void
 }
 
@@ -52,7 +52,10 @@ export interface FastMount {
 export interface Mount {
   /** Paths that begin so are its own. */
   prefix: string
-  /** It writes `X-Request-Id` and all other headers itself, at once with the status: what the hot path can afford. */
+  /**
+   * The handler writes `X-Request-Id` and all other headers itself, together with the status: the hot path has time for
+   * no more.
+   */
   ownHead?: true
   /** A refusal of what never comes to it, in its own shape; absent: in that of REST. */
   refusal?(why: Refusal, requestId: Id): WrittenRefusal
@@ -80,6 +83,6 @@ export interface UpgradeMount {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, requestId: Id): Promise<void>
   /** The server begins to close: what can go on elsewhere ends now. */
   drain?(): void
-  /** Nothing is waited for any more: what is left of it ends now. */
+  /** Ends whatever is left: nothing is waited for any more. */
   end?(): void
 }

@@ -40,7 +40,7 @@ export const idAt = (ms: number, ...words: string[]): Id => encodeTime(Math.floo
 /** The id in its stored form, or null when the words are not an id. Lower case is accepted. */
 export const parseId = (words: string): Id | null => (SHAPE.test(words) ? words.toUpperCase() : null)
 
-/** When the id was made, in milliseconds since 1970. */
+/** The time at which an id was made, in milliseconds since 1970. */
 export function timeOf(id: Id): number {
   let ms = 0
   for (let i = 0; i < 10; i++) ms = ms * 32 + ALPHABET.indexOf(id[i]!)

@@ -6,11 +6,14 @@ export type Tier = 'standard' | 'unlimited'
 
 /** A rule about which models somebody may call. Lists of a key, a member and the workspace all hold. */
 export type ModelRule =
-  /** Only these: `openai/gpt-4o`, or all of a provider as `openai/*`. */
+  /** Only these models: `openai/gpt-4o`, or all of a provider as `openai/*`. */
   | { kind: 'allowed'; of: 'key' | 'member' | 'workspace'; models: readonly string[] }
   /** Models of the workspace only by keys that are held to it, which the caller's is not. */
   | { kind: 'keys'; of: 'member' | 'workspace' }
-  /** Other workspaces whose providers the caller reaches, and which have a budget or hold it to rules or one: those count there alone. */
+  /**
+   * Other workspaces whose providers the caller reaches and which have a budget or rules of their own: these count for
+   * their own providers alone.
+   */
   | { kind: 'apart'; workspaces: readonly Id[] }
 
 export interface Membership {
@@ -28,7 +31,7 @@ export interface Membership {
   keysOnly?: 'member' | 'workspace'
 }
 
-/** What somebody's model calls in a workspace are held to. */
+/** The limits that somebody's model calls in a workspace are held to. */
 export type HeldTo = Pick<Membership, 'budget' | 'ownBudget' | 'rules' | 'keysOnly'>
 
 /** An account that lends its rights, with as much of them as the credential had that it acted by. */
@@ -71,7 +74,9 @@ export type Credential =
       scopes: ReadonlySet<Scope>
       /** The only workspace that it reaches, like a key's: what started it was held to that one. */
       workspaceId: Id | null
-      /** It works in that workspace without being held to it: what is the account's own serves it as well. */
+      /**
+       * The principal works in that workspace without being confined to it: the account's own things serve it as well.
+       */
       ownToo?: true
       /** The key that started it: what the server does for it counts under that key's cap. */
       payingKey?: PayingKey
@@ -79,7 +84,7 @@ export type Credential =
       run?: { id: Id; budgets: readonly Budget[] }
       /** The automation whose action it is, or that began the run above it. */
       automationId?: Id
-      /** By whose rights it is bound besides: who chose the tools that it acts by. */
+      /** The accounts that chose the tools it acts by: their rights bind it besides. */
       lenders?: readonly Lender[]
     }
 
@@ -90,7 +95,7 @@ export interface Principal {
   administrator: boolean
   personalWorkspaceId: Id
   credential: Credential
-  /** Of the account, whatever the credential: what a call may do is always the intersection of both. */
+  /** The account's memberships, whatever the credential: the rights of a call are always the intersection of both. */
   memberships: ReadonlyMap<Id, Membership>
 }
 
@@ -184,7 +189,7 @@ export function actorOf({ accountId, credential }: Pick<Principal, 'accountId' |
 /** Tells who is behind a secret. The accounts area implements it; the line and the gateway ask it. */
 /** Somebody let in by a ticket. */
 export interface TicketHolder {
-  /** As their rights are now. Refuses with 401 once they have ended. */
+  /** The holder's rights as they are now. Refuses with 401 once they have ended. */
   principal(): Promise<Principal>
   until: Date
 }
@@ -223,7 +228,7 @@ export function actingIn(principal: Principal, workspaceId: Id): Principal {
   }
 }
 
-/** What a rule looks at of a way to serve a model. */
+/** The part of a way to serve a model that rules look at. */
 export interface RuledOffer {
   /** The platform's id, `provider/id`. */
   slug: string

@@ -3,7 +3,7 @@ import { type AnyEndpoint, type Area, pathNames } from './contract.ts'
 import type { CallContext, Finder } from './context.ts'
 import type { Service } from './implement.ts'
 
-/** One endpoint as the faces read it. */
+/** An endpoint as the faces read it. */
 export interface Listed {
   /** `chats.list`: the agent tool's name; operationId with `_` for `.`. */
   name: string

@@ -62,6 +62,8 @@ export const atLeast = (role: Role, needed: Role): boolean => roles.indexOf(role
 /** The role that a scope's verb needs where an endpoint names none: reading viewer, the rest member. */
 export const roleFor = (scope: Scope): Role => (scope.endsWith(':read') ? 'viewer' : 'member')
 
-/** What may be done with a computer. Its owner grants some of them to a workspace; the machine itself allows some or all. */
+/**
+ * The capabilities of a computer. Its owner grants some of them to a workspace; the machine itself allows some or all.
+ */
 export const CAPABILITIES = ['exec', 'terminal', 'fs_read', 'fs_write', 'ports', 'inference', 'users'] as const
 export type Capability = (typeof CAPABILITIES)[number]

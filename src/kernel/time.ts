@@ -43,7 +43,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** From then until then, both included. */
+/** The time between two dates, both included. */
 export interface Span {
   from: Date
   until: Date

@@ -10,7 +10,7 @@ export interface Usage {
   reasoning_tokens: number
   images: number
   audio_seconds: number
-  /** Of video made. */
+  /** Seconds of video that were made. */
   video_seconds: number
   /** Unicode code points that were spoken. */
   characters: number
@@ -90,7 +90,7 @@ export const usageFields = Object.keys(EMPTY) as (keyof Usage)[]
 /** A usage as it was kept: buckets that came later count 0. */
 export const keptUsage = (kept: Partial<Usage> | null): Usage | null => kept && { ...EMPTY, ...kept }
 
-/** Both together, bucket by bucket. */
+/** The sum of two usages, bucket by bucket. */
 export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
   if (one === null || other === null) return keptUsage(one ?? other)
   const sum = { ...EMPTY }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '#kernel/errors.ts'
 
-/** May stand once. Two lengths never come here: Node's parser refuses them. */
+/** Header fields that may stand once. Two lengths never come here: Node's parser refuses them. */
 const ONCE: ReadonlyMap<string, number> = new Map([
   ['host', 1],
   ['authorization', 2],

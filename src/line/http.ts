@@ -28,7 +28,7 @@ export interface Door {
 export interface DoorParts extends Entrance {
   mounts: readonly Mount[]
   upgrades: readonly UpgradeMount[]
-  /** Of other origins than the API's, looked at before any path is. */
+  /** Hosts for other origins than the API's, looked at before any path is. */
   hosts: HostMount
 }
 

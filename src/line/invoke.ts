@@ -18,7 +18,7 @@ export interface CallStart {
   version: string
   signal: AbortSignal
   caller: Context['caller']
-  /** Left out: not an agent's. */
+  /** The agent that calls; left out where it is none. */
   agent?: Context['agent']
 }
 

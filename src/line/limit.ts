@@ -9,14 +9,14 @@ import type { Id } from '#kernel/ids.ts'
 export interface Limits {
   /** Takes a token or refuses with 429. Answers the headers of the IETF draft (draft-ietf-httpapi-ratelimit-headers). */
   take(caller: Id, limit: LimitClass): Record<string, string>
-  /** One more request of the caller in flight; the disposable takes it back. */
+  /** Counts one more request of the caller in flight; disposing of the answer takes it back. */
   enter(caller: Id): Disposable
   state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[]
 }
 
 const WINDOW_SECONDS = 60
 
-/** Of one caller; disposed of once per request. */
+/** The requests in flight of one caller; disposed of once per request. */
 class Flights implements Disposable {
   [Symbol.dispose](): void {
     this.count--

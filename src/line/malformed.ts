@@ -4,7 +4,7 @@ import { Refusal } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { repeatedField } from './fields.ts'
 
-/** Of Node's parser (llhttp). */
+/** An error of Node's parser (llhttp). */
 interface ParseError extends NodeJS.ErrnoException {
   reason?: string
   /** The bytes that came last, and how far they were read. */

@@ -70,7 +70,9 @@ function sayFault(fault: Raw): string {
 const firstOf = (faults: readonly Fault[]): Fault =>
   closest(faults.find(({ code }) => code === 'unrecognized_keys') ?? faults[0]!)
 
-/** Of several forms that a value may have the one that it came closest to: its fault lies deepest. */
+/**
+ * The fault to tell when a value may have several forms: that of the form it came closest to, whose fault lies deepest.
+ */
 function closest(fault: Fault): Fault {
   if (fault.code !== 'invalid_union' || fault.errors.length === 0) return fault
   const deepest = fault.errors.map(firstOf).reduce((best, one) => (one.path.length > best.path.length ? one : best))
@@ -88,7 +90,10 @@ const things: Record<string, string> = {
   record: 'an object',
 }
 
-/** Said only where it tells more: `1.5` for a whole number is a number, and what a query holds is always text. */
+/**
+ * Adds the type that was given, where it tells more: `1.5` for a whole number is a number, and a query's values are
+ * always text.
+ */
 function butGiven(given: unknown, expected: string): string {
   if (given === undefined || (typeof given === 'number' && (expected === 'int' || expected === 'number'))) return ''
   if (given === null) return ', not null'

@@ -41,7 +41,7 @@ export async function* whilePermitted(
 
 /** A stream under watch. */
 export interface Guarded {
-  /** Its caller has lost the right to it. */
+  /** Closes the answer: its caller has lost the right to it. */
   close(why: unknown): void
   /** A right changed and left it permitted. */
   kept(ctx: Context): Promise<void>

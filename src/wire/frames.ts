@@ -15,10 +15,10 @@
 export const FRAME = { hello: 1, open: 2, data: 3, event: 4, credit: 5, end: 6, reset: 7, ping: 8, pong: 9 } as const
 export type FrameType = (typeof FRAME)[keyof typeof FRAME]
 
-/** Of DATA: its sender sends no more bytes on this stream. The other bits name the channel. */
+/** A flag of DATA: its sender sends no more bytes on this stream. The other bits name the channel. */
 export const FINISHED = 0x80
 export const CHANNELS = 8
-/** Of RESET: not the stream's fault; a link further on was lost. */
+/** A flag of RESET: the stream is not to blame; a link further on was lost. */
 export const LOST = 1
 
 export const HEAD_BYTES = 14
@@ -29,7 +29,7 @@ export const LARGEST_DATA = 65_536
  * no copy. As garbage the copies of frames twice as large set off pauses that keys waited for (decision 0089).
  */
 export const SENT_DATA = 32_768
-/** In bytes, of HELLO, OPEN, EVENT and END. */
+/** The most bytes of HELLO, OPEN, EVENT and END. */
 export const LARGEST_JSON = 65_536
 const LARGEST_REASON = 1_024
 /** The most bytes of any frame. */
@@ -110,7 +110,10 @@ const SHAPES: Partial<Record<number, Shape>> = {
   [FRAME.pong]: beat,
 }
 
-/** So deep may objects and lists lie in each other. Deeper ones would overflow the stack of whoever writes them out again. */
+/**
+ * The deepest that objects and lists may lie in each other. Deeper ones would overflow the stack of whoever writes them
+ * out again.
+ */
 const DEEPEST = 32
 
 const strict = new TextDecoder('utf-8', { fatal: true })
@@ -140,5 +143,5 @@ export function writeJson(value: object): Buffer | null {
   return bytes.length > LARGEST_JSON ? null : bytes
 }
 
-/** What a RESET carries of a reason. */
+/** The reason that a RESET carries, as bytes. */
 export const reasonBytes = (reason: string): Buffer => Buffer.from(reason.slice(0, LARGEST_REASON / 4))

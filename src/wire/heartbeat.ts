@@ -2,7 +2,7 @@ import { CLOSE, type Mux } from './mux.ts'
 
 /** Every end of every hop pings, ms. */
 export const BEAT_MS = 15_000
-/** Nothing came for so long: the link is dead. */
+/** A link is dead when nothing came for so long. */
 export const DEAD_MS = 45_000
 
 export interface Beat {

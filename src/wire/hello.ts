@@ -11,7 +11,7 @@ import { plain } from './shapes/text.ts'
 export const PROTOCOL = 2
 export const OLDEST_PROTOCOL = 1
 
-/** One that a server names beyond it is none of ours. */
+/** The longest wait that a server may name; a longer one is a fault. */
 export const LONGEST_UPDATE_WAIT_MS = 3_600_000
 
 const line = plain(255)
@@ -27,9 +27,9 @@ export const DaemonHello = z.object({
   /** Made anew at each start of the machine, and of its keeper: what was kept before is gone when they differ. */
   boot_id: line.nullable(),
   keeper_id: line.nullable(),
-  /** What the machine's owner lets the server do. */
+  /** The capabilities that the machine's owner lets the server use. */
   allows: z.array(z.enum(CAPABILITIES)).max(CAPABILITIES.length),
-  /** What it was installed from, the SHA-256 of a manifest; null: it takes no updates. */
+  /** The release that the daemon was installed from: the SHA-256 of a manifest; null: it takes no updates. */
   release: sha256.nullable().default(null),
   /** An update that it has tried lately and did not keep. */
   failed_update: z
@@ -52,7 +52,7 @@ export const ServerHello = z.object({
       version: line,
       sha256: line,
       size: z.number().int(),
-      /** So long it is to be waited before it is fetched: of many machines each has another moment. */
+      /** The wait before the update is fetched: each of many machines has another moment. */
       wait_ms: z.number().int().min(0).max(LONGEST_UPDATE_WAIT_MS).default(0),
     })
     .nullable(),

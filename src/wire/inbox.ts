@@ -6,16 +6,18 @@ const SHORT = 4_096
 
 type Next = IteratorResult<Incoming, undefined>
 
-/** What came on a stream and was not asked for yet. Asking for the next one says that the last was taken. */
+/**
+ * The messages that came on a stream and were not asked for yet. Asking for the next one says that the last was taken.
+ */
 export class Inbox implements AsyncIterator<Incoming, undefined> {
   readonly #window: Window
   readonly #grant: (bytes: number) => void
   #items: Incoming[] = []
   #costs: number[] = []
   #waiter: { resolve(next: Next): void; reject(error: Error): void } | null = null
-  /** Of the one that was given last. */
+  /** The cost of the message that was given last. */
   #cost = 0
-  /** Why nothing more comes: an error, or null for an end where all was said. */
+  /** The reason why nothing more comes: an error, or null for an end where all was said. */
   #closed: { error: Error | null } | null = null
 
   constructor(window: Window, grant: (bytes: number) => void) {
@@ -54,7 +56,7 @@ export class Inbox implements AsyncIterator<Incoming, undefined> {
     return this.#closed.error === null ? Promise.resolve(DONE) : Promise.reject(this.#closed.error)
   }
 
-  /** With an error, what was not read is dropped. */
+  /** Closes the inbox. With an error, messages that were not read are dropped. */
   close(error: Error | null): void {
     if (this.#closed !== null) return
     this.#closed = { error }

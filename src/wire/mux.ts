@@ -20,7 +20,7 @@ import { type AskedStream, LinkLost, type Stream, StreamReset } from './stream.t
 import { type Line, StreamEnd } from './stream-end.ts'
 import { RoundTrip } from './window.ts'
 
-/** What carries the frames of a link: whole messages in order, or none any more. */
+/** The carrier of a link's frames: whole messages in order, until it ends. */
 export interface Pipe {
   /** `sent` is called when the frame has left and its bytes may change, or never. */
   send(frame: Buffer, sent?: () => void): void
@@ -29,13 +29,13 @@ export interface Pipe {
   close(code: number, reason: string): void
 }
 
-/** What an OPEN asks for. */
+/** The request that an OPEN carries. */
 export interface OperationRequest {
   op: string
   input: unknown
-  /** Between servers: the computer that it is for. */
+  /** Between servers: the computer that the operation is for. */
   computer_id?: string
-  /** Between servers: it goes on over another link, so that a server that stops does not wait for it. */
+  /** Between servers: the operation goes on over another link, so that a server that stops does not wait for it. */
   movable?: boolean
 }
 
@@ -44,7 +44,10 @@ export interface MuxOptions {
   opens: 'even' | 'odd'
   /** The other end's first words. Throws `Violation` for what it cannot be. */
   onHello(hello: Record<string, unknown>): void
-  /** Does what the other end asks for. What it throws is said there: a `Refusal` as it is, all else as `internal_error`. */
+  /**
+   * Does what the other end asks for. An error is told to the other end: a `Refusal` as it is, all else as
+   * `internal_error`.
+   */
   answer(asked: OperationRequest, stream: Stream, call: { signal: AbortSignal }): Promise<object>
   /** A fault of `answer`; of the link itself where nothing was asked: it is closed then. */
   onFault?(error: unknown, asked: OperationRequest | null): void
@@ -75,7 +78,7 @@ const UNREAD = 8_388_608
 /** Frames with so many bytes are written to rooms that are used again. */
 const POOLED = 8_192
 const MOST_ROOMS = 8
-/** How much the windows of a link may grow by, all together. */
+/** The most bytes that the windows of a link may grow by, all together. */
 const GROWTH = 16_777_216
 
 /** Streams with credit over one pipe. It sets no timers and opens no streams by itself. */
@@ -84,19 +87,19 @@ export class Mux implements Line {
   readonly #options: MuxOptions
   readonly now: () => number
   readonly #streams = new Map<number, StreamEnd>()
-  /** Those that want to send, in turn. */
+  /** Streams that want to send, in turn. */
   readonly #small: StreamEnd[] = []
   readonly #bulk: StreamEnd[] = []
   #inARow = 0
   #sending = false
   #nextId: number
-  /** Of the other end's streams. */
+  /** The highest id of the other end's streams. */
   #highest = 0
   #theirs = 0
   #greeted = false
   #closed = false
   #grown = 0
-  /** For frames of bulk, which would be garbage by the megabyte. */
+  /** Buffers for frames of bulk, which would be garbage by the megabyte. */
   readonly #rooms: Buffer[] = []
   readonly #roundTrip = new RoundTrip()
   /** Frames that came: a link where this does not move is silent. */
@@ -145,7 +148,7 @@ export class Mux implements Line {
     this.send(encodeFrame(FRAME.ping, 0, 0, this.#roundTrip.begin(this.now())))
   }
 
-  /** One message came. Never throws. */
+  /** Takes a message that came. Never throws. */
   receive(message: Buffer): void {
     if (this.#closed) return
     try {
@@ -156,7 +159,7 @@ export class Mux implements Line {
     }
   }
 
-  /** What the other end said led to this: it costs the link, and nobody else anything. */
+  /** Fails the link for what the other end said; nobody else loses anything. */
   #fail(error: unknown): void {
     if (!(error instanceof Violation)) this.#options.onFault?.(error, null)
     this.close(CLOSE.violation, error instanceof Violation ? error.message : 'it could not be taken')

@@ -1,9 +1,10 @@
 /**
- * What a server may ask of the daemon on a computer: one row per operation, with the capability that it needs there. The
- * daemon answers nothing else, and checks the capability against what the machine's owner allowed (`--allow`).
+ * The operations that a server may ask of the daemon on a computer: one row each, with the capability that it needs
+ * there. The daemon answers nothing else, and checks the capability against what the machine's owner allowed
+ * (`--allow`).
  *
- * An operation is one stream on the link (`stream.ts`): OPEN carries `input`, END carries `output` or an error. In between
- * go bytes on numbered channels and small JSON events, as each row says.
+ * An operation is one stream on the link (`stream.ts`): OPEN carries `input`, END carries `output` or an error. In
+ * between go bytes on numbered channels and small JSON events, as each row says.
  *
  * Whatever changes something carries a `key` made by the caller. Asked again with the same key after the link was lost,
  * the daemon does nothing twice: it goes on from the offsets in the new OPEN.
@@ -47,7 +48,7 @@ export const MachineUser = z.object({
   groups: z.array(z.string()),
 })
 
-/** How far an installation has come; `total` is 0 where it cannot be told. */
+/** The progress of an installation; `total` is 0 where it cannot be told. */
 export const InstallProgress = z.object({
   type: z.literal('progress'),
   phase: z.enum(['resolving', 'downloading', 'verifying', 'loading']),
@@ -85,10 +86,10 @@ export const operations = {
       load: z.number(),
       memory_bytes: z.number().int(),
       memory_free_bytes: z.number().int(),
-      /** Of the file system that its home lies on; one of an earlier version does not say it. */
+      /** The size of the file system that the home lies on; earlier versions do not say it. */
       disk_bytes: z.number().int().nullable().default(null),
       disk_free_bytes: z.number().int().nullable().default(null),
-      /** Of the user that the daemon runs as; one of an earlier version does not say it. */
+      /** The home of the user that the daemon runs as; earlier versions do not say it. */
       home: path.nullable().default(null),
     }),
   ),
@@ -178,8 +179,8 @@ export const operations = {
   'terminal.resize': operation('terminal', z.object({ terminal_id: key, cols, rows }), Terminal),
   'terminal.close': operation('terminal', z.object({ terminal_id: key, signal: signal.nullable() }), Terminal),
   /**
-   * What a terminal put out, on the channel `body`, from `from` (the last `max_bytes` where it is null), waiting up to
-   * `wait_ms` for the first byte; with `screen`, the bytes that draw its screen on the channel `snapshot` first.
+   * Reads a terminal's output, on the channel `body`, from `from` (the last `max_bytes` where it is null), waiting up
+   * to `wait_ms` for the first byte; with `screen`, the bytes that draw its screen on the channel `snapshot` first.
    */
   'terminal.read': operation(
     'terminal',
@@ -220,7 +221,7 @@ export const operations = {
     z.object({ path, offset, length: z.number().int().min(0).nullable(), archive: z.enum(['zip', 'tar']).nullable() }),
     z.object({ bytes: offset }),
   ),
-  /** How much of an upload lies on the computer. */
+  /** Answers how much of an upload lies on the computer. */
   'fs.upload_offset': operation('fs_write', z.object({ path, key }), z.object({ offset })),
   /**
    * Bytes to the daemon on `body`, from `offset` on, which must be what `fs.upload_offset` says. Its events: `{type: 'offset',

@@ -37,7 +37,7 @@ export function overSocket(socket: Socket, options: MuxOptions): Mux {
 
 /** Cuts a sequence of bytes into frames. Answers false for a length that no frame has. */
 export function unprefix(take: (frame: Buffer) => void): (bytes: Buffer) => boolean {
-  /** What came of a length, then of its frame. */
+  /** The bytes that came of a length, then of its frame. */
   let partial: Buffer | null = null
   let filled = 0
   const length = Buffer.alloc(PREFIX)

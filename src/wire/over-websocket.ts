@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws'
 import { CLOSE, Mux, type MuxOptions } from './mux.ts'
 
-/** How long the other end has to close, too. */
+/** The time in which the other end has to close, too. */
 const CLOSING_MS = 2_000
 
 /** A link over an open WebSocket: each frame one binary message. */

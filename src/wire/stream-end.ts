@@ -11,7 +11,7 @@ const MOST_EVENTS = 4_096
 const MOST_EVENT_BYTES = 1_048_576
 const MOST_CREDIT = 2 ** 31
 
-/** What an end needs of its link. */
+/** The part of its link that an end uses. */
 export interface Line extends Budget {
   send(frame: Buffer): void
   sendData(flags: number, stream: number, offset: number, bytes: Uint8Array): void
@@ -24,16 +24,16 @@ export interface Line extends Budget {
 interface Bytes {
   type: 'bytes'
   bytes: Uint8Array
-  /** How much of it has left. */
+  /** The number of its bytes that have left. */
   sent: number
   channel: Channel
-  /** Of the next byte that leaves. */
+  /** The offset of the next byte that leaves. */
   offset: number
   settle: { resolve(): void; reject(error: Error): void } | null
 }
 type Outgoing = Bytes | { type: 'event' | 'end'; json: Buffer } | { type: 'finish' }
 
-/** One end of a stream: what waits to be sent, and what came. */
+/** An end of a stream: what waits to be sent, and what came. */
 export class StreamEnd implements Stream {
   readonly id: number
   readonly #line: Line
@@ -42,18 +42,18 @@ export class StreamEnd implements Stream {
   #waitingBytes = 0
   #waitingEvents = 0
   #waitingEventBytes = 0
-  /** Those who wait until no event waits. */
+  /** Calls for those who wait until no event waits. */
   #tellTaken: (() => void)[] = []
-  /** How much may be sent; one frame may take it below zero. */
+  /** The number of bytes that may be sent; one frame may take it below zero. */
   #credit = FIRST_WINDOW
-  /** Where the next byte of each channel stands, of those written and those that came. */
+  /** The offset of each channel's next byte, of those written and those that came. */
   #written: number[] = []
   #came: number[] = []
   #finishing = false
   #otherFinished = false
-  /** Why nothing more can be sent; null: the stream lives. */
+  /** The reason why nothing more can be sent; null: the stream lives. */
   #over: Error | null = null
-  /** It stands in the line of those that want to send. */
+  /** Whether the end stands in the line of those that want to send. */
   queued = false
   /** The other end's answer, or why there is none. */
   settle: { end(answer: Buffer): void; fail(error: Error): void } | null = null
@@ -77,7 +77,7 @@ export class StreamEnd implements Stream {
     return this.#waitingBytes <= SMALL
   }
 
-  /** Something waits that may leave now. */
+  /** Whether something waits that may leave now. */
   get ready(): boolean {
     const first = this.#outgoing[0]
     return first !== undefined && (this.#credit > 0 || first.type === 'finish' || first.type === 'end')
@@ -209,7 +209,7 @@ export class StreamEnd implements Stream {
     for (const wake of this.#tellTaken.splice(0)) wake()
   }
 
-  /** Nothing more goes either way. Null: all is said. */
+  /** Closes the end: nothing more goes either way. Null: all is said. */
   close(error: Error | null): void {
     if (this.#over !== null) return
     this.#over = error ?? ENDED

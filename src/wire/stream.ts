@@ -1,10 +1,11 @@
 /**
- * One stream of a link, as both of its ends see it: on the link between server and daemon, on the socket between daemon and
- * keeper, and between two servers one of which holds the link. Nothing is buffered beyond the credit that the reader gave.
+ * A stream of a link, as both of its ends see it: on the link between server and daemon, on the socket between daemon
+ * and keeper, and between two servers one of which holds the link. Nothing is buffered beyond the credit that the
+ * reader gave.
  */
 import type { Channel, OperationName, Output } from './operations.ts'
 
-/** In the order in which the other end sent them. */
+/** Messages in the order in which the other end sent them. */
 export type Incoming =
   | { type: 'bytes'; channel: Channel; offset: number; bytes: Uint8Array }
   | { type: 'event'; event: unknown }
@@ -19,11 +20,14 @@ export interface Stream extends AsyncIterable<Incoming> {
    * lost (`LinkLost`).
    */
   write(bytes: Uint8Array, channel?: Channel, offset?: number): Promise<void>
-  /** At most 64 KiB of JSON. Behind the bytes that were written before it. Where more than 1 MiB waits, the stream is reset. */
+  /**
+   * Sends at most 64 KiB of JSON, behind the bytes that were written before it. Where more than 1 MiB waits, the stream
+   * is reset.
+   */
   event(event: object): void
   /** Resolves when all events have left, or the stream is over. */
   taken(): Promise<void>
-  /** No more bytes of ours: the end of stdin, of an upload. */
+  /** Says that no more of our bytes come: the end of stdin, of an upload. */
   finish(): void
   /** Ends it on both ends, whatever is under way. */
   reset(reason: string): void
@@ -45,7 +49,7 @@ export class LinkLost extends Error {
   override name = 'LinkLost'
 }
 
-/** One end ended the stream before its time, or the stream is over and cannot be written to. */
+/** Thrown where one end ended the stream before its time, or it is over and cannot be written to. */
 export class StreamReset extends Error {
   override name = 'StreamReset'
 }

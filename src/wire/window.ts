@@ -10,12 +10,15 @@ const QUICK_WINDOW = 262_144
 const LARGEST_WINDOW = 4_194_304
 /** A reader that takes half a window in this time is quick, ms. */
 const QUICK = 100
-/** How fast a reader is, is measured over so long or one round trip, ms: within one turn of its event loop all comes at once. */
+/**
+ * The least time over which a reader's speed is measured, or one round trip, ms: within one turn of its event loop all
+ * comes at once.
+ */
 const LEAST_SPAN = 5
 
 /** The part of a link that windows share. */
 export interface Budget {
-  /** May windows grow by so much? `release` gives it back. */
+  /** Reserves growth of windows, if there is room. `release` gives it back. */
   reserve(bytes: number): boolean
   release(bytes: number): void
   /** The shortest time that the link took there and back, ms. */
@@ -23,14 +26,14 @@ export interface Budget {
   now(): number
 }
 
-/** How much the other end of a stream may send: more when the reader took what came, at half a window. */
+/** The amount that the other end of a stream may send: more when the reader took what came, at half a window. */
 export class Window {
   readonly #budget: Budget
   #size = FIRST_WINDOW
   #left = FIRST_WINDOW
   #taken = 0
   #since: number
-  /** What was taken since it was last measured how fast. */
+  /** The bytes that were taken since the speed was last measured. */
   #span = { bytes: 0, since: 0 }
 
   constructor(budget: Budget) {
@@ -84,12 +87,12 @@ export class Window {
 /** The way there and back is measured so often at least, one after another: the first time both ends are just beginning. */
 const MEASURED = 4
 
-/** How long a link takes there and back, as its pings and pongs tell. */
+/** The round trip time of a link, as its pings and pongs tell. */
 export class RoundTrip {
   /** The shortest that was measured; 0: none yet. */
   ms = 0
   #pings = 0
-  /** When the ping that is on its way was sent. */
+  /** The time when the ping that is on its way was sent. */
   #sentAt: number | null = null
   #measured = 0
 

@@ -53,7 +53,7 @@ export interface JobRunner extends Jobs {
 const CONCURRENCY = 50
 /** Back-off is e^attempt seconds, so the last of these comes half an hour after the first. */
 const ATTEMPTS = 8
-/** How often the queue is looked into, where nobody says that there is a job. */
+/** How often the queue is looked into when nobody announces a job. */
 const TURN_MS = 1_000
 const UNLOCK_MS = 10_000
 const AGAIN_MS = 500
@@ -79,7 +79,7 @@ export async function startJobs({
   postgres: Postgres
   process: ServerProcess
   log: Log
-  /** Only tests are in such a hurry. */
+  /** The time between two looks into the queue; only tests set it. */
   turnMs?: number
 }): Promise<JobRunner> {
   // Connections of their own: requests that take all others must not keep jobs from being done, nor the reverse.

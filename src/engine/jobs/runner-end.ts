@@ -1,7 +1,7 @@
 /**
- * When a runner of graphile-worker has ended. Cut off from the database at a bad moment, one of 0.18.0 goes on for ever
- * and does nothing: where it could not read the names of its tasks, it never asks again; where two ends of jobs could not
- * be written one after the other, its own end waits for a third.
+ * When a runner of graphile-worker has ended. A runner of 0.18.0 that is cut off from the database at a bad moment goes
+ * on for ever and does nothing: if it could not read the names of its tasks, it never asks again; if it could not write
+ * the ends of two jobs in a row, its own end waits for a third.
  */
 import type { Runner, WorkerEventMap, WorkerEvents } from 'graphile-worker'
 

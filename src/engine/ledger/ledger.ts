@@ -15,13 +15,13 @@ export interface Payer {
   chatId?: Id
   runId?: Id
   messageId?: Id
-  /** Why a call is refused is read by others too, as in a run: by all who read its chat. */
+  /** The reason of a refusal is read by others too: in a run, by all who read its chat. */
   overheard?: true
-  /** No member of the workspace, whose sums it is not told. */
+  /** The caller is not a member of the workspace, so its sums are not told to them. */
   guest?: true
   /** Further caps, all checked in the one step with balance and key. */
   budgets?: readonly Budget[]
-  /** What the router holds its calls to. */
+  /** The rules that the router holds its calls to. */
   rules?: readonly ModelRule[]
 }
 
@@ -39,18 +39,18 @@ export interface MeteredCall {
   provider: string
   endpointId: Id | null
   billing: Billing
-  /** When it was reserved: the periods that it counts in. */
+  /** The time of the reservation: the call counts in the periods of that time. */
   startedAt: Date
 }
 
-/** What the log of requests tells of a request beside the record of the call that answered it. */
+/** The part of a request's entry in the log that is not in the record of the call that answered it. */
 export interface AnsweredRequest {
   /** Null: it was asked for by this server, as a run does. */
   path: string | null
   askedModel: string | null
-  /** Of the body; null: there is none that anybody sent. */
+  /** The size of the body; null: the request had none. */
   bytes: number | null
-  /** Why this provider was asked, for people; empty: nobody else could serve. */
+  /** The reason why this provider was asked, for people; empty: nobody else could serve. */
   why: string
 }
 
@@ -64,7 +64,7 @@ export interface Outcome {
   firstTokenMs: number | null
   durationMs: number
   streamed: boolean
-  /** Given where the record of this call stands for its request in the log of requests. */
+  /** Set where the record of this call stands for its request in the log of requests. */
   request?: AnsweredRequest | null
 }
 
@@ -72,7 +72,7 @@ export interface Refunded {
   accountId: Id
   workspaceId: Id
   amount: Nano
-  /** Of this call, so far. */
+  /** The sum that this call was refunded so far. */
   refunded: Nano
   charged: Nano
   balance: Nano

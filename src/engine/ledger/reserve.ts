@@ -14,7 +14,10 @@ export interface Reserve {
   least: Nano
 }
 
-/** More than any balance or cap caps, and far enough below 2⁶³ to be added to one: what is dearer is refused all the same. */
+/**
+ * The most that is reserved: more than any balance or cap, so that a dearer call is refused all the same, and far
+ * enough below 2⁶³ to be added to one.
+ */
 const MOST: Nano = 2n ** 61n
 const most = (nano: Nano): Nano => (nano > MOST ? MOST : nano)
 
@@ -23,7 +26,7 @@ const statement = {
   text: `select item, refused_by, amount from ${ledgerFunctions.schema}.reserve_calls(${Array.from({ length: 21 }, (_, i) => `$${i + 1}`).join(', ')})`,
 }
 
-/** One round trip for all of them; answers per item what is held, or why nothing is. */
+/** Reserves for all items in one round trip; answers per item what is held, or why nothing is. */
 export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly Reserve[]): Promise<(Nano | Error)[]> {
   const accounts = new ReserveColumns()
   const capColumns = new ReserveColumns()

@@ -5,10 +5,10 @@ import type { Log } from '../log.ts'
 
 /** A call that ends sooner than this is never marked: its settlement says it all. */
 const AFTER_MS = 50
-/** How often a call that goes on is asked what it has cost by now. */
+/** How often a call under way is asked what it has cost so far. */
 const GROW_MS = 1_000
 
-/** Which reserved calls have left for the provider, and what a crash would settle them on. */
+/** The reserved calls that have left for a provider, and the cost that each is settled with after a crash. */
 export interface SentCalls extends AsyncDisposable {
   /** `atLeast`: what the call has cost so far, input bound included. `now`: what it has cost whenever it is asked. */
   sent(id: Id, atLeast: Nano, now?: () => Nano): void

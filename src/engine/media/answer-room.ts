@@ -6,7 +6,7 @@
 export class AnswerRoom {
   readonly #limit: number
   #held = 0
-  /** What each holds that has asked for some, the one that began first in front. */
+  /** The bytes that each place holds; the call that began first is in front. */
   readonly #places = new Map<AnswerPlace, number>()
   #waiting: (() => void)[] = []
 
@@ -23,7 +23,7 @@ export class AnswerRoom {
     return new AnswerPlace(this, signal)
   }
 
-  /** Of `AnswerPlace` alone. */
+  /** Called by `AnswerPlace` alone. */
   async take(place: AnswerPlace, bytes: number, signal: AbortSignal): Promise<void> {
     const goesOn = (): void => {
       signal.throwIfAborted()
@@ -43,7 +43,7 @@ export class AnswerRoom {
     this.#held += bytes
   }
 
-  /** Of `AnswerPlace` alone. */
+  /** Called by `AnswerPlace` alone. */
   leave(place: AnswerPlace): void {
     this.#held -= this.#places.get(place) ?? 0
     this.#places.delete(place)
@@ -53,7 +53,7 @@ export class AnswerRoom {
   }
 }
 
-/** What one call holds of the room. */
+/** The part of the room that one call holds. */
 export class AnswerPlace implements Disposable {
   readonly #room: AnswerRoom
   readonly #signal: AbortSignal

@@ -1,15 +1,15 @@
-/** What a file of media is, read from its bytes and never from its name or a declared type. */
+/** The facts about a media file, read from its bytes and never from its name or a declared type. */
 export interface MediaFacts {
   kind: 'image' | 'video' | 'audio'
   /** MIME type. */
   type: string
-  /** Without the dot. */
+  /** The file name's extension without the dot. */
   extension: string
   sizeBytes: number
-  /** Of pictures and videos; else null. */
+  /** Pixels of a picture or video; else null. */
   width: number | null
   height: number | null
-  /** Of sound and videos; null: not known. */
+  /** The length of sound or video; null: not known. */
   durationSeconds: number | null
 }
 
@@ -18,7 +18,7 @@ export type SoundFormat = 'mp3' | 'wav' | 'opus' | 'aac' | 'flac' | 'pcm'
 
 /** Plain samples as they come: 16 bit, little-endian, mono. Parts may end within a sample. */
 export interface Pcm {
-  /** In Hz. */
+  /** The sample rate in Hz. */
   sampleRate: number
   bytes: AsyncIterable<Uint8Array>
 }

@@ -12,7 +12,7 @@ export class ProgramFailed extends Error {
 
 export interface ProgramLimits {
   timeMs: number
-  /** Of address space, where the system's shell can limit it. */
+  /** The limit of address space, where the system's shell can set it. */
   memoryMb: number
 }
 
@@ -32,8 +32,9 @@ export async function findProgram(name: string, path = process.env.PATH ?? ''): 
 }
 
 /**
- * What a program writes while it reads `input`. It is a process group of its own without anything of this server's
- * environment, and is killed when its time is over, the signal fires, or nobody reads on. Throws `ProgramFailed`.
+ * The output of a program while it reads `input`. The program is a process group of its own without anything of this
+ * server's environment, and is killed when its time is over, the signal fires, or nobody reads on. Throws
+ * `ProgramFailed`.
  */
 export async function* runProgram(
   program: string,

@@ -8,11 +8,11 @@ import { newId } from '#kernel/ids.ts'
 export interface StagedFile extends AsyncDisposable {
   path: string
   sizeBytes: number
-  /** From the first byte, each time. */
+  /** The file from its first byte, each time. */
   read(): AsyncIterable<Uint8Array>
 }
 
-/** Left by a process that died: work on one file never takes so long. */
+/** A file older than this was left by a process that died: work on one never takes so long. */
 const OLD_MS = 24 * 3_600_000
 
 /** Writes a stream to a file of its own below `folder`. More than `mostBytes` are refused with 413, and nothing stays. */

@@ -11,7 +11,7 @@ export interface GatewayTallies {
   call(surface: string, outcome: Tallied, firstByteMs: number | null): void
   /** An attempt failed before its first byte. */
   fault(kind: string): void
-  /** Somebody else was asked, or the same provider again, or a rival raced. */
+  /** Counts a further attempt: another provider was asked, the same one again, or a rival raced. */
   further(why: 'fallback' | 'retry' | 'hedge'): void
 }
 
@@ -94,7 +94,7 @@ class FirstByte {
       }
   }
 
-  /** As the registry asks a metric. */
+  /** The metric's value, as the registry asks for it. */
   get(): Promise<object> {
     let sum = 0
     const value = (metricName: string, count: number, le?: number | string) => ({

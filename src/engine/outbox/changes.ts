@@ -9,7 +9,7 @@ import type { Db, Postgres } from '../postgres/client.ts'
 export interface Change {
   seq: bigint
   channel: string
-  /** Of the channel's present history. */
+  /** The epoch of the channel's present history. */
   epoch: Id
   /** Rises by one per change of the channel. */
   offset: bigint
@@ -24,7 +24,7 @@ export interface Change {
 export interface ChannelState {
   channel: string
   epoch: Id
-  /** Of its newest change; 0 before the first. */
+  /** The offset of the channel's newest change; 0 before the first. */
   offset: bigint
   /** The newest change that is in the log no more. */
   gone_seq: bigint
@@ -58,7 +58,10 @@ export const changesBetween = async (
     })
   ).rows
 
-/** How far each of these channels is, and the newest change of all, at one moment. Channels nobody used yet are opened. */
+/**
+ * The offset of each of these channels and the newest change of all, at one moment. Channels that nobody used yet are
+ * opened.
+ */
 export async function channelStates(
   { pool }: Postgres,
   channels: readonly string[],
@@ -106,7 +109,7 @@ export const forgottenSeq = async ({ pool }: Postgres): Promise<bigint> =>
   (await pool.query<{ seq: bigint }>(`select (${FORGOTTEN}) as seq`)).rows[0]!.seq
 
 const RETAIN_BATCH = 10_000
-/** Kept of each channel, however old. */
+/** The number of changes that each channel keeps, however old. */
 const KEEP_CHANGES = 10_000
 const KEEP_HOURS = 24
 /** A channel that was silent for so long goes whole, and begins anew when it is used again. */

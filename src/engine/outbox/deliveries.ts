@@ -24,9 +24,12 @@ export interface DeliveredEvent {
 /** A part of this server that acts on events, after their commit. Each gets its events one after the other, at least once. */
 export interface Consumer {
   name: string
-  /** Which types it wants; absent: all. */
+  /** The event types that the consumer wants; absent: all. */
   types?: readonly string[]
-  /** Which of those, decided for a batch in the transaction that carries it: what is not wanted costs no more than this. */
+  /**
+   * Chooses the events that the consumer wants, for a whole batch in the transaction that carries it, so that unwanted
+   * events cost little.
+   */
   sift?(db: Db): Promise<(event: Pick<DeliveredEvent, 'type' | 'channels' | 'data'>) => boolean>
   handle(event: DeliveredEvent): Promise<void>
   /** Several in their order, where that is cheaper. When it throws, they come again one by one. */
@@ -40,7 +43,7 @@ const MOST_ATTEMPTS = 12
 
 /** Hands waiting deliveries to their consumers. */
 export interface Deliveries extends AsyncDisposable {
-  /** These have got some. */
+  /** Tells these consumers that they have got deliveries. */
   wake(consumers: ReadonlySet<string>): void
 }
 

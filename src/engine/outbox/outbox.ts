@@ -3,7 +3,7 @@ import { newId } from '#kernel/ids.ts'
 import type { Db } from '../postgres/client.ts'
 import type { Actor } from '#kernel/principal.ts'
 
-/** Something that happened, told to all who subscribe. Written in the transaction of the change. */
+/** An event for all who subscribe. Written in the transaction of the change. */
 export interface Emitted {
   /** `chat.created`: the resource's kind and a past participle. */
   type: string

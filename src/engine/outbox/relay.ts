@@ -10,10 +10,10 @@ import type { Db, Postgres } from '../postgres/client.ts'
 
 const POLL_MS = 1_000
 const BATCH = 500
-/** Between the beginnings of two turns: under load what comes in between shares the second. */
+/** The least time between the starts of two turns: under load, events in between share the second turn. */
 const GROUP_MS = 10
 
-/** What an event is about. */
+/** An event as the relay reads it. */
 export interface RelayedEvent {
   resource_type: string | null
   resource_id: string | null
@@ -35,9 +35,9 @@ export interface RelayParts {
   leases: Leases
   log: Log
   consumers: readonly Consumer[]
-  /** Which channels an event goes to. */
+  /** The table of event types, which tells the channels that an event goes to. */
   events: EventTable
-  /** Which events of a batch are of things that one account alone sees: no workspace hears them. */
+  /** The events of a batch about things that one account alone sees: no workspace hears them. */
   unheard(db: Db, events: readonly RelayedEvent[]): Promise<(event: RelayedEvent) => boolean>
 }
 
@@ -110,7 +110,7 @@ async function isWaiting(db: Db, fence: bigint): Promise<boolean> {
   return rows[0]!.waiting
 }
 
-/** What one turn has carried: how many events, and the consumers that got some. */
+/** The result of one turn: how many events it carried, and the consumers that got some. */
 interface Carried {
   events: number
   consumers: ReadonlySet<string>

@@ -10,7 +10,7 @@ export type Db = Kysely<Database> | Transaction<Database>
 export interface Postgres extends AsyncDisposable {
   pool: pg.Pool
   db: Kysely<Database>
-  /** How a further connection of its own is made (LISTEN, graphile-worker). */
+  /** The settings for a further connection of its own (LISTEN, graphile-worker). */
   connection: pg.PoolConfig
 }
 

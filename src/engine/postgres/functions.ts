@@ -7,7 +7,7 @@ import type pg from 'pg'
 export interface Functions {
   /** The schema, which the program puts before their names. */
   schema: string
-  /** Of every version of them. */
+  /** The prefix that the names of all versions of the functions share. */
   prefix: string
   sql: string
 }

@@ -54,8 +54,9 @@ export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
 }
 
 /**
- * These migrations alone, as far as they were not run, within a transaction of the caller: a restore makes the tables of its
- * backup, fills them, and then brings what came since. The functions come with the next start.
+ * Runs these migrations alone, as far as they were not run, within a transaction of the caller: a restore makes the
+ * tables of its backup, fills them, and then runs the migrations that came since. The functions come with the next
+ * start.
  */
 export async function migrateWithin(client: pg.ClientBase, names: readonly string[]): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1)', [LOCK])

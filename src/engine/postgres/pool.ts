@@ -4,7 +4,7 @@ import pg from 'pg'
 const OPENING = 2
 const OPENING_MS = 20
 
-/** What pg-pool 3.14 does not tell in its types. */
+/** The members of pg-pool 3.14 that its types do not tell. */
 interface Inside extends pg.Pool {
   _isFull(): boolean
   _pulseQueue(): void

@@ -17,7 +17,7 @@ export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 5_000 
 /** A client of pg with what its types do not say. */
 type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; connection: { stream: Socket } }
 
-/** How long a client has waited, as it was found from look to look. */
+/** How long a client has waited, from look to look. */
 interface Wait {
   read: number
   since: number
@@ -105,7 +105,7 @@ function askServer(connection: pg.ClientConfig) {
     await fresh.connect()
     return fresh
   }
-  /** Also what is only connecting yet, or it would stay for good. */
+  /** Ends the connection, also one that is only connecting yet: it would stay for good otherwise. */
   function end(): void {
     const ending = client
     client = null
@@ -114,7 +114,7 @@ function askServer(connection: pg.ClientConfig) {
 
   return {
     end,
-    /** Those of these backends that are at work; null where the server cannot be asked, or a pooler stands between. */
+    /** The backends among these that are at work; null where the server cannot be asked, or a pooler stands between. */
     async working(pids: readonly number[]): Promise<ReadonlySet<number> | null> {
       try {
         const present = await (client ??= connect())

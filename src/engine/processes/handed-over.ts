@@ -4,7 +4,9 @@ import type { Worker } from 'node:cluster'
 interface Handle {
   close(): void
 }
-/** Between the primary and its workers, `node:cluster`'s own (lib/internal/cluster/round_robin_handle.js). */
+/**
+ * A message between the primary and its workers, of `node:cluster`'s own (lib/internal/cluster/round_robin_handle.js).
+ */
 interface Internal {
   cmd?: string
   act?: string

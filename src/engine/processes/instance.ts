@@ -23,7 +23,7 @@ export async function keepValue(db: Db, name: string, value: unknown): Promise<v
     on conflict (name) do update set value = excluded.value`.execute(db)
 }
 
-/** Another value in the place of the one that was read, and of no other. */
+/** Replaces a value, if it is still the one that was read. */
 export async function replaceValue<T>(db: Db, name: string, before: T, now: T): Promise<void> {
   await sql`update instance set value = ${JSON.stringify(now)}::jsonb
     where name = ${name} and value = ${JSON.stringify(before)}::jsonb`.execute(db)

@@ -2,7 +2,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Log } from '../log.ts'
 import type { Postgres } from '../postgres/client.ts'
 
-/** Something that only one process does at a time, until it is released, lost, or its holder dies. */
+/** A task that only one process holds at a time, until it is released, lost, or its holder dies. */
 export interface Lease extends AsyncDisposable {
   name: string
   /** Greater than that of every holder before. Writes that must not come from an earlier holder check it. */

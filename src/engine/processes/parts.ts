@@ -1,4 +1,4 @@
-/** What a server is made of, each part under a name: taken down in reverse, and where that lasts it is known for what. */
+/** The parts of a server, each under a name. They are taken down in reverse, and a slow one is named. */
 export class Parts implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack
   readonly #now: { down: string | null }
@@ -29,7 +29,7 @@ export class Parts implements AsyncDisposable {
     })
   }
 
-  /** These are taken down by whoever has what it answers, and no longer here. */
+  /** Moves the parts to whoever holds the answer; they are no longer taken down here. */
   move(): Parts {
     return new Parts(this.#stack.move(), this.#now)
   }

@@ -5,7 +5,7 @@ import type { Postgres } from '../postgres/client.ts'
 
 const HEARTBEAT_MS = 5_000
 const EXPIRY_SECONDS = 30
-/** Between two looks at the database, so that `inTouch` notices a cut within five seconds. */
+/** The time between two looks at the database, so that `inTouch` notices a cut within five seconds. */
 const CONTACT_MS = 1_000
 const STALE_MS = 5_000
 

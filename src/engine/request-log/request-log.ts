@@ -4,19 +4,19 @@ import type { Config } from '#config'
 import type { Log } from '../log.ts'
 import { type Postgres, sqlState } from '../postgres/client.ts'
 
-/** Somebody who was asked, or was to be. */
+/** A provider that was asked, or was to be. */
 export interface Tried {
   /** The call's in the ledger, if it got that far. */
   call_id: Id
   provider: string
   model: string
-  /** Why it stood at this place, for people; empty: nobody else could serve. */
+  /** The reason for its place in the order, for people; empty: nobody else could serve. */
   why: string
   /** `refused`: not sent, for want of money mostly. `left`: another one began first, or nobody waited any more. */
   outcome: 'answered' | 'failed' | 'refused' | 'left'
   /** The provider's HTTP status; null: none came. */
   status: number | null
-  /** What was wrong, without secrets. */
+  /** The error, without secrets. */
   message: string | null
   duration_ms: number
 }
@@ -168,7 +168,7 @@ const bounded = (row: LoggedRequest): LoggedRequest => ({
 /** The first id that is kept: ids tell their time. What calls have of older requests stays with the books, and is not shown. */
 export const keptRequestsFrom = (days: number, now = Date.now()): Id => firstIdAt(now - days * DAY_MS)
 
-/** What is older than the retention goes; all of it where none is kept any more. */
+/** Deletes entries older than the retention; all of them where none are kept any more. */
 export async function retainRequestLog({ pool }: Postgres, days: number, now = Date.now()): Promise<void> {
   if (days === 0) await pool.query('delete from request_log')
   else await pool.query('delete from request_log where id < $1', [keptRequestsFrom(days, now)])

@@ -1,4 +1,4 @@
-/** How a spreadsheet knows a formula, with what it may skip before it (OWASP, "CSV Injection"). */
+/** The beginning by which a spreadsheet knows a formula, with what it may skip before it (OWASP, "CSV Injection"). */
 const FORMULA = /^[\s\0]*[=+\-@\t\r]/
 
 /**

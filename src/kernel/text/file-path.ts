@@ -21,7 +21,7 @@ export function pathBytes(text: string): Buffer {
   return bytes
 }
 
-/** For where only text is a name. */
+/** A file name as text, where only text can be a name. */
 export const nameText = (name: Buffer): string => (isUtf8(name) ? name.toString() : percentEncoded(name))
 
 export const isUtf8 = (bytes: Buffer): boolean => Buffer.from(bytes.toString()).equals(bytes)

@@ -8,7 +8,7 @@ export const refuseJson = (error: unknown): never =>
 
 /** Text up to here is parsed at once, whatever it holds. */
 const SMALL = 65_536
-/** More than any conversation holds, or any input for embeddings. */
+/** The most values of one JSON text: more than any conversation holds, or any input for embeddings. */
 const MOST_VALUES = 1_000_000
 const SHORT = 16
 

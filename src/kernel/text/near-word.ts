@@ -1,6 +1,6 @@
 /** Longer words are not looked at: who sends them may want to keep everybody waiting. */
 const LONGEST = 64
-/** One letter of so many may be wrong. */
+/** A near word has at most one wrong letter in so many. */
 const LETTERS_PER_EDIT = 3
 const MOST_EDITS = 3
 

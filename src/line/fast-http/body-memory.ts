@@ -21,7 +21,7 @@ export class BodyMemory {
     return this.#freeBytes
   }
 
-  /** At least so many bytes, with whatever they held before. */
+  /** Takes at least so many bytes, with whatever they held before. */
   take(length: number): Buffer {
     const bits = length <= 1 << SMALLEST_BITS ? SMALLEST_BITS : 32 - Math.clz32(length - 1)
     const piece = this.#free[bits - SMALLEST_BITS]?.pop()
@@ -30,7 +30,7 @@ export class BodyMemory {
     return piece
   }
 
-  /** Once for each `take`, by who holds nothing of it any more. */
+  /** Gives a piece back, once for each `take`, when nothing refers to it any more. */
   giveBack(piece: Buffer): void {
     if (this.#freeBytes + piece.length > this.#mostFree) return
     this.#freeBytes += piece.length

@@ -28,7 +28,7 @@ export interface FastOptions {
 export interface ConnectionOwner {
   readonly options: FastOptions
   readonly memory: BodyMemory
-  /** No connection goes on after its answer. */
+  /** Whether the connection closes after its answer. */
   readonly closing: boolean
   /** A request has begun to come, and is not whole. */
   gathers(connection: Connection): void
@@ -45,7 +45,7 @@ interface Gathered {
   filled: number
 }
 
-/** One connection: its requests one after the other, each answered before the next is looked at. */
+/** A connection that answers its requests one after the other. */
 export class Connection implements ReplyHow {
   readonly #socket: Socket
   readonly #owner: ConnectionOwner
@@ -58,9 +58,9 @@ export class Connection implements ReplyHow {
   #used = false
   /** True: all that still comes is dropped. */
   #deaf = false
-  /** Of the clock, since something last came or went. */
+  /** Turns of the clock since something last came or went. */
   #turns = 0
-  /** By `performance.now()`. */
+  /** The time when the request in progress began to come, by `performance.now()`. */
   gathersSince = 0
 
   constructor(socket: Socket, owner: ConnectionOwner) {
@@ -72,7 +72,7 @@ export class Connection implements ReplyHow {
     socket.on('end', this.#ended).on('error', ignore).on('close', this.#closed)
   }
 
-  /** Neither an answer nor a request is in progress. Of a new connection the first request is on its way. */
+  /** Whether neither an answer nor a request is in progress. On a new connection the first request is on its way. */
   get idle(): boolean {
     return this.#reply === null && this.#gathered === null && (this.#used || this.#turns > 1)
   }

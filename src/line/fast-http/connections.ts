@@ -5,7 +5,7 @@ import { Connection, type ConnectionOwner, type FastOptions } from './connection
 const CLOCK_MS = 1_000
 /** A request that has not wholly come after so long is for the full server, which knows how to be slow. */
 const GATHER_MS = 100
-/** Of bodies' memory, what is kept though no request is there that would need it. */
+/** The memory for bodies that is kept although no request needs it. */
 const KEPT_BYTES = 16 << 20
 
 /**

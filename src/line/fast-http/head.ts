@@ -74,7 +74,7 @@ export class FastHeads {
     this.#rules = rules
   }
 
-  /** As `readFastHead`. */
+  /** Reads a head as `readFastHead` does. */
   read(text: string): FastHead | null {
     const last = this.#head
     if (last !== null && text.startsWith(this.#before) && text.endsWith(this.#after)) {

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 /** Takes so many bytes, which are gone when it returns. False: no more is to be read for now. */
 export type Take = (size: number) => boolean
 
-/** What Node keeps in a socket, of which its types say nothing. */
+/** The part of a Node socket that its types do not tell. */
 interface Inside extends Socket {
   [inside: symbol]: unknown
   _handle?: { useUserBuffer?(memory: Buffer): void } | null
@@ -19,8 +19,8 @@ const [MEMORY, TAKE] = [memory, take].map((value) =>
 )
 
 /**
- * From now on what comes on an accepted connection is read into `room`, which other connections may share, and told to
- * `into`; its socket has no `data` any more. False: this Node has no place for that, and all is as it was.
+ * Reads the bytes of an accepted connection into `room`, which other connections may share, and tells `into`; the
+ * socket has no `data` events any more. Answers false where this Node cannot do that, and changes nothing then.
  */
 export function readInto(socket: Socket, room: Buffer, into: Take): boolean {
   const inside = socket as Inside

@@ -6,7 +6,7 @@ import type { Reply } from '#kernel/exchange.ts'
 /** The most bytes that wait for the end of the turn; so many are copied behind their head, to leave in one piece. */
 const GATHERED = 65_536
 const NOTHING = Buffer.alloc(0)
-/** Where answers are put together. Sockets mostly take all of one at once, so that it serves all of them. */
+/** The buffer in which answers are put together. Sockets mostly take all of one at once, so it serves all of them. */
 let outbox = Buffer.allocUnsafeSlow(GATHERED + 16_384)
 
 export interface ReplyHow {
@@ -33,7 +33,10 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
   #gathered: Buffer[] = []
   #size = 0
   #closed = false
-  /** Each is left once and for good; whatever leads to the next one writes what ends the one before. */
+  /**
+   * The stage of the answer. Each stage is left once and for good; the step to the next writes what ends the one
+   * before.
+   */
   #stage: 'unbegun' | 'open' | 'ended' = 'unbegun'
   writableNeedDrain = false
   destroyed = false
@@ -114,7 +117,7 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     return this
   }
 
-  /** Once it is over, the connection is the next answer's. */
+  /** Ends the answer; once it is over, the connection belongs to the next one. */
   destroy(): this {
     if (this.#closed) return this
     this.destroyed = true
@@ -213,7 +216,7 @@ const LAST_CHUNK = '0\r\n\r\n'
 let second = 0
 let words = ''
 
-/** Of this second, as RFC 9110, 5.6.7 writes it. */
+/** The date header of this second, as RFC 9110, 5.6.7 writes it. */
 function date(): string {
   const now = Math.floor(Date.now() / 1000)
   if (now !== second) {

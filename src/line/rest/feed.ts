@@ -15,7 +15,7 @@ const ENDING_MS = 10_000
  * looked at with again.
  */
 export interface Followers {
-  /** Until the follower leaves, its rights end, or the door closes; then `flight` is over. */
+  /** Adds a follower until it leaves, its rights end, or the door closes; then `flight` is over. */
   add(response: ServerResponse, feed: Feed, watched: Watched, flight: Disposable | null): void
 }
 
@@ -85,7 +85,7 @@ class Follower implements Sink {
     await this.#watch?.recheck()
   }
 
-  /** For `Watch`. */
+  /** Checks the rights of the feed again, for `Watch`. */
   async kept(ctx: Context): Promise<void> {
     await this.#feed?.recheck(ctx)
   }

@@ -22,7 +22,7 @@ import { EVENT_STREAM, sendEvents } from './sse.ts'
 import { Watch, checkAgain, whilePermitted } from '../watch.ts'
 import { clientRequestId, echoClientRequestId, sendJson, sendRefusal, setHeaders } from './write.ts'
 
-/** For telling a caller why its answer ends now. */
+/** The time for telling a caller why its answer ends now. */
 export const LAST_WORDS_MS = 500
 
 export interface RestParts extends Entrance {

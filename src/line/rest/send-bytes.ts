@@ -35,11 +35,13 @@ export async function sendBytes(
   end(response, signal)
 }
 
-/** What was broken off is not to be taken for whole. */
+/** Ends an answer; one that was broken off must not be taken for whole. */
 const end = (response: ServerResponse, signal: AbortSignal): void =>
   void (signal.aborted ? response.destroy() : response.end())
 
-/** Until the system has taken these bytes, so that their buffer may be used again, or the connection is gone. */
+/**
+ * Resolves when the system has taken these bytes, so that their buffer may be used again, or the connection is gone.
+ */
 function written(response: ServerResponse, part: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     if (response.destroyed) return resolve()

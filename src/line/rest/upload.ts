@@ -237,7 +237,7 @@ function watchSender(request: IncomingMessage, left: (error: Error) => void): vo
   request.setTimeout(SILENT_MS, () => request.destroy())
 }
 
-/** No fault of ours, and nobody is there to be told. */
+/** The sender has gone: the server is not at fault, and nobody is there to be told. */
 export class SenderGone extends Refusal {
   constructor() {
     super('invalid_parameter', { message: 'The body ended before it was whole.' })

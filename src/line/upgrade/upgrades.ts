@@ -8,7 +8,10 @@ import { wrongFields } from '../fields.ts'
 import { refusedAnswer } from '../rest/reply.ts'
 
 export interface Upgrades {
-  /** Asked of every request with `Upgrade`. No: it is answered as if it had none, as HTTP allows (RFC 9110, 7.8). */
+  /**
+   * Asked of every request with `Upgrade`. False: the request is answered as if it had none, as HTTP allows (RFC 9110,
+   * 7.8).
+   */
   wants(request: IncomingMessage): boolean
   take(request: IncomingMessage, socket: Duplex, head: Buffer, draining: boolean): void
   drain(): void

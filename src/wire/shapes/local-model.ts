@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { plain } from './text.ts'
 
-/** As many fit into what can be said at once. */
+/** The most models that fit into one message. */
 export const MOST_MODELS = 200
 
 export const engineName = z.enum(['llama', 'sherpa', 'ollama'])
@@ -19,7 +19,7 @@ const LocalModel = z.object({
   embeds: z.boolean().describe('It makes vectors, not text.'),
 })
 
-/** One model whose file says something odd hides none of the others: a row that is none is left out. */
+/** The list of models. A row that does not parse is left out: a model with an odd file must not hide the others. */
 export const LocalModels = z.preprocess(
   (rows) => (Array.isArray(rows) ? rows.filter((row) => LocalModel.safeParse(row).success) : rows),
   z.array(LocalModel).max(MOST_MODELS),

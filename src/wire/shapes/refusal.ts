@@ -1,4 +1,4 @@
-/** What an END says where there is no output. */
+/** The error of an END that has no output. */
 import { type Code, Refusal } from '#kernel/errors.ts'
 
 /**
@@ -36,7 +36,7 @@ export const SAID: ReadonlySet<string> = new Set<Code>([
 
 const LONGEST_TEXT = 1_000
 const LONGEST_PARAM = 200
-/** In bytes of JSON. */
+/** The most bytes of the details' JSON. */
 const LARGEST_DETAILS = 4_096
 
 /** Says a refusal as it is; of any other fault nothing. */

@@ -13,7 +13,7 @@ export const Terminal = z.object({
   ended_at: time.nullable(),
 })
 
-/** What a viewer of a terminal may say, and what it is told, beside bytes. */
+/** The events of a terminal's viewer, to it and from it, beside bytes. */
 export const ViewerEvent = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('input'),

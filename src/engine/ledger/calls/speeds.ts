@@ -9,12 +9,12 @@ export interface Speaker {
   model: string
 }
 
-/** So many of its last calls tell how fast a model is. */
+/** The number of last calls that tell how fast a model is. */
 const LAST = 20
 
 /**
- * How fast each of these spoke in its last calls that succeeded, in characters a second, by `keyOf`; null: none did. From the
- * books, so every process says the same.
+ * The speed of each model in its last successful calls, in characters a second, by `keyOf`; null where none succeeded.
+ * From the books, so every process says the same.
  */
 export async function speedsOf(db: Db, speakers: readonly Speaker[]): Promise<ReadonlyMap<string, number>> {
   if (speakers.length === 0) return new Map()

@@ -39,7 +39,7 @@ export interface Sum {
   calls: number
   failed_calls: number
   cancelled_calls: number
-  /** Of models without a price: they are not in the cost. */
+  /** The number of calls to models without a price: they are not in the cost. */
   unpriced_calls: number
   usage: Usage
   cost_usd: number
@@ -50,7 +50,7 @@ export interface Sum {
   average_duration_ms: number | null
 }
 
-/** By what calls are told apart. */
+/** The dimensions that usage may be grouped by, and their columns. */
 const dimensions = {
   model: 'model',
   provider: 'provider',
@@ -62,7 +62,7 @@ const dimensions = {
 } as const
 export type Dimension = keyof typeof dimensions
 
-/** One sum, and the value of each dimension that it is of. */
+/** A sum, and the value of each dimension that it is of. */
 export interface Grouped {
   of: { [dimension in Dimension]?: string | null }
   sums: Sum
@@ -137,7 +137,7 @@ export async function sumDays(
   })
 }
 
-/** All of it in one sum. */
+/** The sum over all calls. */
 export async function totalOf(db: Db, whose: CallsOwner, filters: UsageFilters = {}): Promise<Sum> {
   const [[total]] = (await sumDays(db, whose, filters, [[]])) as [[Grouped]]
   return total.sums

@@ -7,7 +7,7 @@ import type { AnsweredRequest, MeteredCall, Outcome, Payer } from '../ledger.ts'
 /** One call for `settle_batch`: `line` has the fields of its own in that function's order, but for the place of what it shares. */
 export interface Item {
   id: Id
-  /** It holds a reservation: its id may come again. */
+  /** The call holds a reservation: its id may come again. */
   reserved: boolean
   /** Null: it was never sent, and is released. */
   shared: Shared | null
@@ -132,7 +132,10 @@ const whole = (count: number): number =>
   Number.isFinite(count) ? Math.min(MOST_UNITS, Math.max(0, Math.round(count))) : 0
 /** Far above any call, and so far below what a column holds that a day's sum of such claims still fits. */
 const MOST_UNITS = 1e12
-/** No call costs more than a million dollars: whoever says so is wrong, and a row of calls that say so must still sum up. */
+/**
+ * The cost that is billed, a million dollars at most: a provider that reports more is wrong, and a row of such calls
+ * must still sum up.
+ */
 export const billed = (cost: Nano): Nano => (cost < 0n ? 0n : cost > MOST ? MOST : cost)
 const MOST = 1_000_000n * NANO
 const milliseconds = (count: number): number => Math.min(2 ** 31 - 1, whole(count))

@@ -6,7 +6,10 @@ import { type Item, type Shared, interruptedLine } from './item.ts'
 import type { MeteredCall } from '../ledger.ts'
 import { SettleBatch } from './settle-batch.ts'
 
-/** How long a call is sent before its line is in the file: a write for each would cost more than the rest of its books. */
+/**
+ * How long after a call is sent its line is written to the file: a write for each would cost more than the rest of its
+ * books.
+ */
 const AFTER_MS = 3
 /** A file of this size is ended with the next batch, and goes when that is durable. */
 const CUT_BYTES = 256 << 10
@@ -27,7 +30,7 @@ export interface Journal {
   ended(item: Item): void
   /** Begins another file where this one is large. Answers what takes the old one away, once all that ended so far is durable. */
   cut(): (() => void) | null
-  /** Nothing more comes. `durable`: all that ended is in the database. */
+  /** Closes the journal. `durable`: every call that ended is in the database. */
   close(durable: boolean): void
 }
 

@@ -8,7 +8,10 @@ import { SettleBatch } from './settle-batch.ts'
 
 const EVERY_MS = 200
 const BATCH = 1_000
-/** More than this unwritten, and nothing new is admitted: memory is bounded when the database is gone. */
+/**
+ * The most calls that wait to be written. Beyond it no new call is admitted, so memory is bounded when the database is
+ * gone.
+ */
 const MOST = 50_000
 const RETRY_MS = 500
 const SPARE = 2
@@ -97,7 +100,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
       values: [shared, lines],
     })
 
-  /** Only the call that no column can hold is lost, and the log tells all of it. */
+  /** Settles a batch's calls one by one: only a call that no column can hold is lost, and the log tells all of it. */
   async function settleOne(shared: string, lines: string, again = true): Promise<void> {
     try {
       await send(shared, Buffer.from(lines))

@@ -11,14 +11,14 @@ export class SettleBatch {
   #length = 0
   #shared: string[] = []
   readonly #places = new Map<Pick<Shared, 'text'>, number>()
-  /** How many calls. */
+  /** The number of calls. */
   count = 0
-  /** Of the calls whose id may come again before this is durable. */
+  /** The ids of calls that may come again before this batch is durable. */
   ids: string[] = []
   /** Entries that are not needed any more once this is durable. */
   after: (() => void) | null = null
 
-  /** As an `Item` has them. */
+  /** Adds a call, in the form that an `Item` has. */
   add(shared: Pick<Shared, 'text'> | null, line: string): void {
     const text = `${this.count === 0 ? '' : '\n'}${shared === null ? '' : this.#placeOf(shared)}${line}`
     // A character is three bytes at most.

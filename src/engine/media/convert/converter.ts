@@ -11,10 +11,10 @@ export class FormatNotMade extends Error {
 }
 
 export interface ConvertOptions {
-  /** Whose turn it takes. */
+  /** The account whose turn the work takes. */
   account: string
   signal?: AbortSignal | undefined
-  /** What the file says of itself, where its format has a place for it. */
+  /** A remark for the file's own metadata, where its format has a place for one. */
   comment?: string
 }
 
@@ -22,7 +22,10 @@ export interface ConvertOptions {
 export interface Converter extends AsyncDisposable {
   /** The formats that can be made from plain samples. */
   readonly formats: readonly SoundFormat[]
-  /** One file, its parts as soon as they are there; of `wav` and `flac` at the end, for their head tells the length. Throws `FormatNotMade`. */
+  /**
+   * One file in parts, each as soon as it is there; `wav` and `flac` come at the end, for their head tells the length.
+   * Throws `FormatNotMade`.
+   */
   fromPcm(pcm: Pcm, format: SoundFormat, options: ConvertOptions): AsyncIterable<Uint8Array>
   /** The sound of any file that ffmpeg reads, as plain samples. Throws `FormatNotMade` where it is not installed, `ProgramFailed`. */
   toPcm(file: AsyncIterable<Uint8Array>, sampleRate: number, options: ConvertOptions): Pcm
@@ -33,7 +36,7 @@ const TURNS = { atOnce: 4, each: 2, waitingEach: 30, waiting: 1_000 }
 const LIMITS: ProgramLimits = { timeMs: 600_000, memoryMb: 2_048 }
 /** The most bytes of sound that wait on disk for their length: 12 hours at 24 kHz. */
 const MOST_BYTES = 2_000_000_000
-/** Neither a terminal nor any protocol but its own pipes. */
+/** The options of every call: ffmpeg gets no terminal and no protocol but its own pipes. */
 const QUIET = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-protocol_whitelist', 'file,pipe', '-threads', '1']
 
 /** Containers that hold their sound themselves: playlists would have ffmpeg read other files. */
@@ -58,7 +61,7 @@ export function createConverter({ folder, ffmpeg }: { folder: string; ffmpeg: st
     yield* file.read()
   }
 
-  /** From a file, for some formats have their index at the end. */
+  /** The samples of a sound, through a file: some formats have their index at the end. */
   async function* samples(sound: AsyncIterable<Uint8Array>, output: string[], options: ConvertOptions) {
     const { signal } = options
     await using file = await stageFile(folder, sound, { mostBytes: MOST_BYTES, ...(signal && { signal }) })

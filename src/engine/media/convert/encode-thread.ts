@@ -68,7 +68,7 @@ async function mp3(rate: number): Promise<Encoding> {
   }
 }
 
-/** What Opus is encoded from (RFC 6716, 2). */
+/** The sample rates that Opus is encoded from (RFC 6716, 2). */
 const OPUS_RATES = [8_000, 12_000, 16_000, 24_000, 48_000] as const
 
 async function opus(rate: number, comment: string): Promise<Encoding> {

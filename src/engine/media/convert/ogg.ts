@@ -2,7 +2,7 @@
 export class OggOpus {
   readonly #serial: number
   #page = 0
-  /** At 48 kHz, as the format counts whatever the rate of the sound. */
+  /** The samples so far at 48 kHz, as the format counts whatever the rate of the sound. */
   #granule = 0
   #packets: Uint8Array[] = []
 

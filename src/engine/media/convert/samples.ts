@@ -15,10 +15,13 @@ export class SampleReader {
   }
 }
 
-/** Another rate, by straight lines between samples: for speech, whose high tones are weak, nobody hears the difference. */
+/**
+ * Converts the sample rate by straight lines between samples: in speech, whose high tones are weak, nobody hears the
+ * difference.
+ */
 export class Resampler {
   readonly #step: number
-  /** Where the next sample lies: 0 is the last one of the part before, 1 the first of this one. */
+  /** The place of the next sample: 0 is the last one of the part before, 1 the first of this one. */
   #at = 1
   #last = 0
 

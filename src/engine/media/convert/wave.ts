@@ -40,7 +40,7 @@ export function readWaveHead(head: Buffer): { start: number; sampleRate: number 
   return null
 }
 
-/** Of a WAV file its samples as they come; where they are not 16 bit mono, the file as it was. */
+/** The samples of a WAV file as they come, of 16 bit mono; any other file comes as it was. */
 export async function waveSamples(
   file: AsyncIterable<Uint8Array>,
 ): Promise<Pcm | { bytes: AsyncIterable<Uint8Array> }> {
@@ -58,7 +58,7 @@ export async function waveSamples(
   return { bytes: continued(head, parts) }
 }
 
-/** What was read already, then the rest. Leaving ends the rest, begun or not. */
+/** The part that was read already, then the rest. Leaving ends the rest, begun or not. */
 export function continued(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> {
   let begun = first.length === 0
   return {

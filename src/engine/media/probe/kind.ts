@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { fileTypeFromFile } from 'file-type'
 import { UnreadableMedia } from './unreadable.ts'
 
-/** What a file begins as. */
+/** The kind of a file, as its first bytes tell. */
 export interface Beginning {
   kind: 'image' | 'recording'
   /** MIME type without parameters. */
@@ -24,7 +24,7 @@ const RECORDINGS = new Set(
   ]),
 )
 
-/** By its first bytes. Throws `UnreadableMedia` for what is nothing that is made or read here. */
+/** A file's kind by its first bytes. Throws `UnreadableMedia` for a format that is neither made nor read here. */
 export async function begun(path: string): Promise<Beginning> {
   const { size } = await stat(path)
   if (size === 0) throw new UnreadableMedia('empty', 'It is empty: it has no bytes.')

@@ -6,7 +6,7 @@ import { UnreadableMedia, type UnreadableMediaReason } from './unreadable.ts'
 
 /** Reads what media is from its bytes, in processes without rights: a hostile file can neither stop this server nor eat its memory. */
 export interface MediaProbe extends AsyncDisposable {
-  /** Of a file on this machine, in the account's turn. Throws `UnreadableMedia`. */
+  /** The facts about a file on this machine, in the account's turn. Throws `UnreadableMedia`. */
   facts(account: string, path: string, signal?: AbortSignal): Promise<MediaFacts>
   /**
    * A picture without what it says of its maker: place, camera, names, times. How it is to be turned stays. JPEG, PNG, WebP

@@ -21,9 +21,9 @@ import { MOST_PIXELS } from './picture.ts'
 import { soundLength } from './sound-length.ts'
 import { UnreadableMedia } from './unreadable.ts'
 
-/** Of playlists none: they name further files. */
+/** The formats that are read. No playlists: they name further files. */
 const FORMATS = [MP4, QTFF, WEBM, MATROSKA, WAVE, OGG, FLAC, MP3, ADTS, MPEG_TS]
-/** Nothing that is made or heard here is longer; what says so lies. */
+/** The longest recording that is made or heard here; a file that claims more is wrong. */
 const LONGEST_SECONDS = 24 * 3_600
 const MOST_TRACKS = 64
 
@@ -88,7 +88,7 @@ function durationOf(seconds: number | null): number | null {
   return Math.round(seconds * 1_000) / 1_000
 }
 
-/** Of notes, pictures and marks behind the sound of a WAV file. */
+/** The room for notes, pictures and marks behind the sound of a WAV file. */
 const NOTES_BYTES = 64 << 10
 
 /** The length of a WAV file stands in its head, and 0 or the most that fits in it where it was streamed. */

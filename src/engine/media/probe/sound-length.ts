@@ -2,7 +2,7 @@ import { EncodedPacketSink, type InputAudioTrack } from 'mediabunny'
 
 /** Bytes of a second of what is only as long as it says: a low rate for speech. More makes it worth counting. */
 const PLAIN_BYTES = 8_000
-/** What is counted may be so much longer than what is said, for the ends of a recording are trimmed by its container. */
+/** How much longer the counted length may be than the declared one: containers trim the ends of a recording. */
 const [TIMES, SECONDS] = [1.25, 1]
 
 /**

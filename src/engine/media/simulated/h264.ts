@@ -9,7 +9,7 @@ import { setImmediate } from 'node:timers/promises'
 const BLOCK = 16
 
 export interface Frame {
-  /** As MP4 holds it: each unit behind its length in 4 bytes. */
+  /** The units as MP4 holds them: each behind its length in 4 bytes. */
   data: Uint8Array
   type: 'key' | 'delta'
 }
@@ -213,7 +213,7 @@ class Bits {
     return Buffer.concat([...this.#done, Buffer.from(this.#bytes)])
   }
 
-  /** With rbsp_trailing_bits. */
+  /** The bytes, ended by rbsp_trailing_bits. */
   end(): Buffer {
     return this.put(1, 1).align().whole()
   }

@@ -21,7 +21,7 @@ export async function drawPicture({ format, ...picture }: SimulatedPicture): Pro
   return format === 'jpeg' ? drawn.jpeg({ quality: 85 }).toBuffer() : drawn.webp({ quality: 85, effort: 2 }).toBuffer()
 }
 
-/** Its samples: red, green, blue, one byte each, line by line. */
+/** A picture's samples: red, green, blue, one byte each, line by line. */
 export async function samplesOf(picture: Omit<SimulatedPicture, 'format' | 'transparent'>): Promise<Uint8Array> {
   return (await rendered({ ...picture, transparent: false })).removeAlpha().raw().toBuffer()
 }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { numbersOf } from './seed.ts'
 
 export const SIMULATED_RATE = 24_000
-/** As fast as people read aloud (150 words of six letters a minute). */
+/** The speed of people who read aloud (150 words of six letters a minute). */
 const CHARACTERS_PER_SECOND = 15
 const LONGEST_SECONDS = 3_600
 

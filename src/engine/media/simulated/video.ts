@@ -2,7 +2,7 @@ import { createEncoder } from './h264.ts'
 import { samplesOf } from './picture.ts'
 
 export interface SimulatedVideo {
-  /** Both even. */
+  /** Pixels; both are even. */
   width: number
   height: number
   seconds: number

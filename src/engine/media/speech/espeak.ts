@@ -6,7 +6,7 @@ import { type LocalVoice, type SpeakOptions, voiceFor } from './voice.ts'
 
 /** `espeak-ng` as a program of this machine, where it is installed: its licence (GPL-3.0) does not let it be a part of this server. */
 export interface Espeak extends Disposable {
-  /** Asked of the program once. Throws `ProgramFailed`. */
+  /** The voices; the program is asked once. Throws `ProgramFailed`. */
   voices(): Promise<readonly LocalVoice[]>
   /** Throws `NoSuchVoice`, `Busy`, `ProgramFailed`. */
   speak(text: string, options: SpeakOptions): Promise<Pcm>

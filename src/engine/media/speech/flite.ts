@@ -17,7 +17,7 @@ export interface Flite extends AsyncDisposable {
   speak(text: string, options: SpeakOptions): Promise<Pcm>
 }
 
-/** Those in the module. The first one is heard where none is asked for. */
+/** The voices in the module. The first one speaks where none is asked for. */
 const VOICES: readonly LocalVoice[] = [
   { name: 'slt', title: 'SLT', languages: ['en-US'], gender: 'female' },
   { name: 'rms', title: 'RMS', languages: ['en-US'], gender: 'male' },
@@ -29,7 +29,7 @@ const VOICES: readonly LocalVoice[] = [
 const program = join(import.meta.dirname, 'flite-thread.ts')
 /** A piece of 240 characters takes half a second. */
 const PIECE_MS = 30_000
-/** What was compiled stays for as long: the next sound is to come at once. */
+/** How long the compiled module stays in memory: the next sound is to come at once. */
 const IDLE_MS = 600_000
 /** Pieces that are spoken before the one that is asked for. */
 const AHEAD = 2

@@ -27,7 +27,7 @@ export function piecesOf(text: string, language = 'en'): string[] {
   return pieces
 }
 
-/** Where a piece of so many characters at most ends. */
+/** The place where a piece of at most so many characters ends. */
 function cutOf(text: string, most: number): number {
   const head = text.slice(0, most + 1)
   const clause = Math.max(...[', ', '; ', ': ', ' – ', ' — ', '\n'].map((mark) => head.lastIndexOf(mark)))

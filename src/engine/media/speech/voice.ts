@@ -2,7 +2,7 @@
 export interface LocalVoice {
   /** The engine's own name of it. */
   name: string
-  /** For people. */
+  /** The voice's name for people. */
   title: string
   /** BCP 47, the first one first. */
   languages: readonly string[]
@@ -16,7 +16,7 @@ export interface SpeakOptions {
   language: string | null
   /** 0.25 to 4, 1 as the voice speaks by itself. */
   speed: number
-  /** Whose turn it takes. */
+  /** The account whose turn the work takes. */
   account: string
   signal?: AbortSignal | undefined
 }

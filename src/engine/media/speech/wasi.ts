@@ -1,13 +1,13 @@
 /**
- * As much of WASI (snapshot preview 1, https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md) as a program needs
- * that reads its arguments and writes one file: no file of this machine, no clock that tells, no network. What it asks for
- * beyond that it is refused.
+ * As much of WASI (snapshot preview 1, https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md) as a
+ * program needs that reads its arguments and writes one file: no file of this machine, no clock that tells, no network.
+ * Every other call is refused.
  */
 export interface Ran {
   code: number
   /** The file that it wrote. */
   file: Buffer
-  /** Its words on standard output and error. */
+  /** The program's words on standard output and error. */
   said: string
 }
 
@@ -19,7 +19,7 @@ interface WasmInstance {
   exports: { memory: { buffer: ArrayBuffer }; _start(): void }
 }
 type WasmImports = Record<string, Record<string, (...given: never[]) => number>>
-/** As much of it as is used here: types of browsers are not those of this server. */
+/** The part of WebAssembly's interface that is used here: types of browsers are not those of this server. */
 declare const WebAssembly: {
   compile(bytes: Uint8Array): Promise<WasmModule>
   instantiate(module: WasmModule, imports: WasmImports): Promise<WasmInstance>

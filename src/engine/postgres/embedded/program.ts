@@ -5,12 +5,15 @@ import { StartRefused } from '../../start-refused.ts'
 import type { Binaries } from './binaries.ts'
 import type { OsUser } from './user.ts'
 
-/** One of PostgreSQL's programs, started. */
+/** A started program of PostgreSQL. */
 export interface Program {
   child: ChildProcess
   /** The last 30 lines it wrote. */
   lines: string[]
-  /** How it ended, once its last line is in. Rejects with `StartRefused` or the system's error when it could not be started. */
+  /**
+   * The program's end, once its last line is in. Rejects with `StartRefused` or the system's error when it could not be
+   * started.
+   */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
@@ -63,7 +66,7 @@ function explainSpawn(error: Error, path: string, user: OsUser | null): Error {
   return error
 }
 
-/** Why a program failed, in one line: how it ended, and its last complaint. */
+/** The reason why a program failed, in one line: how it ended, and its last complaint. */
 export function explainEnd(
   name: string,
   program: Program,

@@ -4,7 +4,7 @@ import type { Place } from './place.ts'
 import { explainEnd, startProgram } from './program.ts'
 import { serverArgs } from './settings.ts'
 
-/** How PostgreSQL ended: asked to, or by itself, and why in one line. */
+/** The end of PostgreSQL: whether it was asked to, and why in one line. */
 export interface Exit {
   expected: boolean
   reason: string
@@ -66,7 +66,10 @@ export async function startServer(
   }
 }
 
-/** Each way to stop, and how long it may take. Smart waits for clients, which by now should be gone; fast sends them away. */
+/**
+ * The ways to stop, with the time that each may take. Smart waits for clients, which by now should be gone; fast sends
+ * them away.
+ */
 const ways: [signal: NodeJS.Signals, milliseconds: number][] = [
   ['SIGTERM', 200],
   ['SIGINT', 30_000],

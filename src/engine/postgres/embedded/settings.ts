@@ -2,8 +2,8 @@ import { clusterName } from './holders.ts'
 import { port } from './socket.ts'
 
 /**
- * For a small server beside its application. Given on the command line, so that a release can change them without
- * touching the cluster; what is not named here can be set in `{cluster}/postgresql.conf`.
+ * Settings for a small server beside its application. They are given on the command line, so that a release can change
+ * them without touching the cluster; what is not named here can be set in `{cluster}/postgresql.conf`.
  */
 const settings: Record<string, string | number> = {
   listen_addresses: '',

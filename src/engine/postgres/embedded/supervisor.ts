@@ -15,7 +15,10 @@ export interface EmbeddedPostgres extends AsyncDisposable {
   /** For `pg`: `host` is the folder of a unix socket. */
   connection: { host: string; port: number; user: string; password: string; database: string }
   pid: number
-  /** When it ends, by itself (`expected` is false, `reason` says why in one line) or because it was disposed of. Never rejects. */
+  /**
+   * Resolves when PostgreSQL ends, by itself (`expected` is false, `reason` says why in one line) or because it was
+   * disposed of. Never rejects.
+   */
   exited: Promise<Exit>
 }
 
@@ -36,7 +39,7 @@ export async function startPostgres(options: Options): Promise<EmbeddedPostgres>
 interface Options {
   dataDir: string
   log: (line: string) => void
-  /** In place of ours: a database that nobody keeps need not be safe. */
+  /** Settings in place of ours: a database that nobody keeps need not be safe. */
   settings?: Readonly<Record<string, string>>
 }
 

@@ -8,7 +8,7 @@ import type { Node } from './syntax.ts'
 export type Need = null | { word: string } | { all: Need[] } | { any: Need[] }
 
 interface Known {
-  /** All that it can match, if that is little. */
+  /** All texts that the pattern can match, if they are few. */
   exact: string[] | null
   need: Need
 }
@@ -29,7 +29,7 @@ function allOf(needs: Need[]): Need {
   const asked = needs.filter((need) => need !== null)
   return asked.length === 0 ? null : asked.length === 1 ? asked[0]! : { all: asked }
 }
-/** One that asks for nothing lets everything pass. */
+/** The need that any of these is met; a need that asks for nothing is always met. */
 const anyOf = (needs: Need[]): Need =>
   needs.length === 0 || needs.includes(null) ? null : needs.length === 1 ? needs[0]! : { any: needs }
 

@@ -86,7 +86,10 @@ const wordNode = (words: string): Node => ({
   of: Array.from(words, (char) => ({ kind: 'char', code: char.codePointAt(0)! })),
 })
 
-/** Two at most: one for text that is all ASCII, where Unicode's classes are plain sets, and one for the rest. Made when needed. */
+/**
+ * The automata of a pattern, two at most: one for text that is all ASCII, where Unicode's classes are plain sets, and
+ * one for the rest. Each is made when needed.
+ */
 function automata(node: Node | null, fold: boolean): Pattern['automaton'] {
   const made = new Map<boolean, Automaton | null>()
   return (bytes) => {
@@ -97,7 +100,7 @@ function automata(node: Node | null, fold: boolean): Pattern['automaton'] {
   }
 }
 
-/** Of the characters that the pattern names; a class such as `\W` names none. Without any letter case stays as it is. */
+/** Whether the pattern names a capital letter, as a pattern without letters is taken to; a class such as `\W` names none. */
 function hasCapital(node: Node | null, pattern: string): boolean {
   if (node === null) return /\p{Lu}/u.test(pattern.replace(/\\(?:[pP]\{[^}]*\}|.)/gu, '')) || !/\p{L}/u.test(pattern)
   let named = false

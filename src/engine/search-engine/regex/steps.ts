@@ -86,7 +86,7 @@ const costOfClass = (text: string): number =>
 const costOfRange = (from: string | undefined, to: string | undefined): number =>
   from && to ? Math.min(WIDE_RANGE, Math.max(1, to.codePointAt(0)! - from.codePointAt(0)!)) : WIDE_RANGE
 
-/** Its first character may be the bracket that else ends it. */
+/** The end of a character class; its first character may be the bracket that would end it elsewhere. */
 function endOfClass(pattern: string, start: number): number {
   const first = pattern[start + 1] === '^' ? start + 2 : start + 1
   for (let at = first; at < pattern.length; at++) {

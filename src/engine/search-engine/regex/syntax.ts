@@ -11,13 +11,15 @@ export type Node =
   | { kind: 'at'; where: 'line start' | 'line end' | 'word edge' | 'no word edge' }
 
 export interface CharSet {
-  /** Which of the 128 ASCII characters are named. */
+  /** The ASCII characters, of 128, that the class names. */
   ascii: boolean[]
   /** The class means whatever it does not name. */
   not: boolean
-  /** Of the characters beyond ASCII these are meant: none, all, or only re2js knows. */
+  /** The characters beyond ASCII that the class names: none, all, or a set that only re2js knows. */
   beyond: 'none' | 'all' | 'some'
-  /** As re2js takes it: `inLine` without a line break, for lines are searched one by one, `across` with it. */
+  /**
+   * The class as re2js takes it: `inLine` without a line break, for lines are searched one by one, `across` with it.
+   */
   inLine: string
   across: string
 }

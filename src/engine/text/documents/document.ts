@@ -6,7 +6,7 @@ export interface DocumentInput {
   bytes: Uint8Array
   /** The address it was found at: relative links become absolute, and some sites are read by rules of their own. */
   url?: string
-  /** As the sender named it; a byte order mark and what a page says of itself count more and less. */
+  /** The character set that the sender named. A byte order mark counts more than it, a page's own word less. */
   charset?: string
 }
 
@@ -21,7 +21,7 @@ export interface Read {
   published: string | null
   /** Pages, sheets or slides; null for what has none. */
   parts: number | null
-  /** It held more than may be read of one document. */
+  /** The document held more than may be read of one. */
   truncated: boolean
 }
 

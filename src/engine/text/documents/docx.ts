@@ -3,7 +3,7 @@ import { type DocumentInput, type Read, Unreadable, plainRead, clipped } from '.
 import { markdownOf } from './html.ts'
 import { openParts } from './zip.ts'
 
-/** Some thousand pages. */
+/** The limits of a document: some thousand pages. */
 const MOST = { elements: 300_000, attributes: 600_000, attributesOfOne: 1_000, depth: 200, tables: 6 }
 
 /** Headings, lists, tables and links as Markdown; pictures are left out. */

@@ -4,7 +4,7 @@ import { charsetWithin, decode } from './charset.ts'
 import { type DocumentInput, type Read, plainRead, clipped } from './document.ts'
 import { type Bounds, overAt } from './markup.ts'
 
-/** More HTML than this takes seconds to parse; what is behind it is left out and said so. */
+/** The most HTML that is parsed, for more takes seconds. The rest is left out, and the reader is told. */
 const MOST_HTML = 4_000_000
 const LEAST_WORDS = 5
 /** Every element takes a part of a millisecond; what is behind the last of them is left out as well. */
@@ -32,7 +32,10 @@ export async function readHtml({ bytes, charset, url }: DocumentInput): Promise<
   })
 }
 
-/** All of a page that is nothing but content, such as a word processor's. The library takes the first heading for a title that is told elsewhere. */
+/**
+ * The Markdown of a page that is nothing but content, such as a word processor's. The library takes the first heading
+ * for a title that is told elsewhere.
+ */
 export async function markdownOf(html: string): Promise<string> {
   const { document } = parseHTML(`<!doctype html><html><body><h1>-</h1>${html}</body></html>`)
   for (const element of document.querySelectorAll('script, style, template, noscript, title')) element.remove()

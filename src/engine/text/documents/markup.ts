@@ -4,7 +4,7 @@ import { Unreadable } from './document.ts'
 export interface Bounds {
   elements: number
   attributes: number
-  /** Of one element. */
+  /** The most attributes of one element. */
   attributesOfOne: number
   depth: number
   /** Tables within tables: the time for them doubles with each. */

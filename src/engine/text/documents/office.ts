@@ -3,7 +3,7 @@ import { type DocumentInput, MOST_TEXT, type Read, Unreadable, plainRead, clippe
 import type { Bounds } from './markup.ts'
 import { type Parts, openParts } from './zip.ts'
 
-/** Some hundred thousand cells. */
+/** The limits of a workbook or a set of slides: some hundred thousand cells. */
 const MOST: Bounds = { elements: 1_000_000, attributes: 2_000_000, attributesOfOne: 1_000, depth: 200, tables: 20 }
 
 /** An element of an Office part: `@name` is an attribute, the rest are elements, each name a list. */
@@ -52,7 +52,7 @@ const words = (value: unknown): string =>
       ? value
       : (((value as Element | null)?.['#text'] as string | undefined) ?? '')
 
-/** Each sheet under its name, a line per row, cells apart by tabs. Formulas show their last value. */
+/** Reads a workbook: each sheet under its name, a line per row, cells apart by tabs. Formulas show their last value. */
 export async function readXlsx({ bytes }: DocumentInput): Promise<Read> {
   const parts = await openParts(bytes, MOST, (name) =>
     /^xl\/(workbook|sharedStrings|worksheets\/[^/]+|_rels\/workbook)\.xml(\.rels)?$/.test(name),
@@ -121,7 +121,7 @@ function columnOf(reference: string): number | null {
   return column > MOST_COLUMNS ? null : column - 1
 }
 
-/** Each slide under its number, a line per paragraph, its notes behind it. */
+/** Reads slides: each under its number, a line per paragraph, its notes behind it. */
 export async function readPptx({ bytes }: DocumentInput): Promise<Read> {
   const parts = await openParts(bytes, MOST, (name) => /^ppt\/(slides|notesSlides)\/[^/]+\.xml$/.test(name))
   const slides = [...parts.keys()]

@@ -7,8 +7,8 @@ import { type DocumentInput, type Read, Unreadable, type UnreadableReason } from
 /** Reads documents in processes of their own, so that a hostile one can neither stop this server nor eat its memory. */
 export interface DocumentReader extends AsyncDisposable {
   /**
-   * For an account, in its turn; what is given is loaded then. `heavy` is told of one that took too long or too much, and
-   * waited for before the turn is given on. Throws `Unreadable`.
+   * Reads a document in its account's turn; `given` loads it then. `heavy` is told of a document that took too long or
+   * too much, and is waited for before the turn is given on. Throws `Unreadable`.
    */
   read(
     account: string,

@@ -3,7 +3,7 @@ import { Unreadable } from './document.ts'
 import { type Bounds, checkParts } from './markup.ts'
 
 const MOST_ENTRIES = 10_000
-/** Of one part, and of all that are read. */
+/** The most bytes of one part, and of all parts that are read. */
 const MOST_PART = 64 << 20
 const MOST_ALL = 128 << 20
 /** Deflate reaches 1,032:1 only on nothing but zeros; documents stay below 100:1. */

@@ -33,7 +33,7 @@ export interface TextSources {
   log: Log
 }
 
-/** Of a file: its hash, and what says how its bytes are to be read. */
+/** A file's content: its hash, and how its bytes are to be read. */
 export interface ContentOf {
   sha256: string
   mime_type: string | null
@@ -105,7 +105,7 @@ interface Waiting {
   place: string
 }
 
-/** Only what is being read is in memory: what waits for its turn is not. */
+/** Loads bytes once, when the turn comes: only what is being read is in memory, what waits is not. */
 function once(load: () => Promise<Buffer>): () => Promise<Buffer> {
   let bytes: Promise<Buffer> | null = null
   return () => (bytes ??= load())

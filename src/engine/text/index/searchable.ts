@@ -3,7 +3,7 @@ import type { Jobs } from '../../jobs/jobs.ts'
 import type { DeliveredEvent } from '../../outbox/deliveries.ts'
 import type { TextSources } from './contents.ts'
 
-/** Something that search finds, as its area tells of it. */
+/** A document that search finds, as its area tells of it. */
 export interface SearchDocument {
   type: 'file' | 'note' | 'repository' | 'chat' | 'message' | 'agent' | 'computer'
   id: Id
@@ -31,7 +31,7 @@ export interface Searchable {
   changed(sources: SearchSources, events: readonly DeliveredEvent[]): Promise<Id[]>
   /** The documents of these that are to be found now. One that is left out is taken from the index. */
   read(sources: SearchSources, ids: readonly Id[]): Promise<SearchDocument[]>
-  /** All ids behind this one, in their order, for indexing anew. */
+  /** All ids after this one, in order, for indexing anew. */
   all(sources: SearchSources, after: Id | null, limit: number): Promise<Id[]>
 }
 

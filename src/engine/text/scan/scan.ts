@@ -2,7 +2,7 @@
 import type { PatternSpec } from '../../search-engine/regex/pattern.ts'
 
 export interface ScanFile {
-  /** Its place in the order of the call. */
+  /** The file's place in the order of the call. */
   index: number
   /** The path of its bytes on this machine, or the bytes. */
   source: { path: string } | { bytes: Uint8Array }
@@ -35,8 +35,8 @@ export interface Scanned {
   index: number
   count: number
   lines: ScanLine[]
-  /** There are more lines than `mostLines`. */
+  /** Whether the file has more lines than `mostLines`. */
   more: boolean
-  /** Why it was not searched. */
+  /** The reason why the file was not searched. */
   skipped: 'binary' | 'gone' | 'too_slow' | null
 }
