@@ -90,7 +90,7 @@ export function createGateway(parts: GatewayParts & { directory: MediaDirectory 
       for (const path in surface.routes) byUrl.set(root + path, { surface, methods: surface.routes[path]!, id: path })
     }
 
-  /** Where a URL leads: query, doubled and trailing slashes set aside. */
+  /** The place that a URL leads to: query, doubled and trailing slashes set aside. */
   function placeOf(url: string): Place | null {
     const exact = byUrl.get(url)
     if (exact) return exact

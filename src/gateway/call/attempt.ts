@@ -21,11 +21,11 @@ import { billedUsage } from './money/settle.ts'
 export interface CallHandler {
   readonly gateway: Gateway
   readonly payer: Payer
-  /** Where the call comes from, for the ledger and the metrics: `compat-a`, `inference`, `chat`, … */
+  /** The surface that the call comes from, for the ledger and the metrics: `compat-a`, `inference`, `chat`, … */
   readonly surface: string
   /** The first attempt's. */
   readonly id: Id
-  /** By the clock of `performance.now()`. */
+  /** The time of the start, by the clock of `performance.now()`. */
   readonly startedAt: number
   /** False: tokens are counted and nothing is generated or charged. */
   readonly metered: boolean
@@ -33,15 +33,15 @@ export interface CallHandler {
   readonly streaming: boolean
   /** The key that tells this conversation from others; null: nothing, or nobody could hold its prompt but the one who is asked. */
   readonly conversation: string | null
-  /** Nobody waits for the answer any more. */
+  /** Whether nobody waits for the answer any more. */
   readonly gone: boolean
-  /** What was asked for, as the log of requests tells it. */
+  /** The request, as the log of requests tells it. */
   asked(): Asked
   /** The request as an offer is asked; null: by the client's own bytes. Refuses what it cannot be asked at all. */
   translatedFor(offer: Offer): TranslatedRequest | null
   /** The most input tokens that this attempt can cost. */
   inputBound(attempt: Attempt): number
-  /** No less than that and found with less work; null: there is no such way. */
+  /** A rougher bound that is no smaller and takes less work to find; null: there is no such way. */
   roughInputBound?(attempt: Attempt): number | null
   /** The most that this attempt may cost. Refuses what cannot be bounded. */
   worstCase(attempt: Attempt, inputTokens: number): WorstCase
@@ -67,7 +67,7 @@ export interface CallHandler {
   withdrawn?(): void
   /** True: it does without an answer after this fault. */
   toleratesFault?(fault: UpstreamFault): boolean
-  /** Nobody is left to ask. `exhausted`: several were, and none was at fault for good. */
+  /** Called when nobody is left to ask. `exhausted`: several were asked, and none was at fault for good. */
   failed(failure: unknown, candidate: Candidate, exhausted: boolean): void
 }
 
@@ -78,7 +78,10 @@ export interface AttemptOwner {
   begin(attempt: Attempt, contentType: string, length: number | null, provider: IncomingHttpHeaders): void
   /** An attempt came to nothing, and nobody has seen anything of it. */
   failed(attempt: Attempt, fault: UpstreamFault): void
-  /** What the books' record of the attempt that answered tells of the request, where the log needs no more; else null. */
+  /**
+   * The part of the request's log that goes with the book record of the attempt that answered; null where the log needs
+   * an entry of its own.
+   */
   logInRecord(attempt: Attempt): AnsweredRequest | null
   /** The answer is over and settled; with a fault it broke off. */
   ended(attempt: Attempt, reading: Reading, fault: UpstreamFault | null): void
@@ -90,7 +93,10 @@ export const WITHDRAWN: UpstreamFault = {
   message: 'The provider endpoint was disabled or deleted.',
 }
 
-/** One candidate asked: its money held, the request sent, what became of it told to health, cache affinity and ledger. */
+/**
+ * The attempt with one candidate: its money is held, the request sent, the result told to health, cache affinity and
+ * ledger.
+ */
 export class Attempt implements AttemptListener {
   /** The call's in the ledger. */
   readonly id: Id
@@ -103,7 +109,7 @@ export class Attempt implements AttemptListener {
   /** Null: tokens are counted and nothing is generated or charged. */
   readonly #metering: Metering | null
   #answer: AnswerInProgress | null = null
-  /** At most; only where money is held. */
+  /** The most input tokens; counted only where money is held. */
   #inputTokens = 0
   #beganAt = 0
   #over = false
@@ -132,7 +138,7 @@ export class Attempt implements AttemptListener {
     return this.candidate.offer
   }
 
-  /** Nothing more comes of it. */
+  /** Whether the attempt is over. */
   get over(): boolean {
     return this.#over
   }
@@ -233,7 +239,10 @@ export class Attempt implements AttemptListener {
     this.#call.ended(this, reading, why)
   }
 
-  /** Its endpoint serves nobody any more: somebody else is asked where nothing was shown, else the answer ends here. */
+  /**
+   * Ends the attempt because its endpoint serves nobody any more: another is asked if nothing was shown yet, else the
+   * answer ends here.
+   */
   withdraw(): void {
     if (this.#over || this.#withdrawn) return
     this.#withdrawn = true
@@ -244,7 +253,10 @@ export class Attempt implements AttemptListener {
     this.failed(WITHDRAWN)
   }
 
-  /** Its answer is not wanted any more: what was produced is paid for. Answers what it cost, null where nobody knows. */
+  /**
+   * Leaves the attempt because nobody wants its answer any more: what was produced is paid for. Answers the cost, null
+   * where nobody knows it.
+   */
   leave(): Nano | null {
     this.#over = true
     const answer = this.#answer

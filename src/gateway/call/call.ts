@@ -16,8 +16,8 @@ import { type Ending, type Past, callEntry } from './log-entry.ts'
 const none: readonly never[] = []
 
 /**
- * One call of a model, whoever asks: one attempt after the other, or two that race, until an answer has begun or nobody
- * is left to ask. No promise is made where the next step can be taken at once.
+ * A call of a model from any surface: one attempt after the other, or two that race, until an answer has begun or
+ * nobody is left to ask. No promise is made where the next step can be taken at once.
  */
 export class Call implements AttemptOwner {
   readonly handler: CallHandler
@@ -25,13 +25,13 @@ export class Call implements AttemptOwner {
   // Made when the first one fails: most calls never need it.
   #policy: RetryPolicy | null = null
   #attempt: Attempt | null = null
-  /** Asked beside the first, because that one takes long. */
+  /** The attempt that was begun beside the first, because that one takes long. */
   #rival: Attempt | null = null
   #waiting: NodeJS.Timeout | null = null
   #hedging: NodeJS.Timeout | null = null
   /** The first that could not be paid. */
   #refusal: { error: unknown; candidate: Candidate } | null = null
-  /** Who was asked before the one that answers. */
+  /** The attempts before the one that answers. */
   #past: Past[] | null = null
   #losses: readonly Loss[] = none
   #logged = false
@@ -45,7 +45,7 @@ export class Call implements AttemptOwner {
     return this.#attempt
   }
 
-  /** Nobody but the first was asked, or is to be. */
+  /** Whether only one candidate was asked, and no other will be. */
   get simple(): boolean {
     return this.#policy === null
   }
@@ -63,7 +63,7 @@ export class Call implements AttemptOwner {
       if (one?.over === false) yield { endpoint: one.offer.endpoint, gone: () => one.withdraw() }
   }
 
-  /** Nobody wants the answer any more: what was produced is paid for. */
+  /** Leaves the call because nobody wants its answer any more: what was produced is paid for. */
   leave(): void {
     this.#quiet()
     this.#attempt?.leave()
@@ -123,7 +123,7 @@ export class Call implements AttemptOwner {
     else this.#fail(this.#refusal.error, this.#refusal.candidate)
   }
 
-  /** Of two that race the other one is left. */
+  /** Goes on with one of two attempts that race, and leaves the other. */
   #goesOnWithout(one: Attempt): boolean {
     const other = one === this.#rival ? this.#attempt : this.#rival
     this.#rival = null

@@ -28,7 +28,7 @@ import { limitAt } from './money/worst-case.ts'
 export interface CompleteOptions {
   signal: AbortSignal
   payer: Payer
-  /** Where the call comes from, for the ledger: `inference`, `chat`, `judge`, … */
+  /** The surface that the call comes from, for the ledger: `inference`, `chat`, `judge`, … */
   surface: string
   /** The call's id in the ledger; made here when absent. A further attempt with another provider has an id of its own. */
   id?: Id
@@ -100,7 +100,7 @@ class DirectCall implements CallHandler {
   readonly #call: Call
   readonly #begun = Promise.withResolvers<IteratedAnswer>()
   #answer: IteratedAnswer | null = null
-  /** Of the endpoint that is asked. */
+  /** The watch on the endpoint that is asked. */
   #watch: Disposable | null = null
   #shown: Attempt | null = null
 

@@ -27,7 +27,7 @@ import type { Asked } from '../request/logged.ts'
 export interface EmbedOptions {
   signal: AbortSignal
   payer: Payer
-  /** Where the call comes from, for the ledger: `search`. */
+  /** The surface that the call comes from, for the ledger: `search`. */
   surface: string
 }
 
@@ -64,7 +64,7 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
   readonly metered = true
   readonly streaming = false
   readonly conversation = null
-  /** Nothing is written. */
+  /** The characters of the answer: none, for nothing is written. */
   readonly characters = 0
   readonly #model: string
   readonly #texts: readonly string[]

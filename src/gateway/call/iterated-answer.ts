@@ -44,7 +44,7 @@ export class IteratedAnswer implements AnswerInProgress {
     return { reading: this.#meter.reading(), characters: this.#meter.uncounted }
   }
 
-  /** Its endpoint serves nobody any more: it ends here, or somebody else is asked where nothing was shown. */
+  /** Ends the answer because its endpoint serves nobody any more: another is asked if nothing was shown yet. */
   withdraw(): void {
     if (this.#over || this.#withdrawn) return
     this.#withdrawn = true
@@ -90,7 +90,7 @@ export class IteratedAnswer implements AnswerInProgress {
     }
   }
 
-  /** Of words that follow one another one piece is made: an answer may come letter by letter. */
+  /** Joins words that follow one another into one piece: an answer may come letter by letter. */
   #hold(chunk: Chunk): void {
     const last = this.#held.at(-1)
     if ((chunk.type === 'text' || chunk.type === 'reasoning') && last?.type === chunk.type)
@@ -111,7 +111,7 @@ export class IteratedAnswer implements AnswerInProgress {
     }
   }
 
-  /** Why nothing more will come of it; null: it goes on. */
+  /** The reason why the answer cannot go on after this chunk; null: it goes on. */
   #faultIn(chunk: Chunk | null): UpstreamFault | null {
     if (this.#withdrawn) return WITHDRAWN
     return chunk === null ? BROKEN_OFF : this.#meter.add(chunk)

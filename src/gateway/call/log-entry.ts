@@ -3,13 +3,13 @@ import type { Loss } from '../model/canonical-request.ts'
 import { type FaultWords, askerOf, faultWords } from '../request/logged.ts'
 import type { Attempt, CallHandler } from './attempt.ts'
 
-/** Somebody who was asked, and did not answer. */
+/** A candidate that was asked and did not answer. */
 export interface Past {
   attempt: Attempt
   outcome: Exclude<Tried['outcome'], 'answered'>
   /** The fault, without secrets, or what refused it; null: nothing was wrong. */
   why: unknown
-  /** By the clock of `performance.now()`. */
+  /** The time, by the clock of `performance.now()`. */
   at: number
 }
 

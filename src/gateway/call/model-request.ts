@@ -40,7 +40,7 @@ export class ModelRequest {
   readonly metered: boolean
   readonly model: string
   readonly streaming: boolean
-  /** Where the model's name stands in the body; null: nowhere. */
+  /** The place of the model's name in the body; null: it is not there. */
   readonly place: { start: number; end: number } | null
   /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
   readonly usageEdit: Edit | null
@@ -103,7 +103,10 @@ export class ModelRequest {
       )
   }
 
-  /** Most models are served by one offer alone, which then is asked whatever old data says that it cannot do. */
+  /**
+   * The choice where one offer alone serves the model, as for most: it is asked even if data that may be old says that
+   * it cannot serve the request.
+   */
   #only(offers: readonly Offer[]): Chosen | null {
     const [offer] = offers
     const { surface, caller } = this.request
@@ -141,7 +144,7 @@ export class ModelRequest {
     return own.length === 0 ? others : [...new Set([...own, ...others])]
   }
 
-  /** By the client's own name for a limit that had to be raised. */
+  /** The losses, with the client's own name for a limit that had to be raised. */
   #lossesBy(offer: Offer, translated: TranslatedRequest | null): readonly Loss[] {
     const { body } = this
     const { limitFields, shape } = this.format
@@ -171,7 +174,10 @@ export class ModelRequest {
     return null
   }
 
-  /** What costs by the picture is read on its way: of bytes that pass nobody counts the pictures. */
+  /**
+   * Whether pictures have to be counted while the request is read, for an offer that costs by the picture: nobody
+   * counts them in bytes that pass.
+   */
   #countsPictures({ endpoint, media, pricing }: Offer): boolean {
     if (endpoint.billing === 'free' || pricing === null || !pricesPictures(pricing)) return false
     const { format, body } = this
@@ -179,7 +185,10 @@ export class ModelRequest {
     return media?.kind === 'image' || listOf(body.value('modalities')).includes('image')
   }
 
-  /** In an account that many share, what lies there may be somebody else's; behind a cloud's door it is out of reach. */
+  /**
+   * Refuses references to things that lie at the provider: in an account that many share they may be somebody else's;
+   * behind a cloud's door they are out of reach.
+   */
   #refuseStrangers({ endpoint }: Offer): void {
     if (endpoint.billing === 'byok' && !isWrapped(endpoint)) return
     const found = storedReferenceInBody(this.body, endpoint.billing !== 'byok')

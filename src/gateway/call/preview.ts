@@ -105,7 +105,10 @@ const asMedia = (asked: RequestedModel): RequestedModel => ({
   offers: asked.offers.map((offer) => (isMediaOffer(offer) ? pricedForMedia(offer) : offer)),
 })
 
-/** Why a call leaves this offer out for its money, as a live one does when it cannot be held; `spare`: what balance and caps leave, null where nothing guards. */
+/**
+ * The reason why a call skips this offer for want of money, as a live call does when its cost cannot be held; `spare`:
+ * what balance and caps leave, null where nothing guards.
+ */
 function whyUnpaid(
   offer: Offer,
   spare: Nano | null,

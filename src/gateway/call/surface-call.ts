@@ -207,7 +207,7 @@ export class SurfaceCall implements CallHandler {
     this.request.json(200, this.request.surface.count!.write(tokens))
   }
 
-  /** Many who speak a vendor's shape do not count for it. */
+  /** Counts the tokens here where the provider cannot: many that speak a vendor's shape have no counting route. */
   toleratesFault(why: UpstreamFault): boolean {
     if (this.metered || this.request.surface.count === null || !UNCOUNTED.has(why.status ?? 0)) return false
     this.#count(this.guessInput())
@@ -250,7 +250,7 @@ export class SurfaceCall implements CallHandler {
     this.request.head.push('x-uk-hedge', `provider=${offer.endpoint.slug}${spent}`)
   }
 
-  /** Nothing tells a client of the end of half an answer but the end of its connection. */
+  /** Closes the connection: nothing else tells a client that half an answer has ended. */
   withdrawn(): void {
     this.request.response.destroy()
   }

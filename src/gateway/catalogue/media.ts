@@ -1,4 +1,4 @@
-/** What is made or read by the media routes (contract, part 16). */
+/** The things that the media routes make or read (contract, part 16). */
 export type MediaKind = 'image' | 'video' | 'speech' | 'transcription'
 
 const mediaKinds: ReadonlySet<string> = new Set<MediaKind>(['image', 'video', 'speech', 'transcription'])
@@ -28,13 +28,13 @@ export interface VideoAbilities {
   resolutions: readonly string[]
   /** The lengths that can be asked for. */
   seconds: readonly number[]
-  /** With sound. */
+  /** Whether the video has sound. */
   audio: boolean | null
 }
 
 export interface AudioAbilities {
   kind: 'speech' | 'transcription'
-  /** Of speech those it makes, of transcription those it reads. */
+  /** The formats that speech makes, or transcription reads. */
   formats: readonly string[]
   /** BCP 47. */
   languages: readonly string[]
@@ -46,7 +46,7 @@ export interface AudioAbilities {
 
 export type MediaAbilities = ImageAbilities | VideoAbilities | AudioAbilities
 
-/** Of a model that is known by its kind alone. */
+/** The abilities of a model of which only the kind is known. */
 export function unknownAbilities(kind: MediaKind): MediaAbilities {
   if (kind === 'image') return { kind, sizes: [], max_n: null, edits: null, masks: null, tier: null }
   if (kind === 'video') return { kind, modes: [], resolutions: [], seconds: [], audio: null }

@@ -42,7 +42,7 @@ export interface When {
   quality?: string
   /** `720p`, `1080p`, `4k`. */
   resolution?: string
-  /** Of a video: with sound. */
+  /** Whether a video has sound. */
   audio?: boolean
 }
 
@@ -54,7 +54,7 @@ export interface Variant extends Partial<Prices> {
 export interface Pricing extends Prices {
   /** The unit that `audio_input` and `audio_output` count; present when one of them is. */
   audio_unit?: 'token' | 'second'
-  /** In rising order of threshold. */
+  /** The tiers, in rising order of threshold. */
   tiers?: Tier[]
   /** The first that matches holds. */
   variants?: Variant[]
@@ -75,7 +75,7 @@ export interface CatalogueModel {
   capabilities: string[]
   capability_index: number | null
   capability_index_source: string | null
-  /** Of kinds that media routes serve; absent: in no source. */
+  /** The media abilities, for kinds that media routes serve; absent: in no source. */
   media?: MediaAbilities
   pricing: Pricing | null
   price_source: string | null

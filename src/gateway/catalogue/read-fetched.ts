@@ -113,7 +113,10 @@ const snapshot = z.strictObject({
   models: z.array(snapshotModel).min(1).max(MOST_MODELS),
 })
 
-/** Of a model in models.dev's `api.json` (github.com/anomalyco/models.dev, packages/core/src/schema.ts), what is used. */
+/**
+ * The fields that are used of a model in models.dev's `api.json` (github.com/anomalyco/models.dev,
+ * packages/core/src/schema.ts).
+ */
 const price = z.number().min(0).max(1_000_000)
 const rates = {
   input: price,
@@ -294,5 +297,5 @@ const pricesOf = (given: Rates): Prices => ({
   ...(given.output_audio !== undefined && { audio_output: decimal(given.output_audio) }),
 })
 
-/** To 9 decimals: what lies behind them is left over from somebody's binary sums. */
+/** A price to 9 decimals: digits behind them are left over from somebody's binary sums. */
 const decimal = (price: number): string => formatUsd(fromUsd(price))

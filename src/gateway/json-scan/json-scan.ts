@@ -14,16 +14,16 @@ export interface Word {
 
 /** The findings of one pass over a JSON object. */
 export interface Scan {
-  /** Of every field at the top four numbers: where its name, with its quotes, and its value begin and end. */
+  /** Four numbers for every field at the top: the beginning and end of its name, with the quotes, and of its value. */
   spans: readonly number[]
   /**
    * Bits of the words that were seen; all of them where an escape spells a letter that a word might have. A bit that no word
    * has is always set: nobody looked.
    */
   seen: number
-  /** Of each field a bit: its array holds objects alone, and each has an `item` that is an object. */
+  /** A bit for each field: its array holds objects alone, and each has an `item` that is an object. */
   holds: number
-  /** Some number has an exponent, and may be longer where somebody writes it out. */
+  /** Whether some number has an exponent, and may be longer where somebody writes it out. */
   exponents: boolean
 }
 

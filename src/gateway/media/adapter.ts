@@ -7,9 +7,9 @@ export type { MediaKind } from '../catalogue/media.ts'
 
 /** A picture or sound that a request brought: fetched, judged by its content, and bounded already. */
 export interface MediaInput extends MediaFacts {
-  /** For a vendor's form; with the extension of the content. */
+  /** The file's name in a vendor's form, with the extension of the content. */
   name: string
-  /** From the first byte, each time. */
+  /** The file from its first byte, each time. */
   read(): AsyncIterable<Uint8Array>
 }
 
@@ -89,14 +89,14 @@ export interface MediaUnits {
   audioSeconds?: number
   characters?: number
   inputTokens?: number
-  /** Of the input tokens those of pictures. */
+  /** Those of the input tokens that are pictures'. */
   inputImageTokens?: number
   inputAudioTokens?: number
   cachedInputTokens?: number
   outputTokens?: number
   outputImageTokens?: number
   outputAudioTokens?: number
-  /** In USD, where the vendor states it. */
+  /** The cost in USD, where the vendor states it. */
   reportedUsd?: number
 }
 
@@ -146,7 +146,7 @@ export type Polled =
   /** The vendor ended it without a result; `refused`: by its moderation. Costs 0. */
   | { status: 'failed' | 'refused' | 'cancelled'; message: string; reportedUsd?: number }
 
-/** What the wire could not do. `sent`: the vendor may have got the request, so it must not be sent again. */
+/** The failures of the wire. `sent`: the vendor may have got the request, so it must not be sent again. */
 export type MediaFaultKind =
   | 'refused_content'
   | 'bad_request'
@@ -191,7 +191,7 @@ export interface MediaWire {
     path: string
     headers?: Readonly<Record<string, string>>
     body?: Uint8Array | { bytes: AsyncIterable<Uint8Array>; length: number } | null
-    /** Of the answer. */
+    /** The most bytes of the answer. */
     mostBytes: number
     withinMs: number
   }): Promise<WireAnswer>
@@ -208,11 +208,11 @@ export interface WireAnswer {
   /** Lower-case names. */
   headers: Readonly<Record<string, string>>
   body: AsyncIterable<Uint8Array>
-  /** Where its bytes stand that have to be whole. */
+  /** The room for its bytes that have to be whole in memory. */
   place?: AnswerPlace
 }
 
-/** One request, one answer. */
+/** A request whose answer is the made thing. */
 export interface Immediate<R extends MediaRequest> {
   how: 'immediate'
   run(wire: MediaWire, request: R): Promise<Delivered>
@@ -229,7 +229,7 @@ export interface Deferred<R extends MediaRequest> {
 
 export type Maker<R extends MediaRequest> = Immediate<R> | Deferred<R>
 
-/** All that one vendor, or one shape, makes and reads. Absent: it doesn't. */
+/** The media that a vendor, or a shape, makes and reads; a kind that is absent it does not. */
 export interface MediaAdapter {
   /** The pictures that one request for this model may ask for: more are asked for by further ones. Null: the vendor says. */
   mostImages?(model: string): number | null

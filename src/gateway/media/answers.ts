@@ -2,16 +2,16 @@ import { isObject, type Json, parseJson } from '../model/json.ts'
 import { MediaFault, type MadeFile, type MadeSound, type SoundFormat, type WireAnswer } from './adapter.ts'
 
 const MINUTE = 60_000
-/** For an answer that is only a word about a job. */
+/** The time limit of an answer that is only a word about a job. */
 export const SHORT_MS = MINUTE
-/** For an answer that is the made thing. */
+/** The time limit of an answer that is the made thing. */
 export const MAKING_MS = 15 * MINUTE
-/** Of an answer that is only a word about a job. */
+/** The most bytes of an answer that is only a word about a job. */
 export const SHORT_BYTES = 4 << 20
 const PICTURE_BYTES = 64 << 20
-/** Of what has to be in memory as a whole: anybody can name a provider, and many may answer at once. */
+/** The most bytes that have to be in memory as a whole: anybody can name a provider, and many may answer at once. */
 export const WHOLE_BYTES = 128 << 20
-/** Of pictures that stand as base64 in JSON. */
+/** The most bytes of an answer with pictures that stand as base64 in JSON. */
 export const pictureAnswerBytes = (n: number): number =>
   Math.min(WHOLE_BYTES, SHORT_BYTES + n * Math.ceil((PICTURE_BYTES * 4) / 3))
 export const pictureBytes = PICTURE_BYTES

@@ -24,8 +24,8 @@ export class TooManyBytes extends Error {
 const WAITING_BYTES = 1 << 20
 
 /**
- * One request and the head of its answer, whose body is then read as fast as its reader takes it. Rejects with
- * `ExchangeBroke`, as does the body. Whoever stops reading ends the connection.
+ * Sends a request and resolves with the head of its answer, whose body is then read as fast as its reader takes it.
+ * Rejects with `ExchangeBroke`, as does the body. Whoever stops reading ends the connection.
  */
 export function exchange(
   dispatch: (handler: Dispatcher.DispatchHandler) => void,

@@ -3,9 +3,9 @@ import { storable } from '#kernel/text/storable.ts'
 import { MediaFault } from './adapter.ts'
 
 /**
- * What follows from a fault of a submit: `elsewhere`, nobody was asked or nobody took it up, so another one may be;
- * `refused`, it was not done and costs nothing; `done`, the vendor calls it done though its result is of no use, and is
- * paid; `unclear`, it may be at work on it, so it is paid and nobody else is asked.
+ * The consequence of a fault of a submit. `elsewhere`: no vendor was asked or none took the job up, so another may be
+ * asked; `refused`: the job was not done and costs nothing; `done`: the vendor calls it done though its result is of no
+ * use, and is paid; `unclear`: the vendor may be at work on it, so it is paid and nobody else is asked.
  */
 export type Fate = 'elsewhere' | 'refused' | 'done' | 'unclear'
 
@@ -91,12 +91,15 @@ export function mediaRefusal(fault: unknown): Refusal {
 /** Seconds between looks at a job; videos take minutes. */
 const WAITS = [2, 3, 5, 8, 10]
 const VIDEO_WAITS = [10, 12, 15, 20, 25, 30]
-/** What is made here is there at once. */
+/** Waits between looks at jobs of this machine, in seconds: they are done almost at once. */
 const OWN_WAITS = [0.1, 0.2, 0.5, 1]
-/** No vendor's wish is longer. */
+/** The longest wait that a vendor may ask for. */
 const LONGEST_SECONDS = 300
 
-/** Until the next look, in milliseconds. `round` from 0; `chance` 0–1 spreads those that began together by ± 20 %. */
+/**
+ * The wait until the next look, in milliseconds. `round` counts from 0; `chance` 0–1 spreads jobs that began together
+ * by ± 20 %.
+ */
 export function pollDelayMs(kind: string, round: number, retryAfterSeconds: number | null, chance: number): number {
   const waits = kind === 'video' ? VIDEO_WAITS : kind === 'simulated' ? OWN_WAITS : WAITS
   const own = waits[Math.min(round, waits.length - 1)]!

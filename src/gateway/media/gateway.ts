@@ -24,29 +24,35 @@ export interface MediaCandidate {
   seed: number
 }
 
-/** How media are asked for, for callers in this process: what routes and endpoints have to say in it. The life of a call is theirs. */
+/**
+ * Media for callers in this process: the router's part in the routes and endpoints. They keep the life of a call
+ * themselves.
+ */
 export interface MediaGateway {
   /**
-   * Who may serve this, best first; at least one. Refuses with `not_found` a model that nobody knows, `unsupported_model`
-   * one of another kind, else `no_route`.
+   * The offers that may serve this, best first; at least one. Refuses a model that nobody knows with `not_found`, one
+   * of another kind with `unsupported_model`, else with `no_route`.
    */
   candidates(principal: Principal, payer: Payer, asked: { kind: MediaKind; model: string }): Promise<MediaCandidate[]>
   /** The same offer as a job names it, at the endpoint where that was submitted; null: it serves this caller no more. */
   again(principal: Principal, job: { slug: string; endpointId: Id }): Promise<MediaOffer | null>
-  /** How this offer is asked; null: it does nothing of this kind. `account`: whose turns it takes on this machine. */
+  /**
+   * The way to ask this offer; null: it makes nothing of this kind. `account`: the account whose turns it takes on this
+   * machine.
+   */
   makerOf<R extends MediaRequest>(offer: Offer, kind: R['kind'], account: Id): Maker<R> | null
   /** The pictures that one request to it may ask for. */
   mostImages(offer: MediaOffer): number
   /** Memory for the answers of one call that have to be whole, until it is disposed of. */
   place(signal: AbortSignal): AnswerPlace
   wireTo(offer: Offer, party: string, signal: AbortSignal, place: AnswerPlace): MediaWire
-  /** For the metrics, once per call. */
+  /** Counts a call for the metrics; called once per call. */
   counted(surface: string, status: 'succeeded' | 'failed' | 'cancelled'): void
   succeeded(offer: Offer, durationMs: number): void
   failed(offer: Offer, fault: MediaFault): void
 }
 
-/** What no vendor's list says: as many as the API takes. */
+/** The most images where no vendor's list says: as many as the API takes. */
 const MOST_IMAGES = 10
 
 export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, media: Media): MediaGateway {
@@ -102,7 +108,7 @@ export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, 
   }
 }
 
-/** To what is made in this process. */
+/** The wire to makers in this process. */
 const noWire = (signal: AbortSignal): MediaWire => ({
   signal,
   ask: () => Promise.reject(new Error('what is made here asks nobody')),

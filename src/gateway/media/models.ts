@@ -10,7 +10,7 @@ import { choose } from '../routing/choose.ts'
 import type { HealthView } from '../routing/health.ts'
 import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 
-/** What a kind is called in sentences, and where its models are listed. */
+/** The words for a kind in sentences, and the place where its models are listed. */
 const words: Record<MediaKind, { makes: string; list: string }> = {
   image: { makes: 'make pictures', list: '/images/models' },
   video: { makes: 'make videos', list: '/videos/models' },

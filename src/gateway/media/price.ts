@@ -6,7 +6,7 @@ import type { MediaOffer } from '../model/offer.ts'
 import type { MediaRequest, MediaUnits } from './adapter.ts'
 import { choicesIn } from './request-fields.ts'
 
-/** Of a request to a vendor, whether expected or delivered. Of tokens `input` and `output` are those of text. */
+/** The units of a request to a vendor, expected or delivered. Of tokens, `input` and `output` are those of text. */
 interface Units {
   images: number
   pixels: number
@@ -26,9 +26,9 @@ interface Units {
 const MICRO = 1_000_000
 const MILLION = 1_000_000n
 
-/** Of a picture where the model's sizes are in no source: 4096 × 4096. */
+/** The pixels of a picture where the model's sizes are in no source: 4096 × 4096. */
 const MOST_PIXELS = 4096 * 4096
-/** Of a picture made, where the limit of the model's output is in no source. */
+/** The tokens of a made picture where the limit of the model's output is in no source. */
 const IMAGE_TOKENS = 16_384
 /** Sound as tokens: the vendors that count it so make 10 to 32 of a second. */
 const SOUND_TOKENS = 50
@@ -250,7 +250,7 @@ const charges = (kind: MediaRequest['kind'], prices: Prices): boolean =>
   prices.request !== undefined ||
   tokenPrice(prices) > 0n
 
-/** It charges for something of which neither the vendor nor the request says how much it was. */
+/** Whether a price depends on an amount that neither the vendor nor the request tells. */
 function isUntold(kind: MediaRequest['kind'], prices: Prices, units: Units, told: MediaUnits): boolean {
   const counted = unitsOfKind(kind).filter(([bucket]) => priceIn(prices, bucket) !== undefined)
   if (counted.length > 0) return counted.some(([, unit]) => told[unit] === undefined && units[unit] === 0)
@@ -259,7 +259,7 @@ function isUntold(kind: MediaRequest['kind'], prices: Prices, units: Units, told
 
 const codePoints = (text: string): number => [...text].length
 
-/** What was told; for the rest what was asked. */
+/** The units that the vendor told; for the rest those that were asked for. */
 function unitsOf(request: MediaRequest, told: MediaUnits): Units {
   const images = told.images ?? (request.kind === 'image' ? request.n : 0)
   const size = request.kind === 'image' ? request.size : null

@@ -10,7 +10,7 @@ export interface RequestBody {
 /** A field of a form. Undefined and null: it is left out; a list: `name[]` once for each. */
 export type FormValue = string | number | boolean | readonly string[] | MediaInput | null | undefined
 
-/** One after another, as they stand in the body. */
+/** The pieces of a body, one after another as they stand in it. */
 type Piece = Buffer | MediaInput
 
 /**
@@ -39,7 +39,7 @@ export function formBody(fields: Iterable<readonly [name: string, value: FormVal
   }
 }
 
-/** As browsers write a name or a file's name in a form's head (WHATWG, multipart/form-data encoding). */
+/** A name or a file's name, as browsers write it in a form's head (WHATWG, multipart/form-data encoding). */
 const quoted = (name: string): string => name.replace(/\n/g, '%0A').replace(/\r/g, '%0D').replace(/"/g, '%22')
 
 const isList = (value: FormValue): value is readonly string[] => Array.isArray(value)

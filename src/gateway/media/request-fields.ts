@@ -1,7 +1,7 @@
 import { isObject, type Json } from '../model/json.ts'
 import type { MediaRequest, PixelSize } from './adapter.ts'
 
-/** Where the contract calls a field by another name than the request does. */
+/** The contract's names for fields that the request names otherwise. */
 const contractNames: Readonly<Record<string, string>> = {
   aspectRatio: 'aspect_ratio',
   outputFormat: 'output_format',
@@ -11,7 +11,10 @@ const contractNames: Readonly<Record<string, string>> = {
   references: 'reference_images',
 }
 
-/** Of these fields the ones that the request fills, by their names in the contract: what a vendor has no word for is lost. */
+/**
+ * The fields among these that the request fills, by their names in the contract: the vendor has no word for them, so
+ * they are lost.
+ */
 export function lossesIn<R extends MediaRequest>(request: R, ...fields: (keyof R & string)[]): string[] {
   return fields.filter((field) => isSaid(request[field])).map((field) => contractNames[field] ?? field)
 }
@@ -24,8 +27,8 @@ const isSaid = (value: unknown): boolean =>
   !(Array.isArray(value) && value.length === 0)
 
 /**
- * What goes to the vendor as it is, beside what the request says in the contract's words: those hold, for they were priced.
- * Objects that both have are put together. What is undefined or null says nothing.
+ * Our fields with the caller's `provider_options`, which go to the vendor as they are. Where both say something ours
+ * hold, for they were priced. Objects that both have are put together. What is undefined or null says nothing.
  */
 export function withOptions(options: Readonly<Json>, ours: Json): Json {
   const all: Json = { ...options }
@@ -46,7 +49,10 @@ const CHOICES = {
 } as const
 export type Choice = keyof typeof CHOICES
 
-/** What a price may depend on and `provider_options` say, at whatever depth: the vendor may follow them, and not the request. */
+/**
+ * The choices in `provider_options`, at any depth, that a price may depend on: the vendor may follow them, and not the
+ * request.
+ */
 export function choicesIn({ providerOptions }: MediaRequest): ReadonlySet<Choice> {
   const names = namesIn(providerOptions)
   const choices = Object.entries(CHOICES) as [Choice, readonly string[]][]

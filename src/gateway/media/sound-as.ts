@@ -66,7 +66,10 @@ function counted({ sampleRate, bytes }: Pcm): { pcm: Pcm; seconds(): number } {
   }
 }
 
-/** What a converter cannot read was no sound; what waits too long is told so. */
+/**
+ * Translates a converter's errors: bytes that it cannot read were no sound, and a caller that waits too long is told
+ * so.
+ */
 async function* explained(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     yield* bytes

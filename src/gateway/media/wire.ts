@@ -11,9 +11,9 @@ import { ExchangeBroke, exchange } from './exchange.ts'
 import { brokenOff, faultOf } from './fault.ts'
 import { leadsUp } from '../wire/path-name.ts'
 
-/** Of an error's body. */
+/** The most bytes of an error's body. */
 const ERROR_BYTES = 256 << 10
-/** Of a request's body where it has to be whole: one that is wrapped on its way. */
+/** The most bytes of a request's body that has to be whole: one that is wrapped on its way. */
 const WHOLE_BYTES = 64 << 20
 const DOWNLOAD_MS = 600_000
 const MOST_HOPS = 3
@@ -24,10 +24,10 @@ export interface MediaWireOptions {
   endpoint: ProviderEndpoint
   /** The provider's name of the model. */
   model: string
-  /** Whose call it is: its connections carry nobody else's. */
+  /** The party whose call it is: its connections carry nobody else's calls. */
   party: string
   signal: AbortSignal
-  /** Of what has to be whole in memory. */
+  /** The room for bytes that have to be whole in memory. */
   place: AnswerPlace
 }
 
@@ -74,7 +74,7 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
     }
   }
 
-  /** What went wrong is said as the adapters know it; that nobody wants it any more is not the provider's fault. */
+  /** The error in the adapters' terms; a caller that has gone is not the provider's fault. */
   function told(error: unknown, url: URL): unknown {
     if (signal.aborted) return signal.reason
     return error instanceof ExchangeBroke ? brokenOff(error, url) : error
@@ -128,7 +128,7 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
   }
 }
 
-/** Its address may hold a key, so nothing of it is said. */
+/** The fault of a file that cannot be fetched. Its address may hold a key, so the fault does not name it. */
 async function lost(answer: WireAnswer): Promise<MediaFault> {
   await drop(answer)
   const { status } = answer

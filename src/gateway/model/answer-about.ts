@@ -4,7 +4,10 @@ import type { Json } from './json.ts'
 
 /** The facts that an answer states of itself beside the model's words. */
 export interface AnswerAbout {
-  /** Without the surface's prefix (`chatcmpl-`, `gen-`, `msg_`), which the writers add: the request's id, say. */
+  /**
+   * The answer's id without the surface's prefix (`chatcmpl-`, `gen-`, `msg_`), which the writers add: the request's
+   * id, say.
+   */
   id: string
   /** The model as the client shall see it. */
   model: string
@@ -13,7 +16,7 @@ export interface AnswerAbout {
   /** The provider's name; only compat-c shows it. */
   provider: string
   billing: Billing
-  /** In whose format its thoughts are, in OpenRouter's words; absent: not known. */
+  /** The provider whose format the thoughts are in, in OpenRouter's words; absent: not known. */
   format?: string
   /** The client's request: some answers tell of it what was asked. */
   request: Json

@@ -16,9 +16,9 @@ export interface Collected {
   sound: SoundPiece[]
   /** Null: the provider reported none. Without `finish`, it may be what is known of the input only. */
   usage: Usage | null
-  /** Only where the provider reports one. */
+  /** The cost, where the provider reports one. */
   cost_usd: number | null
-  /** Of the tokens, where the provider says so. */
+  /** The part of the tokens that was sound or pictures, where the provider says so. */
   media: TokensOfMedia | null
   finish: { reason: FinishReason; native: string | null; stop_sequence: string | null } | null
   error: UpstreamFault | null

@@ -35,7 +35,7 @@ interface Place {
 /** A client's JSON object or form: the bytes travel on; what decides is read of them, and never written out again. */
 export class Body {
   readonly bytes: Buffer
-  /** Of a form: where its fields' values stand. */
+  /** The places of the values of a form's fields. */
   readonly places: ReadonlyMap<string, Place> | null
   /** Null: `json` is there. */
   readonly #scan: Scan | null
@@ -54,7 +54,7 @@ export class Body {
     return this.#scan !== null
   }
 
-  /** All of it, parsed when it is first asked for: at 20 KB that costs as much as a call without it. */
+  /** The whole body, parsed when it is first asked for: at 20 KB that costs as much as a call without it. */
   get json(): Json {
     return (this.#json ??= JSON.parse(this.bytes.toString()) as Json)
   }
@@ -80,7 +80,7 @@ export class Body {
     return values.get(key)
   }
 
-  /** Where the value of a top-level key stands, which must be there; null: that has to be looked for. */
+  /** The place of the value of a top-level key, which must be there; null: it has to be looked for. */
   placeOf(key: string): Place | null {
     if (this.places !== null) return this.places.get(key)!
     const field = this.#scan === null ? -1 : this.#field(this.#scan, key)
@@ -187,7 +187,7 @@ export function setField(body: Body, key: string, valueJson: string): Edit {
   return { start, end, text: valueJson }
 }
 
-/** Of a body whose edits end up to here only what is in front of them is copied. */
+/** Where all edits end before this byte, only the part up to them is copied. */
 const NEAR = 16_384
 
 /** The body with these edits, which must not overlap. */
@@ -227,8 +227,8 @@ function piecesOf(bytes: Buffer, edits: readonly Edit[]): Buffer[] {
 const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
 /**
- * Where the value of a top-level key stands, in the bytes of a body that has this key.
- * A key that is there twice is refused: the parser and the provider could each see another one of the two.
+ * The place of the value of a top-level key in the bytes of a body that has this key. A key that is there twice is
+ * refused: the parser and the provider could each see another one of the two.
  */
 export const locate = (body: Body, key: string): Place => body.placeOf(key) ?? walk(body.bytes, key)
 
@@ -302,7 +302,7 @@ function endOfString(bytes: Buffer, at: number): number {
   }
 }
 
-/** Where the JSON value that starts at `at` ends. Throws when it does not. */
+/** The end of the JSON value that starts at `at`. Throws when it does not end. */
 export function endOfValue(bytes: Buffer, at: number): number {
   const byte = bytes[at]
   if (byte === 0x22) return endOfString(bytes, at)

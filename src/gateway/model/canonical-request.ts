@@ -35,9 +35,9 @@ export type CanonicalRequest = {
   verbosity?: 'low' | 'medium' | 'high'
   /** The answer may hold these besides its words, or instead of them; absent: what the model makes by itself. */
   modalities?: Modality[]
-  /** How the sound of the answer is wanted: OpenAI's words for formats, a voice by the provider's name. */
+  /** The sound that is wanted in the answer: OpenAI's words for formats, a voice by the provider's name. */
   audio?: { format: string; voice?: string }
-  /** How pictures of the answer are wanted, in OpenRouter's words: `16:9`, `1K`. */
+  /** The pictures that are wanted in the answer, in OpenRouter's words: `16:9`, `1K`. */
   image_config?: { aspect_ratio?: string; image_size?: string }
   /** Requests of one key are likely to share what a vendor keeps of their beginning: no loss where a vendor keeps nothing. */
   cache_key?: string
@@ -102,7 +102,7 @@ export type Chunk =
   /** A whole picture. */
   | { type: 'image'; source: MediaSource }
   | ({ type: 'audio' } & SoundPiece)
-  /** Of text that has been said. */
+  /** A citation of text that has been said. */
   | { type: 'citation'; citation: Citation }
   | { type: 'reasoning'; text: string }
   | { type: 'reasoning_end'; signature?: string; redacted?: string; format?: string; id?: string }
@@ -130,7 +130,7 @@ export interface SoundPiece {
   rate: number | null
 }
 
-/** Why an upstream call failed, as the router and the surfaces need to know it (`compat.md`, part 6). */
+/** The reasons why an upstream call fails, as the router and the surfaces need to know it (`compat.md`, part 6). */
 export const faultKinds = [
   'bad_request',
   'context_length',
@@ -160,13 +160,13 @@ export interface UpstreamFault {
   param?: string
   /** Further fields of the provider's error, for clients that act on them. */
   details?: Readonly<Record<string, unknown>>
-  /** No wait heals it, though its kind mostly passes. */
+  /** The fault lasts, though its kind mostly passes. */
   lasts?: true
-  /** Of `upstream_payment`: what is left of the account at the provider pays for smaller requests. */
+  /** Of `upstream_payment`: the rest of the account at the provider pays for smaller requests. */
   affordsLess?: true
   /** Seconds after which the provider wants to be asked again. */
   retry_after_seconds?: number
-  /** Whose it is, and what others had answered before. */
+  /** The provider at fault, and the answers of those asked before. */
   provider?: string
   previous?: readonly { provider: string; message: string; status: number | null }[]
 }

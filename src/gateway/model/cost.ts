@@ -52,7 +52,7 @@ export interface TokensOfMedia {
 }
 
 export const noMedia: TokensOfMedia = { audioInput: 0, audioOutput: 0, imageInput: 0, imageOutput: null }
-/** More pictures than any model puts into one answer. */
+/** The pictures of one answer that are paid for at worst: more than any model makes. */
 const PICTURES_AN_ANSWER = 10
 /** Seconds come with decimals: they are counted in millionths. */
 const MICRO = 1_000_000
@@ -110,7 +110,7 @@ interface Rates {
   imageInput: bigint
   /** A picture that has a price of its own costs no tokens besides. */
   imageOutput: bigint
-  /** Of sound, either way. */
+  /** The price of a second of sound, either way. */
   second: bigint | null
   request: bigint
 }
@@ -176,7 +176,7 @@ export const pricesPictures = (pricing: Prices): boolean =>
 export const worstPictures = (pricing: Pricing, answers: number): Nano =>
   pricesPictures(pricing) ? worstImages(pricing.image!, PICTURES_AN_ANSWER * answers) : 0n
 
-/** So many pictures, rounded up. */
+/** The cost of so many pictures, rounded up. */
 export const worstImages = (price: Usd, images: number): Nano =>
   roundUp({ numerator: nanoPerMillion(price) * BigInt(images), denominator: MILLION })
 

@@ -51,7 +51,7 @@ export const passes = ({ kind, lasts }: UpstreamFault): boolean => rules[kind].p
 /** Whether another provider of the same model may do better. */
 export const isRetryable = ({ kind }: UpstreamFault): boolean => rules[kind].elsewhere === 'anybody'
 
-/** No further attempt begins later than so long after the first. */
+/** The last moment at which a further attempt begins, counted from the first. */
 export const DEADLINE_MS = 20 * SECOND
 const FIRST_WAIT_MS = 200
 /** Longer waits are the client's, who is told how long they are. */

@@ -19,7 +19,7 @@ export function boundaryOf(contentType: string | undefined): string | null {
 export interface FormPart {
   name: string
   filename: string | null
-  /** As the client says it; nothing is believed of it. */
+  /** The content type that the client names; nothing is believed of it. */
   type: string | null
   start: number
   end: number

@@ -8,13 +8,13 @@ export interface Reading {
   /** Null: the provider said nothing. */
   usage: Usage | null
   reportedUsd?: number | undefined
-  /** How many of the tokens were sound or pictures, where the provider says so. */
+  /** The part of the tokens that was sound or pictures, where the provider says so. */
   media?: TokensOfMedia | undefined
   /** Pictures that came, where the provider told no usage. */
   pictures?: number
   /** The cost, where it is not that of `usage` at the offer's prices for conversations. */
   priced?: Cost
-  /** Something was used that nobody counted: its cost is not known. */
+  /** Something was used that nobody counted: the cost is not known. */
   unpriced?: boolean
   finishReason: string | null
   /** The answer came to its proper end. */
@@ -46,7 +46,7 @@ export interface AnswerInProgress {
 export interface AttemptListener {
   /** The provider answers: the head of the client's answer is due. `length` null: unknown. */
   begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void
-  /** Nothing has reached the client; another provider may be asked. */
+  /** The call failed before anything reached the client; another provider may be asked. */
   failed(fault: UpstreamFault): void
   /**
    * The answer is over. With a fault it broke off, and the client's stream is still open for a last frame.

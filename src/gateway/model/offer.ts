@@ -27,7 +27,10 @@ export interface ProviderEndpoint {
   headers: Readonly<Record<string, string>>
   /** `byok` for the caller's own, `credits` for the instance's (the simulated ones too), `free` for an Ollama found by itself. */
   billing: Billing
-  /** As in DNS SRV records: the lowest number is asked first; among equals `weight` shares the calls out. */
+  /**
+   * The order of asking, as in DNS SRV records: the lowest number is asked first; among equals `weight` shares the
+   * calls out.
+   */
   priority: number
   weight: number
   preset: string | null
@@ -41,7 +44,7 @@ export interface ProviderEndpoint {
   connection?: Id
   /** The workspace that brought it; absent: it belongs to none. */
   workspaceId?: Id
-  /** It could not be reached when it was looked for last: everybody else is asked before it. */
+  /** The provider could not be reached when it was looked for last: all others are asked before it. */
   away?: true
 }
 
@@ -62,7 +65,7 @@ export interface DataPolicy {
   trains: boolean | null
 }
 
-/** One way to serve a model. */
+/** A way to serve a model. */
 export interface Offer {
   endpoint: ProviderEndpoint
   /** The platform's id, `provider/id`. */
@@ -72,9 +75,9 @@ export interface Offer {
   contextLength: number | null
   maxOutputTokens: number | null
   capabilities: readonly string[]
-  /** Of the weights, in OpenRouter's words (`fp8`, `int4`, …); absent: unknown. */
+  /** The quantization of the weights, in OpenRouter's words (`fp8`, `int4`, …); absent: unknown. */
   quantization?: string
-  /** Of conversations, embeddings and what they hold. Null: in no source. */
+  /** The prices of conversations, embeddings and what they hold. Null: in no source. */
   pricing: Pricing | null
   priceSource: string | null
   priceDate: string | null
@@ -130,13 +133,15 @@ export interface Directory {
   mayUse(principal: Principal, endpoint: ProviderEndpoint): boolean
   /** Calls back when this endpoint, as an offer has it, no longer serves: deleted, disabled, or its key cannot be opened. */
   watch(endpoint: ProviderEndpoint, gone: () => void): Disposable
-  /** Asked at each change which endpoints are answering right now: those that no longer serve are told. */
+  /**
+   * Tells the calls under way at endpoints that no longer serve; asked at each change which endpoints are answering.
+   */
   inUse(using: () => Iterable<EndpointUse>): void
 }
 
 /** An endpoint, as an offer has it, that is answering a call. */
 export interface EndpointUse {
   endpoint: ProviderEndpoint
-  /** It no longer serves. Told once or more, also when the call has ended meanwhile. */
+  /** Called when the endpoint no longer serves, once or more, also when the call has ended meanwhile. */
   gone(): void
 }

@@ -27,7 +27,7 @@ const MEDIA: ReadonlySet<string> = new Set([
   'previous_response_id',
 ])
 
-/** Without these names in it a body holds no media: strings, and lists of what a vendor's tools found. */
+/** Names without which a body holds no media: strings, and lists of what a vendor's tools found. */
 export const mediaWords: Readonly<Record<string, Word>> = Object.fromEntries(
   [...MEDIA, 'results', 'outputs', 'annotations', 'citations'].map((name) => [name, { name: mention.media }]),
 )
@@ -79,8 +79,8 @@ export function weigh(body: object): Weight {
 }
 
 /**
- * No less than the text that `weigh` finds, of a body that is not parsed for it: escapes, punctuation and the wire's own names
- * count too. Null: it may hold media, or nobody scanned it.
+ * A bound on the text that `weigh` finds, of a body that is not parsed for it and so no smaller: escapes, punctuation
+ * and the wire's own names count too. Null: it may hold media, or nobody scanned it.
  */
 export const roughText = (body: Body): number | null => (body.mentions(mention.media) ? null : body.sizeWithout(UNREAD))
 

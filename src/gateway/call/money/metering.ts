@@ -30,7 +30,7 @@ export interface RequestedUsage {
   maxTokens: number | null
   /** Answers asked for. */
   n: number
-  /** Where the client says how many tokens it wants; absent or null: nowhere. */
+  /** The field in which the client says how many tokens it wants; absent or null: there is none. */
   limitField?: string | null
 }
 
@@ -113,7 +113,7 @@ export class Metering {
     }
   }
 
-  /** It has to be held before it is sent. */
+  /** Whether money has to be held before the call is sent. */
   get guarded(): boolean {
     return this.#ledger.isReserved(this.call.payer, this.call.billing)
   }
@@ -194,7 +194,10 @@ export class Metering {
     this.#ledger.sent(this.call, worstCost(pricing, inputTokens, 0, 1), soFar)
   }
 
-  /** Only the first settlement counts. Answers what the ledger counts: where something guards the call, no more than was reserved. */
+  /**
+   * Settles the call; only the first settlement counts. Answers the cost that the ledger counts: where something guards
+   * the call, no more than was reserved.
+   */
   settle(end: AttemptEnd): Nano | null {
     const nano = this.#settle(end)
     if (nano === null) return null
@@ -277,8 +280,8 @@ export function inputBound(json: Weighed, payer: Payer, contextLength: number | 
 }
 
 /**
- * No less than that, found without parsing the client’s own body: half as much again where a conversation is full of calls and escapes. Null:
- * the body has to be parsed.
+ * A bound that is no smaller, found without parsing the client’s own body: half as much again where a conversation is
+ * full of calls and escapes. Null: the body has to be parsed.
  */
 export function roughInputBound(body: Body, payer: Payer): number | null {
   const text = roughText(body)

@@ -11,7 +11,7 @@ const byClient =
 /** Fields that have a vendor look something up, where they hold anything. */
 const lookups = ['web_search_options', 'search_parameters', 'mcp_servers', 'plugins'] as const
 
-/** More of a type is not repeated to who sent it. */
+/** The most of a tool's type that a refusal repeats to its sender. */
 const LONGEST_NAME = 64
 
 const isByVendor = (tool: Json): boolean => {

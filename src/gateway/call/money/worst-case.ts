@@ -16,7 +16,7 @@ interface Sent {
   bodyFor(offer: Offer): Body
 }
 
-/** More answers to one question than anybody gives: what is asked for beyond it is dear enough. */
+/** The most answers to one question that are counted: more than anybody gives, and dear enough. */
 const MOST_ANSWERS = 1_000_000
 
 /** The number of answers that are made and paid for: completions have some for each of their prompts, and more than they show. */

@@ -14,7 +14,7 @@ import { languageTag } from '../transcript/transcripts.ts'
 import { type Piece, piecesOf } from './pieces.ts'
 
 const SAMPLE_RATE = 16_000
-/** Of one piece: a slow machine, whose model is still to be loaded. */
+/** The time limit of one piece: a slow machine may still have to load its model. */
 const PIECE_MS = 300_000
 
 /** `account`: whose turns it takes on this machine, where the sound is read. */
@@ -87,7 +87,7 @@ async function recognized(wire: MediaWire, { samples, startSeconds }: Piece, lan
   }
 }
 
-/** At the rate that models of speech read. Plain WAV is read here, all else by ffmpeg. */
+/** The samples of a sound, at the rate that models of speech read. Plain WAV is read here, all else by ffmpeg. */
 async function samplesOf(
   converter: Media['converter'],
   sound: MediaInput,

@@ -3,12 +3,12 @@ import type { Pcm } from '#engine/media/facts.ts'
 /** Plain samples of 16 bit, little-endian, mono. */
 export interface Piece {
   samples: Buffer
-  /** Where it begins in the whole. */
+  /** The piece's beginning in the whole. */
   startSeconds: number
   seconds: number
 }
 
-/** What a model of speech reads at once: Whisper's window is 30 s. */
+/** The longest piece that a model of speech reads at once: Whisper's window is 30 s. */
 const MOST_SECONDS = 28
 /** A piece ends at the quietest place behind so much of it: between words, if anywhere. */
 const LEAST_SECONDS = 18

@@ -116,7 +116,7 @@ const made = (bytes: Uint8Array): MadeFile => ({
   revisedPrompt: null,
 })
 
-/** What the simulation makes no difference for. */
+/** The fields that make no difference to the simulation. */
 const imageLosses = (request: ImageRequest): string[] => [
   ...lossesIn(request, 'quality', 'images', 'mask'),
   ...(request.transparent === true && request.outputFormat === 'jpeg' ? ['transparent'] : []),
@@ -177,7 +177,7 @@ function ratioOf(aspectRatio: string): number {
 const tooLarge = (pixels: number, most: number, param: string): never =>
   refuse('invalid_parameter', { param, message: `${pixels} pixels on a side are too many: ${most} are the most here.` })
 
-/** All of a request that makes a difference, its files by their digests. */
+/** The part of a request that makes a difference, its files by their digests. */
 async function wordsOf(request: ImageRequest | VideoRequest): Promise<string> {
   const { kind, model, prompt, seed, negativePrompt } = request
   // Each in its own place: a picture to change is not a mask.

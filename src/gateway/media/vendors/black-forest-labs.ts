@@ -7,10 +7,13 @@ import { lossesIn, withOptions } from '../request-fields.ts'
 import { named } from './named-path.ts'
 
 const MOST_PICTURES = 10
-/** Its model for a masked part calls the picture otherwise: `@ai-sdk/black-forest-labs` 2.0.41, black-forest-labs-image-model.ts. */
+/**
+ * The model for a masked part, which names the picture field otherwise: `@ai-sdk/black-forest-labs` 2.0.41,
+ * black-forest-labs-image-model.ts.
+ */
 const fills = /^flux-pro-1\.0-fill/
 
-/** Its polling address is another host's at times, and is used as it was given (docs.bfl.ai). */
+/** Submits a job. The polling address is another host's at times, and is used as it was given (docs.bfl.ai). */
 async function submit(
   wire: MediaWire,
   model: string,
@@ -102,7 +105,7 @@ const image: Deferred<ImageRequest> = {
   poll,
 }
 
-/** Whole seconds, of these bounds: black-forest-labs-video-model.ts of the same package. */
+/** The length is in whole seconds within these bounds: black-forest-labs-video-model.ts of the same package. */
 const SHORTEST_SECONDS = 5
 const LONGEST_SECONDS = 20
 

@@ -6,7 +6,10 @@ import { baseLanguage, charactersOf, lossesIn } from '../request-fields.ts'
 import { languageTag, segmentsOf } from '../transcript/transcripts.ts'
 
 const PCM_RATE = 24_000
-/** What it makes, in its words: `@ai-sdk/deepgram` 3.1.16, deepgram-speech-model.ts; developers.deepgram.com, audio format combinations. */
+/**
+ * The formats that Deepgram makes, in its words: `@ai-sdk/deepgram` 3.1.16, deepgram-speech-model.ts;
+ * developers.deepgram.com, audio format combinations.
+ */
 const formats: Readonly<Record<SoundFormat, Readonly<Record<string, string>>>> = {
   mp3: { encoding: 'mp3' },
   wav: { encoding: 'linear16', container: 'wav' },

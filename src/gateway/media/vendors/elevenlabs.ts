@@ -9,7 +9,10 @@ import { named } from './named-path.ts'
 /** Rachel, the voice where nobody is named: `@ai-sdk/elevenlabs` 3.0.46, elevenlabs-speech-model.ts. */
 const VOICE = '21m00Tcm4TlvDq8ikWAM'
 const PCM_RATE = 24_000
-/** What it makes, in its words: `@ai-sdk/elevenlabs` 3.0.46; Opus: elevenlabs.io, API reference. Other formats are made from PCM. */
+/**
+ * The formats that ElevenLabs makes, in its words: `@ai-sdk/elevenlabs` 3.0.46; Opus: elevenlabs.io, API reference.
+ * Other formats are made from PCM.
+ */
 const formats: Partial<Record<SoundFormat, string>> = { mp3: 'mp3_44100_128', opus: 'opus_48000_128' }
 
 /** Fields of the query: the rest of `provider_options` belongs into the body. */
@@ -86,7 +89,7 @@ const transcription: Immediate<TranscriptionRequest> = {
   },
 }
 
-/** Between the words stand blanks and noises. */
+/** The words of a transcription; blanks and noises stand between them. */
 function wordsIn(said: Json): Spoken[] {
   return listOf(said['words'])
     .map(objectOf)

@@ -44,7 +44,7 @@ function openaiShaped({ image, speech, transcription, video }: MediaQuirks): Med
 
 const made = new Map<string, MediaAdapter>()
 
-/** What the provider of this endpoint makes and reads, and how it is asked. Nothing: no way is known. */
+/** The adapter of this endpoint's provider: what it makes and reads, and how it is asked. Empty: no way is known. */
 export function adapterOf(endpoint: ProviderEndpoint): MediaAdapter {
   // Its requests travel in another form, which is known for text alone; or not by HTTP.
   if (upstreamOf(endpoint).transport !== null || endpoint.dispatch !== undefined) return NOTHING

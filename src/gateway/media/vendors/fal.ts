@@ -45,7 +45,7 @@ const sizes: Readonly<Record<string, string>> = {
 interface Asked<R> {
   write(request: R, inline: Inline): Json
   losses(request: R): string[]
-  /** What of the request is needed when the job has ended. */
+  /** The part of the request that is needed when the job has ended. */
   keep?(request: R): Json
 }
 
@@ -163,11 +163,11 @@ async function poll(wire: MediaWire, job: VendorJob): Promise<Polled> {
   }
 }
 
-/** What the result of a job answers that was cancelled; and when its runner failed (fal.ai, model APIs, errors). */
+/** The status of the result of a cancelled job, and of one whose runner failed (fal.ai, model APIs, errors). */
 const CANCELLED = 499
 const isRunners = ({ status }: MediaFault): boolean => status === 500 || status === 503
 
-/** Asked twice before a fault of the runner is believed: it might be one of the way. */
+/** The result of a job. A fault of the runner is believed when it comes twice: the first might be one of the way. */
 async function resultOf(wire: MediaWire, path: string): Promise<WireAnswer> {
   const ask = { method: 'GET', path, mostBytes: 64 << 20, withinMs: SHORT_MS } as const
   try {
@@ -178,7 +178,10 @@ async function resultOf(wire: MediaWire, path: string): Promise<WireAnswer> {
   }
 }
 
-/** Its queue promises to take back what waits in it; what runs may end all the same (fal.ai, "Cancel a request"). */
+/**
+ * Cancels a job. The queue promises to take back jobs that wait; one that runs may end all the same (fal.ai, "Cancel a
+ * request").
+ */
 async function cancel(wire: MediaWire, job: VendorJob): Promise<boolean> {
   const { status, cancel: at } = job
   if (!isWord(at)) return false

@@ -17,7 +17,7 @@ import { retryAfter } from '../../wire/faults.ts'
 import { type Inputs, imageInput, inputsOf, videoInput } from './replicate-inputs.ts'
 import { modelPath, named } from './named-path.ts'
 
-/** Where predictions of this model are made: `owner/name`, of one version with `:version` behind. */
+/** The path at which predictions of this model are made: `owner/name`, of one version with `:version` behind. */
 function placeOf(model: string): { path: string; version?: string } {
   const [name = '', version] = model.split(':')
   if (version !== undefined) return { path: '/predictions', version }

@@ -5,7 +5,10 @@ import { formOptions, lossesIn, ratioOf } from '../request-fields.ts'
 
 /** Ratios of a picture's sides: `stability-ai` 0.7.0, v2beta/stable-image/generate. */
 const ratios = new Set(['16:9', '1:1', '21:9', '2:3', '3:2', '4:5', '5:4', '9:16', '9:21'])
-/** How far a picture is changed where nobody says so: the vendor wants a word, and has no default (0: not at all, 1: all). */
+/**
+ * How far a picture is changed where the request does not say: the vendor wants a number, and has no default (0: not at
+ * all, 1: all).
+ */
 const STRENGTH = '0.65'
 
 /** Services of its own, each at an address; the models of Stable Diffusion 3 share one and are named in the form. */

@@ -4,7 +4,7 @@ import { jsonBody } from '../../request-body.ts'
 import { charactersOf, lossesIn, withOptions } from '../../request-fields.ts'
 import { generateContent } from './content.ts'
 
-/** Both as `@ai-sdk/google` 4.0.121 has them, google-speech-model.ts. */
+/** The default voice and the rate, as `@ai-sdk/google` 4.0.121 has them, google-speech-model.ts. */
 const VOICE = 'Kore'
 const RATE = 24_000
 /** Older models are told how to speak in the text itself: the same file. */

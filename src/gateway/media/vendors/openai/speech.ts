@@ -12,7 +12,10 @@ import { tokensIn } from './usage.ts'
 const VOICE = 'alloy'
 /** The rate of `pcm`: platform.openai.com, text to speech. */
 const PCM_RATE = 24_000
-/** These tell what they used, in events; `tts-1` and `tts-1-hd` have none (OpenAI's API description 2.3.0, `stream_format`). */
+/**
+ * Models that tell their usage, in events; `tts-1` and `tts-1-hd` have none (OpenAI's API description 2.3.0,
+ * `stream_format`).
+ */
 const tells = /^gpt-.*tts/
 
 /** Speech as OpenAI makes it: the sound comes while it is made. */

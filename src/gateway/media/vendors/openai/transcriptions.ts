@@ -7,7 +7,10 @@ import { baseLanguage, formOptions, lossesIn } from '../../request-fields.ts'
 import { languageTag } from '../../transcript/transcripts.ts'
 import { tokensIn } from './usage.ts'
 
-/** What a model can be asked for: OpenAI's API description 2.3.0, `response_format` of transcriptions. */
+/**
+ * The response format that a model can be asked for: OpenAI's API description 2.3.0, `response_format` of
+ * transcriptions.
+ */
 function formatFor(model: string): 'verbose_json' | 'json' | 'diarized_json' {
   if (/transcribe-diarize/.test(model)) return 'diarized_json'
   // Whisper tells times, under whatever name others serve it; OpenAI's own later ones tell the text alone.
