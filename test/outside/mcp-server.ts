@@ -21,6 +21,8 @@ export interface OutsideMcpServer extends AsyncDisposable {
   flooded: number
   /** Says that it knows none of its sessions any more. */
   forget(): void
+  /** What it says of `count` from now on. */
+  counts(said: { description?: string; inputSchema?: object }): void
 }
 
 const text = (words: string) => ({ content: [{ type: 'text', text: words }] })
@@ -42,6 +44,7 @@ const FLOOD = 100 << 20
 export async function startOutsideMcp(): Promise<OutsideMcpServer> {
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>()
   const never = new AbortController()
+  let count: { description?: string; inputSchema?: object } = {}
   const state = { called: [] as OutsideMcpServer['called'], begun: 0, ended: 0, flooded: 0 }
 
   async function begin(): Promise<WebStandardStreamableHTTPServerTransport> {
@@ -60,7 +63,8 @@ export async function startOutsideMcp(): Promise<OutsideMcpServer> {
     server.setRequestHandler('tools/list', ({ params }) => {
       const from = Number(params?.cursor ?? 0)
       const next = from + PAGE < TOOLS.length ? { nextCursor: String(from + PAGE) } : {}
-      return { tools: TOOLS.slice(from, from + PAGE), ...next } as never
+      const tools = TOOLS.map((tool) => (tool.name === 'count' ? { ...tool, ...count } : tool))
+      return { tools: tools.slice(from, from + PAGE), ...next } as never
     })
     server.setRequestHandler('tools/call', async ({ params: { name, arguments: given = {} } }, ctx) => {
       const { headers } = ctx.http!.req!
@@ -122,6 +126,7 @@ export async function startOutsideMcp(): Promise<OutsideMcpServer> {
   return Object.assign(state, {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     forget: () => sessions.clear(),
+    counts: (said: typeof count) => void (count = said),
     async [Symbol.asyncDispose]() {
       never.abort()
       server.closeAllConnections()

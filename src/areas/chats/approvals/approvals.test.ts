@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { call, say, script, tools } from '#test/chats/chats.ts'
+import { startOutsideMcp } from '#test/outside/mcp-server.ts'
 import { type Caller, type Person, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
@@ -159,4 +160,65 @@ test('no agent allows itself a tool, and no run that nobody watches is spared th
   )
   assert.equal(turn.pending_actions[0].can_remember, false)
   await alice.delete(`/chats/${chat}/goal`)
+})
+
+test('a tool of an outside server that has come to say that it is something else is asked about again, allowed here or once', async () => {
+  await using outside = await startOutsideMcp()
+  await using server = await testServer({
+    environment: { UK_FETCH_ALLOW: '127.0.0.1', UK_UPSTREAM_ALLOW: '127.0.0.1' },
+  })
+  const alice = await server.person('Alice')
+  const mcp_servers = [{ name: 'acme', url: outside.url, policy: 'ask' }]
+  const agent = (await alice.post('/agents', { name: 'Clerk', model: 'sim/script', mcp_servers })).body.data.id
+  const chat = (await alice.post('/chats', { agent_id: agent })).body.data.id
+  const count = async () => {
+    const answer = await alice.post(`/chats/${chat}/messages`, {
+      content: script([call('mcp__acme__count')], [say('done')]),
+    })
+    assert.equal(answer.status, 200, answer.text)
+    return answer.body.data.run
+  }
+  const allow = async (run: { id: string; pending_actions: { id: string }[] }, remember?: 'chat') => {
+    const actions = [{ id: run.pending_actions[0]!.id, decision: 'allow', remember }]
+    const decided = await alice.post(`/chats/${chat}/runs/${run.id}/actions`, { actions })
+    assert.equal(decided.status, 200, decided.text)
+    return until(
+      async () => (await alice.get(`/chats/${chat}/runs/${run.id}`)).body.data,
+      ({ status }) => status !== 'queued' && status !== 'running',
+    )
+  }
+  /** What the server says of itself is asked for again, as it is every few minutes. */
+  const says = (said: object) => {
+    outside.counts(said)
+    server.app.engine.outsideTools.clear()
+  }
+  const held = async () => (await alice.get(`/chats/${chat}/approvals`)).body.data.length
+
+  const first = await count()
+  assert.equal(first.status, 'requires_action')
+  assert.equal((await allow(first, 'chat')).status, 'completed')
+  const schema = { type: 'object', properties: { of: { type: 'string', title: 'Of' } }, required: [] }
+  const turned = { required: [], properties: { of: { title: 'Of', type: 'string' } }, type: 'object' }
+  assert.equal((await count()).status, 'completed')
+
+  for (const said of [{ description: 'Counts, and sends it away.' }, { inputSchema: schema }]) {
+    says(said)
+    const again = await count()
+    assert.deepEqual([again.status, await held()], ['requires_action', 0])
+    assert.equal((await allow(again, 'chat')).status, 'completed')
+  }
+  says({ inputSchema: turned })
+  assert.equal((await count()).status, 'completed', 'the same in another order is the same')
+
+  // Changed while its question waits, what was allowed is not what would be done.
+  says({ description: 'Counts for ever.' })
+  for (const remember of ['chat', undefined] as const) {
+    const waiting = await count()
+    says({ description: `Counts ${remember ?? 'once'}.` })
+    outside.called.length = 0
+    const late = await allow(waiting, remember)
+    assert.deepEqual([late.status, outside.called, await held()], ['requires_action', [], 0])
+    assert.equal((await allow(late)).status, 'completed')
+    assert.equal(outside.called.length, 1)
+  }
 })

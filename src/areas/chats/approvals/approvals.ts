@@ -26,6 +26,8 @@ interface ApprovalTable {
   agent_id: Id
   agent_version: number
   tool: string
+  /** What the tool was said to be. */
+  definition: string | null
   created_at: Generated<Date>
 }
 export type ApprovalRow = Selectable<ApprovalTable>
@@ -35,15 +37,25 @@ const holding = sql`chat_approvals a join agents g on g.id = a.agent_id and g.ve
 
 const keyOf = ({ credential }: Principal): Id | null => (credential.kind === 'key' ? credential.id : null)
 
-/** Whether the run may use the tool without asking. Only what a person's message began: nobody watches the others. */
-export async function isApproved(db: Db, run: RunRow, tool: string): Promise<boolean> {
+/**
+ * Whether the run may use the tool without asking. Only what a person's message began: nobody watches the others. A tool
+ * that has come to say that it is something else ends what was allowed under its name.
+ */
+export async function isApproved(
+  db: Db,
+  run: RunRow,
+  { name, definition }: { name: string; definition: string | null },
+): Promise<boolean> {
   if (!isWatched(run) || run.agent_id === null) return false
-  const { rows } =
-    await sql`select from ${holding} where a.chat_id = ${run.chat_id} and a.account_id = ${run.account_id}
-    and a.agent_id = ${run.agent_id} and a.tool = ${tool} and (a.key_id is null or a.key_id = ${run.key_id}) limit 1`.execute(
-      db,
-    )
-  return rows.length > 0
+  const { rows } = await sql<
+    Pick<ApprovalRow, 'id' | 'definition'>
+  >`select a.id, a.definition from ${holding} where a.chat_id = ${run.chat_id} and a.account_id = ${run.account_id}
+    and a.agent_id = ${run.agent_id} and a.tool = ${name} and (a.key_id is null or a.key_id = ${run.key_id})`.execute(
+    db,
+  )
+  const over = rows.flatMap((row) => (row.definition === definition ? [] : row.id))
+  if (over.length > 0) await db.deleteFrom('chat_approvals').where('id', 'in', over).execute()
+  return over.length < rows.length
 }
 
 /** Remembers that the caller allows what this action does, for as long as the chat and this version of the agent last. */
@@ -62,8 +74,9 @@ export async function approve(ctx: Context, run: RunRow, action: PendingAction, 
     })
   await sql`delete from chat_approvals where chat_id = ${run.chat_id} and account_id = ${run.account_id}
     and agent_id = ${run.agent_id} and tool = ${action.tool} and key_id is not distinct from ${key}`.execute(db)
-  const { rows } = await sql`insert into chat_approvals (id, chat_id, account_id, key_id, agent_id, agent_version, tool)
-    select ${newId()}, ${run.chat_id}, ${run.account_id}, ${key}::ulid, id, version, ${action.tool}
+  const { rows } =
+    await sql`insert into chat_approvals (id, chat_id, account_id, key_id, agent_id, agent_version, tool, definition)
+    select ${newId()}, ${run.chat_id}, ${run.account_id}, ${key}::ulid, id, version, ${action.tool}, ${action.definition ?? null}
       from agents where id = ${run.agent_id} and version = ${action.agent_version ?? null} returning id`.execute(db)
   if (rows.length === 0)
     refuse('invalid_state', {

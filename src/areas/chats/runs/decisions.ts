@@ -2,7 +2,7 @@ import type { Db } from '#engine/postgres/client.ts'
 import { refuse } from '#kernel/errors.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { eventStore } from './event-store.ts'
-import { type PendingAction, type RunRow, runStore } from './run-store.ts'
+import { type PendingAction, type RunRow, approvedCalls, runStore } from './run-store.ts'
 import { stepStore } from './step-store.ts'
 import { bounded, mistake, openCalls } from '../messages/tool-calls.ts'
 import type { RunEvent } from './facts.ts'
@@ -28,17 +28,19 @@ export async function decideCalls(db: Db, run: RunRow, decisions: readonly Decis
   const message = (await messageStore.get(db, run.chat_id, run.output_message_id)) ?? refuse('not_found')
   const open = openCalls(message.content)
   const waiting = new Map(run.pending_actions.map((action) => [action.id, action]))
-  const approved: number[] = [...((run.options as { approved?: number[] }).approved ?? [])]
+  const approved = approvedCalls(run)
   const facts: RunEvent[] = []
   const content = [...message.content]
   for (const [i, { id, decision, output }] of decisions.entries()) {
     const call = open.find(({ call }) => call.id === id)
-    if (!waiting.delete(id) || !call)
+    const action = waiting.get(id)
+    waiting.delete(id)
+    if (!action || !call)
       refuse('not_found', { param: `actions.${i}.id`, message: 'The run does not wait for this action.' })
     if (decision === 'allow' && output === undefined) {
       // A step of this call that had begun is done with: to do it again was allowed once.
       await stepStore.interrupt(db, run, call.index)
-      approved.push(call.index)
+      approved.push({ part: call.index, definition: action.definition ?? null })
       continue
     }
     const result = bounded({ output: output ?? DENIED, is_error: decision === 'deny' })

@@ -48,7 +48,7 @@ interface RunTable extends Behalf {
   model: string
   /** The one that the message named when it was sent; null: its chat chose. */
   named_model: Generated<string | null>
-  /** `approved`: the parts of its answer whose call a person has allowed. */
+  /** `approved`: the calls that a person has allowed, read by `approvedCalls`. */
   options: ColumnType<unknown, string | undefined, string>
   input_message_id: Id
   output_message_id: Id
@@ -79,11 +79,25 @@ export interface PendingAction {
   kind: string
   tool: string
   arguments: unknown
-  /** Of the agent that asks; both are absent where it was asked before there was this. */
+  /** Of the agent that asks; these three are absent where it was asked before there were such. */
   agent_version?: number | null
+  /** What an outside server said that the tool is, as a hash; null: it is this server's own. */
+  definition?: string | null
   can_remember?: boolean
   expires_at: string | null
 }
+
+/** A call that a person has allowed: by its place among the parts of the answer, and what the tool was said to be then. */
+export interface ApprovedCall {
+  part: number
+  definition: string | null
+}
+
+/** Those of a run, as its `options` have them; where the definition was not kept yet, they are bare places. */
+export const approvedCalls = ({ options }: { options: unknown }): ApprovedCall[] =>
+  ((options as { approved?: (number | ApprovedCall)[] } | null)?.approved ?? []).map((one) =>
+    typeof one === 'number' ? { part: one, definition: null } : one,
+  )
 
 export const firstExpiry = (pending: readonly PendingAction[]): Date | null => {
   const times = pending.flatMap(({ expires_at }) => (expires_at === null ? [] : [Date.parse(expires_at)]))
@@ -220,7 +234,7 @@ export const runStore = {
   decide: (
     db: Db,
     id: Id,
-    { pending, approved }: { pending: readonly PendingAction[]; approved: readonly number[] },
+    { pending, approved }: { pending: readonly PendingAction[]; approved: readonly ApprovedCall[] },
   ): Promise<RunRow> =>
     db
       .updateTable('runs')

@@ -5,7 +5,7 @@ import { startRounds } from '#engine/bus/rounds.ts'
 import { claimStore } from '../runs/claim-store.ts'
 import { denyExpired } from '../runs/decisions.ts'
 import { interrupted, keptOf, logSettledStep } from '../runs/interrupted.ts'
-import { type RunRow, runStore } from '../runs/run-store.ts'
+import { type RunRow, approvedCalls, runStore } from '../runs/run-store.ts'
 import { chatStore } from '../store.ts'
 import { sweepStore } from './sweep-store.ts'
 import { type Claim, cancelWaiting, claimNext, endFromOutside } from '../runs/transitions.ts'
@@ -78,9 +78,8 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
   async function reunite(tx: Db, { chat_id, id }: RunRow): Promise<void> {
     const run = await runStore.get(tx, chat_id, id)
     if (run?.status !== 'requires_action') return
-    const { approved = [] } = run.options as { approved?: number[] }
     const pending = run.pending_actions.filter(({ kind }) => kind !== 'subagent')
-    await runStore.decide(tx, id, { pending, approved })
+    await runStore.decide(tx, id, { pending, approved: approvedCalls(run) })
   }
 
   async function forsake(tx: Db, { id }: RunRow): Promise<void> {

@@ -8,7 +8,7 @@ import { mayBeRemembered } from './tool-policy.ts'
 import type { Toolset, UsableTool } from './toolset.ts'
 import { STOPPED } from '../../runs/abort-reasons.ts'
 import type { Part } from '../../messages/parts.ts'
-import type { PendingAction, RunRow } from '../../runs/run-store.ts'
+import { type PendingAction, type RunRow, approvedCalls } from '../../runs/run-store.ts'
 import { type StepRow, stepStore } from '../../runs/step-store.ts'
 import { type OpenCall, type Result, argumentsOf, bounded, mistake, openCalls } from '../../messages/tool-calls.ts'
 import type { RunEvent } from '../../runs/facts.ts'
@@ -31,10 +31,6 @@ export interface Calling {
   /** The steps that tools of this attempt took before, when it is a run that goes on. */
   before: readonly StepRow[]
 }
-
-/** Parts, by their place, whose call a person has allowed. */
-const approvedIn = ({ options }: RunRow): readonly number[] =>
-  (options as { approved?: number[] } | null)?.approved ?? []
 
 /** Gives every open call its result; answers those that a person has to decide first. */
 export async function answerCalls(calling: Calling): Promise<PendingAction[]> {
@@ -73,14 +69,15 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
     tool: tool.name,
     arguments: given,
     agent_version: toolset.version,
+    definition: tool.definition,
     can_remember: kind === 'approval' && isWatched(run) && !tool.consent && mayBeRemembered(tool.name),
     expires_at: iso(new Date(Date.now() + DECIDE_MS)),
   })
   // Also what was allowed: it was allowed once.
   if (last?.status === 'running' && !tool.repeatable) return pending('interrupted')
-  const approved = approvedIn(run).includes(index)
+  const approved = approvedCalls(run).some(({ part, definition }) => part === index && definition === tool.definition)
   if (tool.consent && !approved) return pending('approval')
-  if (tool.policy === 'ask' && !approved && !(await isApproved(calling.engine.postgres.db, run, tool.name)))
+  if (tool.policy === 'ask' && !approved && !(await isApproved(calling.engine.postgres.db, run, tool)))
     return pending('approval')
   return carryOut(calling, open, tool, given, approved)
 }
@@ -128,6 +125,7 @@ async function carryOut(
       tool: name,
       arguments: { ...given, ...result.waits },
       agent_version: null,
+      definition: null,
       can_remember: false,
       expires_at: null,
     }

@@ -15,6 +15,8 @@ export interface OfferedOutsideTool {
   /** The address of its server, and what the server calls it. */
   url: string
   tool: string
+  /** What it says that it is, as a hash: what a person allows is this, and not whatever comes to have its name. */
+  definition: string
   policy: Policy
   timeoutMs: number
   call(given: Record<string, unknown>, signal: AbortSignal): Promise<Result>
@@ -48,7 +50,8 @@ export const noOutsideSession: OutsideSession = {
   async [Symbol.asyncDispose]() {},
 }
 
-type Listing = { tools: OutsideTool[]; leftOut: number } | { failed: string }
+type ListedTool = OutsideTool & Pick<OfferedOutsideTool, 'definition'>
+type Listing = { tools: ListedTool[]; leftOut: number } | { failed: string }
 /** The listings of outside servers, in this process's memory: the oldest is forgotten first. */
 export type OutsideTools = Map<string, { until: number; listing: Listing }>
 export const createOutsideTools = (): OutsideTools => new Map()
@@ -81,7 +84,7 @@ export async function outsideOf(
       continue
     }
     let hidden = listing.leftOut
-    for (const { name, description, parameters } of listing.tools) {
+    for (const { name, description, parameters, definition } of listing.tools) {
       const policy = policyIn(server, name)
       const as = nameOf(server.name, name)
       if (named.has(as)) {
@@ -91,6 +94,7 @@ export async function outsideOf(
       named.set(as, {
         url: server.url,
         tool: name,
+        definition,
         policy,
         timeoutMs: server.timeoutMs,
         call: async (given, until) => {
@@ -156,16 +160,31 @@ async function listed(all: OutsideTools, key: string, mcp: OutsideMcp, signal: A
 
 /** As many as a model is asked to read, and none that is larger than that. */
 function bounded(all: readonly OutsideTool[]): Listing {
-  const tools: OutsideTool[] = []
+  const tools: ListedTool[] = []
   let size = 0
   for (const { name, description, parameters } of all) {
-    const length = JSON.stringify(parameters).length
     if (tools.length >= MOST_TOOLS || name.length > LONGEST_NAME) continue
-    if (length > MOST_SCHEMA || size + length > MOST_SCHEMAS) continue
-    size += length
-    tools.push({ name, description: cut(description), parameters })
+    const schema = sortedJson(parameters)
+    if (schema === null || schema.length > MOST_SCHEMA || size + schema.length > MOST_SCHEMAS) continue
+    size += schema.length
+    const definition = hash('sha256', JSON.stringify([name, description, schema]))
+    tools.push({ name, description: cut(description), parameters, definition })
   }
   return { tools, leftOut: all.length - tools.length }
+}
+
+/** JSON whose objects have their keys in order: a server may write the same ones in another. Null: nested too deeply. */
+function sortedJson(value: object): string | null {
+  try {
+    return JSON.stringify(value, (_, inner: unknown) =>
+      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        : inner,
+    )
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
 }
 
 /** `mcp__<server>__<tool>` in the letters that vendors take for names of functions, 64 at most. */

@@ -20,6 +20,8 @@ import type { RunEvent } from '../../runs/facts.ts'
 export interface UsableTool {
   /** As people are told of it. */
   name: string
+  /** What an outside server says that it is, as a hash; null: a tool of this server's own. */
+  definition: string | null
   policy: Policy
   /** A person has to agree to each call, whatever the policy says. */
   consent: boolean
@@ -115,6 +117,7 @@ export async function toolsetOf(
           ? beyond
           : {
               name,
+              definition: beyond.definition,
               policy: policyWithin(agent, beyond.policy, above, (one) => outsidePolicy(one, beyond)),
               consent: false,
               // The server's own word on its tool is not a ground to call it twice.
@@ -127,6 +130,7 @@ export async function toolsetOf(
       if (reached === null || policy === null) return unknown(name)
       return {
         name: reached.endpoint ?? reached.tool,
+        definition: null,
         policy: policyWithin(agent, policy, above, ({ tools }) => limitOf(tools, reached)),
         consent: reached.consent !== null,
         repeatable: reached.repeatable,
@@ -166,6 +170,7 @@ function handing(
   if ('unusable' in wanted) return wanted
   return {
     name: DELEGATE,
+    definition: null,
     policy: policyWithin(
       agent,
       entry.policy,
