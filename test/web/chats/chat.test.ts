@@ -58,6 +58,16 @@ test(
       "getComputedStyle([...document.querySelectorAll('button')].find((one) => one.textContent === 'Temporary')).borderColor"
     const shown = () => page.evaluate<string>(edge)
     await temporary.waitFor()
+    // What is written and attached stays as it is switched; nothing of it is left in the drive.
+    const uploads = async (): Promise<string[]> => {
+      const [folder] = (await alice.get(`/drive/files?workspace_id=${alice.workspaceId}`)).body.data
+      const lying = folder && (await alice.get(`/drive/files?parent_id=${folder.id}`)).body.data
+      return lying?.map(({ name }: { name: string }) => name) ?? []
+    }
+    await field(page).fill('Between us')
+    const picture = { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(DOT, 'base64') }
+    await page.locator('input[type=file]').setInputFiles(picture)
+    await until(uploads, ([name]) => name === 'dot.png')
     const before = await shown()
     await temporary.click()
     await page.getByText('gone 24 hours after its last message').waitFor()
@@ -65,23 +75,38 @@ test(
     await until(shown, (now) => now !== before)
     // Who chooses no model sees which one answers.
     await page.getByRole('button', { name: 'Model: sim/echo · chosen by the server' }).waitFor()
-    const picture = { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(DOT, 'base64') }
-    await page.locator('input[type=file]').setInputFiles(picture)
     await page.getByRole('list', { name: 'Attached files' }).getByText('dot.png').waitFor()
     await page.getByText('uploading …').waitFor({ state: 'detached' })
-    await field(page).fill('Between us')
-    await page.keyboard.press('Enter')
+    await until(uploads, ({ length }) => length === 0)
+    await field(page).press('Enter')
     const strip = page.getByRole('region', { name: 'Temporary chat' })
     await strip.waitFor()
     await log(page).getByText('Between us').nth(1).waitFor()
     await log(page).getByRole('img', { name: 'Picture' }).waitFor()
     const listed = async (): Promise<number> => (await alice.get('/chats')).body.data.length
     assert.equal(await listed(), 1)
-    assert.deepEqual((await alice.get(`/drive/files?workspace_id=${alice.workspaceId}`)).body.data, [])
+    assert.deepEqual((await alice.get(`/drive/files?status=trashed&workspace_id=${alice.workspaceId}`)).body.data, [])
     await strip.getByRole('button', { name: 'Keep it' }).click()
     await strip.waitFor({ state: 'detached' })
     assert.equal(await listed(), 2)
-    assert.deepEqual(visitor.wrongs, [])
+
+    // One that is deleted is asked about, and what went wrong on the way is said and tried again.
+    const other = (await alice.post('/chats', { title: 'Hush', temporary: true })).body.data.id
+    await page.goto(`/app/chats/${other}`)
+    await page.route('**/permanent-delete', (route) => route.abort(), { times: 1 })
+    await page.getByRole('button', { name: 'More for this chat' }).click()
+    await page.getByRole('menuitem', { name: 'Delete now' }).click()
+    const asked = page.getByRole('alertdialog', { name: 'Delete this chat now?' })
+    await asked.getByRole('button', { name: 'Delete now' }).press('Enter')
+    await asked.getByText('The server can’t be reached').waitFor()
+    assert.equal((await alice.get(`/chats/${other}`)).body.data.status, 'trashed')
+    await asked.getByRole('button', { name: 'Delete now' }).press('Enter')
+    await page.waitForURL(/\/app\/chats$/)
+    assert.equal((await alice.get(`/chats/${other}`)).status, 404)
+    assert.deepEqual(
+      visitor.wrongs.filter((wrong) => !wrong.includes('net::ERR_FAILED')),
+      [],
+    )
   },
 )
 

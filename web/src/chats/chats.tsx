@@ -81,8 +81,6 @@ function Begin() {
   })
   return (
     <Composer
-      // What was attached before lies in the drive, and is to be chosen anew.
-      key={temporary ? 'temporary' : 'kept'}
       workspaceId={workspace?.id ?? null}
       temporary={temporary}
       draft={draft}

@@ -12,7 +12,7 @@ import { answererOf, chooseModel } from '../agent/choose-model.ts'
 import { chatCreated } from './bulk-create.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import { type ChatRow, chatStore } from '../store.ts'
-import { checkKept, isHidden } from '../temporary/temporary.ts'
+import { checkKept, isHidden, isTemporary } from '../temporary/temporary.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 
 /** A chat that another resource names, if the caller may read it; 404 with `param` like what is not there. */
@@ -77,7 +77,6 @@ export async function insertChat(
 ): Promise<ChatRow> {
   const id = newId()
   const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: workspaceId })
-  const above = parent === null ? null : await chatStore.get(ctx.db, parent)
   await chatStore.insert(ctx.db, {
     id,
     title,
@@ -85,7 +84,7 @@ export async function insertChat(
     agent_id: agentId,
     model: null,
     parent_chat_id: parent,
-    temporary: above?.temporary ?? false,
+    temporary: parent !== null && (await isTemporary(ctx.db, parent)),
   })
   await ctx.emit(chatCreated(register))
   return (await chatStore.get(ctx.db, id))!

@@ -151,6 +151,39 @@ test('a day after its last message it is deleted for good with its tasks and ans
   assert.equal((await alice.get(`/chats/${fresh.id}`)).status, 404)
 })
 
+test('a task that is handed on while its chat is being kept is kept with it', async () => {
+  const helper = await made('/agents', { workspace_id: shop, name: 'Kept helper', model: 'sim/script' })
+  const subagents = [{ agent_id: helper.id, policy: 'ask' }]
+  const boss = await made('/agents', { workspace_id: shop, name: 'Kept boss', model: 'sim/script', subagents })
+  const chat = await temporary({ agent_id: boss.id, model: null })
+  const task = call('delegate', { agent_id: helper.id, task: script([say('done below')]) })
+  const { run } = (await alice.post(`/chats/${chat.id}/messages`, { content: script([task], [say('good')]) })).body.data
+  assert.equal(run.status, 'requires_action')
+  // The one writes its chat, the other keeps those that it finds, and neither can before the other has begun.
+  const gate = await server.app.engine.postgres.pool.connect()
+  const waiting = async (): Promise<number> =>
+    (await rowsOf(`select from pg_locks where not granted and relation = 'chats'::regclass`)).rowCount!
+  let kept: ReturnType<Person['patch']>
+  try {
+    await gate.query('begin')
+    await gate.query('lock table chats in share mode')
+    const actions = [{ id: run.pending_actions[0].id, decision: 'allow' }]
+    await alice.post(`/chats/${chat.id}/runs/${run.id}/actions`, { actions })
+    await until(waiting, (count) => count >= 1)
+    kept = alice.patch(`/chats/${chat.id}`, { temporary: false })
+    await until(waiting, (count) => count >= 2)
+    await gate.query('commit')
+  } finally {
+    gate.release()
+  }
+  assert.equal((await kept).body.data.temporary, false)
+  const [child] = await until(
+    async () => (await alice.get(`/chats?parent_chat_id=${chat.id}`)).body.data,
+    ({ length }) => length === 1,
+  )
+  assert.equal(child.temporary, false)
+})
+
 test('no automation speaks in a temporary chat, and who leaves its workspace or holds a key to another does not reach it', async () => {
   const agent = await made('/agents', { workspace_id: shop, name: 'Clerk', model: 'sim/echo' })
   const chat = await temporary()

@@ -34,11 +34,22 @@ export const expiresAt = ({
 
 /** Makes it a chat like any other, with those of the tasks that its agents handed on; answers the ids of those. */
 export async function keepChat(db: Db, id: Id): Promise<Id[]> {
-  const { rows } = await sql<{ id: Id }>`with recursive below as (
-      select id from chats where id = ${id}
-      union all select c.id from below b join chats c on c.parent_chat_id = b.id
-    ) update chats set temporary = false where id in (select id from below) returning id`.execute(db)
-  return rows.flatMap((row) => (row.id === id ? [] : row.id))
+  const kept: Id[] = []
+  // Again until there are none: a task that was being handed on holds the chat above, and is seen once it lets go of it.
+  for (;;) {
+    const { rows } = await sql<{ id: Id }>`with recursive below as (
+        select id from chats where id = ${id}
+        union all select c.id from below b join chats c on c.parent_chat_id = b.id
+      ) update chats set temporary = false where temporary and id in (select id from below) returning id`.execute(db)
+    if (rows.length === 0) return kept
+    kept.push(...rows.flatMap((row) => (row.id === id ? [] : row.id)))
+  }
+}
+
+/** Whether it is temporary, which it remains until the transaction ends. */
+export async function isTemporary(db: Db, id: Id): Promise<boolean> {
+  const { rows } = await sql<{ temporary: boolean }>`select temporary from chats where id = ${id} for share`.execute(db)
+  return rows[0]?.temporary ?? false
 }
 
 /** The events of a batch that no workspace hears, because they tell of a chat that is somebody's alone. */

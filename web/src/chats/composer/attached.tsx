@@ -1,5 +1,6 @@
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { sayError, uk } from '../../api.ts'
+import { say } from '../../ui/dialogs/toast.tsx'
 import { Icon } from '../../ui/icons.tsx'
 import { type Source, inlineSource } from '../temporary/inline.ts'
 
@@ -9,6 +10,8 @@ export interface Attached {
   key: number
   name: string
   isPicture: boolean
+  /** Its bytes, where they were chosen in this window. */
+  file?: File
   state: { is: 'coming' } | { is: 'there'; source: Source } | { is: 'failed'; why: string }
 }
 
@@ -25,30 +28,54 @@ export interface Attaching {
 
 const FOLDER = 'Chat uploads'
 
-/** Files that were dropped, pasted or chosen; each is uploaded to the drive of the workspace at once, but for a temporary chat. */
+/**
+ * Files that were dropped, pasted or chosen; each is uploaded to the drive of the workspace at once, but for a temporary chat.
+ * Where the chat becomes temporary, or is kept after all, they go the other way: nothing of a temporary one stays in the drive.
+ */
 export function useAttached(workspaceId: string | null, temporary: boolean): Attaching {
   const [files, set] = useState<readonly Attached[]>([])
   const next = useRef(0)
+  /** The last way that each was sent; what comes of an earlier one is not wanted any more. */
+  const ways = useRef(new Map<number, Promise<Source>>())
   const settle = (key: number, state: Attached['state']): void =>
     set((now) => now.map((one) => (one.key === key ? { ...one, state } : one)))
+  const carry = (key: number, name: string, file: File): void => {
+    const sent = temporary ? inlineSource(file) : upload(workspaceId!, file, name)
+    ways.current.set(key, sent)
+    const isWanted = (): boolean => ways.current.get(key) === sent
+    sent.then(
+      (source) => (isWanted() ? settle(key, { is: 'there', source }) : takeBack(source)),
+      (error: unknown) => isWanted() && settle(key, { is: 'failed', why: sayError(error) }),
+    )
+  }
   const add = (chosen: readonly File[]): void => {
     if (workspaceId === null) return
     for (const file of chosen) {
       const key = next.current++
       const name = file.name || 'pasted'
-      set((now) => [...now, { key, name, isPicture: file.type.startsWith('image/'), state: { is: 'coming' } }])
-      const sent = temporary ? inlineSource(file) : upload(workspaceId, file, name)
-      sent.then(
-        (source) => settle(key, { is: 'there', source }),
-        (error: unknown) => settle(key, { is: 'failed', why: sayError(error) }),
-      )
+      set((now) => [...now, { key, name, isPicture: file.type.startsWith('image/'), file, state: { is: 'coming' } }])
+      carry(key, name, file)
     }
   }
+  const was = useRef(temporary)
+  useEffect(() => {
+    if (was.current === temporary) return
+    was.current = temporary
+    for (const { key, name, file, state } of files) {
+      if (file === undefined) continue
+      settle(key, { is: 'coming' })
+      carry(key, name, file)
+      if (state.is === 'there') takeBack(state.source)
+    }
+  }, [temporary])
   return {
     files,
     busy: files.some(({ state }) => state.is === 'coming'),
     add,
-    remove: (key) => set((now) => now.filter((one) => one.key !== key)),
+    remove(key) {
+      ways.current.delete(key)
+      set((now) => now.filter((one) => one.key !== key))
+    },
     clear: () => set([]),
     bring(back) {
       // They may have had their keys on another page.
@@ -56,6 +83,16 @@ export function useAttached(workspaceId: string | null, temporary: boolean): Att
       set((now) => [...back, ...now])
     },
   }
+}
+
+/** Takes away for good what was uploaded for a message that goes without it. */
+function takeBack(source: Source): void {
+  if (source.kind !== 'file') return
+  const id = source.file_id
+  void uk.drive
+    .trash({ id })
+    .then(() => uk.drive.permanent_delete({ id }))
+    .catch((error: unknown) => say(`A file of this message stays in the drive, under “${FOLDER}”. ${sayError(error)}`))
 }
 
 async function upload(workspaceId: string, bytes: File, name: string): Promise<Source> {

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Suspense, lazy, useEffect, useState } from 'react'
-import { queryClient, sayError, uk } from '../../api.ts'
+import { queryClient, refusal, sayError, uk } from '../../api.ts'
 import { usePlace } from '../../rights.ts'
 import { type Action, Actions } from '../../ui/dialogs/menu.tsx'
-import { useOpen } from '../../ui/dialogs/dialog.tsx'
+import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { Tag } from '../../ui/page.tsx'
 import { usd } from '../../ui/text/format.ts'
@@ -39,6 +39,7 @@ export function ChatHead({
   const cost = useOpen<true>()
   const goal = useOpen<true>()
   const share = useOpen<true>()
+  const deleting = useOpen<true>()
   const place = usePlace(chat.workspace_id)
   useEffect(() => {
     document.title = `${title} · Ukiyo`
@@ -56,6 +57,12 @@ export function ChatHead({
     const words = typed?.trim()
     setTyped(null)
     if (words && words !== title) change(uk.chats.update({ id, title: words }), 'Renamed')
+  }
+  const deleteNow = async (): Promise<void> => {
+    await deleteForGood(id)
+    void queryClient.invalidateQueries({ queryKey: ['chats'] })
+    await navigate({ to: '/chats' })
+    say('Deleted')
   }
   const exported = (format: 'markdown' | 'json' | 'html'): void =>
     location.assign(`/v1/chats/${id}/export?format=${format}`)
@@ -87,15 +94,13 @@ export function ChatHead({
     {
       label: temporary ? 'Delete now' : 'Move to the trash',
       danger: true,
-      run: () => {
-        const gone = temporary
-          ? uk.chats.trash({ id }).then(() => uk.chats.permanent_delete({ id }))
-          : uk.chats.trash({ id })
-        change(
-          gone.then(() => navigate({ to: '/chats' })),
-          temporary ? 'Deleted' : 'Moved to the trash',
-        )
-      },
+      run: () =>
+        temporary
+          ? deleting.show(true)
+          : change(
+              uk.chats.trash({ id }).then(() => navigate({ to: '/chats' })),
+              'Moved to the trash',
+            ),
     },
   ]
   return (
@@ -142,6 +147,15 @@ export function ChatHead({
       </p>
       <Approvals chat={chat} />
       <Actions label="More for this chat" actions={actions} />
+      <Confirm
+        title="Delete this chat now?"
+        verb="Delete now"
+        run={deleteNow}
+        open={deleting.open}
+        onOpen={deleting.onOpen}
+      >
+        <p>What was said in it is gone for good, for you too.</p>
+      </Confirm>
       <Suspense>
         {share.on && (
           <ShareDialog
@@ -170,4 +184,15 @@ export function ChatHead({
       </Suspense>
     </header>
   )
+}
+
+/** In two steps, which are tried again as one: the first does nothing to a chat that lies in the trash already. */
+async function deleteForGood(id: string): Promise<void> {
+  try {
+    await uk.chats.trash({ id })
+    await uk.chats.permanent_delete({ id })
+  } catch (error) {
+    // The answer of an earlier try was lost on its way.
+    if (refusal(error)?.status !== 404) throw error
+  }
 }
