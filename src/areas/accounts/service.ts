@@ -246,7 +246,7 @@ export const verifyEmail = (ctx: Context, accountId: string): Promise<void> =>
     if (promised !== null) await ctx.engine.ledger.grant(ctx.db, accountId, promised, 'sign-up', null)
   })
 
-/** Somebody the server tells things. */
+/** A person to whom the server sends messages. */
 export interface Person {
   id: Id
   name: string

@@ -40,7 +40,7 @@ interface SessionTable {
   ip: string | null
   last_used_at: Date | null
   expires_at: Date
-  /** When a password or a passkey was last shown in it. */
+  /** The time when a password or a passkey was last shown in the session. */
   proved_at: Date | null
   /** The account at the identity provider that it was begun with. */
   identity_id: Id | null
@@ -77,7 +77,7 @@ export const accountStore = {
       .execute(),
   get: (db: Db, id: Id): Promise<AccountRow | undefined> =>
     db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst(),
-  /** Nothing changes it, and nobody else who asks for it so goes on, before this transaction is over. */
+  /** Locks the account's row until this transaction is over. */
   lock: (db: Db, id: Id): Promise<AccountRow> =>
     db.selectFrom('accounts').selectAll().where('id', '=', id).forUpdate().executeTakeFirstOrThrow(),
   setPassword: (db: Db, id: Id, password_hash: string): Promise<AccountRow> =>
@@ -154,7 +154,7 @@ export const sessionStore = {
       )
       .execute()
   },
-  /** Those that were begun with this account at the identity provider. */
+  /** Ends the sessions that were begun by signing in with this identity. */
   async endBegunWith(db: Db, accountId: Id, identityId: Id, except: Id): Promise<void> {
     await db
       .deleteFrom('sessions')

@@ -99,7 +99,7 @@ const definition = {
     ),
 }
 
-/** Its budget is not part of its definition: a change makes no version. */
+/** The agent's budget, which is not part of its definition: a change makes no version. */
 const budget = {
   spend_cap_usd: z
     .number()

@@ -14,7 +14,7 @@ export type GivenServer = Omit<Server, 'header_names'> & {
 }
 type Headers = Record<string, Readonly<Record<string, string>>>
 
-/** For `resealAll`. */
+/** The sealed columns of agents, for `resealAll`. */
 export const agentSecrets: readonly SealedColumns[] = [{ table: 'agents', columns: ['sealed_headers'] }]
 
 /**

@@ -213,7 +213,7 @@ const budgetOf = (given: {
   ...(given.spend_cap_period !== undefined && { spend_cap_period: given.spend_cap_period }),
 })
 
-/** Also what is copied: whoever takes it over answers for what it may use. */
+/** Inserts an agent, new or copied: whoever takes over a copy answers for what it may use. */
 async function insert(ctx: Context, workspace_id: Id, id: Id, definition: Definition, beside: OtherColumns) {
   const register = await insertResource(ctx, { id, kind: 'agent', workspace_id })
   await agentStore.insert(ctx.db, id, definition, { ...beside, tools_by: lendersOf(ctx.principal) })

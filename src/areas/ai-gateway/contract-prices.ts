@@ -21,7 +21,7 @@ const further = {
 /** Prices of a model as a source may give them, USD per million units. */
 export const prices = { input: price, output: price, ...further }
 
-/** What of a request for media chooses a price. */
+/** The fields of a media request that choose a price. */
 export const when = {
   size: z.string().max(20).optional().describe('`1024x1024`.'),
   quality: z.string().max(32).optional(),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { time } from '#kernel/contract.ts'
 
-/** How a provider endpoint does, the same wherever it is shown. */
+/** The standing of a provider endpoint, the same wherever it is shown. */
 export const standing = {
   status: z
     .enum(['untested', 'working', 'failing', 'needs_key', 'unreadable_key', 'disabled'])

@@ -273,10 +273,10 @@ async function testSoon(ctx: Context<HasEndpoints>, row: EndpointRow): Promise<v
   await Promise.race([testing, sleep(PATIENCE_MS, undefined, { ref: false })])
 }
 
-/** When another process tests what this one leaves untested. */
+/** The time at which another process tests an endpoint that this one leaves untested. */
 const inCaseOfDeath = (ctx: Context): Date => new Date(ctx.now().getTime() + 30_000)
 
-/** Only the administrator may send the instance's calls to addresses that are not public. */
+/** The checked address: only the administrator may send the instance's calls to addresses that are not public. */
 const checked = (ctx: Context, baseUrl: string, shape: EndpointRow['shape'], owner: Id): string =>
   checkBaseUrl(
     baseUrl,

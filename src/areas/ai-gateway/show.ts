@@ -64,7 +64,7 @@ function showStanding({ state, modelsCount }: Standing, administers: boolean): S
   }
 }
 
-/** Why it serves nothing, whatever its provider would say; empty: it serves. */
+/** The reason why an endpoint serves nothing, whatever its provider would say; empty: it serves. */
 function whyIdle(row: EndpointRow, secrets: Secrets): Partial<ShownStanding> {
   if (!row.enabled) return { status: 'disabled', status_reason: null }
   const keyless = whyKeyless(row)
@@ -118,7 +118,10 @@ export const showProvider = (
   }
 }
 
-/** What this instance makes itself always works, and a computer's models do while it is connected. */
+/**
+ * The standing of a source of our own: what this instance makes itself always works, and a computer's models do while
+ * it is connected.
+ */
 function ofOwn({ from, endpoint }: Source): Partial<ShownStanding> {
   if (from === 'computer')
     return endpoint.away === true

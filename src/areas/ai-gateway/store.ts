@@ -34,7 +34,7 @@ interface ProviderEndpointTable {
   priority: number
   weight: number
   data_policy: ColumnType<DataPolicy, DataPolicy | undefined, DataPolicy>
-  /** Another one with each other address, shape, key or headers. */
+  /** The id of the connection, a new one with each other address, shape, key or headers. */
   connection: Id
   created_by: Id | null
   created_at: Generated<Date>
@@ -70,7 +70,7 @@ export const endpointStore = {
       .$call(newestFirst('id', before, limit))
       .execute(),
 
-  /** All that serves for an owner, oldest first. */
+  /** The enabled endpoints of an owner, oldest first. */
   enabledOf: (db: Db, owner: Id): Promise<EndpointRow[]> =>
     db
       .selectFrom('provider_endpoints')

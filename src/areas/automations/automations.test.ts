@@ -269,7 +269,7 @@ test('what keeps failing is archived after ten times, and who made it is told; a
   assert.deepEqual([back.status, back.paused_reason], ['active', null])
 })
 
-test('it runs in no more than the rights of who made it, as they are when it fires', async () => {
+test('an automation runs with at most the rights of its creator, as they are when it fires', async () => {
   await using server = await testServer({ environment: { UK_SIGN_UP_CREDITS_USD: '5' } })
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data

@@ -50,7 +50,7 @@ test('of fifty creations at once on two servers the account’s thousandth autom
   assert.equal((await create(alice)).status, 409)
 })
 
-test('what fires each second counts as starts of its account: on two servers no more begin in a minute than may, the other ticks say that they were too many, and bob’s fire all the same', async () => {
+test('automations that fire each second count as starts of their account: two servers together begin only what a minute allows, the other ticks say that they were too many, and bob’s fire all the same', async () => {
   const environment = { UK_LIMIT_INFERENCE: '60' }
   await using server = await testServer({ environment })
   await using _second = await server.twin(environment)

@@ -269,7 +269,7 @@ async function checkRoom(ctx: Context): Promise<void> {
     })
 }
 
-/** Its own row before the register's: everybody takes them in this order. */
+/** Locks the automation's own row, then the register's: every caller takes them in this order. */
 async function lockWithChat(ctx: Context, id: Id): Promise<AutomationRow> {
   const locked = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
   await lockResource(ctx, 'automation', id)

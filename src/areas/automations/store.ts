@@ -20,12 +20,13 @@ export type Action =
   | { type: 'command'; computer_id: Id; command: string }
 
 /**
- * Why the server paused it: it kept failing, which archives it too; its agent was changed by somebody with fewer rights; or its
- * account came to the owner of its address, who may not know of it.
+ * The reason why the server paused an automation: it kept failing, which archives it too; its agent was changed by
+ * somebody with fewer rights; or the owner of the account's address has just taken over the account and may not know of
+ * it.
  */
 export type PausedReason = 'failures' | 'agent_changed' | 'account_recovered'
 
-/** Only somebody with all the rights of its account lets it go on. */
+/** Whether only somebody with all the rights of its account may resume it. */
 export const wantsVouching = ({ paused_reason }: { paused_reason: PausedReason | null }): boolean =>
   paused_reason === 'agent_changed' || paused_reason === 'account_recovered'
 
@@ -51,7 +52,10 @@ interface AutomationTable extends Behalf {
 }
 export type AutomationRow = Selectable<AutomationTable> & Omit<ResourceRow, 'kind'> & { workspace_status: string }
 
-/** Why it fires no more, and what waits is not begun: it is archived, or its workspace is; or it is paused. */
+/**
+ * The reason why an automation does not fire and its waiting runs are not begun: it is archived, or its workspace is;
+ * or it is paused.
+ */
 export const inactiveReason = ({
   status,
   workspace_status,
@@ -77,7 +81,7 @@ const whole = (db: Db) =>
     .select(sql<string>`(select w.status from workspaces w where w.id = r.workspace_id)`.as('workspace_status'))
     .$castTo<AutomationRow>()
 
-/** For `resealAll`. */
+/** The sealed columns of automations, for `resealAll`. */
 export const automationSecrets: readonly SealedColumns[] = [
   { table: 'automations', columns: ['sealed_secret'] },
   { table: 'automation_secrets', columns: ['sealed_secret'] },
@@ -101,7 +105,7 @@ export const automationStore = {
       .where(sql<boolean>`r.id in (select automation_id from automation_runs where id = any(${runIds}::ulid[]))`)
       .execute(),
 
-  /** Nobody else fires or changes it until the transaction ends. */
+  /** Locks the automation until the transaction ends: nobody else fires or changes it. */
   lock: (db: Db, id: Id): Promise<AutomationRow | undefined> =>
     whole(db).where('r.id', '=', id).forUpdate('a').executeTakeFirst(),
 
@@ -204,7 +208,7 @@ export const automationStore = {
       .forUpdate('a')
       .execute(),
 
-  /** They have run well: earlier failures count no more. */
+  /** Clears the failures of automations that ran well: earlier ones do not count any more. */
   forgive: async (db: Db, ids: readonly Id[]): Promise<void> =>
     void (await sql`update automations set failures = 0 where id = any(${ids}::ulid[]) and failures > 0`.execute(db)),
 

@@ -15,9 +15,9 @@ import { type Due, dueTicks } from './schedule/ticks.ts'
 import type { ChatHandles } from '#areas/chats/service.ts'
 import { runEvent } from './runs/show-run.ts'
 
-/** How often it is looked whether one is due: so late they fire at most. */
+/** How often the server looks whether an automation is due: the latest that one fires. */
 const LOOK_MS = 250
-/** Whoever queues a run says so: what is looked for is whether that was lost. */
+/** How often the server looks for queued runs whose announcement was lost. */
 const LOST_MS = 1_000
 /** Automations fired in one transaction, and ticks of all together: one that missed a year keeps no other waiting. */
 const AT_ONCE = 500

@@ -150,7 +150,7 @@ test('a chat that is deleted is revoked for its readers within 5 s, and a stream
   assert.ok(await bobs.ended())
 })
 
-test('a chat that is shared is followed by who has it: to view only heard, to edit spoken on; in the trash it is shared no more', async () => {
+test('a shared chat is followed by those it is shared with: who may view it hears, who may edit it speaks too; in the trash it is not shared any more', async () => {
   const chat = (await alice.post('/chats', { title: 'Shared' })).body.data.id as string
   const share = (access: string) =>
     alice.post('/shares', { resource_type: 'chat', resource_id: chat, grantee: { user_id: bob.id }, access })

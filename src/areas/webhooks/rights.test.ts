@@ -106,7 +106,7 @@ test('private addresses are refused, strangers get 404, members 403, and what a 
   assert.ok(types.body.data.some(({ type }: { type: string }) => type === 'run.failed'))
 })
 
-test('who sends elsewhere what another set up sends no more than they may read themselves', async () => {
+test('somebody who points another’s webhook elsewhere gets only events that they may read themselves', async () => {
   const make = async (): Promise<string> => {
     const body = { name: 'All', url: 'https://127.0.0.1:9/a', events: ['chat.*'] }
     return (await alice.post('/webhook-endpoints', body)).body.data.id

@@ -26,7 +26,7 @@ test('each role may what it says, and a viewer only reads', async () => {
   assert.equal((await viewer.patch(`/agents/${agentId}`, { name: 'X' })).status, 200)
 })
 
-test('permissions narrow a role, and who is narrowed grants no more', async () => {
+test('permissions narrow a role, and a narrowed member cannot grant more than they have', async () => {
   await using server = await testServer()
   const { alice, id, at } = await team(server)
   const bob = await server.person('Bob')

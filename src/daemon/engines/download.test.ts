@@ -106,7 +106,7 @@ test('a server that is out of order for a moment costs nothing of what came', as
   whole(part)
 })
 
-test('a weak tag, or none, is no promise of the same bytes: it begins anew', async () => {
+test('a weak tag, or none, does not promise the same bytes: the download begins anew', async () => {
   for (const tag of [{ etag: 'W/"1"' }, {}]) {
     const part = fresh()
     server.next.push(cutAfter(part, 1_000, tag))

@@ -25,7 +25,7 @@ function room() {
 const refused = (promise: Promise<void>): Promise<void> =>
   assert.rejects(promise, { name: 'DaemonFault', kind: 'usage', message: /comes from https:\/\/a\.example\.com/ })
 
-test('daemons of one server share a program; one of another server does not run it, until the others are paired no more', async () => {
+test('daemons of one server share a program; a daemon of another server does not run it until the others are unpaired', async () => {
   using all = room()
   const [one, two, other] = ['one', 'two', 'other'].map(all.daemon)
   await claimPlace(all.place, one!, A)

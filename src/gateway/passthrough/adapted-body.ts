@@ -33,7 +33,7 @@ export function adaptedBody(body: Body, format: PassthroughFormat, offer: Offer)
   return withMessages(withEffort(withLimit(body, limitFieldsOf(format, offer)), quirks), quirks)
 }
 
-/** Of two limits the newer one holds, as it does where a request is translated. */
+/** Sets one limit: of two the newer name holds, as it does where a request is translated. */
 function withLimit(body: Body, names: readonly string[]): Body {
   const given = limitNames.filter((name) => body.has(name))
   if (given.length === 0) return body

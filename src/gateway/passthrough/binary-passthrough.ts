@@ -25,7 +25,7 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
   #firstByteAt = 0
   #over = false
   #stall: NodeJS.Timeout | null = null
-  /** Nothing of what came is text to be counted. */
+  /** The characters of the answer: none of its bytes are text to be counted. */
   readonly characters = 0
 
   constructor(attempt: AttemptListener, response: Reply, read: (contentType: string, tail: string) => Reading) {

@@ -11,7 +11,7 @@ import { takesStreamOptions } from '../providers/supports.ts'
 interface ForwardedRequest {
   readonly format: PassthroughFormat
   readonly body: Body
-  /** Where the model's name stands in the body; null: nowhere. */
+  /** The place of the model's name in the body; null: it is not there. */
   readonly place: { start: number; end: number } | null
   /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
   readonly usageEdit: Edit | null

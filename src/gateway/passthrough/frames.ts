@@ -82,7 +82,7 @@ export class Frames {
       }
   }
 
-  /** Where in the chunk the last whole event ends; 0 when none ends here. */
+  /** The end of the last whole event in the chunk; 0 when none ends here. */
   #boundary(chunk: Buffer): number {
     for (let at = chunk.length - 1; at >= 0; at = at === 0 ? -1 : chunk.lastIndexOf(LF, at - 1)) {
       if (chunk[at] !== LF) continue

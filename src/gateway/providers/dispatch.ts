@@ -25,12 +25,12 @@ export function dispatch(
   }
 }
 
-/** With all of its body in `body`: what is wrapped or signed is looked at whole. */
+/** The request with its whole body in `body`: one that is wrapped or signed is looked at whole. */
 function inOne({ lead = '', body, ...rest }: Send): Send {
   return { ...rest, body: lead === '' ? body : Buffer.concat([Buffer.from(lead, 'latin1'), Buffer.from(body ?? '')]) }
 }
 
-/** For who waits for an answer to a request that never left. */
+/** The controller for a caller whose request never left. */
 const NONE: Dispatcher.DispatchController = {
   aborted: true,
   paused: false,

@@ -31,7 +31,7 @@ import { replicate } from './media/replicate.ts'
 import { stability } from './media/stability.ts'
 import type { Provider } from './provider.ts'
 
-/** Those who make or read media and write no text; each has a shape of its own, of the same name. */
+/** The providers that make or read media and write no text; each has a shape of its own, of the same name. */
 export const mediaProviders: readonly Provider[] = [elevenlabs, deepgram, replicate, fal, blackForestLabs, stability]
 
 /** Every provider that is known by name, in the order in which the presets are listed. */

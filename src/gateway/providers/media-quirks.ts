@@ -1,4 +1,4 @@
-/** How a provider of OpenAI's shape is asked for pictures, where not as OpenAI. */
+/** The differences from OpenAI in how a provider of its shape is asked for pictures. */
 export interface ImageQuirks {
   /** How pictures to change are sent: a form at `/images/edits` (OpenAI's way), JSON there, one in `image_url` of an ordinary request, or not at all. */
   edits?: 'form' | 'json' | 'image_url' | 'none'
@@ -11,19 +11,19 @@ export interface ImageQuirks {
   base64?: string
   /** Pictures that one request may ask for. */
   most?: number
-  /** Asked at `/workflows/<model>/text_to_image`, which answers the picture itself. */
+  /** The provider is asked at `/workflows/<model>/text_to_image`, which answers the picture itself. */
   workflows?: true
 }
 
-/** How it is asked to speak, where not as OpenAI. */
+/** The differences from OpenAI in how a provider is asked to speak. */
 export interface SpeechQuirks {
-  /** What it makes; the first stands in for what it doesn't. */
+  /** The formats that it makes; the first stands in for the others. */
   formats?: readonly ('mp3' | 'wav' | 'opus' | 'aac' | 'flac' | 'pcm')[]
-  /** Who speaks where a request names nobody; null: nobody is named, and the server chooses. */
+  /** The voice where a request names none; null: none is sent, and the server chooses. */
   voice?: string | null
 }
 
-/** How it is asked to read sound, where not as OpenAI. */
+/** The differences from OpenAI in how a provider is asked to transcribe. */
 export interface TranscriptionQuirks {
   /** Below its address. */
   path?: string
@@ -31,7 +31,10 @@ export interface TranscriptionQuirks {
   unnamedModel?: true
 }
 
-/** How a provider of OpenAI's shape is asked for media. Absent: as OpenAI; null: it has none of it. */
+/**
+ * The differences from OpenAI in how a provider of its shape is asked for media. Absent: none; null: it has no such
+ * media.
+ */
 export interface MediaQuirks {
   image?: ImageQuirks | null
   speech?: SpeechQuirks | null

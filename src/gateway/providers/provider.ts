@@ -5,7 +5,7 @@ import type { MediaQuirks } from './media-quirks.ts'
 import type { ProviderQuirks } from '../wire/shared/quirks.ts'
 import type { Transport } from './transport/transport.ts'
 
-/** Something of a provider that no source which was read tells. It is not acted on. */
+/** A fact about a provider that no source tells. Nothing is decided by it. */
 export type Unknown =
   | 'reportsCost'
   | 'needsKey'
@@ -20,8 +20,8 @@ export type Unknown =
   | 'list of models'
 
 /**
- * All that is known of one provider, each fact with its source: a comment beside it or above the row. A field that is
- * absent is not known to differ from what the shape's own vendor does; what is known to be unknown stands in `unknown`.
+ * The facts about a provider, each with its source: a comment beside it or above the row. A field that is absent is not
+ * known to differ from what the shape's own vendor does; what is known to be unknown stands in `unknown`.
  */
 export interface Provider extends ProviderQuirks {
   id: string
@@ -35,9 +35,9 @@ export interface Provider extends ProviderQuirks {
   keyHeaders: readonly string[]
   /** The header that the key is sent in, where it is not the shape's; null: the key itself is sent nowhere. */
   keyHeader?: string | null
-  /** Its answers state what a call cost, in USD. Null: in no source. */
+  /** Whether its answers state what a call cost, in USD. Null: in no source. */
   reportsCost: boolean | null
-  /** Whose models and prices in the catalogue are its own. Null: it is asked for its models. */
+  /** The provider in the catalogue whose models and prices are its own. Null: it is asked for its models. */
   catalogue: string | null
   /** Runs on hardware of one's own: its models cost 0. */
   local: boolean
@@ -49,7 +49,7 @@ export interface Provider extends ProviderQuirks {
   keyCheckBeside?: string
   /** A domain beside the address's own origin under which https hosts take the key as well. */
   keyDomain?: string
-  /** It tells what it serves, at the address where it serves. */
+  /** Whether it lists its models, at the address where it serves. */
   lists: boolean
   /** Serves all its models in both of OpenAI's shapes, under one address. */
   bothOpenaiShapes?: true
@@ -71,7 +71,7 @@ export interface Provider extends ProviderQuirks {
   refusedParameters?: readonly string[]
   /** Marks for a cache as OpenRouter's clients write them have a word of its own. */
   cacheBreakpoints?: true
-  /** In whose format the thoughts of this model's answers are, in OpenRouter's words. */
+  /** The format in which this model's thoughts come, in OpenRouter's words. */
   thoughtsOf?(upstreamModel: string): string | undefined
   /**
    * Fields that choose a price, and their values that cost no more than the model's price says; an empty list: none that a
@@ -80,7 +80,7 @@ export interface Provider extends ProviderQuirks {
   plainPrices?: Readonly<Record<string, readonly string[]>>
   /** Fields with which it asks another model, or has something looked up, at another price than the model's. */
   pricedApart?: readonly string[]
-  /** How it is asked for media, where it speaks OpenAI's shape and differs; absent: as OpenAI. */
+  /** The differences from OpenAI in how it is asked for media; absent: none. */
   media?: MediaQuirks
   /** The way to know it among the servers of this machine. */
   engine?: LocalEngine
@@ -92,12 +92,12 @@ export type LocalEngine = ListingEngine | PagedEngine
 
 /** Serves one model, and shows a page instead of a list. */
 export interface PagedEngine {
-  /** At its base. `says`: what nobody else's page holds; `model`: the name that it gets here. */
+  /** The page at its base. `says`: words that no other server's page holds; `model`: the name that it gets here. */
   page: { path: string; says: string; model: string }
 }
 
 export interface ListingEngine {
-  /** Where it lists its models: at its base, or beside `/v1`. */
+  /** The place where it lists its models: at its base, or beside `/v1`. */
   list: { path: string; beside: 'base' | 'v1' }
   /** Whether a row of the list bears its own mark. What answers may be anybody's. */
   isIts(row: Json): boolean

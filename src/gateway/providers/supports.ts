@@ -34,7 +34,10 @@ const vendors = new Set(mediaProviders.map(({ id }) => id))
 const vendorOf = ({ preset, shape }: Made): string | null =>
   shape === ollama.shape ? ollama.id : (preset ?? (vendors.has(shape) ? shape : null))
 
-/** By whose habits an endpoint is asked: who speaks Ollama's shape is one, whatever it was made from. Null: nobody knows. */
+/**
+ * The provider whose habits an endpoint has: one that speaks Ollama's shape is an Ollama, whatever preset it was made
+ * from. Null: not known.
+ */
 export const quirksOwner = (endpoint: Made): Provider | null => providerOf(vendorOf(endpoint))
 
 const relaying = idsWhere((provider) => provider.relays)
@@ -48,7 +51,7 @@ const silent = idsWhere(({ chat }) => chat?.some(({ streamOptions }) => streamOp
 /** Whether a stream may be asked what it used. */
 export const takesStreamOptions = (endpoint: Made): boolean => !silent.has(vendorOf(endpoint))
 
-/** These refuse any field of a message that they do not know. */
+/** Providers that refuse a message with any field that they do not know. */
 const averse = idsWhere(({ chat }) => chat?.some(({ refusesReasoning }) => refusesReasoning))
 
 /** Whether the provider would refuse these messages of a client, because of reasoning that it sends back. */
@@ -109,6 +112,6 @@ const byShape: Partial<Record<Shape, string>> = {
   'openai-responses': RESPONSES_FORMAT,
 }
 
-/** In whose format the thoughts of an answer are; `unknown`: nobody knows. */
+/** The format of an answer's thoughts; `unknown`: not known. */
 export const formatOf = ({ endpoint: { preset, shape }, upstreamModel }: Offer): string =>
   byShape[shape] ?? providerOf(preset)?.thoughtsOf?.(upstreamModel) ?? 'unknown'

@@ -7,14 +7,14 @@ import type { Dispatch, ProviderEndpoint, Shape } from '../model/offer.ts'
 /** A provider endpoint as it is called: everything about it that does not change from call to call. */
 export interface Upstream {
   origin: string
-  /** In front of a format's paths. */
+  /** The address in front of a format's paths. */
   base: string
   /** Name, value, …: the key among them. They go to this origin and nowhere else. */
   headers: readonly string[]
   /** Lower-case names that a caller's own headers must not set again. */
   names: ReadonlySet<string>
   mayBePrivate: boolean
-  /** Whose connections its calls leave by, as `Send` has it. */
+  /** The credential whose connections its calls leave by, as `Send` has it. */
   credential: string
   /** The transport that wraps its requests; null: they are sent as they are. */
   transport: Transport | null
@@ -65,7 +65,7 @@ function read(endpoint: ProviderEndpoint): Upstream {
 
 interface KeyHeader {
   name: string
-  /** What stands before the key in the header's value. */
+  /** The words before the key in the header's value. */
   before: string
 }
 

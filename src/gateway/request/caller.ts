@@ -9,10 +9,10 @@ import { countedAs } from '#line/admit.ts'
 /** A principal as the gateways need to know it. */
 export interface Caller {
   principal: Principal
-  /** Whose rate limit counts: the key's, so that one of an account's keys cannot starve the others. */
+  /** The id whose rate limit counts: the key's, so that one of an account's keys cannot starve the others. */
   limitId: Id
   payer: Payer
-  /** Its account may run models in the key's workspace. */
+  /** Whether its account may run models in the key's workspace. */
   mayRun: boolean
 }
 

@@ -12,7 +12,7 @@ import type { CacheAffinity } from '../routing/cache-affinity.ts'
 
 /** A request whose answer is not over, as the gateway keeps it until then. */
 export interface OpenRequest {
-  /** Its index among those in progress; -1: it is not among them. */
+  /** The request's index among those in progress; -1: it is not among them. */
   place: number
   interrupt(failure: Refusal): void
   /** The endpoints that are answering it. */
@@ -28,11 +28,11 @@ export interface GatewayParts extends AdmissionParts {
   directory: Directory
   usageLookup: UsageLookup
   outbound: Outbound
-  /** Of answers with media that have to be whole in this process, all together. */
+  /** The most bytes of media answers that have to be whole in this process, all together. */
   mediaAnswerBytes: number
   /** Videos that outlive the requests of compat-a. */
   videos(): VideoShelf
-  /** Of `access-control-expose-headers`. */
+  /** The value of `access-control-expose-headers`. */
   exposedHeaders: string
   /** The headers of the answer to a preflight request: name, value, … */
   preflightHead(methods: Iterable<string>): string[]

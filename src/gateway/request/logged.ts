@@ -5,12 +5,12 @@ import type { Id } from '#kernel/ids.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import { refusalOf } from '../model/refusal.ts'
 
-/** What a request asked for, as the log tells it. */
+/** The request, as the log tells it. */
 export interface Asked {
   /** Null: this server itself asks, as a run does. */
   path: string | null
   model: string | null
-  /** Of the body; null: there is none that anybody sent. */
+  /** The size of the body; null: the request had none. */
   bytes: number | null
 }
 
@@ -19,7 +19,7 @@ export interface Asker {
   readonly id: Id
   readonly payer: Payer
   readonly surface: string
-  /** By the clock of `performance.now()`. */
+  /** The time of the start, by the clock of `performance.now()`. */
   readonly startedAt: number
   asked(): Asked
 }
@@ -70,7 +70,7 @@ export interface FaultWords {
   status: number | null
 }
 
-/** Of what was thrown, only what is meant for callers. */
+/** The words of an error for the log: only those that are meant for callers. */
 export function faultWords(failure: unknown): FaultWords {
   if (failure instanceof Refusal)
     return { code: failure.code, message: failure.message, answered: failure.status, status: null }

@@ -18,8 +18,8 @@ const RUN = { limit: 'inference', scope: 'gateway:run' } as const
 const READ = { limit: 'reads', scope: 'gateway:run' } as const
 
 /**
- * One request to a surface, from its head to the end of its answer. No promise is made where the next step can be
- * taken at once; whatever is thrown on the way is answered in the surface's own envelope.
+ * A request to a surface, from its head to the end of its answer. No promise is made where the next step can be taken
+ * at once; whatever is thrown on the way is answered in the surface's own envelope.
  */
 export class GatewayRequest implements AdmittedCaller, OpenRequest {
   readonly gateway: Gateway
@@ -44,7 +44,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   #tell: ((failure: Refusal) => void) | null = null
   #uses: (() => Iterable<EndpointUse>) | null = null
   #slow: NodeJS.Timeout | undefined
-  /** It asks a model for something: how it ends is logged. */
+  /** Whether it asks a model for something: its end is logged then. */
   #runs = false
   #bytes: number | null = null
   place = -1
@@ -129,14 +129,14 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     })
   }
 
-  /** What was asked for, without what stands in its query: values may be secrets. */
+  /** The request for the log, without the values of its query: they may be secrets. */
   asked(): Asked {
     const path = this.incoming.url!
     const mark = path.indexOf('?')
     return { path: mark < 0 ? path : path.slice(0, mark), model: this.model, bytes: this.#bytes }
   }
 
-  /** Nobody reads the body any more. */
+  /** Leaves the body: nobody reads it any more. */
   leaveBody(): void {
     if ('whole' in this.incoming) this.incoming.done()
   }
@@ -274,7 +274,7 @@ class StreamRights extends RightsWatch {
   }
 }
 
-/** Of a header that is there twice, as a rate limit's in its refusal, the last. */
+/** The headers with each name once: of a repeated one, as a rate limit's in its refusal, the last. */
 function onceEach(head: readonly string[]): string[] {
   const values = new Map<string, string>()
   for (let i = 0; i < head.length; i += 2) values.set(head[i]!, head[i + 1]!)

@@ -23,7 +23,7 @@ export type Operation =
 
 /** The route that a request demands, in the surface's own words. */
 export interface Demands extends Preferences {
-  /** In the order in which they are tried; never empty. */
+  /** The models in the order in which they are tried; never empty. */
   models: readonly string[]
   /** The body that this offer is sent. `unserved`: names of the request that nobody here serves; whoever relays may know them. */
   bodyFor(offer: Offer, unserved: readonly string[]): Body
@@ -33,10 +33,10 @@ export interface Demands extends Preferences {
   fulfilled: ReadonlySet<Loss>
 }
 
-/** One of the three ways in: everything that is a vendor's about it. */
+/** One of the three vendors' APIs that the gateway serves: everything about it that is the vendor's. */
 export interface Surface {
   name: 'compat-a' | 'compat-b' | 'compat-c'
-  /** Where its paths begin. */
+  /** The beginnings of its paths. */
   roots: readonly string[]
   /** Path under a root → method → operation. A path that ends in `/*` takes the rest as an id. */
   routes: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -54,7 +54,7 @@ export interface Surface {
   keeps?(body: Body): boolean
   /** Whether usage inside a stream is for those who asked for it only. */
   usageOnRequest: boolean
-  /** Put at the end of a stream whose provider forgot it. */
+  /** The bytes that end a stream whose provider forgot to. */
   closing: string | null
   /** The counting of tokens before anything is generated; null: it has no path for it. */
   count: { format: PassthroughFormat; write(tokens: number): object } | null

@@ -20,6 +20,9 @@ export interface UsageLookup {
   key(principal: Principal): Promise<KeyUsage | null>
   /** US dollars: all that was ever granted, and what calls have taken of it. */
   credits(principal: Principal): Promise<{ granted: number; used: number }>
-  /** One call of this account; to a key of one workspace only one of that workspace. This process's last calls are in it. */
+  /**
+   * A call of this account; a key of one workspace finds those of that workspace only. This process's last calls are
+   * among them.
+   */
   call(principal: Principal, id: Id): Promise<CallRow | null>
 }

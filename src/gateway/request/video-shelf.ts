@@ -14,7 +14,7 @@ export interface ShelvedVideo {
   error: { code: string; message: string } | null
   createdAt: Date
   completedAt: Date | null
-  /** When its file goes. */
+  /** The time when its file is deleted. */
   expiresAt: Date | null
 }
 

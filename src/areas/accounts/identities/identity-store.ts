@@ -14,7 +14,7 @@ interface IdentityTable {
   account_id: Id
   issuer: string
   subject: string
-  /** As the provider last named it. */
+  /** The email address that the provider named last. */
   email: string | null
   last_used_at: Date | null
   created_at: Generated<Date>

@@ -33,7 +33,10 @@ export interface IdentityProvider {
   begin(attempt: Attempt): Promise<string>
   /** Redeems what the browser came back with; refuses what does not hold. */
   finish(attempt: Attempt, query: string): Promise<Claims>
-  /** Where a browser goes to sign out of it, and then comes back from; null: it offers no such address. */
+  /**
+   * The address at which a browser signs out of the provider and comes back to `backTo`; null: the provider offers
+   * none.
+   */
   signOutUrl(backTo: string): Promise<string | null>
 }
 export interface HasProvider {

@@ -94,7 +94,7 @@ export const identityService = implementWith<Ctx>()(identities, {
       await requireProof(ctx)
       await checkAnotherWay(ctx, 'identities')
       const row = (await identityStore.remove(ctx.db, accountId, id)) ?? refuse('not_found', { param: 'id' })
-      // Whoever it let in is out as well.
+      // Sessions that were begun with this identity end as well.
       await sessionStore.endBegunWith(ctx.db, accountId, id, sessionId(ctx))
       await rightsChanged(ctx.db, [accountId])
       await tell(ctx, 'identity.unlinked', row)

@@ -11,7 +11,10 @@ import { type PasskeyRow, passkeyStore } from './passkey-store.ts'
 // Loaded with the first passkey: most processes never see one.
 const webauthn = () => import('@simplewebauthn/server')
 
-/** Who asks for a passkey: the page of the call (WebAuthn, 5.1.2 and 13.4.9), and the host name that passkeys of it are for. */
+/**
+ * The party that asks for a passkey: the page of the call (WebAuthn, 5.1.2 and 13.4.9), and the host name that its
+ * passkeys are for.
+ */
 interface Party {
   origin: string
   id: string
@@ -38,7 +41,9 @@ export interface Options extends Challenge {
 const CREATION_SECONDS = 300
 const SIGN_IN_SECONDS = 600
 
-/** What `navigator.credentials.create` is asked with: a passkey that a browser finds by itself, behind a PIN or the like. */
+/**
+ * The options for `navigator.credentials.create`: a passkey that a browser finds by itself, behind a PIN or the like.
+ */
 export async function creationOptions(
   ctx: Context,
   account: AccountRow,
@@ -64,7 +69,10 @@ export async function creationOptions(
   return { ...challenge, options: { ...options } }
 }
 
-/** What a browser made, held against the challenge, the page and the host name that it was made for. */
+/**
+ * Reads the passkey that a browser made, and checks it against the challenge, the page and the host name that it was
+ * made for.
+ */
 export async function readMade(
   ctx: Context,
   made: Made,
@@ -95,7 +103,9 @@ export async function readMade(
   }
 }
 
-/** What `navigator.credentials.get` is asked with. Without `allowed` the browser offers whatever passkeys it has for us. */
+/**
+ * The options for `navigator.credentials.get`. Without `allowed` the browser offers whatever passkeys it has for us.
+ */
 export async function requestOptions(
   ctx: Context,
   purpose: Extract<Purpose, 'passkey.sign_in' | 'passkey.prove'>,
@@ -175,7 +185,7 @@ function challengeIn(clientDataJSON: string): string | null {
   }
 }
 
-/** Nobody who tries is told what was wrong; the log is. */
+/** The refusal does not tell what was wrong; the log does. */
 function refused(ctx: Context, error: unknown): never {
   ctx.log.info({ reason: error instanceof Error ? error.message : String(error) }, 'a passkey was refused')
   return refuse('invalid_credentials', { message: 'The passkey was not accepted.' })

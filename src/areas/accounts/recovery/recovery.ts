@@ -18,7 +18,7 @@ import { type AccountRow, accountStore, sessionStore } from '../store.ts'
 import type { EarlierDoors, HasDoors } from './doors.ts'
 
 const GOOD_SECONDS = 3_600
-/** Between two mails, so that nobody can have somebody's mailbox filled. */
+/** The least time between two mails, so that nobody can flood somebody's mailbox. */
 const PAUSE_MS = 300_000
 
 interface Asked {
@@ -44,11 +44,11 @@ export const recoveryJobs = (engine: Engine): Record<string, JobHandler> => ({
     await engine.postgres.db.transaction().execute(async (db) => {
       const account = await accountStore.byEmail(db, email)
       if (!account) return
-      // Of several jobs at once the others wait here, and then see what the first one has sent.
+      // Jobs for one account run one after the other, so that the second one sees the mail of the first.
       await sql`select pg_advisory_xact_lock(7520203, hashtext(${account.id}))`.execute(db)
       const since = new Date(Date.now() - PAUSE_MS)
       if ((await challengeStore.count(db, 'recovery', account.id, since)) > 0) return
-      // Of two mails the later one counts.
+      // Only the newest mail counts: earlier challenges are forgotten.
       await challengeStore.forget(db, 'recovery', account.id)
       const ctx = { db, engine, now: () => new Date() }
       const { token } = await makeChallenge(ctx, 'recovery', { accountId: account.id, seconds: GOOD_SECONDS })
@@ -109,8 +109,9 @@ export async function recover(ctx: Context<HasDoors>, token: string, password: s
 }
 
 /**
- * Until now nobody had shown that the address is theirs: somebody else may have made the account with it, to wait for its owner.
- * What they could come back by goes, and what they opened outward or inward is closed.
+ * Ends every earlier way into an account whose address is verified only now: somebody else may have made the account
+ * with it, to wait for the owner. Passkeys, identities and keys are removed, and what that person opened for others is
+ * closed.
  */
 async function endEarlierWays(ctx: Context<HasDoors>, accountId: Id): Promise<EarlierDoors> {
   await passkeyStore.removeAll(ctx.db, accountId)

@@ -157,7 +157,7 @@ export function createAuthority({
     )
   }
 
-  /** When keys and sessions were last used is told in batches, not by every call. */
+  /** Writes in batches when keys and sessions were last used, not with every call. */
   async function flushUsed(): Promise<void> {
     const keys = [...usedKeys]
     const sessions = [...usedSessions]

@@ -17,7 +17,7 @@ declare module '#engine/postgres/tables.ts' {
   }
 }
 
-/** What a challenge is for: one that was made for something else is good for nothing. */
+/** The purpose of a challenge: one that was made for another purpose is refused. */
 export type Purpose =
   | 'passkey.register'
   | 'passkey.sign_in'
@@ -32,7 +32,7 @@ export interface Challenge {
   expiresAt: Date
 }
 
-/** What was put in with a challenge that has come back. */
+/** The data that was stored with a challenge that has come back. */
 export interface Taken {
   accountId: Id | null
   kept: unknown
@@ -81,7 +81,7 @@ export async function takeChallenge(
 }
 
 export const challengeStore = {
-  /** Those of an account that were made since then. */
+  /** The number of an account's challenges for this purpose since then. */
   async count(db: Db, purpose: Purpose, accountId: Id, since: Date): Promise<number> {
     const { count } = await db
       .selectFrom('sign_in_challenges')

@@ -17,7 +17,7 @@ export async function requireInvitation(ctx: Context, token: string | undefined,
 
 export interface NewAccount {
   email: string
-  /** Somebody who can be trusted with it has seen that the address is theirs. */
+  /** Whether the address is verified, by somebody who can be trusted with that. */
   verified: boolean
   name: string
   passwordHash: string | null

@@ -3,7 +3,7 @@ import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { accountStore, sessionStore } from '../store.ts'
 
-/** For so long a password or a passkey that was shown lets what gives a new way in, or takes one. */
+/** The time for which a password or passkey, once shown, allows adding and removing ways to sign in. */
 const PROOF_SECONDS = 600
 
 /** The session of the call. */

@@ -32,7 +32,7 @@ export async function isSetupToken(db: Db, given: string): Promise<boolean> {
   return token !== null && isSameText(given, token)
 }
 
-/** In the transaction of the first sign-up: the token is good for nothing any more. */
+/** Ends the setup token, in the transaction of the first sign-up. */
 export async function spendSetupToken(ctx: Context): Promise<void> {
   await sql`delete from instance where name = 'setup_token'`.execute(ctx.db)
   ctx.afterCommit(() => {

@@ -43,7 +43,7 @@ interface OverrideTable {
 }
 export type OverrideRow = Selectable<OverrideTable>
 
-/** As `nextTime`, where the row that is there has to be named. */
+/** A time later than the row's, as `nextTime`, for statements that have to name the row. */
 const laterThan = sql<Date>`greatest(date_trunc('milliseconds', clock_timestamp()), model_overrides.updated_at + interval '1 ms')`
 
 /** The newest is what serves; the ones before it are for going back. */
@@ -70,7 +70,7 @@ export const catalogueStore = {
   newest: (db: Db): Promise<(CatalogueRow & { snapshot: string }) | undefined> =>
     db.selectFrom('catalogues').selectAll().orderBy('id', 'desc').limit(1).executeTakeFirst(),
 
-  /** One refresh after the other: two at once would each compare with what the other replaces. */
+  /** Lets one refresh run after the other: two at once would each compare with what the other replaces. */
   async lock(db: Db): Promise<void> {
     await sql`select pg_advisory_xact_lock(hashtextextended('catalogue', 0))`.execute(db)
   },

@@ -110,7 +110,7 @@ test('the administrator fetches new prices: they hold at once in every process, 
   assert.equal(await costOf(await ask()), 1_000n * 100_000n + 100n * 200_000n)
 })
 
-test('what is no catalogue changes nothing: garbage, a page of errors, half a list, a gigabyte, a way inside', async () => {
+test('an answer that is not a catalogue changes nothing: garbage, a page of errors, half a list, a gigabyte, an address inside', async () => {
   const before = await model('oa/gpt-4o')
   const refused: [string, typeof answer][] = [
     ['no JSON', { status: 200, body: '<html>' }],

@@ -108,7 +108,7 @@ export const catalogueService = implementWith<Context<HasReader>>()(catalogues, 
   },
 })
 
-/** In force in this process when it resolves, in the others within half a second. */
+/** Changes the catalogue. In force in this process when it resolves, in the others within half a second. */
 async function change<T>(ctx: Context<HasReader>, work: (ctx: Context) => Promise<T>): Promise<T> {
   const result = await ctx.transaction(work)
   await ctx.engine.endpoints.refresh()

@@ -9,7 +9,7 @@ import type { ListedModel } from '../lists/list-models.ts'
 import { type Source, catalogueProviderOf, isLocal } from '../endpoints/sources.ts'
 import type { EndpointModel } from '../store.ts'
 
-/** One way to serve a model, with all that is known of it. */
+/** A way to serve a model, with all that is known of it. */
 export interface Row extends Listed {
   id: Id
   kind: Kind

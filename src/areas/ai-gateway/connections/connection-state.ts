@@ -12,7 +12,7 @@ export type Reason = FaultKind | 'no_list' | 'unproven'
 /** The knowledge about one endpoint at one address with one key. */
 export interface ConnectionState {
   status: 'untested' | 'working' | 'failing'
-  /** Why; null: nothing stands against it. */
+  /** The reason for the status; null: nothing stands against the connection. */
   reason: Reason | null
   /** The reason was seen in a call, and not in a test. */
   seenInCall: boolean
@@ -23,17 +23,17 @@ export interface ConnectionState {
   lastSuccessAt: Date | null
   /** Milliseconds to the first byte, at the last success. */
   latencyMs: number | null
-  /** As the provider listed them when it was tested last. */
+  /** The number of models that the provider listed at the last test. */
   modelsCount: number | null
   /** Tests that failed, in a row. */
   failures: number
-  /** When it is to be tested again; null: nothing calls for it. */
+  /** The time of the next test; null: nothing calls for one. */
   nextTestAt: Date | null
-  /** When the status was seen. */
+  /** The time when the status was seen. */
   observedAt: Date
 }
 
-/** How an endpoint does: its state, and how many models it has; null: not known. */
+/** The standing of an endpoint: its state and its number of models; null: not known. */
 export interface Standing {
   state: ConnectionState | null
   modelsCount: number | null
@@ -45,7 +45,7 @@ export type TestOutcome =
       latencyMs: number
       /** Null: the provider's check lists none. */
       models: number | null
-      /** Only a good key can have led to this answer. */
+      /** Whether only a good key can have led to this answer. */
       provesKey: boolean
     }
   | { ok: false; latencyMs: number; kind: Reason; message: string }
@@ -77,7 +77,7 @@ const LONGEST_TEST_MS = 15 * 60 * SECOND
 
 /** A success of another process is a word on the provider for so long: twice as long as it takes to be noted again. */
 const SERVED_ELSEWHERE_MS = 2 * NOTED_MS
-/** For so long another process is given the time to say that it is served: it notes the first success behind an error at once. */
+/** The time that another process gets to say that it is served: it notes the first success after an error at once. */
 const ASKING_MS = 5 * SECOND
 
 /**
@@ -139,7 +139,7 @@ export function afterCall(
   }
 }
 
-/** Some process could not reach it, and nobody has been served since. */
+/** Whether some process could not reach the provider, and nobody has been served since. */
 const isDoubted = ({ lastErrorKind, lastErrorAt, lastSuccessAt }: ConnectionState): boolean =>
   lastErrorKind === 'unreachable' && lastErrorAt !== null && (lastSuccessAt === null || lastErrorAt > lastSuccessAt)
 
@@ -201,7 +201,10 @@ export function afterTest(
 const again = ({ status, failures }: ConnectionState, now: Date): Date | null =>
   status === 'working' ? null : after(now, testAgainMs(failures + 1))
 
-/** Nobody can tell before the next call: it is offered again, and not tested any more. */
+/**
+ * The state of a connection about which nobody can tell before the next call: it is offered again, and not tested any
+ * more.
+ */
 const open = (reason: Reason, now: Date) => ({ status: 'untested', reason, nextTestAt: null, observedAt: now }) as const
 
 /** A refused call is undone by a call, or by an answer that only a good key gets; an empty account by a call alone. */
@@ -221,7 +224,7 @@ const works = (before: ConnectionState, now: Date): ConnectionState => ({
   observedAt: now,
 })
 
-/** Why it has its status, in a sentence that tells nobody what the provider said. */
+/** The reason for a status, in a sentence that does not repeat what the provider said. */
 export function reasonWords(reason: Reason | null): string | null {
   switch (reason) {
     case null:

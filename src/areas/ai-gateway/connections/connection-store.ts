@@ -10,7 +10,7 @@ declare module '#engine/postgres/tables.ts' {
   }
 }
 
-/** Before whatever anybody saw. */
+/** A time before every observation. */
 const NEVER = new Date(0)
 
 interface ConnectionTable {
@@ -82,7 +82,7 @@ export const connectionStore = {
     return rows.map((row) => [row.id, stateOf(row)])
   },
 
-  /** What was written since `since`, and the moment up to which this read saw. */
+  /** The states that were written since `since`, and the moment up to which this read saw. */
   async changedSince(db: Db, since: Date): Promise<{ states: KnownState[]; at: Date }> {
     const { rows } = await sql<{ at: Date }>`select clock_timestamp() as at`.execute(db)
     const found = await db.selectFrom('provider_connections').selectAll().where('changed_at', '>', since).execute()
@@ -111,7 +111,7 @@ export const connectionStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Not to be tested by itself any more. */
+  /** Stops the tests that the server makes by itself. */
   async rest(db: Db, id: Id): Promise<void> {
     await db.updateTable('provider_connections').set({ next_test_at: null }).where('id', '=', id).execute()
   },
@@ -124,8 +124,8 @@ export const connectionStore = {
   },
 
   /**
-   * What somebody saw later stays, and so does a later error or success beside it. Whose status is another than before
-   * tells of it, once, whatever process wrote it. Answers whether anything is told.
+   * Writes states; a later observation stays, and so does a later error or success beside it. A connection whose status
+   * changed is announced, once, whatever process wrote it. Answers whether any was.
    */
   async write(db: Db, states: readonly KnownState[]): Promise<boolean> {
     return db.transaction().execute(async (tx) => {
@@ -138,7 +138,7 @@ export const connectionStore = {
     })
   },
 
-  /** One statement for all. */
+  /** Writes all states in one statement. */
   async upsert(db: Db, states: readonly KnownState[]): Promise<void> {
     const rows = JSON.stringify(states.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([id, state]) => rowOf(id, state)))
     await sql`

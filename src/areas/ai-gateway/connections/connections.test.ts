@@ -133,7 +133,7 @@ test('bob hears once that a provider of his fails and that it works again; one r
   assert.deepEqual((await told()).toSorted(), [fails, works])
 })
 
-test('who set up a provider of a team and has left it hears no more of how it does', async () => {
+test('somebody who set up a provider of a team and has left the team hears nothing more of its state', async () => {
   await using vendor = await startOpenAI()
   const nina = await server.person('Nina')
   const team = (await bob.post('/workspaces', { name: 'Team' })).body.data.id
@@ -172,7 +172,7 @@ test('what was learnt of an endpoint goes with its address, and with the endpoin
   assert.equal(await isKept(second), false)
 })
 
-test('a process that is cut off does not make a provider failing that serves another; one that was served and is no more does', async () => {
+test('a process cut off from a provider does not mark it as failing while it serves another process, but does once it serves neither', async () => {
   await using vendor = await startOpenAI()
   const { id } = await bring(bob, vendor, 'half', { test: false })
   const { postgres, bus, log } = server.app.engine

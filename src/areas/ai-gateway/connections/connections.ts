@@ -32,17 +32,18 @@ const MOST = 100_000
 export type ConnectionsParts = { postgres: Postgres; bus: Bus; log: Log; changed: () => void }
 
 /**
- * How the connections of provider endpoints do, as calls and tests have shown. Memory answers, so that no call waits; the
- * database is what processes share: each writes at most one statement a second of it, and reads what the others wrote.
+ * The states of the connections to provider endpoints, as calls and tests have shown. Memory answers, so that no call
+ * waits; processes share the states through the database: each writes at most one statement a second of it, and reads
+ * what the others wrote.
  */
 export class Connections implements AsyncDisposable {
   readonly #parts: ConnectionsParts
   readonly #known = new Map<Id, ConnectionState>()
   /** Calls in a row that found nobody. Each process counts its own, and asks the row whether others are served. */
   readonly #unreached = new Map<Id, { count: number; since: Date }>()
-  /** When this process was served, as it noted last. */
+  /** The times when this process was last served, as it noted them. */
   readonly #served = new Map<Id, Date>()
-  /** To be written. */
+  /** The states that are still to be written. */
   #fresh = new Map<Id, ConnectionState>()
   #since = new Date(Date.now() - OVERLAP_MS)
   #gathering: NodeJS.Timeout | null = null
@@ -74,7 +75,7 @@ export class Connections implements AsyncDisposable {
     }
   }
 
-  /** As the database knows them, with what this process saw since. */
+  /** The states as the database knows them, with what this process saw since. */
   async states(ids: readonly Id[]): Promise<ReadonlyMap<Id, ConnectionState>> {
     const found = new Map(await connectionStore.states(this.#parts.postgres.db, ids))
     for (const id of ids) {
@@ -89,7 +90,7 @@ export class Connections implements AsyncDisposable {
     return (connection !== undefined && this.#known.get(connection)) || null
   }
 
-  /** Why it is not to be counted on; null: as far as anybody knows it serves. */
+  /** The reason not to count on this endpoint; null: as far as anybody knows it serves. */
   failing(endpoint: ProviderEndpoint): string | null {
     const state = this.stateOf(endpoint)
     return state?.status === 'failing' ? reasonWords(state.reason) : null

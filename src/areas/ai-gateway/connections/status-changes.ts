@@ -7,7 +7,7 @@ import { type ConnectionState, type Reason, reasonWords } from './connection-sta
 interface Before {
   id: Id
   status: ConnectionState['status']
-  /** It has served before. */
+  /** Whether the connection has served before. */
   worked: boolean
 }
 

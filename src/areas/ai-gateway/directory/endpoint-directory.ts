@@ -51,7 +51,7 @@ const LOOK_MS = 2_000
 
 interface View {
   epoch: number
-  /** When its providers' lists were last looked at. */
+  /** The time when its providers' lists were last looked at. */
   checkedAt: number
   reach: Reach
   byName: Map<string, readonly Row[]>
@@ -89,7 +89,7 @@ export async function createDirectory({
   // Under the watch, so that no change falls between.
   await (renewing = renewing.then(renew))
 
-  /** Another catalogue: whatever was put together from the one before is put together again. */
+  /** Reads a new catalogue: everything that was put together from the old one is put together again. */
   async function renew(): Promise<void> {
     catalogue = await readCatalogue(postgres.db, log, catalogue)
     for (const ownerId of byOwner.keys()) relist(ownerId)
@@ -243,7 +243,7 @@ export async function createDirectory({
     return rows
   }
 
-  /** Nobody is known to serve it: those who could are asked, the ones that are named first of all. */
+  /** Asks the providers that could serve a model which none is known to serve, those that the name mentions first. */
   async function askAround(principal: Principal, view: View, model: string): Promise<readonly Row[]> {
     const all = partsOf(view.reach).flatMap(({ sources }) => sources)
     const open = all.filter((source) => source.models.length === 0 && source.own === undefined && !isDiscovered(source))
@@ -329,7 +329,7 @@ export async function createDirectory({
   }
 }
 
-/** What the rules of the workspace that the caller works in leave of a list. */
+/** The part of a list that the rules of the caller's workspace allow. */
 function allowedTo(principal: Principal, rows: readonly Row[]): readonly Row[] {
   const { credential, personalWorkspaceId } = principal
   const bound = credential.kind === 'session' ? null : credential.workspaceId

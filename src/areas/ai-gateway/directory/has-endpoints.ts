@@ -24,10 +24,13 @@ export interface EndpointDirectory extends Directory, SharedHealth, AsyncDisposa
   catalogue(): Catalogue
   /** The endpoints that this caller may use, those that are failing too. */
   sources(principal: Principal): Promise<readonly Source[]>
-  /** How these do, as any process has seen it. */
+  /** The standings of these sources, as any process has seen them. */
   standings(sources: readonly Source[]): Promise<readonly Standing[]>
   standingsOf(rows: readonly EndpointRow[]): Promise<readonly Standing[]>
-  /** After a commit that changed endpoints: in force in this process when it resolves, in the others within half a second. */
+  /**
+   * Called after a commit that changed endpoints: in force in this process when it resolves, in the others within half
+   * a second.
+   */
   refresh(): Promise<void>
   /** Connects to the provider, remembers what it serves, and tells every process how it does. */
   test(row: EndpointRow): Promise<TestOutcome>

@@ -8,7 +8,7 @@ import { NOTHING, modalitiesOf, type Row } from '../catalogues/rows.ts'
 import type { Source } from '../endpoints/sources.ts'
 
 export interface LocalModel {
-  /** As its computer knows it. */
+  /** The model's name on its computer. */
   name: string
   engine: 'llama' | 'sherpa' | 'ollama'
   /** The same in two places: the same model. Null: not known. */
@@ -26,11 +26,14 @@ export interface LocalModel {
 export interface Machine {
   id: Id
   name: string
-  /** It belongs to the workspace and its admins stand for it: it was not only lent to it, or given by somebody else. */
+  /**
+   * Whether the computer belongs to the workspace and its admins stand for it: it was not only lent to the workspace,
+   * or given by somebody else.
+   */
   owned: boolean
   /** The workspace that it belongs to, where its admins stand for it; null: nobody stands for it but whoever gave it. */
   lender: Id | null
-  /** Some process of the instance holds its link. */
+  /** Whether some process of the instance holds the computer's link. */
   online: boolean
   models: readonly LocalModel[]
   /** Sends OpenAI's requests to its engines. */
@@ -38,7 +41,7 @@ export interface Machine {
 }
 
 export interface Machines {
-  /** None for what is not a workspace. */
+  /** The machines that serve in a workspace; none where the id is not a workspace's. */
   servingIn(workspaceId: Id): Promise<readonly Machine[]>
 }
 
@@ -114,7 +117,7 @@ const isOne = (offers: readonly LocalOffer[], among: Among): boolean =>
     offers.every(({ model: { digest } }) => digest === offers[0]!.model.digest) &&
     areOnes(offers, among))
 
-/** All of them are the caller's own, or one lender's. */
+/** Whether all offers are the caller's own, or one lender's. */
 const areOnes = (offers: readonly LocalOffer[], among: Among): boolean =>
   offers.length < 2 ||
   among === 'own' ||

@@ -5,7 +5,7 @@ import { type Row, rowsOf } from '../catalogues/rows.ts'
 import { type LocalOffer, byName, localRows, mappedTo, resolveLocal } from './local-models.ts'
 import { type Source, catalogueProviderOf } from '../endpoints/sources.ts'
 
-/** All that an account, a workspace or the instance offers, looked up by any name of a model. */
+/** The models that an account, a workspace or the instance offers, looked up by any of a model's names. */
 export interface OwnerOffers {
   ownerId: Id
   sources: readonly Source[]
@@ -127,7 +127,7 @@ function first(
   return none
 }
 
-/** One row per slug: what a call by that name would use first, as those come last that are failing. */
+/** One row per slug: the one that a call by that name would use first. Failing ones come last. */
 export function reachableRows(reach: Reach, isFailing: (row: Row) => boolean): Row[] {
   const bySlug = new Map<string, Row>()
   const all = [...partsOf(reach).flatMap(({ rows }) => rows), ...localRows(localIn(reach), new Set(ownLocal(reach)))]

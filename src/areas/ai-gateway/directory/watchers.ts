@@ -5,13 +5,13 @@ const nothing = (): void => {}
 
 interface Watched {
   id: Id
-  /** It no longer serves. */
+  /** Called when the endpoint no longer serves. */
   gone: () => void
 }
 
 /** Watchers of endpoints, by their owner: they hear that one no longer serves. */
 export class Watchers {
-  /** Asked at each change which endpoints are answering right now. */
+  /** The endpoints that are answering right now; asked at each change. */
   inUse: () => Iterable<EndpointUse> = () => []
   readonly #ownerOf = new WeakMap<ProviderEndpoint, Id>()
   readonly #byOwner = new Map<Id, Set<Watched>>()
@@ -51,7 +51,7 @@ export class Watchers {
     }
   }
 
-  /** Something of this owner changed. */
+  /** Checks the watched endpoints of an owner, of whom something changed. */
   look(ownerId: Id): void {
     const watching = [...(this.#byOwner.get(ownerId) ?? []), ...this.#usedOf(ownerId)]
     if (watching.length > 0) void this.#tell(ownerId, watching)

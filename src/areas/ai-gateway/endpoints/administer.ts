@@ -6,7 +6,10 @@ import { membershipIn } from '#kernel/principal.ts'
 import { atLeast } from '#kernel/scopes.ts'
 import { type EndpointRow, INSTANCE } from '../store.ts'
 
-/** Not a key of one workspace, whose holder may be somebody else, nor what that started. */
+/**
+ * Whether the caller reaches the whole account: not with a key of one workspace, whose holder may be somebody else, nor
+ * in anything that such a key started.
+ */
 export function reachesWholeAccount({ principal: { credential, personalWorkspaceId } }: Context): boolean {
   return (
     credential.kind === 'session' || credential.workspaceId === null || credential.workspaceId === personalWorkspaceId

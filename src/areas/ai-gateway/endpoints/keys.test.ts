@@ -258,7 +258,7 @@ test('no key is to be found in the database, the log or an answer, even when its
   }
 })
 
-test('a rotated root key seals stored keys again, and then the old one is needed no more', async () => {
+test('a rotated root key seals stored keys again, and then the old one is not needed any more', async () => {
   await using vendor = await startOpenAI()
   await bring(bob, vendor, 'sealed')
   const { pool } = server.app.engine.postgres

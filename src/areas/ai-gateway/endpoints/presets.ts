@@ -52,7 +52,7 @@ export function hasKey({ preset, base_url, sealed_key, header_names }: Keyed): b
   )
 }
 
-/** Without a key it would take the names of its vendor's models and answer none of them. */
+/** Refuses an endpoint without a key: it would take the names of its vendor's models and answer none of them. */
 export function checkHasKey(endpoint: Keyed): void {
   const message = whyKeyless(endpoint)
   if (message !== null) refuse('missing_parameter', { param: 'api_key', message })

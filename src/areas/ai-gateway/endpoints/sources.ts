@@ -11,12 +11,12 @@ import type { EndpointModel, EndpointRow } from '../store.ts'
 /** A provider endpoint as this process holds it, wherever it comes from. */
 export interface Source {
   from: 'account' | 'workspace' | 'instance' | 'environment' | 'discovered' | 'simulated' | 'computer' | 'server'
-  /** Which computer serves it, where it is `from` one. */
+  /** The computer that serves it, where one does. */
   computerId?: Id
   ownerId: Id
   workspaceId: Id | null
   endpoint: ProviderEndpoint
-  /** Of what this server makes itself: its models. */
+  /** The models that this server makes itself. */
   own?: readonly CatalogueModel[]
   /** Models that it was given; empty: the catalogue's, or the provider is asked. */
   models: readonly EndpointModel[]
@@ -39,7 +39,7 @@ export function catalogueProviderOf({ preset, baseUrl }: ProviderEndpoint): stri
   )
 }
 
-/** On hardware of one's own: a call costs nothing. */
+/** Whether the endpoint runs on hardware of one's own: a call costs nothing. */
 export const isLocal = ({ preset, shape }: Pick<ProviderEndpoint, 'preset' | 'shape'>): boolean =>
   shape === 'ollama' || presetOf(preset)?.local === true
 

@@ -26,7 +26,7 @@ const MOST_BYTES = 32 << 20
 /** A model that nobody serves: asked for where the model stands in the address. */
 export const NO_MODEL = 'uk-no-such-model'
 
-/** One short question to a provider: the JSON of its answer. Throws `AskFailed`. `path` stands below its base. */
+/** Asks a provider a short question and answers the JSON. Throws `AskFailed`. `path` stands below its base. */
 export async function getJson(
   outbound: Outbound,
   endpoint: ProviderEndpoint,

@@ -8,15 +8,15 @@ import type { Source } from '../endpoints/sources.ts'
 
 /** A provider is asked no sooner again than this, whatever it answered. */
 export const REFRESH_MS = 30_000
-/** Its list is renewed after this, while it goes on being used; a provider that gave none is asked sooner. */
+/** The age at which a list that is in use is renewed; a provider that gave none is asked sooner. */
 const STALE_MS = 300_000
 const MOST = 10_000
 
 interface Known {
   models: readonly ListedModel[] | null
-  /** Why it did not say so when it was asked last. */
+  /** The reason why the provider did not list its models when it was asked last. */
   failure: AskFailed | null
-  /** In a row. */
+  /** The number of failures in a row. */
   failures: number
   at: number
   running: Promise<void> | null
@@ -44,7 +44,7 @@ export class KnownLists {
     return this.#known.get(keyOf(source))?.models ?? null
   }
 
-  /** Why nothing is known of what it serves; null where something is, or it was never asked. */
+  /** The reason why nothing is known of a source's models; null where something is, or it was never asked. */
   whyUnknown(source: Source): AskFailed | null {
     const known = this.#known.get(keyOf(source))
     return known === undefined || known.models !== null ? null : known.failure
@@ -120,5 +120,5 @@ export class KnownLists {
   }
 }
 
-/** Another address or key may say something else. */
+/** The key of a list: another address or key may list other models. */
 const keyOf = ({ endpoint, updatedAt }: Source): string => `${endpoint.id} ${updatedAt}`

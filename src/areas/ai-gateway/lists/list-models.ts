@@ -26,7 +26,7 @@ const LONGEST_ID = 256
 const LONGEST_NAME = 120
 const MOST_TOKENS = 1_000_000_000
 const YEAR_3000 = Date.UTC(3000, 0)
-/** For what an Ollama tells of all its models, where nobody said how long to wait. */
+/** The time limit for an Ollama to tell of all its models, where the caller sets none. */
 const SHOW_MS = 10_000
 
 /** Models of an endpoint, from the provider itself, each once. Throws `AskFailed`. */
@@ -144,7 +144,7 @@ const mediaModel = (kind: Kind, id: unknown, called: unknown): ListedModel => ({
   createdAt: null,
 })
 
-/** Those that only change a voice do not speak a text. */
+/** A model as ElevenLabs lists it; models that only change a voice do not speak a text. */
 const elevenLabsModel = (row: Json): ListedModel => ({
   ...mediaModel('speech', row.can_do_text_to_speech === false ? '' : row.model_id, row.name),
   abilities: {

@@ -15,7 +15,7 @@ interface RequestTable extends Omit<LoggedRequest, 'losses' | 'tried'> {
   losses: string[]
   tried: Tried[]
 }
-/** With the sums over all that were tried. */
+/** A request with the sums over all its attempts. */
 export interface RequestRow extends Selectable<RequestTable> {
   key_name: string | null
   first_token_ms: number | null

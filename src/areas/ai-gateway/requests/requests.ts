@@ -40,7 +40,7 @@ export async function listRequests(
   return pageOf(rows, limit, ({ id }) => cursorOf('request_log', bound, [id]), showRequest)
 }
 
-/** Of what is no longer logged, or never was, as a job of media, what the books have. */
+/** A request of the log. Where the log no longer has it, or never had, as a media job, the books answer. */
 export async function getRequest(ctx: Context, id: Id): Promise<z.output<typeof RequestTrace>> {
   await settled(ctx)
   const row = (await requestStore.get(ctx.db, id, keptFrom(ctx))) ?? (await requestStore.ofCall(ctx.db, id))
@@ -51,7 +51,7 @@ export async function getRequest(ctx: Context, id: Id): Promise<z.output<typeof 
 
 const keptFrom = ({ engine }: Context): Id => keptRequestsFrom(engine.config.requestRetentionDays)
 
-/** What this process has not written yet is looked for as well. */
+/** Writes what this process has not written yet, so that it is found as well. */
 const settled = async ({ engine }: Context): Promise<void> => {
   await Promise.all([engine.requestLog.flush(), engine.ledger.flush()])
 }

@@ -1,6 +1,6 @@
 /** A voice as its provider, or its engine, tells of it. Null and empty: it does not say. */
 export interface FoundVoice {
-  /** What the provider is sent. */
+  /** The voice's name in requests to the provider. */
   id: string
   name: string
   /** BCP 47. */

@@ -19,7 +19,7 @@ export interface Voice extends Omit<FoundVoice, 'id' | 'model' | 'createdAt'> {
   /** `provider/voice`. */
   slug: string
   provider: string
-  /** What the provider is sent. */
+  /** The voice's name in requests to the provider. */
   vendorId: string
   /** Slugs of the models that speak with it. */
   models: readonly string[]
@@ -34,8 +34,9 @@ export interface Voices {
   /** Every voice of the providers that serve this caller, by slug. */
   of(principal: Principal): Promise<readonly Voice[]>
   /**
-   * What the provider of this offer, as the directory gave it, is sent for a voice that somebody named by slug, by id or by the
-   * provider's own name. Null: the provider lacks it. Where nobody says which it has, it is the name as it was given.
+   * The provider's name for a voice that was named by slug, by id or by that name itself. `offer` is as the directory
+   * gave it. Null: the provider does not have the voice. Where its voices are not known, the name is taken as it was
+   * given.
    */
   find(offer: Offer, named: string): Promise<string | null>
   /** The same. Refuses what the provider lacks with 400 `invalid_parameter`, `param: voice`. */
@@ -50,12 +51,12 @@ const MOST_TOLD = 10
 
 interface Known {
   voices: readonly FoundVoice[] | null
-  /** By the clock of `performance.now()`. */
+  /** The time until which the list holds, by the clock of `performance.now()`. */
   until: number
   asking: Promise<void> | null
 }
 
-/** What providers told of their voices is in this process's memory for an hour: another process asks for itself. */
+/** The voices of providers, kept in this process's memory for an hour: another process asks for itself. */
 export function createVoices({
   outbound,
   directory,

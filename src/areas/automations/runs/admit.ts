@@ -14,7 +14,7 @@ export interface Firing {
   at: Date | null
   webhookId: string | null
   payload: string | null
-  /** It is not run, and why. */
+  /** The reason why the firing is not run. */
   skip: SkipReason | null
 }
 

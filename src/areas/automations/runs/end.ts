@@ -8,7 +8,7 @@ import { type AutomationRunRow, runStore } from './run-store.ts'
 import { automationStore } from '../store.ts'
 import { runEvent } from './show-run.ts'
 
-/** So many failures one after the other, and the automation is archived: it would only go on failing. */
+/** The number of failures in a row after which an automation is archived: it would only go on failing. */
 const MOST_FAILURES = 10
 
 export interface End {

@@ -77,7 +77,7 @@ async function settleRuns(engine: Engine, runIds: readonly Id[]): Promise<void> 
   if (settled.more) engine.bus.poke('automations')
 }
 
-/** Many that have gone well: what `end` does for each, in a few statements. */
+/** Ends many runs that went well: what `end` does for each, in a few statements. */
 async function succeed(db: Db, well: readonly { id: Id; cost: Nano | null }[]): Promise<void> {
   const ended = await runStore.succeed(db, well, new Date())
   const ids = [...new Set(ended.map(({ automation_id }) => automation_id))]

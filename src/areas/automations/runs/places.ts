@@ -1,7 +1,7 @@
 /** Does work as soon as there is a place for it. */
 export type Places = <T>(work: () => Promise<T>) => Promise<T>
 
-/** So many at once; those that come later wait for their turn. */
+/** Places for at most so many pieces of work at once; later ones wait for their turn. */
 export function placesFor(most: number): Places {
   const waiting: (() => void)[] = []
   let free = most

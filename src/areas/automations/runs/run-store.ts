@@ -28,7 +28,7 @@ interface RunTable {
   payload: string | null
   chat_id: ColumnType<Id | null, never, Id | null>
   run_id: ColumnType<Id | null, never, Id | null>
-  /** That runs its command. */
+  /** The computer's operation that runs the command. */
   operation_id: ColumnType<Id | null, never, Id | null>
   error: ColumnType<ErrorBody['error'] | null, never, string | null>
   cost_nano: ColumnType<Nano | null, never, Nano | null>
@@ -194,7 +194,7 @@ export const runStore = {
   },
 
   /**
-   * Some runs whose turn it is, of each of these workspaces: nothing of the same automation goes on or waits longer,
+   * Some runs of each of these workspaces whose turn it is: nothing of the same automation goes on or waits longer,
    * unless it may overlap.
    */
   async ready(db: Db, workspaceIds: readonly Id[], { each, but }: { each: number; but: readonly Id[] }): Promise<Id[]> {

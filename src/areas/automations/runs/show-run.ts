@@ -4,7 +4,7 @@ import { toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import type { AutomationRunRow, Stats } from './run-store.ts'
 
-/** Its owner hears of failures wherever they are. */
+/** The event of a run. The owner hears of failures in every workspace. */
 export const runEvent = (
   run: Pick<AutomationRunRow, 'id' | 'automation_id' | 'workspace_id' | 'status' | 'chat_id' | 'run_id' | 'error'>,
   verb: string,

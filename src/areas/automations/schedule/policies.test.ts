@@ -84,7 +84,7 @@ test('while its workspace is archived an automation does not fire, and its ticks
   )
 })
 
-test('one whose schedule cannot be read any more fires no more, and the others all the same', async () => {
+test('an automation whose schedule cannot be read any more stops firing, and the others go on', async () => {
   await using server = await testServer({ log: createLog('silent') })
   const alice = await server.person('Alice')
   const yearly = { kind: 'cron', schedule: '0 0 1 1 *' }
@@ -120,7 +120,7 @@ test('those that may overlap go on side by side; of those that wait for their tu
   for (const { id } of [both, queue]) assert.equal((await alice.delete(`/automations/${id}`)).status, 200)
 })
 
-test('a run spends no more than its automation lets it; with a larger bound it goes well when it is tried again', async () => {
+test('a run spends at most what its automation allows; with a larger bound it succeeds when it is tried again', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const hook = await make(alice, { max_cost_usd: 0.000001 }, 'sim/echo', 'word '.repeat(50))

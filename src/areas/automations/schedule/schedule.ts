@@ -2,7 +2,7 @@ import { Cron } from 'croner'
 import { refuse } from '#kernel/errors.ts'
 import { Zone } from './zone.ts'
 
-/** When a cron schedule fires in its time zone. */
+/** A cron schedule in its time zone. */
 export interface Schedule {
   /** The first tick after this moment; null: never again. */
   next(after: Date): Date | null

@@ -60,7 +60,7 @@ test('around each change of the clock, north and south, ticks are what a walk th
       }
 })
 
-test('what is no schedule, never fires, or names no time zone is refused by its field', () => {
+test('a schedule that cannot be read or never fires, and a time zone that does not exist, are refused by their field', () => {
   const refused = (pattern: string, zone = 'UTC') => {
     try {
       scheduleOf(pattern, zone)

@@ -15,7 +15,7 @@ export interface Due {
   ticks: Tick[]
   /** The first tick that is not among them; null: there is none any more. */
   next: Date | null
-  /** There are more ticks until now than were taken. */
+  /** Whether there are more ticks until now than were taken. */
   more: boolean
 }
 

@@ -1,5 +1,5 @@
 const HOUR_MS = 3_600_000
-/** No zone is further from UTC. */
+/** An offset from UTC that no zone exceeds. */
 const FURTHEST_MS = 15 * HOUR_MS
 
 /**
@@ -32,7 +32,10 @@ export class Zone {
     return Date.UTC(year!, month! - 1, day, hour, minute, second) + ms
   }
 
-  /** When the clock shows this: of two moments the first; of a time that is jumped over the end of the jump. */
+  /**
+   * The moment at which the clock shows this time. Where it shows it twice, the first; where the clock jumps over it,
+   * the end of the jump.
+   */
   moment(wall: number): number {
     const before = this.#ahead(wall - FURTHEST_MS)
     const after = this.#ahead(wall + FURTHEST_MS)

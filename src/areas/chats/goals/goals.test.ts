@@ -227,7 +227,7 @@ test('a chat with a goal is not archived, also between two turns; trashing it en
   assert.equal((await alice.post(`/chats/${chat}/archive`)).status, 200)
 })
 
-test('what a judge says that is no verdict is none', () => {
+test('an answer of the judge that is not a verdict does not count as one', () => {
   for (const text of ['', 'yes', '{"achieved": "yes"}', '{achieved: true}', '[true]', `{${'{'.repeat(100_000)}`]) {
     const { achieved, progress } = verdictOf(text)
     assert.deepEqual({ achieved, progress }, { achieved: false, progress: false })

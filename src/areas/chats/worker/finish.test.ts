@@ -56,7 +56,7 @@ test('of twenty runs that end at once, one whose chat somebody holds keeps nobod
   assert.equal(rows[0]!.n, 20)
 })
 
-test('a provider that is disabled by another process in the middle of an answer says no more: the run fails and keeps what was said', async () => {
+test('a provider that another process disables in the middle of an answer is not heard any further: the run fails and keeps what was said', async () => {
   await using vendor = await startOpenAI()
   await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
   await using twin = await server.twin()

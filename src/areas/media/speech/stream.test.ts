@@ -194,7 +194,7 @@ test('who leaves ends the provider’s request, nothing is saved, and the text t
   assert.equal(again.at(-1)!.event, 'audio.completed')
 })
 
-test('an endpoint that is disabled while it speaks says no more, and its request ends', async () => {
+test('an endpoint that is disabled while it speaks is cut off, and its request ends', async () => {
   const own = { ...endpointTo(vendor.origin), slug: 'annex' }
   const { id } = (await alice.post('/ai-gateway/provider-endpoints', own)).body.data
   vendor.script({ perChunkDelayMs: 50, times: 1 })

@@ -79,7 +79,7 @@ test('a newer invitation, a revocation or seven days end an invitation', async (
   assert.equal((await bob.delete(`${other.at}/invitations?invitation_id=${fourth.id}`)).status, 404)
 })
 
-test('who may invite no more takes the open invitations along', async () => {
+test('the open invitations of somebody who may not invite any more are revoked', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')

@@ -45,7 +45,7 @@ test('alice hands a link over; whoever has it reads who invites into what, and w
   assert.deepEqual([guessed.status, guessed.body.error.param], [404, 'token'])
 })
 
-test('an invitation whose inviter may invite no more reads as revoked', async () => {
+test('an invitation whose inviter may not invite any more reads as revoked', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data

@@ -8,7 +8,7 @@ import { offerOf } from '../../model/offer-of.test.ts'
 
 const reading = (body: Record<string, unknown>) => (name: string) => body[name]
 
-test('a tool whose type is no word is none of OpenRouter’s', () => {
+test('a tool whose type is not a word is not one of OpenRouter’s', () => {
   const { endpoint } = offerOf({ endpoint: { preset: 'openrouter', billing: 'credits' } })
   const tried = (type: unknown) => refusal(() => guardPrice(reading({ tools: [null, { type }] }), '', endpoint))
   assert.deepEqual(tried('openrouter:web_search'), ['invalid_parameter', 'tools'])

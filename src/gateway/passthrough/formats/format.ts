@@ -35,7 +35,7 @@ export interface PassthroughFormat {
    * what comes before it is not looked at. Null: read it all.
    */
   readEnd(text: string): Reading | null
-  /** From the first events and the last ones. */
+  /** Reads a stream's usage from its first events and the last ones. */
   readStream(head: string, tail: string): Reading
 }
 

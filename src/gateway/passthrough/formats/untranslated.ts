@@ -48,7 +48,7 @@ export const openaiCompletions: PassthroughFormat = {
 
 const passed = (path: string, media: Media): PassthroughFormat => ({ ...base, path, media })
 
-/** More than any vendor makes at once, and dear enough. */
+/** The most images that are counted: more than any vendor makes at once, and dear enough. */
 const MOST_IMAGES = 1_000_000
 
 const pictures: Media = {

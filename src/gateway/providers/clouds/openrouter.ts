@@ -4,7 +4,7 @@ import { RESPONSES_FORMAT } from '../../wire/openai-responses/sealed.ts'
 import { bothLimits } from '../../wire/shared/quirks.ts'
 import { cloud } from '../provider.ts'
 
-/** Whose models it names so, and in whose format their thoughts come. */
+/** The format in which each author's models send their thoughts, by OpenRouter's name of the author. */
 const byAuthor: Readonly<Record<string, string>> = {
   anthropic: ANTHROPIC_FORMAT,
   google: GEMINI_FORMAT,

@@ -1,6 +1,6 @@
 import { local } from '../provider.ts'
 
-/** Its words for what media a model makes or reads: core/config/model_config.go. */
+/** LocalAI's words for the media that a model makes or reads: core/config/model_config.go. */
 const KINDS = [
   ['image', 'image'],
   ['video', 'video'],

@@ -17,7 +17,7 @@ export interface Transport {
   losses?(json: Record<string, unknown>, headers: Readonly<Record<string, unknown>>): string[]
 }
 
-/** Why a request came to nothing on its way: it could not be put into its wrapping, or its computer was lost. */
+/** Thrown for a request that failed on its way: it could not be put into its wrapping, or its computer was lost. */
 export class TransportFailed extends Error {
   override name = 'CarryFailed'
   readonly fault: UpstreamFault
@@ -40,7 +40,7 @@ export function named(model: string): string {
  */
 export const ENDPOINT_SETTING = /^x-uk-/
 
-/** Of a list of name, value, …: the value under this lower-case name. */
+/** The value of the header with this lower-case name, in a list of name, value, …. */
 export function headerIn(headers: readonly string[], wanted: string): string | undefined {
   for (let i = 0; i < headers.length; i += 2) if (headers[i]!.toLowerCase() === wanted) return headers[i + 1]
   return undefined

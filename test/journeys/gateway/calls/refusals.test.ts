@@ -73,7 +73,7 @@ test('whoever has no right to call is told so in the vendor’s envelope', async
   }
 })
 
-test('what is no request is refused before anything is spent', async () => {
+test('a body that is not a request is refused before anything is spent', async () => {
   const deep = `{"model":"sim/echo","messages":${'['.repeat(600)}${']'.repeat(600)}}`
   const bodies = [
     '{"model":',

@@ -138,7 +138,7 @@ test('a picture goes to a model that sees, also where it is what a tool answered
   }
 })
 
-test('suffixes choose: the cheapest, the fastest, the free; what is not listed is no model', async () => {
+test('suffixes choose the cheapest, the fastest or the free offer; a suffix that nothing serves finds no model', async () => {
   await change('north', { models: [{ id: 'one', pricing: { input: 5, output: 5 } }], priority: 0 })
   await change('east', { models: [{ id: 'one', pricing: { input: 1, output: 1 } }], priority: 1 })
   await change('south', { models: [{ id: 'one', pricing: { input: 0, output: 0 } }], priority: 2 })

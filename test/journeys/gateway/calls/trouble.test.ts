@@ -67,7 +67,7 @@ test('what fails before its first byte is asked for elsewhere, with that provide
     if (headers.authorization) assert.equal(headers.authorization, 'Bearer sk-of-the-first')
 })
 
-test('an error frame instead of a stream’s first event is no answer either', async () => {
+test('an error frame in place of a stream’s first event is not taken for an answer either', async () => {
   const server = createServer((request, response) => {
     request.resume()
     response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -87,7 +87,7 @@ test('what only OpenRouter knows is heeded here or named as a loss, and no other
   assert.deepEqual([strict.status, strict.body.error.code], [400, 400])
 })
 
-test('what a translation carries of it is no loss, and strict clients get it', async () => {
+test('what a translation carries over is not called a loss, and strict clients get it', async () => {
   const asked = { model: 'an/claude-haiku-4-5', max_tokens: 4_000, reasoning: { max_tokens: 2_000 } }
   const answer = await ask(asked, { 'x-uk-strict': '1' })
   assert.deepEqual([answer.status, answer.headers.get('x-uk-losses')], [200, null], answer.text)

@@ -322,7 +322,7 @@ test('under a cap only what can be bounded is made; a refusal of the vendor is t
   }
 })
 
-test('a client that leaves takes the vendor with it; a vendor that breaks off is no whole sound', async () => {
+test('a client that leaves ends the vendor’s request; sound that the vendor breaks off is not taken for whole', async () => {
   const gone = Promise.withResolvers<void>()
   answer = (response) => {
     response.writeHead(200, { 'content-type': 'audio/mpeg' }).write(Buffer.alloc(5000, 1))

@@ -267,7 +267,7 @@ test('what cannot be carried is said; who is strict is refused before a cent is 
   assert.match(metrics, /uk_gateway_losses_total\{surface="compat-a",shape="anthropic-messages",field="logit_bias"\} 1/)
 })
 
-test('an Anthropic client talks to an Ollama: its calls come whole, its swallowed error is no answer', async () => {
+test('an Anthropic client talks to an Ollama: its calls come whole, its swallowed error is not taken for an answer', async () => {
   await using ollama = await startOllama()
   await world.bring(ollama, 'll', { shape: 'ollama', base_url: ollama.origin, models: [priced('qwen3:4b')] })
   ollama.script({ reply: { reasoning: 'hm', ...twoCalls } })

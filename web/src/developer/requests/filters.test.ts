@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { filtersIn, queryOf } from './filters.ts'
 
-test('an address is read as filters, and what is no filter in it is left out', () => {
+test('an address is read as filters, and other words in it are left out', () => {
   assert.deepEqual(filtersIn({}), {})
   assert.deepEqual(
     filtersIn({ status: 'failed', model: ' a/b ', from: '2026-11-01', to: 'yesterday', key: '', x: 1 }),

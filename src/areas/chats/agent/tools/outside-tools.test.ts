@@ -106,7 +106,7 @@ test('a session that the server has forgotten is begun anew; what it offers is n
   assert.equal(outside.begun - before, 2)
 })
 
-test('a tool that never returns is given up in its time; of a hundred megabytes no more is read than a model could use', async () => {
+test('a tool that never returns is given up in time; of an answer of a hundred megabytes only what a model could use is read', async () => {
   const acme = { url: outside.url, policy: 'allow' }
   const agent = await agentWith([
     { ...acme, name: 'soon', timeout_seconds: 1 },
@@ -258,7 +258,7 @@ test('another instance of this server is an outside server like any other, on th
   assert.ok(sent.tools[1].function.parameters.properties.input)
 })
 
-test('what an outside tool says is no order: an agent that obeys it reaches no other workspace', async () => {
+test('an outside tool gives no orders: an agent that obeys its words reaches no other workspace', async () => {
   const secret = (await alice.post('/workspaces', { name: 'Secret' })).body.data.id
   const hidden = (await alice.post('/chats', { title: 'hidden plans', workspace_id: secret })).body.data.id
   const agent = await agentWith([{ name: 'acme', url: outside.url, policy: 'allow' }], {

@@ -32,7 +32,7 @@ test('Anthropic’s tools are tools, whatever type they are given, and those tha
   assert.deepEqual(read({ tools: vendors }).losses, ['tools.bash_20250124', 'tools.custom'])
 })
 
-test('a type that is no word makes no tool of Anthropic’s, and a translation refuses it', () => {
+test('a tool whose type is not a word is not one of Anthropic’s, and a translation refuses it', () => {
   for (const type of [{ toString: 1 }, ['custom'], 1]) {
     const tools = [{ type, name: 'look', input_schema: schema }]
     assert.equal(isMixed({ tools }), false)

@@ -183,7 +183,7 @@ test('reasoning that is counted beside the completion is not taken out of it', (
   )
 })
 
-test('Ollama: whole calls with their index, and an error that it swallows is no end', () => {
+test('Ollama: whole calls with their index; an answer whose error it swallows does not count as ended', () => {
   const { content, finish, usage } = fold(read('ollama-tools'))
   assert.deepEqual(
     content.map((part) => (part.type === 'tool_call' ? part.arguments : part.text)),
