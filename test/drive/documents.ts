@@ -1,7 +1,9 @@
 import { ZipFile } from 'yazl'
+import { type PdfLock, lockOf } from './pdf-lock.ts'
 
-/** The smallest PDF that shows these lines, one a page. */
-export function pdfOf(pages: readonly string[]): Buffer {
+/** The smallest PDF that shows these lines, one a page; with `password` none reads it without. */
+export function pdfOf(pages: readonly string[], password?: string): Buffer {
+  const lock: PdfLock | null = password === undefined ? null : lockOf(password)
   const objects: string[] = []
   const add = (body: string): number => objects.push(body)
   add('<< /Type /Catalog /Pages 2 0 R >>')
@@ -9,7 +11,8 @@ export function pdfOf(pages: readonly string[]): Buffer {
   const font = add('<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>')
   const kids = pages.map((line) => {
     const drawn = `BT /F1 12 Tf 72 720 Td (${line.replace(/[()\\]/g, '\\$&')}) Tj ET`
-    const content = add(`<< /Length ${drawn.length} >>\nstream\n${drawn}\nendstream`)
+    const kept = lock ? lock.locked(objects.length + 1, drawn) : drawn
+    const content = add(`<< /Length ${kept.length} >>\nstream\n${kept}\nendstream`)
     return add(
       `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${content} 0 R /Resources << /Font << /F1 ${font} 0 R >> >> >>`,
     )
@@ -23,7 +26,7 @@ export function pdfOf(pages: readonly string[]): Buffer {
   })
   const start = file.length
   file += `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${places.map((at) => `${String(at).padStart(10, '0')} 00000 n \n`).join('')}`
-  file += `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`
+  file += `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R${lock?.trailer ?? ''} >>\nstartxref\n${start}\n%%EOF\n`
   return Buffer.from(file, 'latin1')
 }
 

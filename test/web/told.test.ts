@@ -90,3 +90,35 @@ test(
     assert.deepEqual(visitor.wrongs, [])
   },
 )
+
+test(
+  'what ben missed, and the server can no longer tell, he sees all the same: the page reads again all that it shows',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment })
+    const ben = await server.person('Ben')
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    let made: () => void
+    const isMade = new Promise<void>((done) => (made = done))
+    const positions: (string | undefined)[] = []
+    // A stream that another life of the server began, and that has ended; the next one is answered by this one.
+    await page.route('**/realtime/subscribe*', async (route) => {
+      const channels = new URL(route.request().url()).searchParams.get('channels')!.split(',')
+      positions.push(route.request().headers()['last-event-id'])
+      if (positions.length > 1) return route.continue()
+      await isMade
+      const data = { channels: channels.map((channel) => ({ channel, epoch: 'before', offset: 7, recovered: true })) }
+      const body = `id: of-another-life\nevent: subscribed\ndata: ${JSON.stringify(data)}\n\n`
+      await route.fulfill({ contentType: 'text/event-stream', body })
+    })
+    await signIn(page, ben)
+    await page.getByRole('link', { name: 'Chats', exact: true }).click()
+    await page.getByText('No chat yet').waitFor()
+    await ben.post('/chats', { workspace_id: ben.workspaceId, title: 'Made while nobody listened' })
+    made!()
+    await page.getByRole('link', { name: 'Made while nobody listened' }).first().waitFor()
+    assert.equal(positions[1], 'of-another-life')
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)

@@ -6,13 +6,14 @@ type Event = Awaited<ReturnType<typeof uk.realtime.subscribe>> extends AsyncIter
 export type Change = Extract<Event, { event: 'change' }>['data']
 
 /**
- * What a listener hears of its channels. `begun`: changes come from now on, and what was read before may be old;
+ * What a listener hears of its channels. `begun`: changes come from now on, and what was read before may be old; where it
+ * `missed` some, nobody can say which;
  * `revoked`: one of them may not be read, or no longer; `lost`: changes do not come for the moment; `again`: they do, those
  * that were missed first, after a break (`broke`) or an end that the server made.
  */
 export type Heard =
   | { event: 'change'; change: Change }
-  | { event: 'begun' }
+  | { event: 'begun'; missed: boolean }
   | { event: 'revoked' }
   | { event: 'lost' }
   | { event: 'again'; broke: boolean }
@@ -139,10 +140,10 @@ class Stream {
       const listeners = of(event.data.channel)
       this.#listeners.delete(event.data.channel)
       this.#tell(listeners, { event: 'revoked' })
-    } else if (event.event === 'reset') this.#tell(of(event.data.channel), { event: 'begun' })
+    } else if (event.event === 'reset') this.#tell(of(event.data.channel), { event: 'begun', missed: true })
     else if (event.event === 'subscribed') {
       const begun = event.data.channels.filter(({ recovered }) => !recovered)
-      this.#tell(new Set(begun.flatMap(({ channel }) => [...of(channel)])), { event: 'begun' })
+      this.#tell(new Set(begun.flatMap(({ channel }) => [...of(channel)])), { event: 'begun', missed: false })
     }
   }
 

@@ -13,6 +13,7 @@ import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
 import { until } from '../../until.ts'
 import { wav } from '../../vendors/media/made/sound.ts'
+import { breaches } from '../axe.ts'
 import { type Visitor, hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
 
@@ -154,14 +155,13 @@ test(
 )
 
 test(
-  'a PDF that means harm runs nothing and asks for nothing elsewhere; one that is locked or broken is said to be, with the download',
+  'a PDF that means harm runs nothing and asks for nothing elsewhere; one that is locked opens with its password and no other; a broken one is said to be',
   chromium,
   async () => {
     await using server = await testServer()
     const alice = await server.person('Alice')
     const plain = pdfOf(['Harmless to read', 'x']).toString('latin1')
     const action = (what: string): string => `<< /S /JavaScript /JS (${what}) >>`
-    const id = `<${'0'.repeat(32)}>`
     const hostile: Record<string, string> = {
       // Scripts at opening and at closing, a link that opens by itself, a form that is sent, and a page a mile wide.
       'harm.pdf': plain
@@ -178,10 +178,7 @@ test(
           `/Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /AA << /O ${action('app.alert(4)')} >> /Annots [<< /Type /Annot /Subtype /Link /Rect [0 0 612 792] /A << /S /URI /URI (javascript:alert\\(5\\)) >> >>]`,
         )
         .replace(/(.*)MediaBox \[0 0 612 792\]/s, '$1MediaBox [0 0 9000000 9000000]'),
-      'locked.pdf': plain.replace(
-        '/Root 1 0 R',
-        `/Root 1 0 R /ID [${id} ${id}] /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <${'41'.repeat(32)}> /U <${'42'.repeat(32)}> >>`,
-      ),
+      'locked.pdf': pdfOf(['Known to few'], 'keyblock').toString('latin1'),
       'broken.pdf': '%PDF-1.7\nnothing that could be read',
     }
     const ids: Record<string, string> = {}
@@ -208,8 +205,13 @@ test(
     assert.equal(await page.title(), 'harm.pdf · Drive · Ukiyo')
     assert.equal(await page.locator('main a[href*="evil"], main iframe, main script').count(), 0)
     await page.goto(`/app/drive/file/${ids['locked.pdf']}`)
-    await page.getByText('This PDF is locked with a password.').waitFor()
-    await page.getByRole('main').getByRole('button', { name: 'Download' }).last().waitFor()
+    await page.getByLabel('Password', { exact: true }).fill('a guess')
+    await page.getByLabel('Password', { exact: true }).press('Enter')
+    await page.getByText('This password does not open it.').waitFor()
+    assert.deepEqual(await breaches(page), [])
+    await page.getByLabel('Password', { exact: true }).fill('keyblock')
+    await page.getByLabel('Password', { exact: true }).press('Enter')
+    await ofThePage(page, 1).getByText('Known to few').waitFor()
     await page.goto(`/app/drive/file/${ids['broken.pdf']}`)
     await page.getByText('This PDF is damaged').waitFor()
     assert.deepEqual(visitor.wrongs, [])

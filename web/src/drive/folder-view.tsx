@@ -9,7 +9,7 @@ import { useDrop } from './list/drag.ts'
 import { FileList } from './list/file-list.tsx'
 import type { Wish } from './list/list-keys.ts'
 import type { RowDeeds } from './list/row.tsx'
-import { all, click, keep, nothing, step } from './list/selection.ts'
+import { all, click, keep, marked, nothing, step } from './list/selection.ts'
 import { type Sort, sorted } from './list/sort.ts'
 import { Nothing } from './nothing.tsx'
 import { type DriveFile, type Place, rowsQuery } from './queries.ts'
@@ -43,6 +43,7 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
   const [held, setSelection] = useState(nothing)
   const selection = useMemo(() => keep(held, ids), [held, ids])
   const [renaming, setRenaming] = useState<string | null>(null)
+  const beforeMark = useRef<ReadonlySet<string>>(new Set())
   const sharing = useOpen<DriveFile>()
   const moving = useOpen<readonly DriveFile[]>()
   const drop = useDrop(may === 'view' ? null : place, name, 'files')
@@ -92,6 +93,15 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
     switch (wish.is) {
       case 'go':
         return setSelection(step(selection, ids, Math.max(-files.length, Math.min(files.length, wish.by)), wish.range))
+      case 'mark':
+        if (wish.begins) beforeMark.current = wish.adds ? selection.selected : new Set()
+        return setSelection(
+          marked(
+            selection,
+            beforeMark.current,
+            wish.indices.map((at) => ids[at]!),
+          ),
+        )
       case 'open':
         return cursor && open(cursor)
       case 'select':

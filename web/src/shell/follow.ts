@@ -44,7 +44,9 @@ export function useFollow(accountId: string | undefined): void {
       else if (heard.event === 'again') {
         void afterPause(heard.broke)
         lineIs('open')
-      } else if (heard.event === 'begun') for (const query of atBeginning) old.add(query)
+      } else if (heard.event === 'begun')
+        if (heard.missed) old.addAll()
+        else for (const query of atBeginning) old.add(query)
       // Out of a workspace: which ones there are is asked again, and others are followed then.
       else if (heard.event === 'revoked') old.add('workspaces')
       else
@@ -67,17 +69,32 @@ async function afterPause(broke: boolean): Promise<void> {
 /** The queries that became old since the last reading. */
 class Old {
   readonly #names = new Set<string>()
+  #all = false
   #timer: ReturnType<typeof setTimeout> | undefined
   add(name: string): void {
-    if (this.#names.size === 0) this.#timer = setTimeout(() => this.#read(), TOGETHER_MS)
     this.#names.add(name)
+    this.#readSoon()
+  }
+  /** Whatever is shown: changes were missed, and nobody knows which. */
+  addAll(): void {
+    this.#all = true
+    this.#readSoon()
   }
   forget(): void {
     clearTimeout(this.#timer)
   }
+  #readSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#read()
+    }, TOGETHER_MS)
+  }
   #read(): void {
     const names = [...this.#names]
+    const all = this.#all
     this.#names.clear()
-    for (const name of names) void queryClient.invalidateQueries({ queryKey: [name] })
+    this.#all = false
+    if (all) void queryClient.invalidateQueries()
+    else for (const name of names) void queryClient.invalidateQueries({ queryKey: [name] })
   }
 }

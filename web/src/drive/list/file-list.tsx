@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Icon } from '../../ui/icons.tsx'
 import type { DriveFile } from '../queries.ts'
+import { useMarquee } from './marquee.ts'
 import { type Wish, wishOf } from './list-keys.ts'
 import { Row, type RowDeeds, columns as columnClass, rowId } from './row.tsx'
 import type { Selection } from './selection.ts'
@@ -10,6 +11,7 @@ import { Tile } from './tile.tsx'
 
 const ROW_PX = 48
 const TILE_PX = 188
+const TILE_GAP_PX = 12
 const TILE_WIDTH_PX = 180
 
 interface Props {
@@ -47,7 +49,19 @@ export function FileList({ label, files, view, sort, onSort, selection, renaming
     if (at >= 0) list.scrollToIndex(Math.floor(at / columns), { align: 'auto' })
     // Only when the cursor goes: who scrolls away is not pulled back by a row that comes.
   }, [selection.cursor])
+  const content = useRef<HTMLDivElement>(null)
+  const gap = view === 'grid' ? TILE_GAP_PX : 0
+  const marquee = useMarquee(
+    scroller,
+    content,
+    { count: files.length, columns, pitch: size, height: size - gap, gap },
+    {
+      covers: (indices, adds, begins) => onWish({ is: 'mark', indices, adds, begins }),
+      nothing: () => onWish({ is: 'none' }),
+    },
+  )
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') marquee.cancel()
     if (event.target instanceof HTMLInputElement && event.target.type !== 'checkbox') return
     // Keys of what stands in a row: its menu, a head.
     if (event.target instanceof HTMLButtonElement && (event.key === 'Enter' || event.key === ' ')) return
@@ -78,10 +92,12 @@ export function FileList({ label, files, view, sort, onSort, selection, renaming
       tabIndex={0}
       {...(at >= 0 && { 'aria-activedescendant': rowId(files[at]!.id) })}
       onKeyDown={onKeyDown}
+      {...marquee.handlers}
       className="relative min-h-0 flex-1 overflow-y-auto overscroll-contain outline-offset-[-2px] [overflow-anchor:none]"
     >
       <Heads sort={sort} onSort={onSort} hidden={view === 'grid'} />
       <div
+        ref={content}
         role="rowgroup"
         className={`relative ${stale ? 'opacity-60' : ''} ${view === 'grid' ? 'mx-2 mt-2' : ''}`}
         style={{ height: list.getTotalSize() }}
@@ -102,6 +118,19 @@ export function FileList({ label, files, view, sort, onSort, selection, renaming
             })}
           </div>
         ))}
+        {marquee.box && (
+          <div
+            aria-hidden="true"
+            data-marquee
+            className="pointer-events-none absolute z-10 border border-ai bg-ai/10"
+            style={{
+              left: marquee.box.left,
+              top: marquee.box.top,
+              width: marquee.box.right - marquee.box.left,
+              height: marquee.box.bottom - marquee.box.top,
+            }}
+          />
+        )}
       </div>
     </div>
   )

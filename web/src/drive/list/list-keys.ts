@@ -1,8 +1,10 @@
 import type { KeyboardEvent } from 'react'
 
-/** What a key asks of a list of files. */
+/** What a key or a rectangle asks of a list of files. */
 export type Wish =
   | { is: 'go'; by: number; range: boolean }
+  /** A rectangle over the files at these places; with `adds` beside what was selected when it began. */
+  | { is: 'mark'; indices: readonly number[]; adds: boolean; begins: boolean }
   | { is: 'open' | 'select' | 'all' | 'none' | 'trash' | 'undo' | 'rename' | 'up' }
 
 /** Of a grid, arrows up and down go by a row of tiles; a page is what fits on the screen. */

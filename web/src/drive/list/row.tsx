@@ -95,19 +95,22 @@ export const Row = memo(function Row(given: RowProps) {
       <span role="gridcell" className="flex items-center">
         <SelectBox file={file} isSelected={isSelected} deeds={deeds} className={box} />
       </span>
-      <span role="gridcell" className="flex min-w-0 flex-1 items-center gap-2.5">
-        <Thumbnail file={file} icon={iconOf(file)} />
-        {isRenaming ? (
-          <RenameField file={file} onDone={deeds.renamed} />
-        ) : (
-          <span className="flex min-w-0 flex-col">
-            <FileName file={file} tabIndex={-1} />
-            <span className="truncate text-[0.8125rem] text-quiet md:hidden">
-              <Ago time={modifiedOf(file)} />
-              {file.size_bytes !== null && ` · ${bytes(file.size_bytes)}`}
+      <span role="gridcell" className="flex min-w-0 flex-1 items-center">
+        {/* By its picture and name it is moved; beside them a rectangle begins. */}
+        <span data-grip className={`flex min-w-0 items-center gap-2.5 ${isRenaming ? 'flex-1' : ''}`}>
+          <Thumbnail file={file} icon={iconOf(file)} />
+          {isRenaming ? (
+            <RenameField file={file} onDone={deeds.renamed} />
+          ) : (
+            <span className="flex min-w-0 flex-col">
+              <FileName file={file} tabIndex={-1} />
+              <span className="truncate text-[0.8125rem] text-quiet md:hidden">
+                <Ago time={modifiedOf(file)} />
+                {file.size_bytes !== null && ` · ${bytes(file.size_bytes)}`}
+              </span>
             </span>
-          </span>
-        )}
+          )}
+        </span>
       </span>
       <span role="gridcell" className="hidden w-32 truncate text-quiet lg:block">
         {kindWords(file)}

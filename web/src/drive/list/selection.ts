@@ -36,6 +36,13 @@ export function step(state: Selection, ids: Ids, by: number, range: boolean): Se
   return { ...state, cursor, anchor: cursor }
 }
 
+/** A rectangle over these: they alone, or beside those that were selected before it. */
+export const marked = (state: Selection, before: ReadonlySet<string>, ids: Ids): Selection => ({
+  ...state,
+  selected: new Set([...before, ...ids]),
+  anchor: ids[0] ?? state.anchor,
+})
+
 export const all = (state: Selection, ids: Ids): Selection => ({ ...state, selected: new Set(ids) })
 
 /** The same, of rows some of which are gone. */

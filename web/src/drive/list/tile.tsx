@@ -15,6 +15,7 @@ export const Tile = memo(function Tile(given: RowProps) {
   return (
     <div
       {...props}
+      data-grip
       className={`flex h-44 min-w-0 flex-1 flex-col border text-sm ${
         over || isCursor ? 'border-ai' : 'border-line'
       } ${isSelected || over ? 'bg-ai-wash' : 'bg-sheet'}`}

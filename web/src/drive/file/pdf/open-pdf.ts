@@ -1,4 +1,4 @@
-import { PDFWorker, type PDFDocumentProxy, type PDFPageProxy, getDocument } from 'pdfjs-dist'
+import { PDFWorker, PasswordResponses, type PDFDocumentProxy, type PDFPageProxy, getDocument } from 'pdfjs-dist'
 // oxlint-disable-next-line import/default -- Vite makes an address of it.
 import workerFile from 'pdfjs-dist/build/pdf.worker.min.mjs?url'
 import { workerUrl } from '../../../install/worker.ts'
@@ -15,12 +15,18 @@ const OPENING_MS = 30_000
 /** Pictures with more pixels are left out of their page. */
 const MOST_PIXELS = 64 << 20
 
+/** Asked of the person where a document is locked: `wrong`, the password before did not open it. */
+export interface AskedPassword {
+  wrong: boolean
+  answer: (password: string) => void
+}
+
 /**
  * Reads a PDF (pdf.js) in a worker of its own, which has a policy of its own (src/faces/app/mount.ts): it calls nobody, and
- * what it needs this page brings it. Scripts, forms and links of the document are left alone: there are only pictures of
+ * what it needs this page brings it. A password goes to that worker and is kept nowhere. Scripts, forms and links of the document are left alone: there are only pictures of
  * its pages and their words. Bytes are fetched in parts, those of the pages that are looked at.
  */
-export function openPdf(url: string): { ready: Promise<Pdf>; close: () => void } {
+export function openPdf(url: string, ask: (asked: AskedPassword) => void): { ready: Promise<Pdf>; close: () => void } {
   const port = new Worker(workerUrl(workerFile), { type: 'module', name: 'pdf' })
   const worker = PDFWorker.create({ port })
   const task = getDocument({
@@ -47,10 +53,21 @@ export function openPdf(url: string): { ready: Promise<Pdf>; close: () => void }
     port.terminate()
   }
   const ready = new Promise<Pdf>((resolve, reject) => {
-    const late = setTimeout(() => reject(new Refused('slow')), OPENING_MS)
+    const isLate = (): void => reject(new Refused('slow'))
+    let late = setTimeout(isLate, OPENING_MS)
     const failed = (): void => reject(new Refused('broken'))
     port.addEventListener('error', failed)
-    task.onPassword = () => reject(new Refused('locked'))
+    task.onPassword = (open: (password: string) => void, reason: number) => {
+      // Who looks for a password takes their time.
+      clearTimeout(late)
+      ask({
+        wrong: reason === PasswordResponses.INCORRECT_PASSWORD,
+        answer(password) {
+          late = setTimeout(isLate, OPENING_MS)
+          open(password)
+        },
+      })
+    }
     task.promise
       // A document of which not even the first page can be read is none.
       .then(async (pdf) => (await pdf.getPage(1), pdf))

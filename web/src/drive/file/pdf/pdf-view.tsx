@@ -3,17 +3,22 @@ import { useEffect, useState } from 'react'
 import { Waiting } from '../../../ui/notice.tsx'
 import { type DriveFile, bytesAt } from '../../queries.ts'
 import { NoPreview } from '../no-preview.tsx'
-import { type Pdf, type Refusal, Refused, openPdf } from './open-pdf.ts'
+import { type AskedPassword, type Pdf, type Refusal, Refused, openPdf } from './open-pdf.ts'
 import { PdfPages } from './pages.tsx'
+import { Password } from './password.tsx'
 
 const said: Record<Refusal, string> = {
-  locked: 'This PDF is locked with a password. Download it, and open it where you can give the password.',
+  locked: 'This PDF is locked in a way that no password opens here. Download it, and open it in another program.',
   broken: 'This PDF is damaged: its pages cannot be read. Download it to try it in another program.',
   slow: 'This PDF takes too long to open. Download it to see it in another program.',
   gone: 'The bytes of this PDF could not be read. Try again later, or download it.',
 }
 
-type State = { is: 'opening' } | { is: 'open'; pdf: Pdf } | { is: 'refused'; why: Refusal }
+type State =
+  | { is: 'opening' }
+  | { is: 'locked'; asked: AskedPassword }
+  | { is: 'open'; pdf: Pdf }
+  | { is: 'refused'; why: Refusal }
 
 /** A PDF as its pages look, read in the browser; nothing of it is run. */
 export function PdfView({ file, onWords }: { file: DriveFile; onWords: () => void }) {
@@ -21,7 +26,7 @@ export function PdfView({ file, onWords }: { file: DriveFile; onWords: () => voi
   const url = bytesAt(file.id, file.content_version === null ? {} : { version: file.content_version })
   useEffect(() => {
     let isWanted = true
-    const { ready, close } = openPdf(url)
+    const { ready, close } = openPdf(url, (asked) => isWanted && setState({ is: 'locked', asked }))
     ready.then(
       (pdf) => isWanted && setState({ is: 'open', pdf }),
       (error: unknown) => isWanted && setState({ is: 'refused', why: error instanceof Refused ? error.why : 'broken' }),
@@ -33,6 +38,7 @@ export function PdfView({ file, onWords }: { file: DriveFile; onWords: () => voi
     }
   }, [url])
   if (state.is === 'refused') return <NoPreview file={file} why={said[state.why]} />
+  if (state.is === 'locked') return <Password name={file.name} asked={state.asked} />
   if (state.is === 'opening')
     return (
       <div className="p-4">

@@ -1,0 +1,135 @@
+import { type PointerEvent, type RefObject, useEffect, useRef, useState } from 'react'
+import { type Box, covered, type Layout } from './covered.ts'
+
+/** Less is a click. */
+const DRAG_PX = 4
+/** So near to an edge the list is scrolled. */
+const EDGE_PX = 28
+const SCROLL_PX = 14
+/** Where a press means something else: a control, what moves a file, and what is selected, which is moved too. */
+const HELD = 'a, button, input, [data-grip], [role=columnheader], [role=row][aria-selected=true]'
+
+interface Press {
+  pointer: number
+  /** In pixels of the whole list, however it is scrolled. */
+  from: { x: number; y: number }
+  /** Where the pointer is in the window. */
+  now: { x: number; y: number }
+  drawn: boolean
+  adds: boolean
+}
+
+/**
+ * Selects with a mouse: a rectangle drawn from between files, or from a row where nothing is held, takes what it covers; with
+ * Ctrl or Shift beside what was selected. Escape ends it and clears, as a click on nothing does. A touch scrolls, as it always does.
+ */
+export function useMarquee(
+  scroller: RefObject<HTMLElement | null>,
+  content: RefObject<HTMLElement | null>,
+  layout: Layout,
+  on: { covers: (indices: readonly number[], adds: boolean, begins: boolean) => void; nothing: () => void },
+) {
+  const [box, setBox] = useState<Box | null>(null)
+  const press = useRef<Press | null>(null)
+  const latest = useRef({ layout, on })
+  latest.current = { layout, on }
+  const frame = useRef(0)
+  const last = useRef('')
+
+  const inContent = ({ x, y }: { x: number; y: number }) => {
+    const { left, top } = content.current!.getBoundingClientRect()
+    return { x: x - left, y: y - top }
+  }
+  const draw = (): void => {
+    const held = press.current!
+    const to = inContent(held.now)
+    const next = {
+      left: Math.min(held.from.x, to.x),
+      top: Math.min(held.from.y, to.y),
+      right: Math.max(held.from.x, to.x),
+      bottom: Math.max(held.from.y, to.y),
+    }
+    const { width, height } = content.current!.getBoundingClientRect()
+    setBox({
+      left: Math.max(0, next.left),
+      top: Math.max(0, next.top),
+      right: Math.min(width, next.right),
+      bottom: Math.min(Math.max(height, scroller.current!.clientHeight), next.bottom),
+    })
+    const indices = covered(next, width, latest.current.layout)
+    const key = indices.join()
+    if (held.drawn && key === last.current) return
+    latest.current.on.covers(indices, held.adds, !held.drawn)
+    held.drawn = true
+    last.current = key
+  }
+  /** While it is held at an edge, the list goes on beneath it. */
+  const scroll = (): void => {
+    const held = press.current
+    if (held === null) return
+    const { top, bottom } = scroller.current!.getBoundingClientRect()
+    const by = held.now.y < top + EDGE_PX ? -SCROLL_PX : held.now.y > bottom - EDGE_PX ? SCROLL_PX : 0
+    if (held.drawn && by !== 0) {
+      scroller.current!.scrollBy(0, by)
+      draw()
+    }
+    frame.current = requestAnimationFrame(scroll)
+  }
+  const end = (): void => {
+    cancelAnimationFrame(frame.current)
+    press.current = null
+    setBox(null)
+  }
+  useEffect(() => () => cancelAnimationFrame(frame.current), [])
+
+  const starts = (event: { target: EventTarget; clientX: number }): boolean => {
+    const { left } = scroller.current!.getBoundingClientRect()
+    const isOnScrollbar = event.clientX >= left + scroller.current!.clientWidth
+    return !isOnScrollbar && event.target instanceof Element && event.target.closest(HELD) === null
+  }
+  return {
+    box,
+    handlers: {
+      onMouseDown(event: React.MouseEvent) {
+        if (event.button !== 0 || press.current === null) return
+        // Neither the row nor words are dragged; the keys are the list's still.
+        event.preventDefault()
+        scroller.current!.focus({ preventScroll: true })
+      },
+      onPointerDown(event: PointerEvent) {
+        if (event.pointerType !== 'mouse' || event.button !== 0 || !starts(event)) return
+        const now = { x: event.clientX, y: event.clientY }
+        const adds = event.ctrlKey || event.metaKey || event.shiftKey
+        press.current = { pointer: event.pointerId, from: inContent(now), now, drawn: false, adds }
+      },
+      onPointerMove(event: PointerEvent) {
+        const held = press.current
+        if (held?.pointer !== event.pointerId) return
+        const before = held.now
+        const now = { x: event.clientX, y: event.clientY }
+        if (!held.drawn) {
+          if (Math.hypot(now.x - before.x, now.y - before.y) < DRAG_PX) return
+          // What follows is the list's: no row is clicked at the end.
+          scroller.current!.setPointerCapture(event.pointerId)
+          frame.current = requestAnimationFrame(scroll)
+        }
+        held.now = now
+        draw()
+      },
+      onPointerUp(event: PointerEvent) {
+        const held = press.current
+        if (held?.pointer !== event.pointerId) return
+        const isOnNothing = !held.drawn && !held.adds && (event.target as Element).closest('[role=row]') === null
+        end()
+        if (isOnNothing) latest.current.on.nothing()
+      },
+      onPointerCancel: end,
+    },
+    /** Whether there was one to end. */
+    cancel(): boolean {
+      if (press.current?.drawn !== true) return false
+      end()
+      return true
+    },
+  }
+}
