@@ -9,9 +9,22 @@ export const DefaultModel = z
   })
   .meta({ id: 'DefaultModel', description: '`id` is that of the workspace.' })
 
+const chatGoal = <G extends z.ZodType>(Goal: G) =>
+  z
+    .object({ id: idOut, created_at: time, goal: Goal.nullable().describe('Null: none governs the active branch.') })
+    .meta({ id: 'ChatGoal', description: '`id` is that of the chat.' })
+
 /** What the pages of chats need beside the chats: pins, which are one's own, and which model answers unless somebody names one. */
-export const appEndpoints = <C extends z.ZodType>(Chat: C) =>
+export const appEndpoints = <C extends z.ZodType, G extends z.ZodType>(Chat: C, Goal: G) =>
   ({
+    goal_or_none: endpoint('GET /app/chat-goals/:id', {
+      summary: 'See the goal that governs the active branch, or that there is none',
+      description: 'Like `GET /chats/:id/goal`, which answers 404 where there is none.',
+      scope: 'chat:read',
+      on: 'chat',
+      reply: one(chatGoal(Goal)),
+      beyond: true,
+    }),
     default_model: endpoint('GET /app/chat-model', {
       summary: 'See which model answers in a chat where neither the message, the chat nor its agent names one',
       description: 'The one of your settings, else of the instance (`UK_DEFAULT_MODEL`), else one that you may use.',

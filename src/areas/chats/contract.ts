@@ -20,7 +20,7 @@ import {
 import { appEndpoints } from './contract-app.ts'
 import { approvalEndpoints } from './contract-approvals.ts'
 import { costEndpoints } from './contract-costs.ts'
-import { goalEndpoints } from './contract-goals.ts'
+import { Goal, goalEndpoints } from './contract-goals.ts'
 import { importEndpoints } from './contract-import.ts'
 import { GivenContent, Message, model } from './contract-messages.ts'
 import { Answered, RunEvent, background, runEndpoints, sendErrors } from './contract-runs.ts'
@@ -248,6 +248,6 @@ export const chats = area(
     ...importEndpoints,
     ...costEndpoints,
     ...approvalEndpoints,
-    ...appEndpoints(Chat),
+    ...appEndpoints(Chat, Goal),
   },
 )

@@ -29,7 +29,7 @@ import { exportChat } from './copies/export.ts'
 import { importChat } from './copies/import.ts'
 import { untilAnswered, follow } from './worker/follow.ts'
 import { goalStore } from './goals/goal-store.ts'
-import { endGoalOf, readGoal, resumeGoal, startGoal } from './goals/goals.ts'
+import { endGoalOf, goalOrNone, readGoal, resumeGoal, startGoal } from './goals/goals.ts'
 import { endGoalWithRun, stop } from './goals/stop.ts'
 import { listMessages } from './messages/list.ts'
 import type { Part } from './messages/parts.ts'
@@ -244,6 +244,11 @@ export const chatService = implementWith<Context<ChatHandles>>()(
     cost: (ctx) => costOf(ctx, chat.of(ctx)),
 
     message_costs: (ctx, input) => messageCosts(ctx, input),
+
+    async goal_or_none(ctx) {
+      const row = chat.of(ctx)
+      return { id: row.id, created_at: iso(row.created_at), goal: await goalOrNone(ctx, row) }
+    },
 
     async default_model(ctx) {
       const { id } = ctx.workspace!

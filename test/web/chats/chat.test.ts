@@ -26,6 +26,9 @@ test(
     const alice = await server.person('Alice')
     await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
+    /** What the page asked for in vain. */
+    const missing: string[] = []
+    page.on('response', (response) => response.status() === 404 && missing.push(response.url()))
     await signIn(page, alice)
     await page.goto('/app/chats')
     await page.getByRole('heading', { level: 1, name: 'Chats' }).waitFor()
@@ -89,6 +92,7 @@ test(
     await strip.getByRole('button', { name: 'Keep it' }).click()
     await strip.waitFor({ state: 'detached' })
     assert.equal(await listed(), 2)
+    assert.deepEqual(missing, [])
 
     // One that is deleted is asked about, and what went wrong on the way is said and tried again.
     const other = (await alice.post('/chats', { title: 'Hush', temporary: true })).body.data.id

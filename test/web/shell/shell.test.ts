@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
+import { until } from '../../until.ts'
 import { startOpenAI } from '../../vendors/openai/openai.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
@@ -60,6 +61,14 @@ test(
     // From now on home shows what there is, and the way back here until it is put away.
     await page.getByRole('link', { name: 'Home' }).click()
     await page.getByRole('list', { name: 'Last chats' }).getByRole('link').waitFor()
+    // Also once the only chat is put away, when its answer has ended.
+    const [{ id }] = (await aki.get('/chats')).body.data
+    await until(
+      () => aki.post(`/chats/${id}/archive`),
+      ({ status }) => status === 200,
+    )
+    await page.goto('/app')
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
     await page.getByRole('link', { name: 'Set up step by step' }).click()
     await page.getByRole('button', { name: 'I know my way' }).click()
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()

@@ -144,7 +144,10 @@ test('a stop of its run ends a goal, and so does its end; there must be one', as
   const { run_id } = await turning(chat)
   const ended = await beyond.delete(`/chats/${chat}/goal`)
   assert.deepEqual([ended.status, ended.body], [200, { deleted: true, id: ended.body.id }])
-  assert.equal(ended.body.id, (await alice.get(`/chats/${chat}/goal`)).body.data.id, 'the goal’s')
+  const governing = (await alice.get(`/chats/${chat}/goal`)).body.data
+  assert.equal(ended.body.id, governing.id, 'the goal’s')
+  const seen = (await alice.get(`/app/chat-goals/${chat}`)).body.data
+  assert.deepEqual([seen.id, seen.goal], [chat, governing])
   assert.deepEqual((await alice.delete(`/chats/${chat}/goal`)).body, { deleted: true, id: ended.body.id }, 'again')
   assert.equal((await alice.get(`/chats/${chat}/goal`)).body.data.status, 'ended')
   const events = await allEvents(alice, `/chats/${chat}/runs/${run_id}/events`)
@@ -158,6 +161,9 @@ test('a stop of its run ends a goal, and so does its end; there must be one', as
   })
   assert.equal(other.status, 200)
   assert.equal((await alice.get(`/chats/${chat}/goal`)).status, 404)
+  assert.equal((await alice.get(`/app/chat-goals/${chat}`)).body.data.goal, null)
+  const stranger = await server.person('Nobody of the house')
+  assert.equal((await stranger.get(`/app/chat-goals/${chat}`)).status, 404)
 })
 
 test('whoever follows the chat sees a goal come nearer: each turn, each verdict and the end', async () => {

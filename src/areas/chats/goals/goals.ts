@@ -62,8 +62,11 @@ export async function startGoal(outer: Context<ChatHandles>, { id: chatId, works
 
 const noGoal = () => refuse('not_found', { message: 'No goal governs the active branch of this chat.' })
 
-export async function readGoal(ctx: Context, { id }: ChatRow) {
-  return shown(ctx, (await goalStore.governing(ctx.db, id)) ?? noGoal())
+export const readGoal = async (ctx: Context, chat: ChatRow) => (await goalOrNone(ctx, chat)) ?? noGoal()
+
+export async function goalOrNone(ctx: Context, { id }: ChatRow) {
+  const goal = await goalStore.governing(ctx.db, id)
+  return goal ? shown(ctx, goal) : null
 }
 
 /** Ends the active goal, and stops the turn that is under way. */

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { refusal, uk } from '../../api.ts'
+import { uk } from '../../api.ts'
 
 export type Goal = Awaited<ReturnType<typeof uk.chats.goal>>
 
@@ -7,9 +7,5 @@ export type Goal = Awaited<ReturnType<typeof uk.chats.goal>>
 export const goalQuery = (chatId: string) =>
   queryOptions({
     queryKey: ['goal', chatId],
-    queryFn: () =>
-      uk.chats.goal({ id: chatId }).catch((error: unknown) => {
-        if (refusal(error)?.status === 404) return null
-        throw error
-      }),
+    queryFn: async () => (await uk.chats.goal_or_none({ id: chatId })).goal,
   })

@@ -1,4 +1,4 @@
-import { queryClient } from '../../api.ts'
+import { queryClient, uk } from '../../api.ts'
 import { sessionQuery } from '../../session.ts'
 import { lastChatsQuery } from '../queries.ts'
 import { dismissed } from './dismissed.ts'
@@ -10,5 +10,12 @@ export async function isNew(): Promise<boolean> {
   if (queryClient.getQueryData(lastChatsQuery.queryKey)?.length) return false
   // Not by what was kept of an earlier visit: the first chat may have been made since.
   const chats = await queryClient.fetchQuery({ ...lastChatsQuery, staleTime: 0 }).catch(() => null)
-  return chats?.length === 0
+  return chats?.length === 0 && (await hasNoOther())
+}
+
+/** Whoever has put their chats away, or has temporary ones, is no newcomer. */
+async function hasNoOther(): Promise<boolean> {
+  const others = [{ status: 'archived' }, { temporary: true }, { status: 'trashed' }] as const
+  const found = await Promise.all(others.map((which) => uk.chats.list({ ...which, limit: 1 }))).catch(() => null)
+  return found !== null && found.every(({ rows }) => rows.length === 0)
 }
