@@ -1,4 +1,5 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { signalAll } from '../signal.ts'
 import {
   cpSync,
   existsSync,
@@ -84,7 +85,10 @@ export function machine(path = WITH_NODE): Machine {
       await until(
         async () => {
           const found = runningFrom(home)
-          for (const pid of found) if (!told.has(pid)) process.kill(pid, 'SIGTERM')
+          signalAll(
+            found.filter((pid) => !told.has(pid)),
+            'SIGTERM',
+          )
           for (const pid of found) told.add(pid)
           return found
         },

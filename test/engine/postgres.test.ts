@@ -1,4 +1,5 @@
 // Thorough: run by the merge check, or by name.
+import { signalAll } from '../signal.ts'
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import {
@@ -111,7 +112,7 @@ test('kill -9 of server and postgres: it recovers, even when its pid now belongs
   await query(server.connection, 'create table notes (text text)')
   await query(server.connection, `insert into notes values ('committed')`)
   server.process.kill('SIGSTOP')
-  for (const pid of holders(join(temp.dir, 'postgres'))) process.kill(pid, 'SIGKILL')
+  signalAll(holders(join(temp.dir, 'postgres')), 'SIGKILL')
   await end(server.process, 'SIGKILL')
   await using bystander = await start(other.dir)
   const note = join(temp.dir, 'postgres/postmaster.pid')

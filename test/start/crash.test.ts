@@ -1,4 +1,5 @@
 // Thorough: run by the merge check, or by name.
+import { signalAll } from '../signal.ts'
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -53,13 +54,7 @@ function killTree({ child }: Program, dataDir: string): void {
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => parentOf(pid) === postmaster)
     .map(Number)
-  for (const pid of [child.pid!, postmaster, ...backends]) {
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch {
-      // It ended between the look and the kill.
-    }
-  }
+  signalAll([child.pid!, postmaster, ...backends], 'SIGKILL')
 }
 
 function parentOf(pid: string): number | null {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { signalAll } from '#test/signal.ts'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -154,7 +155,7 @@ test('as a service the keeper is none of the daemon’s: what kills the daemon w
   const keeper = (await new KeeperClient({ folder: join(box.folder, 'keeper') }).find())!
   assert.deepEqual(descendants(daemon.pid!).includes(keeper.pid), false)
 
-  for (const pid of [daemon.pid!, ...descendants(daemon.pid!)]) process.kill(pid, 'SIGKILL')
+  signalAll([daemon.pid!, ...descendants(daemon.pid!)], 'SIGKILL')
   await until(
     async () => box.pid(),
     (pid) => pid === null,
