@@ -9,7 +9,7 @@ import { createVoices } from '#areas/ai-gateway/voices/voices.ts'
 import { background } from '#areas/background.ts'
 import { closeEarlierDoors } from '#areas/earlier-doors.ts'
 import { agentChanged, chatChanged, isPausedByAgent } from '#areas/automations/service.ts'
-import { type Runs, createChatBatches, createOutsideTools, eventsOfTemporary, startRuns } from '#areas/chats/service.ts'
+import { type Runs, createChatBatches, createOutsideTools, isOfTemporary, startRuns } from '#areas/chats/service.ts'
 import { startCloud } from '#areas/computers/drivers/cloud.ts'
 import type { Cloud } from '#areas/computers/drivers/handle.ts'
 import { INSTALL_PREFIX, openInstall, originFor } from '#areas/computers/install/open-install.ts'
@@ -281,7 +281,7 @@ export async function startApp({
   const runs: Runs = parts.use('runs', startRuns(engine))
   parts.use('realtime', startRealtime(engine))
   const { handlers, schedules, consumers } = parts.use('background work', background(engine, kinds))
-  parts.use('the relay', startRelay({ postgres, bus, leases, log, consumers, events, unheard: eventsOfTemporary }))
+  parts.use('the relay', startRelay({ postgres, bus, leases, log, consumers, events, unheard: isOfTemporary }))
   const origins = createOrigins(config)
   const closing = () => door.closing
   const entrance: Entrance = { engine, line, authority, limits, versions, origins, metrics }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { call, say, script } from '#test/chats/chats.ts'
+import { call, say, script, tools } from '#test/chats/chats.ts'
 import { type Row, fire, isOver, runIs } from '#test/automations/hooks.ts'
 import { type Caller, testServer } from '#test/server.ts'
 
@@ -91,4 +91,49 @@ test('what an agent does in an automation’s run is told as done by the run, th
     ],
     JSON.stringify(await alice.get(`/chats/${chat_id}/messages`)),
   )
+})
+
+test('alice reads who let an agent call what in her team, and who took files out of it; of temporary chats nothing', async () => {
+  await using server = await testServer()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 5, note: 'to talk' })
+  const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
+  const invited = await alice.post(`/workspaces/${team}/invitations`, { email: bob.email, role: 'admin' })
+  await bob.post('/invitations/accept', { token: invited.body.data.token })
+  const given = { workspace_id: team, name: 'Clerk', model: 'sim/script', tools: tools({ 'chats.create': 'ask' }) }
+  const agent = (await alice.post('/agents', given)).body.data.id
+  const runs: string[] = []
+  for (const temporary of [false, true]) {
+    const chat = (await bob.post('/chats', { workspace_id: team, agent_id: agent, temporary })).body.data.id
+    const content = script([call('chats_create', { title: 'x' }), call('chats_create', { title: 'y' })], [say('done')])
+    const { run } = (await bob.post(`/chats/${chat}/messages`, { content })).body.data
+    const [first, second] = run.pending_actions
+    const actions = [
+      { id: first.id, decision: 'deny' },
+      { id: second.id, decision: 'allow' },
+    ]
+    const decided = await bob.post(`/chats/${chat}/runs/${run.id}/actions`, { actions })
+    assert.equal(decided.status, 200, decided.text)
+    runs.push(run.id)
+  }
+  const of = async (action: string): Promise<Row[]> =>
+    (await alice.get(`/audit?workspace_id=${team}&action=${action}`)).body.data
+  const allowed = await of('tool_call.allowed')
+  assert.deepEqual(
+    allowed.map(({ actor, subject, details }) => [actor.account_id, subject.id, details.tool, details.remember]),
+    [[bob.id, runs[0], 'chats.create', null]],
+  )
+
+  const folder = (await bob.post('/drive/files/folders', { workspace_id: team, name: 'Plans' })).body.data.id
+  const file = { parent_id: folder, name: 'a.txt', content: 'secret' }
+  assert.equal((await bob.post('/drive/files', file)).status, 201)
+  const moved = await bob.post(`/drive/files/${folder}/move`, { workspace_id: bob.workspaceId, parent_id: null })
+  assert.equal(moved.status, 200, moved.text)
+  const details = { from: team, to: bob.workspaceId, kind: 'folder', files: 1, bytes: 6 }
+  const mine = (await bob.get(`/audit?workspace_id=${bob.workspaceId}&action=file.moved`)).body.data
+  for (const entries of [await of('file.moved'), mine])
+    assert.deepEqual(
+      entries.map((entry: Row) => [entry.actor.account_id, entry.subject, entry.details]),
+      [[bob.id, { type: 'file', id: folder }, details]],
+    )
 })

@@ -145,6 +145,11 @@ export const chatStore = {
    * Takes the chat's turn: changes of its tree or its runs happen one after the other. The row is read anew behind
    * the lock, for what was read before it may be old. Null when the chat is gone.
    */
+  async isTemporary(db: Db, id: Id): Promise<boolean> {
+    const { rows } = await sql`select from chats where id = ${id} and temporary`.execute(db)
+    return rows.length > 0
+  },
+
   async lock(db: Db, id: Id): Promise<LockedChat | null> {
     const { rows: held } = await sql`select 1 from resources where id = ${id} and kind = 'chat' for update`.execute(db)
     if (held.length === 0) return null

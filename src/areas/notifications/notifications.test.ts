@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { newId } from '#kernel/ids.ts'
 import { readEvents } from '#test/events.ts'
 import { type Mailbox, mailbox } from '#test/outside/mailbox.ts'
+import { pushStore } from './delivery/push-store.ts'
 import { type PushService, pushService } from '#test/outside/push-service.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
@@ -246,6 +247,9 @@ test('a browser subscribes; the push is signed for its service and only the brow
   assert.equal(await browsers(), 1)
   assert.equal((await dave.delete(`/api-keys/${program.keyId}`)).status, 200)
   assert.equal(await browsers(), 0)
+  await pushStore.retain(server.app.engine.postgres.db)
+  const left = 'select from push_subscriptions where account_id = $1'
+  assert.equal((await server.app.engine.postgres.pool.query(left, [dave.id])).rowCount, 0)
   const made = await dave.post('/notifications/push-subscriptions', { ...service.subscription, expirationTime: null })
   assert.equal(made.status, 201, made.text)
   assert.equal(made.body.data.endpoint_origin, service.origin)

@@ -104,7 +104,7 @@ export const operationService = implementWith<Context<HasOperationWatch>>()(
 /** What an operation cost that may come to nothing: one that succeeds says it by itself. */
 export const operationCosts = (db: Db, id: Id, nano: Nano): Promise<void> => operations.costs(db, id, nano)
 
-/** Deletes what operations that have ended hold of chats. */
+/** Deletes the operations of chats; what has not ended finds itself gone, and stops. */
 export const forgetOperationsOf = (db: Db, chatIds: readonly Id[]): Promise<void> => operations.forgetOf(db, chatIds)
 
 /** Asks an operation to stop, for the server itself. */

@@ -275,7 +275,7 @@ export const operations = {
       .execute(),
 
   async forgetOf(db: Db, chatIds: readonly Id[]): Promise<void> {
-    await db.deleteFrom('operations').where('chat_id', 'in', chatIds).where('completed_at', 'is not', null).execute()
+    await db.deleteFrom('operations').where('chat_id', 'in', chatIds).execute()
   },
 
   /** Content whose time is over, and operations that ended a month ago, go. */

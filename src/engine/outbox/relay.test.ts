@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
 import { eventTable } from '#kernel/events.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { testDatabase } from '#test/database.ts'
@@ -35,7 +36,7 @@ async function instance(t: TestContext) {
         log,
         consumers,
         events: eventTable([]),
-        unheard: async () => () => false,
+        unheard: sql<boolean>`false`,
       })
       const whole = {
         [Symbol.asyncDispose]: async () => {

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { EventTable } from '#kernel/events.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Bus } from '../bus/bus.ts'
@@ -13,20 +13,17 @@ const BATCH = 500
 /** The least time between the starts of two turns: under load, events in between share the second turn. */
 const GROUP_MS = 10
 
-/** An event as the relay reads it. */
-export interface RelayedEvent {
-  resource_type: string | null
-  resource_id: string | null
-  data: Record<string, unknown>
-}
-
-interface Row extends RelayedEvent {
+interface Row {
   seq: bigint
   id: Id
   type: string
   channels: string[]
+  resource_type: string | null
+  resource_id: string | null
   actor: unknown
+  data: Record<string, unknown>
   at: Date
+  unheard: boolean
 }
 
 export interface RelayParts {
@@ -37,8 +34,11 @@ export interface RelayParts {
   consumers: readonly Consumer[]
   /** The table of event types, which tells the channels that an event goes to. */
   events: EventTable
-  /** The events of a batch about things that one account alone sees: no workspace hears them. */
-  unheard(db: Db, events: readonly RelayedEvent[]): Promise<(event: RelayedEvent) => boolean>
+  /**
+   * Whether a row of `outbox` tells of something that one account alone sees, so that no workspace hears it. Asked by the
+   * statement that reads the row: in a later one the thing may be gone, and with it what would have told.
+   */
+  unheard: RawBuilder<boolean>
 }
 
 /**
@@ -128,15 +128,14 @@ async function relayBatch(
   )
   if (held.length === 0) return null
   const { rows: found } =
-    await sql<Row>`select seq, id, type, channels, resource_type, resource_id, actor, data, at from outbox order by seq limit ${BATCH}`.execute(
+    await sql<Row>`select seq, id, type, channels, resource_type, resource_id, actor, data, at, ${unheard} as unheard from outbox order by seq limit ${BATCH}`.execute(
       db,
     )
   if (found.length === 0) return { events: 0, consumers: new Set() }
   for (const { type } of found) if (!events.has(type)) missing(type)
-  const isUnheard = await unheard(db, found)
-  const rows = found.map((row) => {
+  const rows = found.map(({ unheard, ...row }) => {
     const channels = events.channelsOf(row.type, row.channels)
-    return { ...row, channels: isUnheard(row) ? channels.filter((name) => !name.startsWith('workspace:')) : channels }
+    return { ...row, channels: unheard ? channels.filter((name) => !name.startsWith('workspace:')) : channels }
   })
   const perChannel = new Map<string, number>()
   for (const { channels } of rows)

@@ -2,12 +2,14 @@ import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { hasScope } from '#kernel/principal.ts'
+import { writeAudit } from '#access/audit.ts'
 import { approve } from '../approvals/approvals.ts'
 import { type Decision, decideCalls } from '../runs/decisions.ts'
 import { type RunRow, allowedMoves, runStore } from '../runs/run-store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 import { claimNext } from '../runs/transitions.ts'
 import { lockActiveChat } from '../lock.ts'
+import { chatStore } from '../store.ts'
 
 /** Decides calls that a run waits with; once none is left it goes on. */
 export async function decide(
@@ -29,12 +31,39 @@ export async function decide(
         details: { status: run.status, allowed: allowedMoves(run) },
       })
     for (const decision of decisions) checkDecider(ctx, run, decision)
-    const decided = await decideCalls(ctx.db, run, [...decisions, ...(await remember(ctx, run, decisions))])
+    const all = [...decisions, ...(await remember(ctx, run, decisions))]
+    const decided = await decideCalls(ctx.db, run, all)
+    await auditAllowed(ctx, run, all)
     if (decided.status !== 'queued' || runs.draining) return decided
     const claimed = await claimNext(ctx.db, chatId, engine.processId)
     if (claimed) ctx.afterCommit(() => runs.begin(claimed))
     return claimed?.run ?? decided
   })
+}
+
+/** Writes down who let the run call what. The workspace of a temporary chat is not told. */
+async function auditAllowed(ctx: Context, run: RunRow, decisions: readonly Decision[]): Promise<void> {
+  const allowed = decisions.filter(({ decision, output }) => decision === 'allow' && output === undefined)
+  if (allowed.length === 0) return
+  const workspaceId = (await chatStore.isTemporary(ctx.db, run.chat_id)) ? null : run.workspace_id
+  for (const { id, remember } of allowed) {
+    const { tool, kind } = run.pending_actions.find((one) => one.id === id)!
+    await writeAudit(ctx, {
+      action: 'tool_call.allowed',
+      workspaceId,
+      subject: { type: 'run', id: run.id },
+      details: {
+        chat_id: run.chat_id,
+        agent_id: run.agent_id,
+        // In whose rights it is called.
+        account_id: run.account_id,
+        tool,
+        kind,
+        tool_call_id: id,
+        remember: remember ?? null,
+      },
+    })
+  }
 }
 
 /** Remembers what is to be, and answers what follows from it: other calls of these tools that the run waits with. */

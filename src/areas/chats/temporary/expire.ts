@@ -19,7 +19,7 @@ export async function expireTemporary({ postgres, bus }: Pick<Engine, 'postgres'
       const { rows } = await sql<{ id: Id }>`select r.id from chats c join resources r on r.id = c.id
         where c.temporary and c.parent_chat_id is null
           and coalesce(c.last_message_at, r.created_at) < now() - make_interval(hours => ${TEMPORARY_HOURS})
-          and not exists (select from runs u where u.chat_id = c.id and (u.status in ('queued', 'running')
+          and not exists (select from runs u where u.chat_id = c.id and (u.status in ('queued', 'running', 'requires_action')
             or u.completed_at > now() - make_interval(hours => ${TEMPORARY_HOURS})))
         order by r.id limit ${BATCH} for update of r skip locked`.execute(db)
       const ids = rows.map(({ id }) => id)
@@ -51,13 +51,15 @@ export const deleteNow = (outer: Context, id: Id): Promise<{ id: Id }> =>
   })
 
 /** With the answers that operations hold of them. The workspace is not told: nobody there has ever heard of them. */
-async function deleteTemporary(db: Db, ids: readonly Id[]): Promise<void> {
+export async function deleteTemporary(db: Db, ids: readonly Id[]): Promise<void> {
   if (ids.length === 0) return
   const { rows } = await sql<{ id: Id }>`with recursive below as (
       select id from chats where id = any(${ids}::ulid[])
       union all select c.id from below b join chats c on c.parent_chat_id = b.id
     ) select id from below`.execute(db)
   const all = rows.map(({ id }) => id)
+  // Whoever tells of one of them has its turn: they are done, or find it gone.
+  await sql`select from resources where id = any(${all}::ulid[]) order by id for update`.execute(db)
   await forgetOperationsOf(db, all)
   await keepFromWorkspaces(db, all)
   await sql`delete from resources where id = any(${ids}::ulid[])`.execute(db)

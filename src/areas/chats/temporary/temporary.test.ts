@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
 import { call, say, script, tools } from '#test/chats/chats.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
-import { expireTemporary } from './expire.ts'
+import { deleteTemporary, expireTemporary } from './expire.ts'
 
 let server: TestServer
 let alice: Person
@@ -103,6 +104,42 @@ test('no workspace hears of a temporary chat that is deleted before its events a
   assert.equal(await told(chat.id), 0)
 })
 
+test('no workspace hears of one that is deleted while its events are being carried', async () => {
+  const { db, pool } = server.app.engine.postgres
+  const relay = await pool.connect()
+  let chat: { id: string }
+  try {
+    await relay.query('begin')
+    await relay.query(`select from leases where name = 'relay' for update`)
+    chat = await temporary()
+    await db.transaction().execute(async (tx) => {
+      await sql`lock table chats in access exclusive mode`.execute(tx)
+      await relay.query('commit')
+      // The relay asks which chats are temporary, and gets its answer when this one is gone.
+      await until(
+        async () =>
+          (
+            await rowsOf(`select from pg_locks l join pg_stat_activity a using (pid)
+            where not l.granted and l.relation = 'chats'::regclass and a.query like '%temporary%'`)
+          ).rowCount,
+        (count) => count === 1,
+      )
+      await deleteTemporary(tx, [chat.id])
+    })
+  } finally {
+    relay.release()
+  }
+  const plain = await made('/chats', { workspace_id: shop, model: 'sim/echo' })
+  const told = async (id: string) =>
+    (await rowsOf('select from changes where channel = $1 and data::text like $2', [`workspace:${shop}`, `%${id}%`]))
+      .rowCount
+  await until(
+    () => told(plain.id),
+    (count) => count === 1,
+  )
+  assert.equal(await told(chat.id), 0)
+})
+
 test('a day after its last message it is deleted for good with its tasks and answers; one that runs or was kept stays', async () => {
   const helper = await made('/agents', { workspace_id: shop, name: 'Helper', model: 'sim/script' })
   const boss = await made('/agents', {
@@ -131,17 +168,25 @@ test('a day after its last message it is deleted for good with its tasks and ans
   const [kept, going] = [await temporary(), await temporary({ model: 'sim/script' })]
   await alice.patch(`/chats/${kept.id}`, { temporary: false })
   const long = { content: script([{ delay_ms: 60_000 }, say('late')]), background: true }
-  await alice.post(`/chats/${going.id}/messages`, long)
+  const begun = (await alice.post(`/chats/${going.id}/messages`, long)).body.data.id
+  const waiting = await temporary({ agent_id: boss.id, model: null })
+  const question = { content: script([call('chats_create', {})], [say('x')]) }
+  assert.equal((await alice.post(`/chats/${waiting.id}/messages`, question)).body.data.run.status, 'requires_action')
   const fresh = await temporary()
-  const old = [chat.id, kept.id, going.id]
+  const old = [chat.id, kept.id, going.id, waiting.id]
   await rowsOf(`update chats set last_message_at = now() - interval '25 hours' where id = any($1)`, [old])
   assert.equal(await expireTemporary(server.app.engine), 0, 'its run ended within the day')
   await rowsOf(`update runs set completed_at = now() - interval '25 hours' where chat_id = $1`, [chat.id])
   assert.equal(await expireTemporary(server.app.engine), 1)
   for (const id of [chat.id, child.id]) assert.equal((await alice.get(`/chats/${id}`)).status, 404)
   assert.equal((await alice.get(`/operations/${operation.id}`)).status, 404)
-  for (const id of [kept.id, going.id, fresh.id]) assert.equal((await alice.get(`/chats/${id}`)).status, 200)
-  await alice.post(`/chats/${going.id}/stop`)
+  for (const id of [kept.id, going.id, waiting.id, fresh.id])
+    assert.equal((await alice.get(`/chats/${id}`)).status, 200)
+
+  // What speaks in it goes with it.
+  await alice.delete(`/chats/${going.id}`)
+  assert.equal((await alice.delete(`/chats/${going.id}/permanent-delete`)).status, 200)
+  assert.equal((await alice.get(`/operations/${begun}`)).status, 404)
 
   // Its person may be quicker.
   assert.equal((await alice.delete(`/chats/${fresh.id}/permanent-delete`)).status, 409)

@@ -1,6 +1,5 @@
 /** Chats that only who made them sees, and that are deleted for good a day after their last message. */
 import { sql } from 'kysely'
-import type { RelayedEvent } from '#engine/outbox/relay.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -52,27 +51,14 @@ export async function isTemporary(db: Db, id: Id): Promise<boolean> {
   return rows[0]?.temporary ?? false
 }
 
-/** The events of a batch that no workspace hears, because they tell of a chat that is somebody's alone. */
-export async function eventsOfTemporary(
-  db: Db,
-  events: readonly RelayedEvent[],
-): Promise<(event: RelayedEvent) => boolean> {
-  const ids = [...new Set(events.flatMap((event) => chatOf(event) ?? []))]
-  if (ids.length === 0) return () => false
-  const { rows } = await sql<{ id: string }>`select id from chats where id = any(${ids}::text[]) and temporary`.execute(
-    db,
-  )
-  const found = new Set(rows.map(({ id }) => id))
-  return (event) => found.has(chatOf(event) ?? '')
-}
+/** Whether a row of `outbox` tells of a chat that is somebody's alone. */
+export const isOfTemporary = sql<boolean>`exists (select from chats c where c.temporary and c.id =
+  case when outbox.resource_type = 'chat' then outbox.resource_id else outbox.data ->> 'chat_id' end)`
 
 /** The events of these that nobody has carried yet: once the chats are gone, nothing tells any more that they were temporary. */
 export async function keepFromWorkspaces(db: Db, ids: readonly Id[]): Promise<void> {
-  // What is locked is being carried, by whoever has seen the chat.
+  // What is locked is being carried, by whoever read it beside the chat.
   await sql`update outbox set channels = array(select c from unnest(channels) c where c not like 'workspace:%')
     where seq in (select seq from outbox where (resource_type = 'chat' and resource_id = any(${ids}::text[]))
       or data ->> 'chat_id' = any(${ids}::text[]) for update skip locked)`.execute(db)
 }
-
-const chatOf = ({ resource_type, resource_id, data }: RelayedEvent): string | null =>
-  resource_type === 'chat' ? resource_id : typeof data.chat_id === 'string' ? data.chat_id : null

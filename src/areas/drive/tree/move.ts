@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Context } from '#engine/context.ts'
 import { sqlState } from '#engine/postgres/client.ts'
+import { writeAudit } from '#access/audit.ts'
 import { lockResource, updateResource } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -58,8 +59,21 @@ export function move(ctx: Context, before: FileRow, target: Target): Promise<Fil
     if (crossing) await crossOver(ctx, row.id, workspaceId)
     const moved = await readFile(ctx, row.id)
     await tell(ctx, 'moved', moved, [row.workspace_id])
+    if (crossing) await auditCrossing(ctx, row, moved)
     return moved
   })
+}
+
+/** Tells the owners of both workspaces who took what from the one to the other. No names: an event of it has none either. */
+async function auditCrossing(ctx: Context, before: FileRow, { id, kind, workspace_id: to }: FileRow): Promise<void> {
+  const { rows } = await sql<{ files: number; bytes: string }>`select
+      count(distinct f.id)::int as files, coalesce(sum(v.size_bytes), 0)::text as bytes
+    from files f left join file_versions v on v.file_id = f.id
+    where f.kind = 'file' and (f.id = ${id} or f.ancestors @> array[${id}::text])`.execute(ctx.db)
+  const { files, bytes } = rows[0]!
+  const details = { from: before.workspace_id, to, kind, files, bytes: Number(bytes) }
+  for (const workspaceId of [before.workspace_id, to])
+    await writeAudit(ctx, { action: 'file.moved', workspaceId, subject: { type: 'file', id }, details })
 }
 
 /** Writes where a row lies, and whatever is below it. */

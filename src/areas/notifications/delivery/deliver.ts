@@ -23,6 +23,7 @@ export const notificationJobs = (engine: Engine<HasPushKeys>): Record<string, Jo
 
 export const notificationSchedules = (engine: Engine): Schedule[] => [
   every('notifications.retain', 86_400, () => notificationStore.retain(engine.postgres.db)),
+  every('push_subscriptions.retain', 3_600, () => pushStore.retain(engine.postgres.db)),
   every('notifications.late', 3_600, async () => {
     for (const id of await deliveryStore.late(engine.postgres.db))
       await wakeDelivery(engine, engine.postgres.db, id, new Date())

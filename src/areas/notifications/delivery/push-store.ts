@@ -130,6 +130,12 @@ export const pushStore = {
       .execute()
   },
 
+  /** Removes those of keys that are good for nothing any more; those of sessions go with them. */
+  retain: async (db: Db): Promise<void> => {
+    await sql`delete from push_subscriptions p using api_keys k
+      where k.id = p.key_id and (k.revoked_at is not null or k.expires_at < now())`.execute(db)
+  },
+
   delete: async (db: Db, id: Id): Promise<void> => {
     await db.deleteFrom('push_subscriptions').where('id', '=', id).execute()
   },
