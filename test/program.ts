@@ -62,3 +62,14 @@ export function temporaryDir(prefix = 'ukiyo-program-', place = roomForRun()): D
   const path = mkdtempSync(join(place, prefix))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
+
+/** Signals each of these processes that is still there: the end of one may be that of others. */
+export function signalAll(pids: Iterable<number>, signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
+  }
+}

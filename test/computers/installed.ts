@@ -1,5 +1,5 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
-import { signalAll } from '../signal.ts'
+import { signalAll } from '../program.ts'
 import {
   cpSync,
   existsSync,

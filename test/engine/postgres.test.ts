@@ -1,5 +1,5 @@
 // Thorough: run by the merge check, or by name.
-import { signalAll } from '../signal.ts'
+import { signalAll } from '../program.ts'
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import {

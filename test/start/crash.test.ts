@@ -1,10 +1,9 @@
 // Thorough: run by the merge check, or by name.
-import { signalAll } from '../signal.ts'
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Program, startProgram, temporaryDir } from '../program.ts'
+import { type Program, signalAll, startProgram, temporaryDir } from '../program.ts'
 import { caller } from '../server.ts'
 
 const ROUNDS = 4
