@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { callersAccount } from '#areas/accounts/service.ts'
+import { checkLive } from '#access/live.ts'
 import type { Context } from '#engine/context.ts'
 import { addressPolicy } from '#engine/http-client/address.ts'
 import { sqlState } from '#engine/postgres/client.ts'
@@ -188,6 +189,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
       const { secrets } = ctx.engine
       let toTest = false
       const row = await change(ctx, 'provider_endpoint.updated', async (ctx) => {
+        await checkLive(ctx)
         const row = await present(ctx, id)
         const shape = plain.shape ?? row.shape
         const sealed = {

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { writeAudit } from '#access/audit.ts'
 import { type Context, implement } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
+import { checkLive } from '#access/live.ts'
 import { rightsChanged } from '#access/rights.ts'
 import { hashSecret, newSecret } from '#access/api-key.ts'
 import { absent, refuse } from '#kernel/errors.ts'
@@ -52,9 +53,7 @@ export const apiKeyService = implement(apiKeys, {
           details: { limit: MOST_KEYS },
         })
       // A key would outlive whatever has just ended the session or key that asks for it.
-      const { credential } = ctx.principal
-      if (credential.kind !== 'server' && !(await apiKeyStore.isLive(ctx.db, credential)))
-        refuse(credential.kind === 'session' ? 'session_expired' : 'revoked_api_key')
+      await checkLive(ctx)
       return apiKeyStore.insert(ctx.db, {
         id: newId(),
         account_id: ctx.principal.accountId,

@@ -72,15 +72,6 @@ export const apiKeyStore = {
     return Number(count)
   },
 
-  /** Whether the session or key of a call has not ended meanwhile: asked with the account held, behind whatever ended it. */
-  async isLive(db: Db, { kind, id }: { kind: 'session' | 'key'; id: Id }): Promise<boolean> {
-    const { rows } =
-      kind === 'session'
-        ? await sql`select from sessions where id = ${id}`.execute(db)
-        : await sql`select from api_keys where id = ${id} and revoked_at is null`.execute(db)
-    return rows.length > 0
-  },
-
   insert: (db: Db, row: New): Promise<ApiKeyRow> =>
     db
       .insertInto('api_keys')

@@ -1,3 +1,4 @@
+import { checkLive } from '#access/live.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { type Schedule as Job, every } from '#engine/jobs/jobs.ts'
 import { lifecycleOf } from '#access/lifecycle.ts'
@@ -108,6 +109,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
       if (before.kind === 'webhook' && (given.schedule !== undefined || given.time_zone !== undefined))
         refuse('invalid_parameter', { param: 'schedule', message: 'A webhook automation has no schedule.' })
       return ctx.transaction(async (ctx) => {
+        await checkLive(ctx)
         const locked = await lockWithChat(ctx, id)
         const schedule = given.schedule ?? locked.schedule
         const timeZone = given.time_zone ?? locked.time_zone
@@ -170,6 +172,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
 
     unarchive: (ctx, { id }) =>
       ctx.transaction(async (ctx) => {
+        await checkLive(ctx)
         const locked = await lockWithChat(ctx, id)
         await checkRightsOf(ctx, locked)
         if (inactiveReason(locked) !== null) await fireLeft(ctx, locked, await clockOf(ctx.db))

@@ -1,3 +1,4 @@
+import { checkLive } from '#access/live.ts'
 import { writeAudit } from '#access/audit.ts'
 import { type Context, type Engine, implement } from '#engine/context.ts'
 import { every } from '#engine/jobs/jobs.ts'
@@ -88,6 +89,7 @@ export const webhookService = implement(
       if (events) checkEvents(ctx, events)
       if (url !== undefined) checkGivenUrl(ctx.engine.config, url)
       return ctx.transaction(async (ctx) => {
+        await checkLive(ctx)
         const { row: before } = found.of(ctx)
         const turned = status !== undefined && status !== before.status
         const row = await endpointStore.update(

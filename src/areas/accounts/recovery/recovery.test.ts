@@ -167,22 +167,50 @@ test('who signed up with bob’s address and waits for him keeps no way in; what
   )
 })
 
-test('a key that was asked for by a session which ends meanwhile is not made', async () => {
+test('a session that ends meanwhile makes no key, and switches nothing on', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { pool } = server.app.engine.postgres
+  const made = async (path: string, body: object): Promise<string> => {
+    const answer = await alice.post(path, body)
+    assert.equal(answer.status, 201, answer.text)
+    return answer.body.data.id
+  }
+  const webhook = await made('/webhook-endpoints', {
+    workspace_id: alice.workspaceId,
+    name: 'All',
+    url: 'https://alice.example/hook',
+    events: ['*'],
+  })
+  const action = { type: 'agent', agent_id: await made('/agents', { name: 'Clerk', model: 'sim/echo' }), prompt: 'x' }
+  const automation = await made('/automations', { name: 'Daily', kind: 'cron', schedule: '0 9 * * *', action })
+  const endpoint = await made('/ai-gateway/provider-endpoints', {
+    slug: 'fast',
+    shape: 'openai-chat',
+    base_url: 'https://alice.example/v1',
+    api_key: 'sk-1',
+    enabled: false,
+    test: false,
+  })
   const ending = await pool.connect()
   try {
     await ending.query('begin')
     await ending.query('select from accounts where id = $1 for update', [alice.id])
-    const asked = alice.post('/api-keys', { name: 'Late', scopes: ['*'] })
+    const asked = [
+      alice.post('/api-keys', { name: 'Late', scopes: ['*'] }),
+      alice.patch(`/webhook-endpoints/${webhook}`, { status: 'enabled' }),
+      alice.patch(`/automations/${automation}`, { schedule: '0 8 * * *' }),
+      alice.post(`/automations/${automation}/unarchive`),
+      alice.post(`/automations/${automation}/test-fire`),
+      alice.patch(`/ai-gateway/provider-endpoints/${endpoint}`, { enabled: true }),
+    ]
     await until(
       async () => (await pool.query('select from pg_locks where not granted')).rowCount,
-      (waiting) => waiting! > 0,
+      (waiting) => waiting! >= asked.length,
     )
     await ending.query('delete from sessions where account_id = $1', [alice.id])
     await ending.query('commit')
-    assert.deepEqual(refusedWith(await asked), [401, 'session_expired'])
+    for (const answer of await Promise.all(asked)) assert.deepEqual(refusedWith(answer), [401, 'session_expired'])
   } finally {
     ending.release()
   }

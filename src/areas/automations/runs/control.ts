@@ -1,4 +1,5 @@
 /** The runs of automations as people ask for them. */
+import { checkLive } from '#access/live.ts'
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -53,6 +54,7 @@ async function letGoOn(ctx: Context, locked: AutomationRow): Promise<AutomationR
  */
 export async function testFire(ctx: Context<ChatHandles>, { id }: { id: Id }) {
   const row = await ctx.transaction(async (ctx) => {
+    await checkLive(ctx)
     const found = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
     const locked = inactiveReason(found) === 'paused' ? await letGoOn(ctx, found) : found
     checkActive(locked)
