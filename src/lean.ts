@@ -1,12 +1,13 @@
 /**
  * `bin/run src/lean.ts`: builds the app, and leaves of a clone only what a server runs with: of the Dockerfile. The packages that
- * only the app is built from go, and what no program reads: maps, declarations of types, what compilers need.
+ * only the app is built from go, and what no program reads: maps, declarations of types, what compilers need. The licences of what stays are written beside it.
  */
-import { cpSync, existsSync, globSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, globSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { findPackage, repairLinks } from '#engine/postgres/embedded/binaries.ts'
 import { buildApp } from '#faces/app/build.ts'
+import { licencesText } from '#faces/app/licences/licences.ts'
 
 const root = join(import.meta.dirname, '..')
 const UNREAD = '**/{*.{a,map,d.ts,d.mts,d.cts},{README,CHANGELOG,HISTORY}.md}'
@@ -79,6 +80,8 @@ if (import.meta.main) {
   const waiting = setInterval(() => {}, 1_000)
   const built = await buildApp(tmpdir())
   clearInterval(waiting)
+  // Before what says it is taken away. Those of what browsers are served lie in the built app.
+  writeFileSync(join(root, 'THIRD-PARTY-LICENCES.txt'), licencesText(reached(root)))
   remove(join(root, 'web'))
   cpSync(built, join(root, 'web/dist'), { recursive: true })
   thin(root)

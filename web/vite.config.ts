@@ -4,10 +4,11 @@ import { defineConfig } from 'vite'
 import { contractRoutes } from './contract-routes.ts'
 import { pdfParts } from './pdf-parts.ts'
 import { preloadFonts } from './preload-fonts.ts'
+import { thirdPartyLicences } from './third-party-licences.ts'
 
 export default defineConfig({
   base: '/app/',
-  plugins: [contractRoutes(), react(), tailwind(), pdfParts(), preloadFonts()],
+  plugins: [contractRoutes(), react(), tailwind(), pdfParts(), preloadFonts(), thirdPartyLicences()],
   build: {
     target: 'es2023',
     // Which file needs which: the budget test adds up what a page loads. It is not served.

@@ -21,6 +21,7 @@ const types: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.png': 'image/png',
+  '.txt': 'text/plain; charset=utf-8',
   '.webmanifest': 'application/manifest+json',
   // What PDFs need beside their own bytes (web/pdf-parts.ts).
   '.bcmap': 'application/octet-stream',

@@ -19,6 +19,11 @@ export function Entry() {
         <div className="mx-auto w-full max-w-sm">
           <Seal className="mb-6 size-11" />
           <Outlet />
+          <p className="mt-10 text-[0.8125rem] text-quiet">
+            <a href="/app/third-party-licences.txt" className="underline">
+              Licences of what this is made with
+            </a>
+          </p>
         </div>
       </main>
     </div>

@@ -1,0 +1,105 @@
+/**
+ * The licences of what comes from others: what browsers are served by the app, and what lies in the image. A package
+ * brings its own texts; to one that brings none its declared licence is given in full.
+ */
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** Where the built app has those of what browsers are served, below `/app`. */
+export const LICENCES = 'third-party-licences.txt'
+
+/** A package and what its licence says. */
+export interface Licensed {
+  name: string
+  version: string
+  /** As its manifest declares it (SPDX). */
+  licence: string
+  text: string
+}
+
+interface Manifest {
+  name: string
+  version: string
+  license?: string | { type: string }
+  author?: string | { name: string }
+}
+
+const TEXTS = '**/{LICEN[CS]E,licen[cs]e,Licen[cs]e,COPYING,NOTICE,OFL}*'
+const isText = (name: string): boolean => !/\.[cm]?[jt]sx?$|\.json$/.test(name)
+const read = (path: string): string => readFileSync(path, 'utf8').replaceAll('\r\n', '\n').trim()
+const own = (name: string): string => read(join(import.meta.dirname, name))
+
+/** MIT (https://spdx.org/licenses/MIT.html), for packages that declare it and bring no text. */
+const mit = (holder: string): string => `MIT License
+
+Copyright (c) ${holder}
+
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`
+
+/** The licences that packages declare without bringing their text. */
+const declared: Readonly<Record<string, (holder: string, folder: string) => string>> = {
+  MIT: mit,
+  'Apache-2.0': () => read(join(import.meta.dirname, '../../../../LICENSE')),
+  // The libraries that are linked into it, and their licences, are in its README.
+  'LGPL-3.0-or-later': (_, folder) =>
+    [existsSync(join(folder, 'README.md')) && read(join(folder, 'README.md')), own('LGPL-3.0.txt'), own('GPL-3.0.txt')]
+      .filter(Boolean)
+      .join('\n\n'),
+}
+
+/** What bundlers leave of the licences of packages that a file has taken in. */
+const BANNER = /\/\*! Bundled license information:[^]*?\n\*\//g
+const takenIn = (folder: string): string[] =>
+  globSync('dist/*.{js,mjs}', { cwd: folder }).flatMap(
+    (name) => readFileSync(join(folder, name), 'utf8').match(BANNER) ?? [],
+  )
+
+/** The licence of the package in this folder. Throws where it neither brings a text nor declares a licence that is known. */
+export function licensed(folder: string): Licensed {
+  const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+  const licence = typeof license === 'string' ? license : (license?.type ?? '')
+  const holder = (typeof author === 'string' ? author : author?.name) ?? `the authors of ${name}`
+  const names = globSync(TEXTS, { cwd: folder, exclude: (path) => path === 'node_modules' })
+    .filter(isText)
+    .toSorted()
+  const texts = names.map((one) =>
+    names.length > 1 ? `${one}\n\n${read(join(folder, one))}` : read(join(folder, one)),
+  )
+  if (texts.length === 0) {
+    const text = declared[licence]
+    if (text === undefined)
+      throw new Error(`${name} brings no licence text, and "${licence}" is none whose text is known`)
+    texts.push(text(holder, folder))
+  }
+  return { name, version, licence, text: [...texts, ...takenIn(folder)].join('\n\n') }
+}
+
+/** The folder of the package that a file belongs to; null: it is none of `node_modules`. */
+export function packageOf(file: string): string | null {
+  if (!file.includes('/node_modules/')) return null
+  for (let folder = dirname(file); !folder.endsWith('/node_modules'); folder = dirname(folder)) {
+    const manifest = join(folder, 'package.json')
+    // Some have further manifests in their folders, which only say how they are loaded.
+    if (existsSync(manifest) && 'version' in JSON.parse(readFileSync(manifest, 'utf8'))) return folder
+    if (folder === dirname(folder)) return null
+  }
+  return null
+}
+
+/** One text of them all, by name. */
+export function licencesText(folders: Iterable<string>): string {
+  const all = new Map<string, Licensed>()
+  for (const folder of folders) {
+    const one = licensed(folder)
+    all.set(`${one.name} ${one.version}`, one)
+  }
+  const named = [...all].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const line = '='.repeat(80)
+  return `Third-party licences\n\n${named
+    .map(([title, { licence, text }]) => `${line}\n${title} (${licence || 'see below'})\n${line}\n\n${text}\n`)
+    .join('\n')}`
+}

@@ -1,0 +1,56 @@
+/** Whatever comes from others comes with its licence: in what browsers are served, and in the image. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { buildApp } from '#faces/app/build.ts'
+import { readFiles } from '#faces/app/files.ts'
+import { LICENCES, licensed } from '#faces/app/licences/licences.ts'
+import { reached } from '../src/lean.ts'
+
+const root = join(import.meta.dirname, '..')
+
+/** The packages that the sources of the app load; what its examples of code name is none of them. */
+function loaded(): string[] {
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: object }
+  const names = new Set<string>()
+  for (const path of globSync('web/src/**/*.{ts,tsx,css}', { cwd: root, exclude: (one) => one.includes('.test.') })) {
+    const code = readFileSync(join(root, path), 'utf8').replaceAll(/import type [^;]*? from '[^']*'/g, '')
+    for (const [, name] of code.matchAll(/(?:from |import |import\(|@import |url\()['"]((?:@[\w.-]+\/)?[a-z][\w.-]*)/g))
+      names.add(name!)
+  }
+  return [...names].filter((name) => name in dependencies)
+}
+
+test('each package that the app brings to browsers has its licence in the file that it serves', async () => {
+  const served = readFiles(await buildApp(tmpdir())).get(`/${LICENCES}`)
+  assert.equal(served?.type, 'text/plain; charset=utf-8')
+  const text = served.bytes.toString()
+  const headed = new Set(text.match(/(?<=^={80}\n)\S+(?= \d)/gm))
+  const used = loaded()
+  assert.ok(used.length > 25, used.join())
+  assert.deepEqual(
+    used.filter((name) => !headed.has(name)),
+    [],
+  )
+  // Texts, not names: of the fonts, of what pdf.js has of others, of what diagrams are drawn with.
+  for (const words of [
+    'SIL OPEN FONT LICENSE Version 1.1',
+    'Copyright 2015 The Public Sans Project Authors',
+    'LICENSE_LIBERATION',
+    'LICENSE_OPENJPEG',
+    'Knut Sveidqvist',
+    'lodash',
+  ])
+    assert.ok(text.includes(words), words)
+})
+
+test('each package that lies in the image has a licence whose text is known', () => {
+  const all = [...reached(root)].map(licensed)
+  assert.ok(all.length > 200, String(all.length))
+  assert.deepEqual(
+    all.filter(({ text }) => text.length < 200).map(({ name }) => name),
+    [],
+  )
+})
