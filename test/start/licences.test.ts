@@ -7,9 +7,9 @@ import { test } from 'node:test'
 import { buildApp } from '#faces/app/build.ts'
 import { readFiles } from '#faces/app/files.ts'
 import { LICENCES, licensed } from '#faces/app/licences/licences.ts'
-import { reached } from '../src/lean.ts'
+import { reached } from '../../src/lean.ts'
 
-const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '../..')
 
 /** The packages that the sources of the app load; what its examples of code name is none of them. */
 function loaded(): string[] {
