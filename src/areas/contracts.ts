@@ -48,6 +48,6 @@ export const contracts = {
 
 export type Contracts = typeof contracts
 
-/** All of them, in the order of the list. */
+/** All contracts, in the order of the list. */
 export const loadContracts = (from: Record<string, () => Promise<Area>> = contracts): Promise<Area[]> =>
   Promise.all(Object.values(from).map((load) => load()))

@@ -53,7 +53,7 @@ async function close(db: Db, accountId: Id, made: Span): Promise<EarlierDoors['c
   }
 }
 
-/** What a stranger may have made to read along, and what may as well be the owner's own. */
+/** The things that a stranger may have made to read along, and that may as well be the owner's own. */
 async function leftOf(db: Db, accountId: Id): Promise<EarlierDoors['to_review']> {
   const { rows } = await sql<EarlierDoors['to_review']>`
     with own as (select workspace_id as id from members where account_id = ${accountId} and role = 'owner')

@@ -1,4 +1,6 @@
-/** What a restored instance does not go on with by itself: the one that it was copied from may have done it since. */
+/**
+ * Ends what a restored instance must not go on with by itself: the one that it was copied from may have done it since.
+ */
 import { sql } from 'kysely'
 import type { WaitingJob } from '#engine/backup/load.ts'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
@@ -10,7 +12,7 @@ import { cancelWaiting, endFromOutside } from './chats/runs/transitions.ts'
 /** Jobs that only bring what is kept up to date: nobody outside hears of them. */
 export const keepJob = ({ task }: WaitingJob): boolean => task.startsWith('search.')
 
-/** One kind of thing that was not gone on with, and how many of it. */
+/** A kind of thing that was not gone on with, and how many there were. */
 export interface Settled {
   what: string
   count: number
@@ -96,7 +98,7 @@ function nextTick(schedule: string, timeZone: string, now: Date): Date | null {
   }
 }
 
-/** What was written but not told yet reaches the indexes, and nobody else. */
+/** Skips events that were written but not told yet: they reach the indexes, and nobody else. */
 async function tellNobody(db: Db): Promise<void> {
   await sql`insert into deliveries (consumer, seq, event)
     select 'search', seq, to_jsonb(o) - 'seq' - 'xid' from outbox o on conflict do nothing`.execute(db)

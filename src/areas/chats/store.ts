@@ -20,7 +20,7 @@ interface ChatTable {
   max_cost_nano: Generated<Nano | null>
   /** The chat whose run handed its task to this one's agent. */
   parent_chat_id: Generated<Id | null>
-  /** Only who made it sees it, and it goes a day after its last message. */
+  /** A temporary chat: only its maker sees it, and it is deleted a day after its last message. */
   temporary: Generated<boolean>
   head_message_id: ColumnType<Id | null, never, Id | null>
   forked_from_chat_id: Id | null
@@ -36,7 +36,7 @@ const further = `(select u.id from runs u where u.chat_id = c.id and u.status in
   order by u.status = 'queued', u.place limit 1) as active_run_id,
   (select s.nano from spends s where s.subject = c.id and s.period = 'total') as spent_nano`
 
-/** Of `resources r join chats c`: a whole row. */
+/** The columns of a whole row, of `resources r join chats c`. */
 const chatColumns = `r.*, c.*, ${further}`
 const FIND = `select ${chatColumns} from resources r join chats c on c.id = r.id where r.id = any($1::ulid[])`
 
@@ -51,7 +51,7 @@ export interface LockedChat {
   model: string | null
   last_seq: number
   updated_at: Date
-  /** Something runs here or waits. */
+  /** Whether a run goes on here or waits. */
   busy: boolean
 }
 
@@ -63,7 +63,7 @@ export const chatStore = {
     return ids.map((id) => byId.get(id) ?? null)
   },
 
-  /** One of them, within a transaction too. */
+  /** A chat by its id, within a transaction too. */
   async get(db: Db, id: Id): Promise<ChatRow | null> {
     const { rows } = await sql<ChatRow>`select ${sql.raw(chatColumns)}
       from resources r join chats c on c.id = r.id where r.id = ${id}`.execute(db)
@@ -167,7 +167,7 @@ export const chatStore = {
     return new Set(rows.map(({ id }) => id))
   },
 
-  /** After new messages: the head, their number, and a later `updated_at`. */
+  /** Changes a chat after new messages: the head, their number, and a later `updated_at`. */
   async grow(db: Db, id: Id, to: { head: Id; lastSeq: number; at: Date; title: string | null }): Promise<void> {
     await sql`with r as (update resources set updated_at = ${nextTime} where id = ${id})
       update chats set head_message_id = ${to.head}, last_seq = ${to.lastSeq}, last_message_at = ${to.at},

@@ -23,7 +23,7 @@ export const FolderRows = z
   })
   .meta({ id: 'FolderRows', description: '`id` is that of the folder, or of the workspace whose root it is.' })
 
-/** What the pages of the drive need in one call where other clients take several. */
+/** Endpoints that give the drive's pages in one call what takes other clients several. */
 export const appEndpoints = {
   place: endpoint('GET /app/drive/files/:id', {
     summary: 'See a file or folder with the folders it lies in, and what you may do with it',

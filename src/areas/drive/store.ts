@@ -49,7 +49,7 @@ export type FileVersionRow = Selectable<FileVersionTable>
 export interface FilePage {
   /** Workspaces from `visibleWorkspaces`. */
   workspaces: readonly Id[]
-  /** Only what lies directly in it; `root` is the root of the workspaces, null is everywhere. */
+  /** The folder whose direct content is listed; `root` is the root of the workspaces, null is everywhere. */
   parent: Id | 'root' | null
   kind: 'file' | 'folder' | null
   status: Status

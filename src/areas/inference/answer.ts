@@ -10,7 +10,7 @@ import type { OutputPart, TextCompletion } from './contract.ts'
 export type Part = z.output<typeof OutputPart>
 export type Completed = z.output<typeof TextCompletion>
 
-/** Something that the readers of a stream are told, before it has its number. */
+/** An event for the readers of a stream, before it has its number. */
 export interface StreamEvent {
   event: string
   data: Record<string, unknown>
@@ -82,7 +82,7 @@ export class InferenceAnswer {
     }
   }
 
-  /** As it stands. `usage` and `cost_usd` are null until the end. */
+  /** The completion as it stands. `usage` and `cost_usd` are null until the end. */
   shown(served: Served): Completed {
     return {
       id: this.id,

@@ -56,7 +56,10 @@ export async function startCall(
   }
 }
 
-/** As whom the model is asked there. Refuses (`not_found`) one that nobody serves, with the one that may have been meant. */
+/**
+ * The caller in whose name the model is asked. Refuses (`not_found`) a model that nobody serves, and names the one that
+ * may have been meant.
+ */
 export async function callerFor(
   { engine, principal }: Context<HasEndpoints>,
   model: string,

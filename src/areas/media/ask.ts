@@ -27,25 +27,25 @@ export type PlainRequest =
 export interface MediaAsk {
   model: string
   request: PlainRequest
-  /** Where its files go. */
+  /** The folder for the call's files. */
   folderId: Id | null
-  /** Of its files, without the ending; null: by what is asked for. */
+  /** The name of the files, without the ending; null: named by what is asked for. */
   name: string | null
   subtitles: 'srt' | 'vtt' | null
 }
 
 /** A source that a field of the call names. */
 export interface NamedSource {
-  /** As the request to the adapter calls it. */
+  /** The field's name in the request to the adapter. */
   field: 'images' | 'mask' | 'firstFrame' | 'lastFrame' | 'references' | 'sound'
-  /** As the caller calls it. */
+  /** The field's name in the caller's request. */
   param: string
   place: number
   kind: 'image' | 'audio'
   source: MediaSource
 }
 
-/** What a source was found to be, and where its bytes lie. */
+/** A source after it was read: what it is, and where its bytes lie. */
 export interface StoredInput {
   field: string
   place: number
@@ -74,7 +74,7 @@ const sizeOf = (size: string | undefined): PixelSize | null => {
   return { width: width!, height: height! }
 }
 
-/** What the provider gets as it is: nothing in it may say what is priced by a field of the call. */
+/** Refuses options for the provider that say something that is priced by a field of the call. */
 function uncounted(options: Readonly<Record<string, unknown>>, kind: MediaKind): Readonly<Record<string, unknown>> {
   const found = countIn(options, kind)
   if (found === null) return options

@@ -52,7 +52,7 @@ const model = (example: string) =>
     .meta({ examples: [example] })
 /** A word of the provider's own. */
 const word = (most: number) => words(most).refine((text) => text !== '', 'must not be empty')
-/** What JSON can say and PostgreSQL cannot hold, as JSON writes it. */
+/** Characters that JSON can say and PostgreSQL cannot hold, as JSON writes them. */
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i
 const providerOptions = z
   .record(z.string(), z.unknown())
@@ -85,7 +85,7 @@ const saved = {
   name: words(200).optional().describe('What the files are called. Default: the first words of the prompt.'),
 }
 
-/** What is to be said, and how. */
+/** The fields of speech: the text, and how it is to be said. */
 const spoken = {
   model: model('sim/speech')
     .optional()

@@ -15,7 +15,7 @@ import type { Inputs, NamedSource, StoredInput } from './ask.ts'
 /** The most bytes of one picture or recording that a call brings (contract, part 16). */
 const MOST_BYTES = { image: 64 << 20, audio: 512 << 20 } as const
 
-/** Of one call, as its contract says. */
+/** The most pictures of one call, as its contract says. */
 const MOST_PICTURES = 16
 
 /** A source whose bytes are here and known for what they are. `staged` null: they are in the store already. */
@@ -23,7 +23,10 @@ export interface ReadSource extends StoredInput {
   staged: Staged | null
 }
 
-/** What a call brings: read once, judged by its content, and ready to be kept. Whatever goes wrong, nothing of it stays. */
+/**
+ * Reads the files that a call brings: once, judged by their content, and ready to be kept. If anything fails, none of
+ * them stays.
+ */
 export async function readSources(ctx: Context, sources: readonly NamedSource[]): Promise<ReadSource[]> {
   const read: ReadSource[] = []
   try {
@@ -114,7 +117,7 @@ const tooLarge = ({ param, kind }: Named): never =>
     details: { limit_bytes: MOST_BYTES[kind] },
   })
 
-/** What was kept, as the adapters read it. */
+/** The kept files, as the adapters read them. */
 export function inputsOf(engine: Pick<Engine, 'blobs' | 'postgres'>, stored: readonly StoredInput[]): Inputs {
   const inputs = new Map<NamedSource['field'], MediaInput[]>()
   for (const { field, sha256, name, facts } of stored) {

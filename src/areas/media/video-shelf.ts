@@ -35,7 +35,7 @@ const states: Readonly<Record<Shown['status'], ShelvedVideo['status']>> = {
 export function createVideoShelf(engine: Engine<HasMediaGateway>): VideoShelf {
   const { db } = engine.postgres
 
-  /** For the account of the key, and no further than the key reaches. */
+  /** The context for the key's account, no wider than the key's reach. */
   async function onBehalf(principal: Principal, signal = new AbortController().signal): Promise<Ctx> {
     const { account_id: accountId, key_id: payingKeyId, held_to: workspaceId } = behalfOf(principal)
     const ctx = await engine.actAs({ accountId, scopes: SCOPES, workspaceId, payingKeyId, consented: true, signal })

@@ -38,14 +38,14 @@ export function resultsOf<T>(
   }
 }
 
-/** All words of the question are in the text. */
+/** Whether all words of the question are in the text. */
 export function hasWords(text: string, q: string | undefined): boolean {
   const words = (q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const lower = text.toLowerCase()
   return words.every((word) => lower.includes(word))
 }
 
-/** In the order of a key, then of their slugs. What has none stands last either way. */
+/** The rows in the order of a key, then of their slugs. Rows without the key stand last either way. */
 export function sortedBy<T extends { slug: string }>(
   rows: readonly T[],
   key: (row: T) => number | string | null,

@@ -94,7 +94,7 @@ export function showVideo(model: Listed): Found<ShownVideo>[] {
   ]
 }
 
-/** With the speed at which each spoke here lately. */
+/** Models of sound, with the speed at which each spoke here lately. */
 export async function showAudio(ctx: Context, models: readonly Listed[]): Promise<Found<ShownAudio>[]> {
   const speakers = models.flatMap(({ row, speaker }) => (row.media!.kind === 'speech' && speaker ? [speaker] : []))
   const speeds = await speedsOf(ctx.db, speakers)

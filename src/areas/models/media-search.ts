@@ -26,7 +26,10 @@ export interface AudioFilters extends MediaFilters<'speed' | 'price' | 'name'> {
   min_speed?: number | undefined
 }
 
-/** What passes every filter, in the order asked for. A model of which the filtered fact is not known does not pass. */
+/**
+ * The models that pass every filter, in the order asked for. A model of which the filtered fact is not known does not
+ * pass.
+ */
 function searched<T extends ShownModel>(
   models: readonly Found<T>[],
   { q, provider, max_price, sort = 'name', order }: MediaFilters<string>,

@@ -16,14 +16,14 @@ declare module '#engine/postgres/tables.ts' {
 
 const NEAR_PERCENT = 80n
 
-/** Something that has an end in money, and how far it is used. */
+/** A cap on money, and how far it is used. */
 interface Cap {
   kind: 'api_key' | 'workspace' | 'member' | 'account'
   id: Id
   name: string | null
   cap: Nano
   spent: Nano
-  /** In which the cap counts: a cap is told of once per period and amount. */
+  /** The period in which the cap counts: a cap is told of once per period and amount. */
   period: string
   tell: Id[]
 }
@@ -98,7 +98,7 @@ async function budgets(engine: Engine, db: Db): Promise<Cap[]> {
   }))
 }
 
-/** Of members: told to them, and to who manages the workspace. */
+/** The caps of members: told to them, and to the managers of the workspace. */
 async function ownBudgets(engine: Engine, db: Db): Promise<Cap[]> {
   const members = await budgetedMembers(db)
   const spent = await spentOf(engine, members)

@@ -8,7 +8,7 @@ import type { Id } from '#kernel/ids.ts'
 import { isSameText } from '#kernel/text/same-text.ts'
 
 const GOOD_SECONDS = 86_400
-/** Between two mails, so that nobody can have a stranger's address filled. */
+/** The least time between two mails, so that nobody can flood a stranger's mailbox. */
 const PAUSE_SECONDS = 300
 
 /** Mails a token to the account's own address; a person who brings it back has shown that the address is theirs. */

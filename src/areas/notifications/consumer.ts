@@ -178,7 +178,7 @@ async function operationEnded(engine: Engine, event: DeliveredEvent) {
   }))
 }
 
-/** Its maker included: it is their own work. */
+/** The accounts of an event's channels, its maker's included: it is their own work. */
 const accountsOf = ({ channels }: DeliveredEvent): Id[] =>
   channels.filter((channel) => channel.startsWith('user:')).map((channel) => channel.slice(5))
 
@@ -224,7 +224,7 @@ const TO_REVIEW = {
   agents_with_servers: 'agents with servers of their own',
 } as const
 
-/** To the owner of the address, once: whoever made the account with it may have been somebody else. */
+/** Tells the owner of the address, once: whoever made the account with it may have been somebody else. */
 async function accountRecovered(_: Engine, event: DeliveredEvent) {
   const { data, resource_id } = event
   if (data.first !== true) return []
@@ -253,7 +253,7 @@ const counted = (counts: unknown, words: Readonly<Record<string, string>>): stri
     })
     .join(', ')
 
-/** To the administrators: who asks hears of it when it is answered. */
+/** Tells the administrators; the one who asks hears of the answer. */
 async function creditsAsked(_: Engine, event: DeliveredEvent) {
   const { account_id, name, amount_usd, note } = event.data
   const much = typeof amount_usd === 'number' ? `${amount_usd} USD` : 'As many as you see fit'
@@ -269,7 +269,7 @@ async function creditsAsked(_: Engine, event: DeliveredEvent) {
     }))
 }
 
-/** What was granted unasked is no answer. */
+/** Tells the one who asked; credits that were granted unasked are not an answer. */
 async function creditsAnswered(_: Engine, event: DeliveredEvent) {
   const { request_id, amount_usd, note } = event.data
   if (typeof request_id !== 'string') return []
@@ -304,11 +304,11 @@ async function cap(_: Engine, event: DeliveredEvent) {
   }))
 }
 
-/** So often at most one hears of a provider within an hour; the last word is that it fails and works by turns. */
+/** The most messages about one provider within an hour; the last one says that it fails and works by turns. */
 const TURNS = 3
 const HOUR_MS = 3_600_000
 
-/** Of one that never served, whoever is setting it up is told by its page. */
+/** Tells of a provider whose state changed, unless it never served: the page tells whoever is setting it up. */
 async function providerChanged({ postgres: { db } }: Engine, event: DeliveredEvent) {
   const { status, before, worked_before, name, message, workspace_id } = event.data
   const fails = status === 'failing' && worked_before === true

@@ -89,7 +89,7 @@ export async function notify(engine: Engine, db: Db, word: NewNotification, at =
 const reaches = async (engine: Engine, db: Db, { id, mailable }: Person, channel: 'email' | 'push'): Promise<boolean> =>
   channel === 'email' ? mailable && canMail(engine) : (await pushStore.list(db, id, null, 1)).length > 0
 
-/** After its commit `outbox` must be poked. */
+/** Writes the event of a notification. Poke `outbox` after the commit. */
 export const tell = (
   db: Db,
   { id, account_id }: Pick<NotificationRow, 'id' | 'account_id'>,

@@ -96,7 +96,7 @@ export const notificationStore = {
       .$call(newestFirst('id', before, limit))
       .execute(),
 
-  /** How often somebody was told this of a thing since then (ms of the epoch). */
+  /** How often an account was told this of a thing since then (ms of the epoch). */
   toldSince: async (
     db: Db,
     accountId: Id,

@@ -19,7 +19,7 @@ export const tell = (db: Db, row: OperationRow, actor: Actor | null = null): Pro
     actor,
   )
 
-/** After the commit: wakes whoever waits for operations, here and in the other processes. */
+/** Wakes whoever waits for operations, here and in the other processes; called after the commit. */
 export function wake({ bus }: Engine): void {
   bus.poke('operations')
   bus.poke('outbox')

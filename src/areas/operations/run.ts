@@ -14,11 +14,14 @@ const SWEEP_MS = 3_000
 /** The time that an operation may take to stop by itself. Cancelled ones must have ended within 10 s. */
 const GRACE_SECONDS = 4
 const PROGRESS_MS = 500
-/** What was appended is written at least so far apart, and the more there is, the further. */
+/** The least time between two writes of appended text; the more text there is, the longer. */
 const APPEND_MS = 500
 const APPEND_CHARACTERS_PER_MS = 4_096
 
-/** Does operations, and sees to it that each comes to an end. `handlers` go to the job runner; `hosts`: those that this process stands for. */
+/**
+ * Does operations, and sees to it that each comes to an end. `handlers` go to the job runner; `hosts` are the hosts
+ * that this process stands for.
+ */
 export function runOperations<H extends HasOperationWatch>(
   engine: Engine<H>,
   list: readonly OperationKind<object, H>[],
@@ -31,7 +34,7 @@ export function runOperations<H extends HasOperationWatch>(
 
   // An operation that says it runs here and is not among these was lost: its end could not be written.
   const here = new Set<Id>()
-  /** Those that are done beside the jobs. */
+  /** The operations that are done beside the jobs. */
   const besides = new Set<Promise<void>>()
   const closing = new AbortController()
 
@@ -131,7 +134,7 @@ export function runOperations<H extends HasOperationWatch>(
   const end = (row: OperationRow, processId: Id, error: ErrorBody['error']) =>
     transition(engine, (tx) => operations.leave(tx, row.id, processId, 'failed', { error: JSON.stringify(error) }))
 
-  /** Its process ended under it: done again where that is safe, and not for ever. */
+  /** Takes up an operation whose process ended under it: repeated where that is safe, and not for ever. */
   async function interrupted(row: OperationRow, processId: Id): Promise<void> {
     if (!kinds.get(row.kind)?.repeatable || row.attempts >= kinds.get(row.kind)!.attempts) {
       await end(row, processId, {
@@ -174,7 +177,7 @@ export function runOperations<H extends HasOperationWatch>(
     }
   }
 
-  /** What an operation puts out while it goes on: written now and then, and what is left of it before its end. */
+  /** The output of an operation while it goes on: written now and then, and the rest before its end. */
   function appendsOf({ id }: OperationRow): { add: (text: string) => void; flush: () => Promise<void> } {
     let waiting = ''
     let written = 0
@@ -236,7 +239,10 @@ export function runOperations<H extends HasOperationWatch>(
   }
 }
 
-/** Between its start and its beginning the account may have lost the workspace, or its role there. */
+/**
+ * Checks the rights again: between its start and its beginning the account may have lost the workspace, or its role
+ * there.
+ */
 function checkStill(
   { principal }: Context,
   { scope }: Pick<OperationKind, 'scope'>,

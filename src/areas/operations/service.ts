@@ -101,7 +101,7 @@ export const operationService = implementWith<Context<HasOperationWatch>>()(
   [operationFinder],
 )
 
-/** What an operation cost that may come to nothing: one that succeeds says it by itself. */
+/** Notes the cost of an operation that may fail; one that succeeds tells its cost by itself. */
 export const operationCosts = (db: Db, id: Id, nano: Nano): Promise<void> => operations.costs(db, id, nano)
 
 /** Deletes the operations of chats; what has not ended finds itself gone, and stops. */
@@ -122,7 +122,7 @@ export async function showOperations(db: Db, ids: readonly Id[]): Promise<Return
   return ids.flatMap((id) => rows.get(id) ?? []).map(showOperation)
 }
 
-/** Those of these operations that have ended; one that is gone counts as cancelled. */
+/** The operations among these that have ended; one that is gone counts as cancelled. */
 export async function endedOperations(db: Db, ids: readonly Id[]): Promise<EndedOperation[]> {
   const rows = new Map((await operations.some(db, ids)).map((row) => [row.id, row]))
   return ids.flatMap((id): EndedOperation[] => {

@@ -25,11 +25,11 @@ export interface Running {
 
 /** The end of an operation. */
 export interface Outcome {
-  /** Its subject was stopped meanwhile: it ends as `cancelled`, with what there is of a result. */
+  /** The operation's subject was stopped meanwhile: it ends as `cancelled`, with what there is of a result. */
   cancelled?: boolean
   /** The answer that the call would have had. */
   result?: unknown
-  /** For `/content`: text, or a file of the drive. */
+  /** The content for `/content`: text, or a file of the drive. */
   content?: { type: string; text: string } | { fileId: Id }
   resource?: { type: string; id: string }
   cost?: Nano | null
@@ -38,11 +38,14 @@ export interface Outcome {
 export interface OperationKind<I extends object = object, H = unknown> {
   name: string
   run(ctx: Context<H>, input: I, operation: Running): Promise<Outcome>
-  /** May be done again from the start after its process died; else it then fails as `interrupted`. */
+  /** Whether it may be done again from the start after its process died; else it then fails as `interrupted`. */
   repeatable: boolean
-  /** How often at most, the first time included. */
+  /** The most times that it is begun, the first included. */
   attempts: number
-  /** It mostly waits for others, for minutes: it is done beside the jobs, of which a process does so many at a time. */
+  /**
+   * The operation mostly waits for others, for minutes: it is done beside the jobs, of which a process does so many at
+   * a time.
+   */
   waits: boolean
   /** The host whose processes alone can do it; null: any process can. */
   host(input: I): string | null

@@ -113,7 +113,7 @@ export const operations = {
       workspaces: readonly Id[]
       /** Shared ones. */
       chats: readonly Id[]
-      /** Also what goes on in no workspace. */
+      /** Whether operations in no workspace are listed as well. */
       homeless: boolean
       status?: Status | undefined
       kind?: string | undefined
@@ -208,7 +208,7 @@ export const operations = {
       .returningAll()
       .executeTakeFirst()) ?? null,
 
-  /** What it cost, whatever comes of it. */
+  /** Notes an operation's cost, whatever its end. */
   costs: async (db: Db, id: Id, nano: Nano): Promise<void> => {
     await db.updateTable('operations').set({ cost_nano: nano }).where('id', '=', id).execute()
   },
@@ -231,7 +231,7 @@ export const operations = {
   states: async (db: Db, ids: readonly Id[]): Promise<{ id: Id; status: Status; cancel_requested_at: Date | null }[]> =>
     db.selectFrom('operations').select(['id', 'status', 'cancel_requested_at']).where('id', 'in', ids).execute(),
 
-  /** Asked to stop so long ago, and not stopped. */
+  /** Ends operations that were asked to stop so long ago and have not stopped. */
   endCancelled: (db: Db, afterSeconds: number): Promise<OperationRow[]> =>
     db
       .updateTable('operations')

@@ -9,7 +9,7 @@ export interface State {
 
 const POLL_MS = 1_000
 
-/** One look for all that are watched in this process, however many wait: when the bus wakes it, else every second. */
+/** Watches operations for all who wait in this process with one look: when the bus wakes it, else every second. */
 export class OperationWatch {
   readonly #engine: Pick<Engine, 'bus' | 'postgres' | 'log'>
   readonly #watched = new Map<Id, Set<(state: State | null) => void>>()

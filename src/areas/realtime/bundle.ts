@@ -15,7 +15,7 @@ export class Bundle implements EventBatch {
     this.#frame = frame
   }
 
-  /** This one and a frame behind it. */
+  /** The bundle with a further frame behind it. */
   add(frame: EventBatch): Bundle {
     const known = this.#next.get(frame)
     if (known) return known

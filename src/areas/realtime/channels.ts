@@ -33,7 +33,7 @@ export interface Readable {
   /** The workspace that it belongs to, if any, and the caller's place there or by a share. */
   workspaceId: Id | null
   place: Membership | null
-  /** By a share, which holds only as long as the thing is not in the trash. */
+  /** Whether the caller has the channel by a share, which holds only while the thing is not in the trash. */
   shared: boolean
 }
 
@@ -95,7 +95,10 @@ async function seen(ctx: Context, name: string, id: Id): Promise<unknown> {
 const whole = {}
 const known = new WeakMap<Principal, WeakMap<object, ReadonlySet<Scope>>>()
 
-/** One set for all who come with the same credential to the same place: there may be thousands of them. */
+/**
+ * The scopes that a caller hears by. All callers with the same credential at the same place share one set: there may be
+ * thousands.
+ */
 function heardScopes({ principal }: Context, membership: Membership | null): ReadonlySet<Scope> | null {
   const permissions = membership?.permissions ?? null
   if (principal.credential.kind === 'session' && permissions === null) return null

@@ -2,7 +2,7 @@ import type { Change } from '#engine/outbox/changes.ts'
 import type { EventBatch } from '#kernel/answers.ts'
 import { iso } from '#kernel/time.ts'
 
-/** One server-sent event, written out once for all who read it; `data` is called for readers who take no bytes. */
+/** A server-sent event, written out once for all its readers; `data` is called for readers who take no bytes. */
 const frame = (event: string, json: string, data: () => unknown, id?: string): EventBatch => ({
   bytes: Buffer.from(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`),
   events: () => [{ ...(id !== undefined && { id }), event, data: data() }],

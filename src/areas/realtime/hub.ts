@@ -25,7 +25,7 @@ export class Hub {
   readonly positions: Positions
   readonly #engine: HubParts
   readonly #readers = new Map<string, Set<Reader>>()
-  /** Everything up to here was told to the readers that are live. Null while nobody reads. */
+  /** The position up to which live readers were told of changes. Null while nobody reads. */
   #head: bigint | null = null
   #count = 0
   #stop: (() => void) | null = null
@@ -51,7 +51,9 @@ export class Hub {
     return this.#readers.keys()
   }
 
-  /** From here on the reader hears what is said, and changes behind its position. `head` is the end of the log as it began. */
+  /**
+   * Adds a reader, who from now on hears of changes behind their position. `head` is the end of the log as it began.
+   */
   add(reader: Reader, head: bigint): void {
     this.#count += 1
     // Not where the reader is: the first who comes back after a day must not make all that follow read that day.

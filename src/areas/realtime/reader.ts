@@ -100,7 +100,10 @@ export class Reader implements Feed {
     return this.#from === null || seq > (this.#from.get(channel) ?? 0n)
   }
 
-  /** Kept until `flush`: what comes at once goes in one write. `begin` is of all who are told at once. */
+  /**
+   * Keeps a frame until `flush`, so that events of one moment go in one write. `begin` is shared by all who are told at
+   * once.
+   */
   add(frame: EventBatch, begin: Bundle): void {
     this.#pending = (this.#pending ?? begin).add(frame)
   }

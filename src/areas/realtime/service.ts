@@ -118,7 +118,7 @@ async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgr
   await Promise.all(Array.from({ length: LOOKS }, lane))
 }
 
-/** Does `work` again and again, one at a time, until disposed of. */
+/** Repeats `work`, one at a time, until disposed of. */
 function repeat({ log }: Pick<Engine, 'log'>, ms: number, work: () => Promise<void>): AsyncDisposable {
   let running: Promise<void> | null = null
   const timer = setInterval(() => {

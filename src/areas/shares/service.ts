@@ -194,7 +194,7 @@ export async function previewShare({ db }: Context, token: string) {
   }
 }
 
-/** Where somebody with an account finds what was shared with them. */
+/** The page at which somebody with an account finds what was shared with them. */
 const placeInApp = ({ engine }: Context, { resource_type, resource_id }: NamedShare): string =>
   `${engine.origin()}/app/${resource_type === 'chat' ? `chats/${resource_id}` : 'shared-with-me'}`
 
@@ -225,7 +225,10 @@ async function resourceFor(
   return { place, title: found.title }
 }
 
-/** Nobody finds out by sharing who has an account here: an id counts where one knows it already. */
+/**
+ * Checks the grantee: nobody finds out by sharing who has an account here, so an id counts only where the caller knows
+ * it already.
+ */
 async function checkGrantee(ctx: Context, grantee: Grantee): Promise<void> {
   if ('workspace_id' in grantee)
     return void placeIn(ctx, grantee.workspace_id, { param: 'grantee.workspace_id', message: absent('workspace') })
@@ -257,7 +260,7 @@ async function shareFor(ctx: Context, { share_id, resource_id, resource_type, gr
   return row
 }
 
-/** Given to the caller's own account, which a key that is held to one workspace does not stand for. */
+/** Whether a share is given to the caller's own account, which a key of one workspace does not stand for. */
 function isOwn({ principal }: Context, { account_id, claimed_by }: NamedShare): boolean {
   if (isHeldToOne(principal)) return false
   return account_id === principal.accountId || claimed_by === principal.accountId

@@ -122,7 +122,7 @@ export const shareStore = {
     return rows
   },
 
-  /** What this account shared with others, newest first: where its owner may still read such things. */
+  /** The things that this account shared with others, newest first: where its owner may still read such things. */
   async given(
     db: Db,
     principal: Principal,

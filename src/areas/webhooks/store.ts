@@ -29,7 +29,7 @@ interface EndpointTable {
   secret: string
   /** The one before it, where it was made anew before there was a table of them. */
   previous_secret: string | null
-  /** When the last of those that were rotated away ends. */
+  /** The time when the last of the rotated secrets ends. */
   previous_expires_at: Date | null
   failing_since: Date | null
   last_success_at: Date | null
@@ -116,7 +116,7 @@ export const endpointStore = {
       .$call(newestFirst('id', before, limit))
       .execute(),
 
-  /** Nobody else changes it until the transaction ends. */
+  /** Locks the endpoint until the transaction ends: nobody else changes it. */
   lock: async (db: Db, id: Id): Promise<EndpointRow | null> =>
     (await db.selectFrom('webhook_endpoints').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()) ?? null,
 
@@ -238,7 +238,7 @@ export const endpointStore = {
       .executeTakeFirst()) ?? null,
 }
 
-/** For `resealAll`. */
+/** The sealed columns of webhooks, for `resealAll`. */
 export const webhookSecrets: readonly SealedColumns[] = [
   { table: 'webhook_endpoints', columns: ['secret', 'previous_secret'] },
   { table: 'webhook_endpoint_secrets', columns: ['sealed_secret'] },

@@ -44,7 +44,7 @@ export interface RightsChange {
   /** The accounts whose rights are others now. They hear of it too. */
   accountIds?: readonly Id[]
   data: Record<string, unknown>
-  /** For the audit alone. */
+  /** Details for the audit alone. */
   details?: Record<string, unknown>
 }
 

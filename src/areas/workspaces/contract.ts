@@ -45,7 +45,7 @@ const keys = z
     '`workspace`: models here only by API keys that are held to this workspace (`workspace_id` of the key); chats, agents and other keys call none.',
   )
 const rules = { keys, allowed_models: allowedModels }
-/** What one member may spend and call. */
+/** The limits of one member's spending and calls. */
 export const limits = {
   spend_cap_usd: budget.spend_cap_usd.describe(
     'What the member’s model calls in this workspace may cost per period, whatever makes them: keys, chats, agents and automations on their behalf. What was spent before counts. Reached as `402 budget_reached`. Null has no budget.',

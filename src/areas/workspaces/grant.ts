@@ -8,7 +8,7 @@ export interface Grant {
   permissions: readonly string[] | null
 }
 
-/** Nobody grants more than they have: neither a stronger role, nor a scope that their own permissions lack. */
+/** Refuses a grant of more than the giver has: neither a stronger role, nor a scope that their own permissions lack. */
 export function checkGrant(own: Grant, given: Grant): void {
   if (!atLeast(own.role, given.role))
     refuse('insufficient_role', {
@@ -25,7 +25,7 @@ export function checkGrant(own: Grant, given: Grant): void {
     })
 }
 
-/** Something that is given and not owned, or null. */
+/** The first thing that is given and not owned, or null. */
 function firstBeyond(own: Grant, given: Grant): string | null {
   if (own.permissions === null) return null
   if (given.permissions === null) return 'all of the role'
@@ -33,7 +33,7 @@ function firstBeyond(own: Grant, given: Grant): string | null {
   return [...grants(given.permissions)].find((scope) => !owned.has(scope)) ?? null
 }
 
-/** Nobody changes or removes a member whose role is above their own. */
+/** Refuses to change or remove a member whose role is above the caller's. */
 export function checkAbove(own: Grant, target: Grant): void {
   if (!atLeast(own.role, target.role))
     refuse('insufficient_role', {

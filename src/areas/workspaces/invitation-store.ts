@@ -23,9 +23,9 @@ interface InvitationTable {
   spend_cap_nano: Generated<Nano | null>
   spend_cap_period: Generated<Period>
   status: Generated<'pending' | 'accepted' | 'revoked'>
-  /** Of the token in the answer, for the inviter to hand over. */
+  /** The hash of the token in the answer, for the inviter to hand over. */
   token_hash: Buffer
-  /** Of the token that went to the address and to nobody else; null: no mail went. */
+  /** The hash of the token that was mailed to the address and to nobody else; null: no mail was sent. */
   mail_token_hash: Buffer | null
   expires_at: Date
   accepted_by: Id | null
@@ -99,7 +99,7 @@ export const invitationStore = {
   get: (db: Db, id: Id): Promise<InvitationRow | undefined> =>
     db.selectFrom('invitations').selectAll().where('id', '=', id).executeTakeFirst(),
 
-  /** By the token of its answer, or that of its mail. */
+  /** The invitation with this token, that of the answer or that of the mail. */
   byToken: (db: Db, tokenHash: Buffer): Promise<InvitationRow | undefined> =>
     db
       .selectFrom('invitations')

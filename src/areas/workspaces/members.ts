@@ -125,7 +125,7 @@ const limitsAfter = (
   allowed_models: given.allowed_models === undefined ? before.allowed_models : given.allowed_models,
 })
 
-/** Nobody but an owner lifts what holds themselves. */
+/** Refuses to lift a limit that holds the caller; only an owner may. */
 function checkLimiter({ me, workspace }: LockedWorkspace, member: NamedMember): void {
   refusePersonal(workspace, 'A personal workspace has one member: give the workspace itself a budget or rules.')
   if (member.id === me.id && me.role !== 'owner')

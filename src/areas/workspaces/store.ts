@@ -11,7 +11,7 @@ declare module '#engine/postgres/tables.ts' {
   }
 }
 
-/** What a workspace, or one of its members, may spend and call. */
+/** The limits of spending and calls, of a workspace or one of its members. */
 export interface RulesTable {
   spend_cap_nano: Generated<Nano | null>
   spend_cap_period: Generated<Period>
@@ -95,7 +95,7 @@ export const workspaceStore = {
     return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]))
   },
 
-  /** Everything that references it goes with it. */
+  /** Deletes a workspace with everything that references it. */
   async delete(db: Db, id: Id): Promise<void> {
     await db.deleteFrom('workspaces').where('id', '=', id).execute()
   },

@@ -10,7 +10,7 @@ export interface File {
   /** Packed when it is first asked for, since most files are never; null where that gains nothing. */
   packed(): Promise<Buffer | null>
   etag: string
-  /** Its name changes with its content. */
+  /** Whether the file's name changes with its content. */
   hashed: boolean
 }
 

@@ -17,7 +17,7 @@
  */
 export interface Frame {
   headers: Readonly<Record<string, string>>
-  /** Its markup, or the file of the built app that has it. */
+  /** The page's markup, or the file of the built app that has it. */
   page: { markup: string } | { file: string }
 }
 
@@ -56,7 +56,8 @@ parent.postMessage('ready', '*')
 const noPermissions =
   'camera=(), clipboard-read=(), clipboard-write=(), display-capture=(), fullscreen=(), geolocation=(), microphone=(), payment=(), usb=()'
 
-const terminalPolicy = [
+/** The policy of a built frame: it runs our script in an origin of its own, and calls nobody. */
+const builtPolicy = [
   'sandbox allow-scripts',
   "default-src 'none'",
   "script-src 'self'",
@@ -65,20 +66,11 @@ const terminalPolicy = [
   "form-action 'none'",
   "base-uri 'none'",
   "frame-ancestors 'self'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
+]
 
-const diagramPolicy = [
-  'sandbox allow-scripts',
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "connect-src 'none'",
-  "form-action 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'self'",
-].join('; ')
+const terminalPolicy = [...builtPolicy, "require-trusted-types-for 'script'", "trusted-types 'none'"].join('; ')
+
+const diagramPolicy = builtPolicy.join('; ')
 
 /** By their path below `/app`. */
 export const frames: ReadonlyMap<string, Frame> = new Map([

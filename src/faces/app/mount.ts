@@ -18,8 +18,8 @@ interface Serving {
 }
 
 /**
- * No script, style, picture or call from or to anywhere else, nothing inline, no frames but our own (`frames.ts`), and no
- * string that becomes markup or code, but for the address of a worker of ours.
+ * The policy of the app's pages: no script, style, picture or call from or to anywhere else, nothing inline, no frames
+ * but our own (`frames.ts`), and no string that becomes markup or code, but for the address of a worker of ours.
  */
 const POLICY = [
   "default-src 'none'",
@@ -41,8 +41,8 @@ const POLICY = [
 ].join('; ')
 
 /**
- * Of the worker that reads PDFs, which people get from anybody: it calls nobody, not even us, and reads what the page sends
- * it. Its decoders of scanned pictures are WebAssembly.
+ * The path of the worker that reads PDFs, which people get from anybody: it calls nobody, not even us, and reads what
+ * the page sends it. Its decoders of scanned pictures are WebAssembly.
  */
 const PDF_WORKER = /^\/assets\/pdf\.worker[\w.-]*\.mjs$/
 const PDF_WORKER_POLICY = [
@@ -131,7 +131,7 @@ function sendMarkup(response: ServerResponse, page: string): void {
     .end(page)
 }
 
-/** Only in the first seconds after an update: the browser asks again by itself. */
+/** Sends a waiting page, only in the first seconds after an update: the browser asks again by itself. */
 function sendWaiting(response: ServerResponse): void {
   const page =
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">' +

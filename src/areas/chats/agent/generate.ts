@@ -37,7 +37,7 @@ const MOST_TURNS = 50
 /** The way that a run leaves its process: at its end, or until a person has decided. */
 export type RunExit = Ending | { status: 'requires_action'; pending: PendingAction[]; parts: Part[] }
 
-/** Somebody who is told what goes on in a run. */
+/** A listener that is told what goes on in a run. */
 export interface RunObserver {
   /** Resolves when more may be told. */
   tell(facts: readonly RunEvent[]): Promise<void>

@@ -26,7 +26,7 @@ interface ApprovalTable {
   agent_id: Id
   agent_version: number
   tool: string
-  /** What the tool was said to be. */
+  /** The tool's description when it was approved. */
   definition: string | null
   created_at: Generated<Date>
 }
@@ -95,7 +95,7 @@ export const showApproval = ({ id, chat_id, agent_id, tool, created_at }: Approv
 })
 
 export const approvals = {
-  /** Those of the caller that hold; a key is told of its own. */
+  /** The caller's approvals that hold; a key is told of its own. */
   async list(
     { db, principal }: Context,
     chatId: Id,
@@ -108,7 +108,7 @@ export const approvals = {
     return rows
   },
 
-  /** Any of their own: to be asked again is no right that a key could lack. */
+  /** Revokes any of the caller's approvals: to be asked again is not a right that a key could lack. */
   async revoke({ db, principal }: Context, chatId: Id, id: Id): Promise<void> {
     const { rows } = await sql`delete from chat_approvals
       where id = ${id} and chat_id = ${chatId} and account_id = ${principal.accountId} returning id`.execute(db)

@@ -1,4 +1,4 @@
-/** Many new chats at once, each with its first words and the run that answers them: a few statements for all of them. */
+/** Creates many chats at once, each with its first message and the run that answers it, in a few statements for all. */
 import { sql } from 'kysely'
 import { type AgentRow, readableAgent } from '#areas/agents/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
@@ -48,7 +48,7 @@ export interface NewChat {
 
 /** Chats that were opened: `begin` their runs once the transaction is durable. */
 export interface CreatedChats {
-  /** In the order of the chats. */
+  /** The runs, in the order of the chats. */
   runs: RunRow[]
   begin(): void
 }

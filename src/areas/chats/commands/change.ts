@@ -10,14 +10,14 @@ import { type ChatRow, chatStore } from '../store.ts'
 import { keepChat } from '../temporary/temporary.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 
-/** What a person may change of a chat. */
+/** The fields of a chat that a person may change. */
 export interface ChatChanges {
   title?: string | undefined
   agent_id?: Id | null | undefined
   model?: string | null | undefined
   max_cost_usd?: number | null | undefined
   head_message_id?: Id | undefined
-  /** It is kept. */
+  /** A temporary chat is kept from now on. */
   temporary?: false | undefined
 }
 

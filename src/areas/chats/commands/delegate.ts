@@ -19,7 +19,7 @@ import { mistake } from '../messages/tool-calls.ts'
 
 /** Tasks of one run at most. */
 const MOST_TASKS = 32
-/** As long as a timer holds: a task is as long as its run. */
+/** The longest time that a timer takes: a task lasts as long as its run. */
 const EVER_MS = 2 ** 31 - 1
 
 /**

@@ -15,7 +15,7 @@ export interface Copied {
   workspaceId: Id
   /** Undefined: the chat's own, where it lives in the workspace that the copy goes to. */
   agentId?: Id
-  /** Only the path that ends with this message. Undefined: every branch, or the active one of a fork. */
+  /** The message with which the copied path ends. Undefined: every branch, or the active one of a fork. */
   upTo: Id | undefined
   kind: 'copy' | 'fork'
 }

@@ -15,7 +15,7 @@ interface ImportedChatTable {
   chat_id: Id
 }
 
-/** Where a chat comes from: its name there, and the workspace that it was brought into. */
+/** The origin of an imported chat: its name there, and the workspace that it was brought into. */
 export type Origin = Omit<ImportedChatTable, 'chat_id'>
 
 export const importStore = {

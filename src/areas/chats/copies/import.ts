@@ -9,7 +9,7 @@ import type { Part } from '../messages/parts.ts'
 import { chatStore } from '../store.ts'
 import { type Origin, importStore } from './import-store.ts'
 
-/** Each is looked up, in one transaction. */
+/** The most files of an import: each is looked up, in one transaction. */
 const MOST_FILES = 1_000
 
 interface GivenMessage {

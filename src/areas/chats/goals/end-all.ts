@@ -1,4 +1,4 @@
-/** What goes on in chats in somebody's name, for the server to end. */
+/** Ends runs and goals that go on in an account's name. */
 import { sql } from 'kysely'
 import { writeOutboxAll } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'

@@ -139,7 +139,7 @@ export const goalStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** To an end, whoever is at it. Undefined when it is over already. */
+  /** Ends a goal, whoever works on it. Undefined when it is over already. */
   finish: (
     db: Db,
     id: Id,

@@ -248,7 +248,7 @@ async function nextTurn(engine: Engine<ChatHandles>, goal: GoalRow, signal: Abor
   }
 }
 
-/** It ended, or somebody else took it, while its next turn was made: that is undone. */
+/** Thrown when the goal ended, or another process took it, while its next turn was made: the turn is undone. */
 class LostError extends Error {}
 
 async function actingFor<H>(engine: Engine<H>, goal: GoalRow, signal: AbortSignal): Promise<Context<H>> {

@@ -17,7 +17,7 @@ interface MessageTable {
   id: Id
   chat_id: Id
   parent_id: Id | null
-  /** Its line, named by the line's first message, and its place on the path from the root. */
+  /** The message's line, named by the line's first message, and the place on the path from the root. */
   line_id: Id
   depth: number
   seq: number

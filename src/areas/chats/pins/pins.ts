@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 
-/** What an account keeps at hand; `chatStore.pinned` lists it. */
+/** The chats that an account pinned; `chatStore.pinned` lists them. */
 export const pins = {
   /** A chat that is being deleted gets none. */
   async add(db: Db, accountId: Id, chatId: Id): Promise<void> {

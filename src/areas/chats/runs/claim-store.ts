@@ -76,7 +76,7 @@ export const claimStore = {
       fence: sql<number>`fence + 1`,
     }),
 
-  /** To an end, many at once. Those whose holder changed, or that ended meanwhile, are absent. */
+  /** Ends many runs at once. Runs whose holder changed, or that ended meanwhile, are left out of the answer. */
   async finish(
     db: Db,
     ends: readonly {

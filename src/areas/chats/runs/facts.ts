@@ -1,7 +1,7 @@
 /** The facts that a run's readers are told, and what can be put together again from them. */
 import type { Part } from '../messages/parts.ts'
 
-/** Something that a run's readers are told, before it has its number. */
+/** An event for a run's readers, before it has its number. */
 export interface RunEvent {
   type: string
   data: Record<string, unknown>

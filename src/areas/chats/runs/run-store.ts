@@ -53,7 +53,7 @@ interface RunTable extends Behalf {
   input_message_id: Id
   output_message_id: Id
   pending_actions: ColumnType<PendingAction[], string | undefined, string>
-  /** When the first of them is denied by itself. */
+  /** The time when the first of the actions is denied by itself. */
   actions_expire_at: Generated<Date | null>
   error: Json<ErrorBody['error'] | null>
   /** The same with what is told to its account alone; null: there is nothing more. */
@@ -79,9 +79,9 @@ export interface PendingAction {
   kind: string
   tool: string
   arguments: unknown
-  /** Of the agent that asks; these three are absent where it was asked before there were such. */
+  /** The version of the agent that asks; these three are absent in older rows. */
   agent_version?: number | null
-  /** What an outside server said that the tool is, as a hash; null: it is this server's own. */
+  /** The tool's description by its outside server, as a hash; null: it is this server's own. */
   definition?: string | null
   can_remember?: boolean
   expires_at: string | null
@@ -93,7 +93,7 @@ export interface ApprovedCall {
   definition: string | null
 }
 
-/** Those of a run, as its `options` have them; where the definition was not kept yet, they are bare places. */
+/** The approved calls of a run, as its `options` have them; older ones have a bare place and no definition. */
 export const approvedCalls = ({ options }: { options: unknown }): ApprovedCall[] =>
   ((options as { approved?: (number | ApprovedCall)[] } | null)?.approved ?? []).map((one) =>
     typeof one === 'number' ? { part: one, definition: null } : one,
@@ -212,7 +212,7 @@ export const runStore = {
     run: Omit<FreshRun, 'automation_run_id' | 'budget_nano'> & Pick<RunRow, 'named_model'>,
   ): Promise<RunRow> => db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow(),
 
-  /** Many at once, in no order. */
+  /** Inserts many runs at once, in no order. */
   async insertMany(db: Db, runs: readonly FreshRun[]): Promise<RunRow[]> {
     const json = JSON.stringify(runs.map((run) => ({ ...run, budget_nano: decimal(run.budget_nano) })))
     const { rows } =

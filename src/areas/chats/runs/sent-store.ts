@@ -19,7 +19,7 @@ export interface AcceptedMessage {
   events: readonly Logged[]
 }
 
-/** All of it in one statement: the first word of an answer waits for every round trip. */
+/** Inserts the messages and the run in one statement: the first word of an answer waits for every round trip. */
 export async function insertSent(
   db: Db,
   { chatId, messages, at, title, runId, events }: AcceptedMessage,
@@ -49,7 +49,7 @@ export async function insertSent(
 
 /** A message to a chat that was found idle, its answer to come and the run that writes it. */
 export interface IdleMessage {
-  /** When the chat was changed last, as it was found. */
+  /** The time of the chat's last change, as it was found. */
   seen: Date
   input: MessageRow
   output: MessageRow
@@ -60,9 +60,10 @@ export interface IdleMessage {
 }
 
 /**
- * Each with all that it leaves behind, where its chat is as it was found and nobody holds it; answers the place of each
- * run that was begun. Register and parent are looked up one by one: joined, a plan made while the tables were small reads
- * all of them for each batch. What makes a chat busy changes its register, so what is idle by the snapshot is idle.
+ * Inserts messages with their runs and events into chats that are as they were found and that nobody holds; answers the
+ * place of each run that was begun. Register and parent are looked up one by one: joined, a plan made while the tables
+ * were small reads all of them for each batch. What makes a chat busy changes its register, so what is idle by the
+ * snapshot is idle.
  */
 export async function insertIntoIdle({ pool }: Postgres, messages: readonly IdleMessage[]): Promise<Map<Id, bigint>> {
   const given = messages.map(({ seen, input, output, run, title }) => ({

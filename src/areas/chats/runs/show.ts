@@ -22,7 +22,7 @@ export function visibleTo({ accountId, credential }: Principal, row: RunRow): Ru
   return sent ? { ...row, error: row.payer_error } : row
 }
 
-/** As all who read the chat are told. */
+/** The run, as all who read the chat are told of it. */
 export const showRun = (row: RunRow): z.output<typeof Run> => ({
   id: row.id,
   chat_id: row.chat_id,

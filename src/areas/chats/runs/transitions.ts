@@ -133,7 +133,7 @@ export interface Ended {
   events: Logged[]
 }
 
-/** To an end, with everything that tells of it. Null when the claim no longer holds. */
+/** Ends a run, with all events that tell of it. Null when the claim does not hold any more. */
 export async function end(db: Db, one: End): Promise<Ended | null> {
   const [ended] = await endAll(db, [one])
   return ended ?? null
@@ -216,7 +216,7 @@ const NOTHING = {
   step: null,
 }
 
-/** To a pause, until a person has decided. Null when the claim no longer holds. */
+/** Pauses a run until a person has decided. Null when the claim does not hold any more. */
 export async function pause(
   db: Db,
   before: RunRow,

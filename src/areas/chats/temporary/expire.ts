@@ -50,7 +50,10 @@ export const deleteNow = (outer: Context, id: Id): Promise<{ id: Id }> =>
     return { id }
   })
 
-/** With the answers that operations hold of them. The workspace is not told: nobody there has ever heard of them. */
+/**
+ * Deletes temporary chats, with the answers that operations hold of them. The workspace is not told: nobody there has
+ * ever heard of them.
+ */
 export async function deleteTemporary(db: Db, ids: readonly Id[]): Promise<void> {
   if (ids.length === 0) return
   const { rows } = await sql<{ id: Id }>`with recursive below as (

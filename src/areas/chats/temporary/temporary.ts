@@ -23,7 +23,7 @@ export function checkKept({ temporary }: Pick<ChatRow, 'temporary'>, what: strin
     })
 }
 
-/** When it goes, unless it is kept or something more is said. */
+/** The time when a temporary chat is deleted, unless it is kept or a message comes. */
 export const expiresAt = ({
   temporary,
   last_message_at,

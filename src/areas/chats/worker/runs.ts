@@ -40,7 +40,7 @@ export interface Runs extends AsyncDisposable {
   begin(claim: Claim): void
   /** Stops these where they run, whichever process that is. */
   stop(runIds: readonly Id[]): void
-  /** Somebody waits whose turn it may be. */
+  /** Says that a run waits whose turn it may be. */
   wake(): void
   /** Lets runs come to their end for so long, then hands them over or ends them. */
   drain(seconds: number): Promise<void>
@@ -139,7 +139,7 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
     bus.poke('outbox')
   }
 
-  /** To whoever comes next, with what it has used; false when nobody can go on from where it is. */
+  /** Releases a run for another process, with what it has used; false when nobody can go on from where it is. */
   async function release(run: RunRow, { step, model, provider, usage, cost, before = null }: Ending): Promise<boolean> {
     const released = await db.transaction().execute(async (tx) => {
       if ((await chatStore.lock(tx, run.chat_id)) === null) return true
@@ -158,7 +158,10 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
     return released
   }
 
-  /** Again until the database takes it: a run without an end would hold up its chat. Throws for what it never takes. */
+  /**
+   * Repeats a write until the database takes it: a run without an end would hold up its chat. Throws where it never
+   * will.
+   */
   async function durably<T>(write: () => Promise<T>): Promise<T> {
     for (;;) {
       try {

@@ -46,7 +46,7 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
       if (next) here.begin(next)
     }
   }
-  /** One that cannot be taken over now does not keep the others from it. */
+  /** Logs a run that cannot be taken over now, and goes on with the others. */
   const left = (runId: Id) => (error: unknown) => log.warn({ error, run: runId }, 'a run cannot be taken over now')
 
   /** A run whose process is gone begins again where its readers cannot tell, or goes on from what was kept; else it has failed. */

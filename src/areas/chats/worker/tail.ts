@@ -7,8 +7,8 @@ import { RunEventBatch } from '../runs/show.ts'
 /** The newest events of a run that are held for readers of this process; older ones they read from the table. */
 const HELD = 2_000
 /**
- * Each reader costs a write, whatever is in it. So the more of them there are, the more is told in one: what comes within
- * this time of the write before waits for it.
+ * The time between two writes per reader. Each reader costs a write, whatever is in it, so the more readers there are,
+ * the more goes into one: events within this time of the write before wait for it.
  */
 const MS_PER_READER = 0.25
 const LONGEST_MS = 50
@@ -55,7 +55,7 @@ export class Tail {
     this.#tell()
   }
 
-  /** Nothing more will come from here. */
+  /** Ends the tail: nothing more will come from here. */
   end(): void {
     this.#ended = true
     if (this.#timer !== null) clearTimeout(this.#timer)

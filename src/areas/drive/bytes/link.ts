@@ -14,7 +14,7 @@ interface Terms {
   fileId: string
   /** Seconds since 1970. */
   expires: number
-  /** Its id where it holds once, else empty. */
+  /** The link's id where it works once, else empty. */
   once: string
   disposition: 'inline' | 'attachment'
 }

@@ -56,7 +56,7 @@ export interface HasThumbnails {
 interface Making {
   askers: number
   made: Promise<string | null>
-  /** Nobody waits for it any more: it is not begun. */
+  /** Fires when nobody waits for the picture any more: it is not begun then. */
   left: AbortController
 }
 

@@ -12,12 +12,12 @@ export interface Position {
 
 export interface Range extends Within {
   kind: 'file' | 'folder' | null
-  /** Only below this folder; '' is everywhere. */
+  /** The folder to look in; '' is everywhere. */
   below: string
   /** A condition for `like` that every path that is wanted fulfils; `%` asks for nothing. */
   like: string
   fold: boolean
-  /** At this place or behind it. */
+  /** The position to begin at, or behind. */
   from: (Position & { included: boolean }) | null
   limit: number
 }

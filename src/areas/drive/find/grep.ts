@@ -188,7 +188,9 @@ class Found {
 
 type Task = Omit<ScanTask, 'files'>
 
-/** Each file with what was found in it, in their order; threads work ahead while the caller still wants more. */
+/**
+ * Searches files and yields each with its hits, in their order; threads work ahead while the caller still wants more.
+ */
 async function* search(
   ctx: Context,
   files: readonly Candidate[],
@@ -215,7 +217,7 @@ async function* search(
   }
 }
 
-/** Few at first, so that a page that is full soon costs little. */
+/** The candidates in tasks, small ones at first, so that a page that is full soon costs little. */
 function* tasksOf(files: readonly Candidate[]): Generator<Candidate[]> {
   let part: Candidate[] = []
   let bytes = 0
@@ -273,7 +275,7 @@ async function scanPart(ctx: Context, part: Candidate[], task: Task, afterLine: 
 
 type Skip = Exclude<Scanned['skipped'], null>
 
-/** Why a file cannot be searched, as far as it is known before. */
+/** The reason why a file cannot be searched, as far as it is known before. */
 function unsearchable({ waiting, reason, size_bytes, plain, has_text, mime_type, name }: Candidate): Skip | null {
   if (reason !== null) return reason as Skip
   // A file that nobody has looked at yet is searched as it is, unless it is too large for that.

@@ -12,14 +12,14 @@ import { type Target, checkFolder, fileFor, lockTarget, lockTree } from '../tree
 import { safeName } from '../tree/names.ts'
 import { insert } from '../tree/write.ts'
 
-/** Where what a model made goes: a folder, or the one for it at the root of a workspace. */
+/** The place for a model's work: a folder, or the one for such files at the root of a workspace. */
 export interface GeneratedTarget {
   workspaceId: Id
   folderId: Id | null
 }
 
 export interface GeneratedFile {
-  /** With its ending; another file of this name makes it `name (2).ext`. */
+  /** The file's name with its ending; where the name is taken it becomes `name (2).ext`. */
   name: string
   staged: Staged
   type: string
@@ -27,7 +27,10 @@ export interface GeneratedFile {
 
 const FOLDER = 'Generated'
 
-/** Whoever may run models in a workspace may keep there what they made: no scope of the drive is needed. */
+/**
+ * The scope for keeping a model's work: whoever may run models in a workspace may keep the results there, without a
+ * scope of the drive.
+ */
 const SCOPE = 'inference:run'
 
 /** Refuses what could not be kept there in the end, before anything is asked for: the role, the folder, the room. */

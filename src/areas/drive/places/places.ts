@@ -43,7 +43,7 @@ function accessOf({ role, permissions, status }: Membership, member: boolean): A
   return member ? 'all' : 'edit'
 }
 
-/** What lies directly in a folder, or at the root of a workspace. */
+/** The rows that lie directly in a folder, or at the root of a workspace. */
 export async function rowsOf(
   ctx: Context,
   {

@@ -21,7 +21,7 @@ export interface Attachment {
   sha256: string
 }
 
-/** More than any vendor takes in one request. */
+/** The most bytes of attachments: more than any vendor takes in one request. */
 const MOST_BYTES = 20 << 20
 /** Files that one thing takes along to another workspace. */
 const MOST_CARRIED = 500
@@ -87,7 +87,7 @@ export async function carry(ctx: Context, attachments: readonly Attachment[], wo
   })
 }
 
-/** All bytes of an attachment; null when they are gone. */
+/** The bytes of an attachment; null when they are gone. */
 export async function bytesAttached(engine: Engine, { sha256 }: Attachment): Promise<Buffer | null> {
   const [there] = await engine.postgres.db
     .selectFrom('blobs')
@@ -102,7 +102,9 @@ export async function bytesAttached(engine: Engine, { sha256 }: Attachment): Pro
   })
 }
 
-/** Its words, or those that were read out of it where it is a document. Refuses what has none. */
+/**
+ * The text of an attachment, or the text that was read out of it where it is a document. Refuses a file without text.
+ */
 export async function textAttached(
   engine: Engine,
   { file_id, name, media_type, size_bytes, sha256 }: Attachment,

@@ -206,7 +206,7 @@ async function* counted(
     }
 }
 
-/** Nobody reads on for a caller who has left. */
+/** Reads until the signal fires: nobody reads on for a caller who has left. */
 async function* until(parts: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   for await (const part of parts) {
     if (signal.aborted) return

@@ -33,7 +33,7 @@ async function lockTrees(ctx: Context, id: Id): Promise<void> {
     order by id for update`.execute(ctx.db)
 }
 
-/** Another name in the same folder. The tree and the row are held. */
+/** Renames a file in its folder. The tree and the row are locked by the caller. */
 export async function rename(ctx: Context, row: FileRow, name: string): Promise<FileRow> {
   if (row.name === name) return row
   const folder = row.parent_id === null ? null : await readFile(ctx, row.parent_id)
@@ -189,7 +189,7 @@ export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
     return restored
   })
 
-/** For good, with what was trashed with it. Its bytes go at the next sweep. */
+/** Deletes a file for good, with all that was trashed with it. Its bytes go at the next sweep. */
 export const remove = (ctx: Context, before: FileRow): Promise<void> =>
   ctx.transaction(async (ctx) => {
     await lockTree(ctx, [before.workspace_id], 'alone')

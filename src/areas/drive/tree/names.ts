@@ -1,6 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 
-/** As on most disks, in UTF-8. */
+/** The most bytes of a name in UTF-8, as on most disks. */
 export const MOST_NAME_BYTES = 255
 /** A path that the systems which files are copied to can open. */
 const MOST_PATH_BYTES = 4_096

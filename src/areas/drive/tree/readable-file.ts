@@ -11,7 +11,7 @@ export interface ReadableFile {
   /** Hexadecimal. */
   sha256: string
   size: number
-  /** From this byte on. A part holds only until the next is asked for. */
+  /** Reads from this byte on. A part holds only until the next is asked for. */
   read(from: number): AsyncIterable<Uint8Array>
 }
 

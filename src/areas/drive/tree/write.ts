@@ -13,15 +13,15 @@ import { checkRoom } from '../bytes/storage.ts'
 import { type Content, type FileRow, fileStore } from '../store.ts'
 
 export type OnConflict = 'fail' | 'rename' | 'version'
-/** So many versions of a file are kept. */
+/** The number of versions of a file that are kept. */
 const MOST_VERSIONS = 200
-/** After so many numbers a name is given up. */
+/** The highest number that is tried behind a name that is taken. */
 const MOST_NUMBERS = 1_000
 
 export interface NewFile {
   name: string
   onConflict: OnConflict
-  /** Its type, as the sender says it. */
+  /** The type that the sender names. */
   said: string | null
 }
 
@@ -141,7 +141,7 @@ async function tryInsert(
   return row
 }
 
-/** Other bytes for a file whose row is held. The same bytes change nothing. */
+/** Gives a file, whose row is locked, other bytes. The same bytes change nothing. */
 export async function setContent(ctx: Context, before: FileRow, staged: Staged, mime: string): Promise<FileRow> {
   if (before.sha256 === staged.sha256) {
     await staged.discard()

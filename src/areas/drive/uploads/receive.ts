@@ -203,7 +203,9 @@ async function keepPart(ctx: Context, row: UploadRow, start: number, staged: Sta
   }
 }
 
-/** All parts as one file, hashed on the way; its row, and that the upload is whole, in one transaction. */
+/**
+ * Joins all parts into one file, hashed on the way, and writes its row and the end of the upload in one transaction.
+ */
 async function finish(ctx: Context, row: UploadRow, start: number, last: Staged | null): Promise<Id> {
   const { id, workspace_id: workspaceId } = row
   const place = last && (await last.park())

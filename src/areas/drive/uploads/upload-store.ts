@@ -90,7 +90,7 @@ export const uploadStore = {
   parts: (db: Db, id: Id): Promise<Selectable<UploadPartTable>[]> =>
     db.selectFrom('upload_parts').selectAll().where('upload_id', '=', id).orderBy('start_bytes').execute(),
 
-  /** It is a file now; the upload it came in is no longer needed. Answers where that lies. */
+  /** Notes the file that an upload became, and drops its parts. Answers where their bytes lie. */
   async becomeFile(db: Db, id: Id, fileId: Id): Promise<string[]> {
     await db.updateTable('uploads').set({ file_id: fileId }).where('id', '=', id).execute()
     const gone = await db.deleteFrom('upload_parts').where('upload_id', '=', id).returning('place').execute()

@@ -23,7 +23,7 @@ export interface Made {
   rows: readonly FileRow[]
   files: readonly CollectedFile[]
   delivered: readonly Extract<PartEnd, { end: 'delivered' }>[]
-  /** All that was asked for is there. */
+  /** Whether all that was asked for is there. */
   complete: boolean
 }
 

@@ -28,7 +28,7 @@ export interface Collected {
   losses: readonly string[]
 }
 
-/** What a vendor's file may have at most (contract, part 16; of a video what one answer may hold). */
+/** The most bytes of a vendor's file (contract, part 16; for a video, of one answer). */
 const MOST_BYTES: Readonly<Record<MediaKind, number>> = {
   image: 64 << 20,
   video: 512 << 20,
@@ -82,7 +82,7 @@ export async function collect(
     return { staged: await blobs.stage(file.read(), { signal }), facts, revisedPrompt }
   }
 
-  /** Nothing in plain samples says what they are: they are believed to be some, of this rate. */
+  /** Plain samples as a WAV file: nothing in them says what they are, so their rate is taken as given. */
   async function plainSamples({ bytes, sampleRate }: MadeSound): Promise<CollectedFile> {
     const staged = await blobs.stage(bytes, { signal, limit: MOST_BYTES[kind] })
     const begins = staged.head.toString('latin1', 0, 64).trimStart()

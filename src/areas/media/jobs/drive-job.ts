@@ -63,7 +63,7 @@ async function begin(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driv
   await finish(ctx, job, null, [{ end: 'failed', error, cost: 'nothing' }])
 }
 
-/** Its operation was cancelled while it was about to leave. */
+/** Thrown where the operation was cancelled while its request was about to leave. */
 class CancelledBefore extends Error {}
 
 /** Null: it is over. Else nobody there took it up, and why. */
@@ -134,7 +134,7 @@ async function resume(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Dri
   await finish(ctx, job, most, ends)
 }
 
-/** All parts at once. Where one is left to another process all are: what they have begun is known. */
+/** Runs all parts at once. Where one is left to another process all are: what they have begun is known. */
 async function runParts(
   ctx: Context<HasMediaGateway>,
   job: MediaJob,

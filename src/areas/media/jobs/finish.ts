@@ -94,7 +94,7 @@ function errorOf(ends: readonly PartEnd[]): KeptError | null {
   return told === undefined ? null : keptError(told.error)
 }
 
-/** What is paid for all parts together. */
+/** The payment for all parts together. */
 function settlementOf(job: MediaJob, request: MediaRequest, ends: readonly PartEnd[], guarded: boolean): Settlement {
   const offer = job.offer as unknown as MediaOffer
   let cost: Nano | null = 0n
@@ -146,7 +146,10 @@ function costOfPart(
   }
 }
 
-/** What was handed over counts where the vendor does not say: pictures by their number and size, the rest by its length. */
+/**
+ * The units that are paid. Where the vendor does not say, the files count: pictures by their number and size, the rest
+ * by its length.
+ */
 function unitsOf({ collected: { units, files, transcript } }: Delivered): MediaUnits {
   const seconds = files.reduce((sum, { facts }) => sum + (facts.durationSeconds ?? 0), 0)
   const [first] = files

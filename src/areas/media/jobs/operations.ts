@@ -22,7 +22,7 @@ interface Input {
   jobId: Id
 }
 
-/** Whoever worked on it may have died a moment ago: its lease runs out within this. */
+/** The time in which the lease of a process that died runs out. */
 const LEASE_MS = 40_000
 const AGAIN_MS = 1_000
 

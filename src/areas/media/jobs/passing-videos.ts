@@ -25,7 +25,7 @@ const rows = (db: Db) =>
     .where('operation_id', 'is not', null)
     .where(isPassing)
 
-/** Of this account; for a key of one workspace, of that one. */
+/** Narrows a query to this account's jobs; for a key of one workspace, to those of that workspace. */
 const within = <Q extends SelectQueryBuilder<Database, 'media_jobs', object>>(
   query: Q,
   { account_id, held_to }: Reach,

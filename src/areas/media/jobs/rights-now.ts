@@ -2,7 +2,10 @@ import type { Context, Engine } from '#engine/context.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import type { MediaJob } from './store.ts'
 
-/** Whoever asked for it, with the rights that they have by now: a video takes minutes, and a member may leave. Null: they are gone. */
+/**
+ * The caller who asked for a job, with the rights that they have by now: a video takes minutes, and a member may leave.
+ * Null: the account is gone.
+ */
 export const actingNow = <H>(
   engine: Engine<H>,
   job: Pick<MediaJob, 'account_id' | 'scopes' | 'held_to' | 'key_id'>,

@@ -39,7 +39,7 @@ const IMMEDIATE_MS = 590_000
 const SUBMIT_MS = 120_000
 const POLL_MS = 60_000
 const CANCEL_MS = 3_000
-/** What is fetched or looked at so often in vain will not come. */
+/** The most fetches, and looks at a job, that fail before it is given up. */
 const MOST_FETCHES = 5
 const MOST_BLIND = 60
 

@@ -17,7 +17,7 @@ declare module '#engine/postgres/tables.ts' {
   }
 }
 
-/** One request to the vendor of a call. */
+/** One of a call's requests to the vendor. */
 export interface Part {
   /** The pictures that it asks for; of others 1. */
   n: number
@@ -26,12 +26,12 @@ export interface Part {
   losses: readonly string[]
 }
 
-/** What is known of an offer without its endpoint: enough to settle a call whose endpoint is gone. */
+/** An offer without its endpoint: enough to settle a call whose endpoint is gone. */
 export type KeptOffer = Omit<MediaOffer, 'endpoint'> & {
   endpoint: Pick<MediaOffer['endpoint'], 'id' | 'slug' | 'billing'>
 }
 
-/** Why there is no answer, with what belongs to it beside its body. */
+/** The error in place of an answer, with what belongs to it beside its body. */
 export type KeptError = ErrorBody['error'] & { headers?: Readonly<Record<string, string>> }
 
 export const keptError = (refusal: Refusal): KeptError => ({
@@ -39,10 +39,10 @@ export const keptError = (refusal: Refusal): KeptError => ({
   ...(refusal.headers && { headers: refusal.headers }),
 })
 
-/** What a call is settled on. */
+/** The values that a call is settled with. */
 export type Settlement = Pick<Outcome, 'status' | 'usage' | 'cost' | 'costSource' | 'durationMs'>
 
-/** What came of a call that somebody waits for: an answer, or why there is none. */
+/** The result of a call that somebody waits for: an answer, or the error in its place. */
 interface MediaJobTable extends Behalf {
   id: Id
   workspace_id: Id
@@ -223,7 +223,7 @@ export const mediaJobs = {
       .execute()
   },
 
-  /** What came of it, in the transaction that saves its files. False: another process was quicker. */
+  /** Writes a job's result, in the transaction that saves its files. False: another process was quicker. */
   end: async (
     db: Db,
     id: Id,
@@ -265,7 +265,7 @@ export const mediaJobs = {
     await db.deleteFrom('media_jobs').where('id', '=', id).where('status', 'in', ['waiting', 'over']).execute()
   },
 
-  /** Not over, and no living process works on them, nor has an operation that is to come. */
+  /** Jobs that are not over and on which no living process works, nor an operation that is to come. */
   orphans: async (db: Db): Promise<{ id: Id; status: Row['status']; operation_id: Id | null }[]> =>
     await db
       .selectFrom('media_jobs as j')

@@ -8,9 +8,12 @@ import { type MediaJob, mediaJobs } from './store.ts'
 /** A job that this process works on for a request that waits. */
 export interface InlineJob {
   ended: Promise<MediaJob>
-  /** Nobody wants it any more. */
+  /** Cancels the job: nobody wants it any more. */
   cancel(): void
-  /** What is begun at a vendor goes on elsewhere: `ended` rejects with `JobLeft` as soon as it can. */
+  /**
+   * Leaves the job: work that is begun at a vendor goes on elsewhere, and `ended` rejects with `JobLeft` as soon as it
+   * can.
+   */
   leave(): void
 }
 
@@ -45,7 +48,7 @@ export class MediaWork implements AsyncDisposable {
     return inline
   }
 
-  /** What is begun at a vendor is left to another process; a request whose answer is its result is waited for. */
+  /** Leaves work that is begun at a vendor to another process; a request whose answer is its result is waited for. */
   async [Symbol.asyncDispose](): Promise<void> {
     const all = [...this.#jobs.values()]
     for (const job of all) job.leave()

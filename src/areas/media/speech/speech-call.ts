@@ -20,7 +20,7 @@ import { anotherMay, voiced } from '../voiced.ts'
 
 type Ctx = Context<HasMediaGateway>
 
-/** What a call was settled on. */
+/** The values that a call was settled with. */
 export interface Settled {
   usage: Usage
   cost: Nano | null
@@ -35,7 +35,7 @@ export interface SpeechCall extends AsyncDisposable {
   losses: readonly string[]
   /** The sound from its first byte; once. */
   parts: AsyncIterable<Uint8Array>
-  /** Once; later ones answer what the first one did. */
+  /** Settles the call once; later calls answer what the first one did. */
   settle(status: 'succeeded' | 'failed' | 'cancelled'): Settled
 }
 
@@ -83,7 +83,7 @@ export async function startSpeech(ctx: Ctx, ask: MediaAsk): Promise<SpeechCall> 
   throw refusal ?? new Refusal('no_route')
 }
 
-/** One provider that is asked to speak, and the money of it. */
+/** The attempt to have one provider speak, and its money. */
 class SpeechAttempt {
   readonly #ctx: Ctx
   readonly #candidate: MediaCandidate
@@ -168,7 +168,7 @@ class SpeechAttempt {
     return this.#settled === null && error instanceof MediaFault
   }
 
-  /** What is thrown: the fault itself where another may be asked. */
+  /** The error to throw: the fault itself where another provider may be asked. */
   #failed(error: unknown): unknown {
     const { engine } = this.#ctx
     if (error instanceof MediaFault) engine.mediaGateway.failed(this.#candidate.offer, error)
@@ -190,7 +190,10 @@ class SpeechAttempt {
     }
   }
 
-  /** On what the vendor says where it has spoken to the end; else on the whole text, for that is what it was sent. */
+  /**
+   * Settles on the vendor's own count where it has spoken to the end; else on the whole text, for that is what it was
+   * sent.
+   */
   #settle(status: 'succeeded' | 'failed' | 'cancelled'): Settled {
     if (this.#settled !== null) return this.#settled
     this.#watch[Symbol.dispose]()
@@ -230,7 +233,7 @@ async function firstOf(parts: AsyncIterator<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(read)
 }
 
-/** What is not sound at all is found out before anything is sent on. */
+/** Checks that an answer is sound before anything of it is sent on. */
 function checkSound(format: SpeechRequest['format'], first: Buffer): void {
   const head = first.toString('latin1', 0, 4)
   const fits =

@@ -84,7 +84,7 @@ async function* tell(ctx: Ctx, ask: MediaAsk, call: SpeechCall, save: boolean): 
     : numbered('audio.failed', { error })
 }
 
-/** Whole samples where it is made of some. */
+/** Cuts bytes at whole samples, where they are samples. */
 function* cut(part: Uint8Array, sampleRate: number | null): Generator<Buffer> {
   const most = sampleRate === null ? DELTA_BYTES : Math.round(sampleRate * DELTA_SECONDS) * 2
   for (let at = 0; at < part.length; at += most) {

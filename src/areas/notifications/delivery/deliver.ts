@@ -31,7 +31,7 @@ export const notificationSchedules = (engine: Engine): Schedule[] => [
   every('notifications.caps', 30, () => watchCaps(engine)),
 ]
 
-/** One job for all that is due to somebody at one moment. */
+/** Queues one job for all notifications that are due to an account at one moment. */
 export const wakeDelivery = (engine: Engine, db: Db, accountId: Id, due: Date): Promise<void> =>
   engine.jobs.add(
     { db },
@@ -40,7 +40,10 @@ export const wakeDelivery = (engine: Engine, db: Db, accountId: Id, due: Date): 
     { runAt: due, key: `notifications:${accountId}:${due.getTime()}` },
   )
 
-/** Everything that is due to somebody goes in one mail, taken by the mail queue in the same transaction: never twice. */
+/**
+ * Sends all notifications that are due to an account in one mail, taken by the mail queue in the same transaction:
+ * never twice.
+ */
 async function mailDue(engine: Engine, accountId: Id): Promise<void> {
   await engine.postgres.db.transaction().execute(async (db) => {
     const due = await deliveryStore.due(db, accountId, 'email')
@@ -69,7 +72,7 @@ async function wanted(db: Db, accountId: Id, due: readonly DeliveryRow[]): Promi
   return rows.filter(({ status, type }) => status === 'unread' && !off.has(type))
 }
 
-/** Once to every browser, unless a process dies over it: a push that is repeated then replaces itself. */
+/** Pushes once to every browser, unless a process dies over it: the repeated push then replaces the first. */
 async function pushDue(engine: Engine<HasPushKeys>, accountId: Id, lastAttempt: boolean): Promise<void> {
   const { db } = engine.postgres
   const due = await deliveryStore.claim(db, { accountId, channel: 'push', processId: engine.processId })

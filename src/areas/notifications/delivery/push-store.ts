@@ -19,7 +19,7 @@ interface PushTable {
   endpoint: string
   keys: string
   user_agent: string | null
-  /** It ends with the session or the key that asked for it. */
+  /** The session or the key that asked for the subscription, which ends with it. */
   session_id: Id | null
   key_id: Id | null
   last_success_at: Date | null
@@ -46,7 +46,7 @@ export const openSubscription = (secrets: Secrets, { id, endpoint, keys }: PushR
   keys: JSON.parse(secrets.open(keys, id)) as PushKeys,
 })
 
-/** For `resealAll`. */
+/** The sealed columns of push subscriptions, for `resealAll`. */
 export const pushSecrets: readonly SealedColumns[] = [{ table: 'push_subscriptions', columns: ['endpoint', 'keys'] }]
 
 export const pushStore = {
@@ -106,7 +106,10 @@ export const pushStore = {
       .where('account_id', '=', accountId)
       .executeTakeFirst()) ?? null,
 
-  /** Those of sessions and keys that go on: what ended by time alone is removed within the hour, or stays as a row that gets nothing. */
+  /**
+   * The subscriptions of sessions and keys that go on. Those that ended by time alone are removed within the hour, or
+   * stay as rows that get nothing.
+   */
   list: (db: Db, accountId: Id, before: Id | null, limit: number): Promise<PushRow[]> =>
     db
       .selectFrom('push_subscriptions')

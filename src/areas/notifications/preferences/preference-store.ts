@@ -43,7 +43,7 @@ export const preferences = {
   kept: (db: Db, accountId: Id): Promise<PreferenceRow[]> =>
     db.selectFrom('notification_preferences').selectAll().where('account_id', '=', accountId).orderBy('type').execute(),
 
-  /** For one type, on every channel. */
+  /** The preferences for one type, on every channel. */
   of: async (db: Db, accountId: Id, type: string): Promise<Record<Channel, Preference>> => {
     const rows = await db
       .selectFrom('notification_preferences')

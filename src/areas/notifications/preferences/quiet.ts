@@ -24,7 +24,7 @@ export function nextAt(clock: string, zone: string, after: Date): Date {
   return new Cron(`${minute} ${hour} * * *`, { timezone: zone }).nextRun(after)!
 }
 
-/** When something may go out that happens at `at`. */
+/** The time at which a notification of `at` may go out. */
 export function dueAt(
   at: Date,
   {

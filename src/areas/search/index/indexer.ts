@@ -15,7 +15,9 @@ const sources: readonly Searchable[] = [fileSearchable, chatSearchable, agentSea
 const BATCH = 200
 /** Batches at once: one is looked at, of one the database keeps what was learnt, of one it writes the rows. */
 const LANES = 3
-/** More than this at once is left to a job, so that what comes behind it is not kept waiting. */
+/**
+ * The most documents that are indexed at once; more are left to a job, so that what comes behind them need not wait.
+ */
 const AT_ONCE = 2_000
 
 const sourceOf = (type: string): Searchable | undefined =>
@@ -98,7 +100,7 @@ const jobs = (engine: Engine, embed: Embed): Record<string, JobHandler> => ({
   'search.embed': async (_: object, { signal }) => embed(signal),
 })
 
-/** Another number, and everything is indexed anew once. */
+/** The job of the first indexing. With another number everything is indexed anew once. */
 const FIRST_INDEX = 'search.indexed.2'
 
 const schedules = (engine: Engine, embed: Embed): Schedule[] => [

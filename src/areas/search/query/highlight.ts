@@ -9,7 +9,7 @@ export interface Span {
 const SNIPPET = 300
 const BEFORE = 60
 const MOST_SPANS = 20
-/** Of one word in one text so many places are weighed. */
+/** The number of places of one word in one text that are weighed. */
 const MOST_PLACES = 200
 
 /** Words of the text that are forms of one of these stems. */
@@ -45,7 +45,7 @@ export function snippetOf(
   return { snippet, spans: spansOf(snippet, stems, prefix).filter((span) => span.end <= snippet.length) }
 }
 
-/** Where the words stand that a window of the length of a snippet holds most kinds of; 0 where none is found. */
+/** The place of the snippet-sized window that holds the most kinds of the words; 0 where none is found. */
 function bestPlace(body: string, stems: readonly string[], prefix: string | null): number {
   const lower = body.toLowerCase()
   // A case that changes the length of a text would shift the places: there the words are looked for as they are.
@@ -71,7 +71,7 @@ function bestPlace(body: string, stems: readonly string[], prefix: string | null
   return best.at
 }
 
-/** Where forms of a stem begin, the first of them. */
+/** The places where forms of a stem begin, the first of them. */
 function placesOf(text: string, stem: string, isPrefix: boolean): number[] {
   const unspaced = isUnspaced(stem)
   const sought = !unspaced && stem.endsWith('i') ? stem.slice(0, -1) : stem

@@ -5,14 +5,17 @@ import type { Words } from './words.ts'
 import { cosines, signs } from '../index/vectors.ts'
 import { type Reach, type SearchType, inSpaces, visible } from './visible.ts'
 
-/** So many of those that hold the words are ranked: the newest. */
+/** The number of documents that are ranked, of those with the words: the newest. */
 const MOST_RANKED = 1_000
 const RANKED = sql.lit(MOST_RANKED)
-/** So many of the nearest by signs are compared exactly. Half as many lose some of the best twenty. */
+/**
+ * The number of documents, the nearest by signs, that are compared exactly. With half as many some of the best twenty
+ * are lost.
+ */
 const MOST_COMPARED = 600
 export const MOST_FOUND = 500
 const MOST_ALIKE = 50
-/** Two letters of a word may have changed places. */
+/** The similarity from which words count as alike: two letters may have changed places. */
 const ALIKE = '0.45'
 
 export interface Row {
@@ -42,7 +45,7 @@ const FIRST = sql.lit(FIRST_BLOCKS)
 const BLOCKS = sql.lit(64)
 /** Words are not spread evenly. */
 const AMPLE = 1.25
-/** With more workspaces it takes longer to look them up than to look at their rows. */
+/** The most workspaces that are looked up: with more of them, looking at their rows is faster. */
 const MOST_WORKSPACES = 64
 
 /** `visible` as far as the index of words can tell it. */

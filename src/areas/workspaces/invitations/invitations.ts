@@ -196,7 +196,7 @@ async function addressedTo(
   return row?.email.toLowerCase() === email.toLowerCase() ? row : undefined
 }
 
-/** Who presents the token of the mail reads the mail of that address. */
+/** Whether the token is the one that was mailed: its presenter reads the mail of that address. */
 const cameByMail = ({ mail_token_hash }: InvitationRow, token: string | undefined): boolean =>
   token !== undefined && mail_token_hash !== null && hashSecret(token).equals(mail_token_hash)
 

@@ -46,7 +46,7 @@ async function previewOf(ctx: Context, token: string): Promise<Preview | null> {
   }
 }
 
-/** As accepting it would find it: without an inviter who may still invite, it lets nobody in. */
+/** The status as accepting would find it: an invitation whose inviter may not invite any more lets nobody in. */
 async function presentStatus(ctx: Context, row: InvitationRow): Promise<Preview['status']> {
   const status = statusOf(row, ctx.now())
   if (status !== 'pending') return status

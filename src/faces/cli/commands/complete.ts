@@ -28,7 +28,7 @@ const specials: Readonly<Record<string, Named>> = {
   'computer exec': 'computer',
   'computer ssh': 'computer',
 }
-/** Only a signed-in person lists these: a key press is no moment to ask for a password. */
+/** Resources that only a signed-in person lists: a key press is no moment to ask for a password. */
 const secretive: readonly Named[] = ['api_key', 'account']
 
 /**
@@ -91,7 +91,7 @@ function named(endpoint: Parameters<typeof kindOf>[0], field: string): Named | n
   return kind === undefined || kind === 'member' ? null : kind
 }
 
-/** How many values stand among the words by position. */
+/** The number of values that stand among the words by position. */
 function placedIn(words: readonly string[], fields: readonly Field[]): number {
   let count = 0
   for (let i = 0; i < words.length; i++) {

@@ -13,7 +13,7 @@ interface Special {
   usage: string
   summary: string
 }
-/** One word that may follow, and what it is. */
+/** A word that may follow, and what it is. */
 interface Word {
   word: string
   about: string

@@ -66,13 +66,13 @@ const FROM_CLONE = [
   join(import.meta.dirname, '../../../daemon/keeper/main.ts'),
 ]
 
-/** What a daemon reads, and what programs that it starts expect to find: a service's own surroundings are bare. */
+/** The variables that a daemon reads, and those that programs it starts expect: a service's own environment is bare. */
 const surroundings = (env: Terminal['env']): Record<string, string> =>
   Object.fromEntries(
     ['PATH', 'OLLAMA_HOST', 'OLLAMA_CONTEXT_LENGTH'].flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
   )
 
-/** One that was begun by hand would hold the place of the service's. */
+/** Ends a daemon that was begun by hand: it would hold the place of the service's. */
 async function endDaemon(folder: string): Promise<void> {
   const lock = join(folder, 'daemon.lock')
   const end = performance.now() + ENDS_MS

@@ -38,9 +38,9 @@ export interface ComputerOptions {
   replace: boolean
   /** The service that holds terminals and commands. */
   keeperUnit: string | undefined
-  /** It runs in the place of a version that waits for it to stand. */
+  /** The daemon runs on trial, in the place of a version that waits for it to stand. */
   trial: boolean
-  /** Whoever called begins the daemon, and need not be told how. */
+  /** Says less: the caller begins the daemon, and need not be told how. */
   quiet: boolean
   globals: Globals
 }
@@ -77,7 +77,7 @@ export async function read(words: readonly string[]): Promise<ComputerOptions> {
   }
 }
 
-/** What is said of engines; null: nothing. */
+/** The engines that the options name; null: none. */
 function enginesIn(input: Record<string, string | undefined>): KeptEngines | null {
   const given = Object.fromEntries(
     Object.entries(ENGINE_FLAGS).flatMap(([name, { flag }]) => {
@@ -235,7 +235,7 @@ async function tokenGiven({ tokenFile }: ComputerOptions, { env }: Terminal): Pr
   return text.trim()
 }
 
-/** Does not name it: who takes the option for the token itself has given that. */
+/** Says that a token file is unreadable without naming it: who takes the option for the token itself has given that. */
 function unreadable(error: NodeJS.ErrnoException): never {
   throw new Stop(
     'usage',

@@ -38,7 +38,7 @@ export async function mcp(words: readonly string[], terminal: Terminal): Promise
   return codeOf('ok')
 }
 
-/** Said once, on stderr, which clients keep in their logs: it goes on, for both can come later. */
+/** Says what is missing, once, on stderr, which clients keep in their logs, and goes on, for both can come later. */
 async function sayWhatIsMissing(terminal: Terminal, globals: Globals): Promise<void> {
   try {
     const { origin, key } = await targetOf(terminal, globals)
@@ -71,7 +71,7 @@ interface Message {
   method?: string
   params?: { message?: string }
   result?: (ToolResult & { resultType?: 'complete' }) | AskedFor
-  /** Of JSON-RPC, or of REST, which has a type. */
+  /** The error of JSON-RPC, or of REST, which has a type. */
   error?: { type?: string; message: string }
 }
 

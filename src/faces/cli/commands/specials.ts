@@ -7,7 +7,7 @@ export interface Special {
   summary: string
   /** Further paragraphs of its help. */
   more: string
-  /** Where its bare words say too little. */
+  /** Examples, where the bare words say too little. */
   examples?: readonly string[]
   run(words: readonly string[], terminal: Terminal): Promise<number>
 }
@@ -261,7 +261,7 @@ export const specials: readonly Special[] = [
   },
 ]
 
-/** Those that begin with this word and are not it: `uk computer`. */
+/** The special commands that begin with this word and are longer: `uk computer`. */
 export const specialsUnder = (word: string): readonly Special[] =>
   specials.filter(({ words }) => words[0] === word && words.length > 1)
 

@@ -93,7 +93,10 @@ const unwatched = (tool: string): Result => ({
   is_error: true,
 })
 
-/** Its step is written before it is begun: whoever takes the run over knows what may have been done. */
+/**
+ * Carries out a call. The step is written before the call begins, so that a process that takes the run over knows what
+ * may have been done.
+ */
 async function carryOut(
   { engine, run, budgets, signal, tell }: Calling,
   open: OpenCall,

@@ -15,7 +15,7 @@ export interface OfferedOutsideTool {
   /** The address of its server, and what the server calls it. */
   url: string
   tool: string
-  /** What it says that it is, as a hash: what a person allows is this, and not whatever comes to have its name. */
+  /** The tool's own description of itself, as a hash: a person allows this, and not whatever comes to have its name. */
   definition: string
   policy: Policy
   timeoutMs: number
@@ -25,7 +25,7 @@ export interface OfferedOutsideTool {
 /** The tools that an agent's outside servers give it in one run. */
 export interface OutsideSession extends AsyncDisposable {
   offer: Tool[]
-  /** Why a server, or some of its tools, cannot be used now. */
+  /** The reasons why a server, or some of its tools, cannot be used now. */
   problems: { server: string; message: string }[]
   /** The tool by the name that the model knows; null where no server of the agent has it. */
   reach(name: string): OfferedOutsideTool | { unusable: string } | null
@@ -133,7 +133,7 @@ export async function outsideOf(
 const policyIn = ({ tools, policy }: Pick<Server, 'tools' | 'policy'>, name: string): Policy =>
   tools.find((tool) => tool.name === name)?.policy ?? policy
 
-/** Another agent's policy for the same tool of the same server; null where it does not have the server. */
+/** The policy of another agent for the same tool of the same server; null where that agent does not have the server. */
 export function outsidePolicy(
   { mcp_servers }: Pick<AgentRow, 'mcp_servers'>,
   { url, tool }: Pick<OfferedOutsideTool, 'url' | 'tool'>,
@@ -158,7 +158,7 @@ async function listed(all: OutsideTools, key: string, mcp: OutsideMcp, signal: A
   return listing
 }
 
-/** As many as a model is asked to read, and none that is larger than that. */
+/** The tools that a model is given: as many as it is asked to read, and none that is larger than that. */
 function bounded(all: readonly OutsideTool[]): Listing {
   const tools: ListedTool[] = []
   let size = 0

@@ -7,6 +7,6 @@ import type { Result } from '../../messages/tool-calls.ts'
 export interface Toolbox {
   offer(names: readonly string[]): Tool[]
   reach(name: string, given: Record<string, unknown>): Reached | null
-  /** In the rights of `ctx`, until its signal fires. A refusal is an answer with `is_error`. */
+  /** Calls a tool with the rights of `ctx`, until its signal fires. A refusal is an answer with `is_error`. */
   call(ctx: Context, name: string, given: Record<string, unknown>): Promise<Result>
 }

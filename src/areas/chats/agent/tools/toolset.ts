@@ -1,4 +1,4 @@
-/** Everything that an agent may use in one run: endpoints of this server, tools of outside servers, other agents. */
+/** The tools that an agent may use in one run: endpoints of this server, tools of outside servers, other agents. */
 import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
 import { sharedPlace } from '#access/shares.ts'
@@ -18,14 +18,14 @@ import type { RunEvent } from '../../runs/facts.ts'
 
 /** A tool as a run may use it. */
 export interface UsableTool {
-  /** As people are told of it. */
+  /** The name by which people are told of the tool. */
   name: string
-  /** What an outside server says that it is, as a hash; null: a tool of this server's own. */
+  /** The tool's description by its outside server, as a hash; null: a tool of this server's own. */
   definition: string | null
   policy: Policy
   /** A person has to agree to each call, whatever the policy says. */
   consent: boolean
-  /** To do it twice is as good as once. */
+  /** The tool may be called again: to do it twice is as good as once. */
   repeatable: boolean
   /** The time that a call may take; null: as long as the run. */
   limitMs: number | null
@@ -37,7 +37,7 @@ export interface WaitsElsewhere {
   waits: { chat_id: Id; run_id: Id }
 }
 
-/** One call of a tool. */
+/** A call of a tool. */
 export interface ToolUse {
   run: RunRow
   call: OpenCall

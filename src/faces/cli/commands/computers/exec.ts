@@ -12,7 +12,7 @@ import type { Terminal } from '../../terminal.ts'
 import { type Piped, pipeTo, piped } from './stdin.ts'
 import { type Target, computerNamed } from './target.ts'
 
-/** As timeout(1) has it. */
+/** The exit code of a time-out, as timeout(1) has it. */
 const TIMED_OUT = 124
 
 const fields = [
@@ -94,7 +94,7 @@ async function told(target: Target, command: Command, stdin: Piped, terminal: Te
   const { endpoints } = await contracts.computers()
   const leaving = new AbortController()
   const leave = (): void => leaving.abort()
-  /** Why what is piped in could not be given to it, which ends it. */
+  /** The reason why piped input could not be handed on, which ends the command. */
   let unfed: unknown
   const feed = (execId: string): void => {
     if (stdin.type === 'stream')
@@ -137,7 +137,7 @@ function broken(error: unknown): null {
 
 const lostOn = (name: string): string => `You may no longer run commands on "${name}", and this one was ended.`
 
-/** Why a stream ended before its command did. Whoever lost the right to it is told that, and not that the server is away. */
+/** The reason why a stream ended before its command did: a lost right is told as such, not as a server that is away. */
 async function cutOff({ id, name, call }: Target): Promise<Stop> {
   const { endpoints } = await contracts.computers()
   try {

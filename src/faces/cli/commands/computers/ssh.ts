@@ -19,7 +19,10 @@ const RESTORE = '\x1b[?1049l\x1b[?1000;1002;1003;1006;2004l\x1b[?25h\x1b[0m'
 const CLEAR = '\x1b[0m\x1b[2J\x1b[H'
 const MOST_WAITING = 1_000
 const PING_MS = 15_000
-/** Of a terminal that was there before: after a restart the server may be back before the computer is, and a limit passes. */
+/**
+ * Refusals that pass for a terminal that was there before: after a restart the server may be back before the computer
+ * is, and a limit passes.
+ */
 const AWAY = new Set([409, 429])
 const AGAIN_MS = [250, 500, 1_000, 2_000, 4_000, 8_000]
 
@@ -76,7 +79,10 @@ async function follow(target: Target, id: string, from: number | null): Promise<
     if (send.length > 0) type(send.toString('utf8'))
     if (detach) detached.resolve({ type: 'detached' })
   }
-  /** What the computer may not have goes out again over the next connection; beyond this it is as a full line: lost, with a bell. */
+  /**
+   * Input that the computer may not have got goes out again over the next connection; beyond this limit it is lost,
+   * with a bell.
+   */
   let waiting: Input[] = []
   const say = (event: object): void => {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(event))
@@ -142,14 +148,14 @@ interface Input {
 }
 interface Session {
   onOpen(): void
-  /** How far the bytes go. */
+  /** Notes how far the bytes go. */
   seen(offset: number): void
   at(): number | null
   /** The computer has all input up to this one. */
   typed(seq: number): void
 }
 
-/** One connection, until the terminal ends, the server refuses, or it is lost. */
+/** Runs one connection, until the terminal ends, the server refuses, or it is lost. */
 function run(socket: WebSocket, { onOpen, seen, at, typed }: Session): Promise<End | 'lost'> {
   return new Promise((resolve) => {
     let alive = true

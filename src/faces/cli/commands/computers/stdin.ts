@@ -1,4 +1,4 @@
-/** What is piped into a command that runs elsewhere: with the call where it is all there, else as it comes. */
+/** Piped input of a command that runs elsewhere: sent with the call where all of it is there, else as it comes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { contracts } from '#areas/contracts.ts'
 import { ApiError } from '../../../client.ts'
@@ -6,9 +6,9 @@ import { Unreachable } from '../../server/send.ts'
 import { Stop } from '../../exit.ts'
 import type { Target } from './target.ts'
 
-/** What one call takes as its input: in Base64, and within the body that a call may have. */
+/** The most input of one call: in Base64, and within the body that a call may have. */
 const MOST_AT_ONCE = 524_288
-/** What is piped in and has not ended after so long comes as it comes. */
+/** The time within which piped input has to end to go with the call. */
 const SOON_MS = 100
 /** How long a server or a computer that is away is waited for, and how often it is asked. */
 const PATIENCE_MS = 60_000
@@ -16,12 +16,12 @@ const AGAIN_MS = 500
 
 export type Piped =
   | { type: 'nothing' }
-  /** All of it. */
+  /** All of the input. */
   | { type: 'whole'; bytes: Buffer }
-  /** More than one call takes, or not at its end yet; `source` gives all of it, once. */
+  /** Input of more than one call, or not at its end yet; `source` gives all of it, once. */
   | { type: 'stream'; source: AsyncIterable<Buffer> }
 
-/** What is piped in; nothing where a person sits at it. */
+/** The piped input; none where a person sits at the terminal. */
 export async function piped(): Promise<Piped> {
   if (process.stdin.isTTY) return { type: 'nothing' }
   const rest = (process.stdin as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
@@ -85,7 +85,7 @@ export async function pipeTo(
   await write(Buffer.alloc(0), true)
 }
 
-/** What came while the last was on its way, together; of a fast source no more than a call takes waits. */
+/** Gathers bytes that come while the last ones are on their way; of a fast source at most what a call takes waits. */
 async function* gathered(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const came: Buffer[] = []
   let size = 0

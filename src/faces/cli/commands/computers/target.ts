@@ -15,7 +15,7 @@ export interface Target {
   call: SendCall
 }
 
-/** Where a command goes that names a computer by its id or its name. */
+/** The computer that a command names by its id or its name. */
 export async function computerNamed(word: string, globals: Globals, terminal: Terminal): Promise<Target> {
   const { origin, key } = await targetOf(terminal, globals)
   if (key === undefined) throw new Stop('auth', `Not signed in to ${origin}.`, 'Run `uk login`, or set UK_KEY.')
@@ -23,7 +23,7 @@ export async function computerNamed(word: string, globals: Globals, terminal: Te
   return { ...(await findComputer(call, word)), origin, key, call }
 }
 
-/** Where paths begin that do not begin with a slash, as with scp(1). */
+/** The folder where paths without a leading slash begin, as with scp(1). */
 export async function homeOf({ id, name, call }: Target): Promise<string> {
   const { endpoints } = await contracts.computers()
   const answer = await call(endpoints.test_connection, { id })

@@ -3,8 +3,8 @@ const TILDE = 0x7e
 const DOT = 0x2e
 
 /**
- * What a person types, on its way out: `~.` behind an Enter detaches, as with ssh(1), and `~~` there is one tilde. A tilde waits
- * for the key behind it; a character whose bytes come apart goes out whole.
+ * .`~A person's typing, on its way out: `~.`~.` behind an Enter detaches, as with ssh(1), and `~~` there is one tilde.
+ * A tilde waits for the key behind it; a character whose bytes come apart goes out whole.
  */
 export class Typed {
   #state: 'begun' | 'tilde' | 'within' = 'begun'

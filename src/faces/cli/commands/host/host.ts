@@ -68,7 +68,9 @@ export async function doctor(words: readonly string[], terminal: Terminal): Prom
   return runProgram('doctor', { json: globals.json === true }, terminal)
 }
 
-/** From a file, from UK_BACKUP_PASSPHRASE, or typed: a new one twice, for nobody sees what was typed. */
+/**
+ * The passphrase: from a file, from UK_BACKUP_PASSPHRASE, or typed; a new one twice, for nobody sees what was typed.
+ */
 async function passphraseFor(
   { passphrase_file: file }: Record<string, unknown>,
   globals: Globals,
@@ -83,7 +85,7 @@ async function passphraseFor(
   throw new Stop('usage', 'The two passphrases differ.', 'Try again.')
 }
 
-/** What is asked goes by its standard input: command lines can be read by all users of a machine. */
+/** Runs a program with the question on its standard input: command lines can be read by all users of a machine. */
 function runProgram(command: string, asked: object, terminal: Terminal): Promise<number> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, command], {
     stdio: ['pipe', 'inherit', 'inherit'],

@@ -15,7 +15,7 @@ export interface Archive extends AsyncDisposable {
   files: ExportFiles
 }
 
-/** What an export holds: its JSON, or the JSON files of these names in its ZIP and all others beside them. */
+/** Opens an export: its JSON, or the JSON files of these names in its ZIP and all others beside them. */
 export async function openArchive(path: string, wanted: RegExp): Promise<Archive> {
   const found = await stat(path).catch(() => null)
   if (!found?.isFile()) throw new Stop('usage', `${path} is not a file that can be read.`)
@@ -48,7 +48,7 @@ function filesOf(zip: ZipFile, entries: readonly Entry[], path: string): ExportF
   }
 }
 
-/** No more than the archive says that it is: yauzl holds it to that, and this too. */
+/** Reads an entry, and no more bytes than the archive says: yauzl holds it to that, and this too. */
 async function* boundedTo(stream: AsyncIterable<Uint8Array>, most: number, path: string): AsyncGenerator<Uint8Array> {
   let length = 0
   try {

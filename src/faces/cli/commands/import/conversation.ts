@@ -21,16 +21,16 @@ export interface Conversation {
   external_id: string
   title: string
   created_at?: string
-  /** Each behind the one that it answers. */
+  /** The messages, each behind the one that it answers. */
   messages: Message[]
   head_id: string
 }
 
-/** What an export held: chats, and how many of which things stay behind. */
+/** The content of an export: chats, and how many of which things stay behind. */
 export class Exported {
   readonly conversations: Conversation[] = []
   readonly left = new Map<string, number>()
-  /** What the export holds beside its chats. */
+  /** The files of the export beside its chats. */
   readonly #find: (ref: string) => { name: string; size: number } | null
 
   constructor(find: (ref: string) => { name: string; size: number } | null = () => null) {
@@ -55,7 +55,9 @@ export class Exported {
   }
 }
 
-/** One entry of a tree of messages, as it was read. Without words and files it stays out, and what follows it moves up. */
+/**
+ * An entry of a tree of messages, as it was read. One without words and files is left out, and its followers move up.
+ */
 export interface Node {
   id: string
   parent: string | null
@@ -68,7 +70,7 @@ export interface Node {
 }
 
 const MOST_FILES = 100
-/** What a message takes. */
+/** The limits of a message. */
 const MOST_FILE_BYTES = 20 << 20
 const MOST_MESSAGES = 10_000
 const MOST_CHARACTERS = 1_000_000

@@ -34,7 +34,7 @@ const extensions: Readonly<Record<string, string>> = {
   'text/plain': '.txt',
 }
 
-/** Also what stands in the chat itself, as a `data:` URL (RFC 2397) in base64. */
+/** The files of an export, and those that stand in the chat itself as a `data:` URL (RFC 2397) in base64. */
 export function withData(files: ExportFiles): ExportFiles {
   const bytesOf = (ref: string): Buffer => Buffer.from(ref.slice(DATA.exec(ref)![0].length), 'base64')
   return {

@@ -78,7 +78,7 @@ async function archiveOf(
   return Object.assign(await openArchive(path, wanted), { files })
 }
 
-/** In a terminal it is asked first; where nobody can be asked, `--yes` says so beforehand. */
+/** Asks a person first in a terminal; where nobody can be asked, `--yes` says so beforehand. */
 export async function agreed(
   question: string,
   { yes }: { yes: boolean },

@@ -16,7 +16,7 @@ export interface PlannedKey {
 
 export interface KeyPlan {
   keys: PlannedKey[]
-  /** What stays behind, and why. */
+  /** The things that stay behind, and why. */
   left: string[]
 }
 

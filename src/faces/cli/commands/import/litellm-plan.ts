@@ -20,12 +20,12 @@ export interface PlannedEndpoint {
 
 export interface LitellmPlan {
   endpoints: PlannedEndpoint[]
-  /** How each model is called from now on, by its name there. */
+  /** The new names of each model, by its name in LiteLLM. */
   called: Map<string, string[]>
   /** The same, where it is called otherwise than by its bare name. */
   renamed: { was: string; now: string }[]
   budget: { usd: number; period: 'day' | 'week' | 'month' } | null
-  /** What stays behind, and why. */
+  /** The things that stay behind, and why. */
   left: string[]
 }
 
@@ -51,7 +51,7 @@ const presets: Readonly<Record<string, string>> = {
   lm_studio: 'lm-studio',
   hosted_vllm: 'vllm',
 }
-/** Those that speak OpenAI's shape at an address of their own, where one is given. */
+/** Providers that speak OpenAI's shape at an address of their own, where one is given. */
 const openAiAlike: ReadonlySet<string> = new Set([
   'openai',
   'custom_openai',
@@ -65,7 +65,7 @@ const openAiAlike: ReadonlySet<string> = new Set([
   'deepinfra',
   'sambanova',
 ])
-/** Where the vendor of a bare name is plain. */
+/** The vendors of bare model names, where they are plain. */
 const bare: readonly [RegExp, string][] = [
   [/^(gpt-|o\d|text-embedding-|dall-e|whisper|tts-|chatgpt-)/, 'openai'],
   [/^claude-/, 'anthropic'],

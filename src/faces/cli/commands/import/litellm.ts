@@ -100,7 +100,7 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
   return tell(false)
 }
 
-/** What a program that calls models needs. */
+/** The scopes that a program that calls models needs. */
 const SCOPES = ['gateway:run', 'inference:run', 'model:read']
 
 interface KeysTold {

@@ -1,8 +1,8 @@
 import { type Exported, type Node, conversationOf, isObject, millisecondsOf, textOr } from './conversation.ts'
 
 /**
- * What Open WebUI exports: a list of `{id, title, chat: {history: {messages, currentId}}, created_at}`, or the same rows of the table
- * `chat` of its `webui.db`. A message is `{id, parentId, role, content, timestamp, model}`.
+ * Reads an export of Open WebUI: a list of `{id, title, chat: {history: {messages, currentId}}, created_at}`, or the
+ * same rows of the table `chat` of its `webui.db`. A message is `{id, parentId, role, content, timestamp, model}`.
  */
 export function readOpenWebUi(chats: readonly unknown[], exported: Exported): void {
   for (const row of chats) {

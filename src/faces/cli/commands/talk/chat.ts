@@ -53,7 +53,7 @@ export async function chat(words: readonly string[], terminal: Terminal): Promis
   return codeOf('ok')
 }
 
-/** All that a message or a command of the conversation needs. */
+/** The things that a message or a command of the conversation needs. */
 interface Table {
   talk: Conversation
   /** Sent along with the next message. */

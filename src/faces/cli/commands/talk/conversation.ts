@@ -10,7 +10,7 @@ import type { Globals } from '../../globals.ts'
 import type { Terminal } from '../../terminal.ts'
 import { type Part, attached } from './attach.ts'
 
-/** What begins a conversation, or which one goes on. */
+/** The way a conversation opens: with a new chat, or in one that goes on. */
 export interface Opening {
   /** A chat by its title or id. */
   chat?: string
@@ -29,7 +29,7 @@ export interface Conversation {
   /** Sends a message with files, and streams or awaits the run that answers it. */
   send(text: string, files: readonly string[], how: 'stream' | 'send', more?: More): Promise<Incoming>
   stop(): Promise<void>
-  /** Another chat begins with the next message. */
+  /** Begins another chat with the next message. */
   begin(): void
 }
 

@@ -7,13 +7,13 @@ import { Keys, MARK_NO_PASTES, MARK_PASTES, NEW_LINE } from './keys.ts'
 
 const MOST_LINES = 1_000
 
-/** Where a person types messages: a line editor with a history that stays. */
+/** The place where a person types messages: a line editor with a history that stays. */
 export interface Editor extends AsyncDisposable {
   /** A message; null: the person leaves (Ctrl-D, or Ctrl-C on an empty line). */
   message(): Promise<string | null>
   /** The answer to a question about the message before. */
   answer(question: string): Promise<string>
-  /** While it is set, Ctrl-C goes there. */
+  /** Takes Ctrl-C while it is set. */
   interrupts: (() => void) | null
 }
 

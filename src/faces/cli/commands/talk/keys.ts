@@ -10,8 +10,8 @@ export const MARK_PASTES = '\x1b[?2004h'
 export const MARK_NO_PASTES = '\x1b[?2004l'
 
 /**
- * What is typed, on its way to the line editor: pasted lines, Alt-Enter and Ctrl-J become a new line within the message instead
- * of its end, and Ctrl-C goes to `interrupt` where that takes it.
+ * Typed keys on their way to the line editor: pasted lines, Alt-Enter and Ctrl-J become a new line within the message
+ * instead of its end, and Ctrl-C goes to `interrupt` where that takes it.
  */
 export class Keys extends Transform {
   #pasting = false
@@ -58,7 +58,7 @@ export class Keys extends Transform {
 const pasted = (text: string): string => text.replaceAll(/\r\n?|\n/g, NEW_LINE).replaceAll(/(?!\t)\p{Cc}/gu, '')
 const typed = (text: string): string => text.replaceAll('\x1b\r', NEW_LINE).replaceAll('\n', NEW_LINE)
 
-/** How many characters at the end of a text may be the beginning of a mark: two at least. */
+/** The number of characters at the end of a text that may be the beginning of a mark: two at least. */
 function beginningOf(mark: string, text: string): number {
   for (let length = Math.min(mark.length - 1, text.length); length >= 2; length--)
     if (text.endsWith(mark.slice(0, length))) return length

@@ -5,7 +5,7 @@ import { lossesOf } from './losses.ts'
 import type { Progress } from '../../../output/progress.ts'
 import { checkName } from './there.ts'
 
-/** How many files of a folder are under way at once. */
+/** The number of files of a folder that are under way at once. */
 const AT_ONCE = 4
 
 export interface Copying {
@@ -82,7 +82,7 @@ export async function copyFolder(copying: Copying, source: Buffer, target: Buffe
     }
   }
 
-  /** As scp(1) does: a symlink to a file is copied as the file. One to a folder could lead in a circle. */
+  /** Follows a symlink as scp(1) does: one to a file is copied as the file. One to a folder could lead in a circle. */
   async function behind(path: Buffer, goal: Buffer, there: ReadonlyMap<string, Found>): Promise<void> {
     const found = await from.look(path).catch((error: unknown) => {
       leave(path, error instanceof Error ? `it is a symlink, and ${error.message}` : 'it is a symlink')
@@ -94,7 +94,7 @@ export async function copyFolder(copying: Copying, source: Buffer, target: Buffe
     await turns.take(() => copyFile(copying, [path, found], [goal, there.get(keyOf(found.name)) ?? null]))
   }
 
-  /** What is in the folder already; it is made where there is none. */
+  /** The content of the goal's folder, which is made where there is none. */
   async function placeOf(place: Buffer): Promise<Map<string, Found>> {
     const found = await to.look(place)
     if (found === null) await to.makeFolder(place)
@@ -107,7 +107,7 @@ export async function copyFolder(copying: Copying, source: Buffer, target: Buffe
 
 const keyOf = (name: Buffer): string => name.toString('latin1')
 
-/** So many at a time; the first that fails ends it. */
+/** Runs at most so many at a time; the first that fails ends it. */
 function turnsOf(most: number) {
   const open = new Set<Promise<void>>()
   let failed: { error: unknown } | null = null

@@ -69,7 +69,7 @@ async function read(words: readonly string[]) {
 
 type Sides = (place: Extract<Place, { type: 'here' | 'there' }>) => Promise<{ side: Side; path: Buffer }>
 
-/** Each computer is looked for once, and asked for its home once. */
+/** Both sides of a copy. Each computer is looked for once, and asked for its home once. */
 function sidesOf(globals: Globals, terminal: Terminal): Sides {
   const known = new Map<string, Promise<There>>()
   return async (place) => {
@@ -140,7 +140,9 @@ async function copyOne({ source, target, several, recursive, force, sides, progr
   return 0
 }
 
-/** Into a folder that is there, else as the path says. `folder/.` goes itself, without its name. */
+/**
+ * The goal of a copy: in a folder that is there, else the path itself. `folder/.` copies the content, without its name.
+ */
 async function goalOf(
   { side, path }: { side: Side; path: Buffer },
   source: { path: Buffer; isFolder: boolean },
@@ -167,7 +169,7 @@ function stdin(): Source {
   }
 }
 
-/** What was written stays written: after a loss it goes on behind it. */
+/** Writes to stdout. Bytes that are written stay written: after a loss it goes on behind them. */
 function stdout(terminal: Terminal): Sink {
   let written = 0
   return {

@@ -6,7 +6,7 @@ export interface Found {
   type: 'file' | 'folder' | 'symlink' | 'other'
   size: number
   mode: number
-  /** In milliseconds. */
+  /** The time of the last change, in milliseconds. */
   modified: number
 }
 
@@ -16,24 +16,24 @@ export interface Source {
   /** Permission bits; null: those of a new file. */
   mode: number | null
   modified: number | null
-  /** Another one is another content. What was begun with one goes on with the same only. */
+  /** The mark of the content. A copy that was begun with one mark goes on with the same only. */
   mark: string
   /** The bytes from there on. */
   read(from: number): AsyncIterable<Uint8Array>
 }
 
 export interface Sink {
-  /** How much of this content has come before. */
+  /** How many bytes of this content have come before. */
   begun(source: Source): Promise<number>
   /** Takes what follows, and puts the file in its place, whole. Tells how far it is. */
   write(source: Source, from: number, at: (offset: number) => void): Promise<void>
 }
 
-/** Where files are: this machine, or a computer. */
+/** A place with files: this machine, or a computer. */
 export interface Side {
   /** A path as people read it. */
   called(path: Buffer): string
-  /** What is there, behind a symlink too. */
+  /** The thing at a path, behind a symlink too. */
   look(path: Buffer): Promise<Found | null>
   list(path: Buffer): AsyncIterable<Found>
   makeFolder(path: Buffer): Promise<void>
@@ -55,6 +55,6 @@ export function lastOf(path: Buffer): Buffer {
   return part.subarray(part.lastIndexOf(SLASH) + 1)
 }
 
-/** Of one size and time, as rsync(1) has it: what an earlier copy has put there already. */
+/** Whether two files are of one size and time, as rsync(1) has it: what an earlier copy has put there already. */
 export const isSame = (there: Found, { size, modified }: Pick<Source, 'size' | 'modified'>): boolean =>
   there.type === 'file' && there.size === size && there.modified === modified

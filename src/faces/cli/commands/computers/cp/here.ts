@@ -162,7 +162,7 @@ function isAlive(pid: number): boolean {
 
 const codeIn = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
 
-/** What the system said of a file, for a person. */
+/** The system's error about a file, for a person. */
 function plain(path: Buffer, error: unknown): unknown {
   const text = here.called(path)
   switch (codeIn(error)) {

@@ -12,7 +12,7 @@ const LONGEST_MS = 4_000
 export const hasCode = (error: unknown, code: string): boolean =>
   error instanceof ApiError && (error.code ?? error.type) === code
 
-/** What passes by itself: a server that restarts, a computer that is away, a limit for a while. */
+/** Whether an error passes by itself: a server that restarts, a computer that is away, a limit for a while. */
 function passes(error: unknown): boolean {
   if (error instanceof Unreachable) return true
   if (!(error instanceof ApiError)) return false
@@ -26,7 +26,7 @@ function passes(error: unknown): boolean {
 export interface Losses {
   /** Resolves when it is time to try again; throws what does not pass, and what has lasted too long. */
   outlast(error: unknown): Promise<void>
-  /** It goes on. */
+  /** Ends the loss: the copy goes on. */
   over(): void
 }
 
@@ -49,7 +49,7 @@ export function lossesOf(): Losses {
   }
 }
 
-/** Asked until it is answered, by whatever does not pass. */
+/** Asks until there is an answer, or an error that does not pass. */
 export async function patiently<T>(ask: (again: boolean) => Promise<T>): Promise<T> {
   const losses = lossesOf()
   for (let again = false; ; again = true)

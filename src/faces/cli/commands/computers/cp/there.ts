@@ -15,7 +15,7 @@ import { ApiError, hasCode, patiently } from './losses.ts'
 
 /** Smaller files begin anew rather than ask how much of them has come. */
 const WORTH_ASKING = 1 << 20
-/** What is held of a pipe, to be sent again. */
+/** The part of a pipe that is held, to be sent again. */
 const PIECE = 8 << 20
 
 interface Row {
@@ -74,7 +74,7 @@ export function filesOf(target: Target): Side {
     sink: (path, { force }) => sinkOf(target, pathText(path), force),
   }
 
-  /** What a symlink leads to: a folder lists, a file says its size. */
+  /** The thing that a symlink leads to: a folder lists, a file says its size. */
   async function behind(path: Buffer, row: Found): Promise<Found> {
     try {
       await fs({ op: 'list', path, limit: 1 })
@@ -96,7 +96,7 @@ export function filesOf(target: Target): Side {
     return { ...row, type: 'file', size, modified, mode: 0o666 }
   }
 
-  /** Each time from where the last one broke off, of the file that was there at the first time. */
+  /** Reads on from where the last read broke off, of the file that was there at the first time. */
   function reading(path: Buffer, size: number): Source['read'] {
     let etag: string | null = null
     return async function* (from) {
@@ -153,7 +153,7 @@ function sinkOf(target: Target, path: string, force: boolean): Sink {
     },
   }
 
-  /** What nobody can read a second time is held until the computer has it. */
+  /** Writes in pieces: a piece of a source that cannot be read twice is held until the computer has it. */
   async function writePieces(source: Source, at: (offset: number) => void): Promise<void> {
     let start = 0
     for await (const { piece, last } of pieces(source.read(0))) {
