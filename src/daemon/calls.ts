@@ -1,7 +1,7 @@
 import type { MuxOptions } from '#wire/mux.ts'
 import { KEEPER_OPERATIONS } from './keeper/keeper.ts'
 
-/** What the server asks for and this process does by itself: it ends with it. */
+/** The calls that this process does by itself: they end with it. */
 export class Calls {
   readonly answer: MuxOptions['answer']
   readonly #waiting = new Set<() => void>()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { DaemonFault, makeFolder } from './state.ts'
 
-/** How long the first link is waited for before the one who started it is let go. */
+/** How long the first link is waited for before the command that started the daemon returns. */
 const LINKED_MS = 10_000
 
 /** Starts `uk computer run` without a terminal, and waits until it is linked or has ended. Answers what to say of it. */
@@ -38,7 +38,7 @@ export async function detach(folder: string, words: readonly string[]): Promise<
 
 const MOST_WORDS = 2_000
 
-/** What a daemon said of its end, without times and the name that errors begin with. */
+/** A daemon's last words in its log, without times and the name that errors begin with. */
 function lastWords(log: number, from: number): string {
   const bytes = Buffer.alloc(MOST_WORDS)
   const start = Math.max(from, fstatSync(log).size - MOST_WORDS)

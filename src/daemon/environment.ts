@@ -1,10 +1,13 @@
-/** What of the daemon's own environment goes where. It may hold keys of whoever started it, so nothing does by itself. */
+/**
+ * The parts of the daemon's own environment that each program is given. It may hold keys of whoever started it, so
+ * nothing is passed on by itself.
+ */
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What sshd gives besides the account: the language, the time zone, the place for sockets. */
+/** The variables that sshd gives besides the account: the language, the time zone, the place for sockets. */
 const LOGIN = ['PATH', 'LANG', 'LANGUAGE', 'LC_.*', 'TZ', 'XDG_RUNTIME_DIR']
-/** What Node itself and its libraries go by. */
+/** The variables that Node itself and its libraries go by. */
 const PROGRAM = [
   ...LOGIN,
   'HOME',
@@ -16,9 +19,9 @@ const PROGRAM = [
   'LD_LIBRARY_PATH',
   'DYLD_.*',
 ]
-/** Which graphics card is used, and how. */
+/** Variables that say which graphics card is used, and how. */
 const CARD = ['OLLAMA_.*', 'GGML_.*', 'CUDA_.*', 'NVIDIA_.*', 'HIP_.*', 'HSA_.*', 'ROCR_.*', 'GPU_.*', 'VK_.*']
-/** How the network and registries are reached. */
+/** Variables that say how the network and registries are reached. */
 const NETWORK = ['[A-Za-z]+_(proxy|PROXY)', 'SSL_CERT_(FILE|DIR)', 'NODE_(EXTRA_CA_CERTS|USE_ENV_PROXY)']
 const REGISTRY = ['npm_config_(registry|cache|proxy|https_proxy|noproxy|cafile)', 'XDG_.*_HOME']
 
@@ -33,11 +36,11 @@ const only =
     )
   }
 
-/** For commands and terminals of the daemon's own account. */
+/** The environment for commands and terminals of the daemon's own account. */
 export const forLogin = only(LOGIN)
-/** For those of another account. */
+/** The environment for commands and terminals of another account. */
 export const forAnother = only(['PATH', 'LANG', 'LC_.*', 'TZ'])
-/** For the keeper. */
+/** The environment for the keeper. */
 export const forKeeper = only(PROGRAM)
-/** For engines, and what installs them. */
+/** The environment for engines and their installers. */
 export const forEngine = only([...PROGRAM, ...CARD, ...NETWORK, ...REGISTRY])

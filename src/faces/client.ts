@@ -74,7 +74,7 @@ export class ApiError extends Error {
   readonly param: string | undefined
   readonly details: Record<string, unknown> | undefined
   readonly requestId: string | null
-  /** From `Retry-After`. */
+  /** The seconds of `Retry-After`. */
   readonly retryAfterSeconds: number | null
   constructor(
     { status, header }: Pick<Incoming, 'status' | 'header'>,
@@ -162,7 +162,7 @@ const methodsOf = (name: string, load: () => Promise<Area>, call: SendCall): obj
 
 export type SendCall = (endpoint: AnyEndpoint, input: Record<string, unknown>, more?: More) => Promise<Incoming>
 
-/** One call, as its raw answer; throws `ApiError` for what is not 2xx. */
+/** Makes a call and answers it raw; throws `ApiError` for what is not 2xx. */
 export function createCall({ origin, key, version, headers, send = sendByFetch }: ClientOptions): SendCall {
   return async (endpoint, input, more = {}) => {
     const { path, query, body: json } = split(endpoint, input)
@@ -303,7 +303,7 @@ async function* rowsFrom(first: Page<unknown>, after: (cursor: string) => Promis
   }
 }
 
-/** Not every browser can iterate a stream itself. */
+/** The parts of a body: not every browser can iterate a stream itself. */
 export async function* partsOf(response: Response): AsyncGenerator<Uint8Array> {
   if (response.body === null) return
   const reader = response.body.getReader()

@@ -74,7 +74,7 @@ function textFor(name: string, { format, minLength, description = '' }: Schema):
   return text.padEnd(typeof minLength === 'number' ? minLength : 0, '.')
 }
 
-/** Only what a call must hold: the required properties of an object schema. */
+/** The least that a call must hold: the required properties of an object schema. */
 export function leastExample(schema: Schema, components: Record<string, Schema>): Record<string, unknown> {
   const { properties = {}, required = [] } = resolve(schema, components)
   return Object.fromEntries(required.map((name) => [name, exampleOf(properties[name]!, components, name)]))

@@ -28,7 +28,7 @@ export interface Converted {
   defs: Record<string, Schema>
 }
 
-/** Many zod schemas at once, as a caller writes them (`input`) or as the server answers them (`output`). */
+/** Converts many zod schemas at once, as a caller writes them (`input`) or as the server answers them (`output`). */
 export function convert(io: 'input' | 'output', named: Record<string, z.ZodType>): Converted {
   const { $defs = {}, properties = {} } = z.toJSONSchema(z.object(named), {
     io,

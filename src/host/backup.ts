@@ -14,7 +14,7 @@ export interface BackupAsked {
   to: string
   /** Takes the root key along, under this. */
   passphrase: string | null
-  /** So many backups are left in the folder. */
+  /** The number of backups that are left in the folder. */
   keep: number | null
   json: boolean
 }
@@ -70,7 +70,7 @@ export async function backup({ to, passphrase, keep, json }: BackupAsked, signal
   return 1
 }
 
-/** For `uk doctor`, which says how old the newest backup is. */
+/** Remembers a finished backup for `uk doctor`, which tells the age of the newest. */
 async function remember(connection: pg.ClientConfig, value: object): Promise<void> {
   const client = new pg.Client(connection)
   client.on('error', () => {})

@@ -132,7 +132,10 @@ function keysFor(
   )
 }
 
-/** In the data dir, where the server finds it; beside it, where the environment has another one or there are several. */
+/**
+ * Keeps the root key in the data dir, where the server finds it; beside it, where the environment has another one or
+ * there are several.
+ */
 function keepKeys({ dataDir, secretKeys }: Config, keys: readonly string[]): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const path = join(dataDir, 'secret-key')

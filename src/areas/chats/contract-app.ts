@@ -14,7 +14,7 @@ const chatGoal = <G extends z.ZodType>(Goal: G) =>
     .object({ id: idOut, created_at: time, goal: Goal.nullable().describe('Null: none governs the active branch.') })
     .meta({ id: 'ChatGoal', description: '`id` is that of the chat.' })
 
-/** What the pages of chats need beside the chats: pins, which are one's own, and which model answers unless somebody names one. */
+/** Endpoints for the pages of chats: the caller's own pins, and the model that answers where none is named. */
 export const appEndpoints = <C extends z.ZodType, G extends z.ZodType>(Chat: C, Goal: G) =>
   ({
     goal_or_none: endpoint('GET /app/chat-goals/:id', {

@@ -34,7 +34,7 @@ export class DownloadCut extends Refusal {
 const MOST_CUTS = 3
 const CUT_MS = 500
 
-/** Does it again after each `DownloadCut`, as long as it gets further. */
+/** Repeats a download after each `DownloadCut`, as long as it gets further. */
 export async function throughCuts<T>(once: () => Promise<T>, signal: AbortSignal): Promise<T> {
   let cuts = 0
   for (let had = -1; ;) {
@@ -51,7 +51,7 @@ export async function throughCuts<T>(once: () => Promise<T>, signal: AbortSignal
   }
 }
 
-/** What lies beside a partial file: that the next try goes on with the same content. */
+/** The file beside a partial download, by which the next try knows that it goes on with the same content. */
 interface Begun {
   url: string
   etag: string | null
@@ -60,7 +60,7 @@ interface Begun {
 
 export interface Download {
   url: string
-  /** Where the bytes grow; `<part>.json` lies beside it. */
+  /** The file in which the bytes grow; `<part>.json` lies beside it. */
   part: string
   /** Addresses of this computer and its own network are asked only if they are among these: `host:port`. */
   local: readonly string[]

@@ -11,7 +11,7 @@ export type Gpu = 'auto' | 'off'
 /** Tokens of context that llama.cpp gives a model, unless told otherwise. */
 export const DEFAULT_CONTEXT = 8_192
 
-/** What a model said to a call: OpenAI's JSON, or its server-sent events. */
+/** A model's answer to a call: OpenAI's JSON, or its server-sent events. */
 export interface Answer {
   status: number
   /** `application/json`, `text/event-stream` */
@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 export interface Call {
-  /** As the engine knows the model. */
+  /** The engine's name for the model. */
   model: string
   path: Input<'engine.call'>['path']
   /** OpenAI's JSON. */

@@ -14,7 +14,7 @@ import { SherpaEngine } from './sherpa/sherpa.ts'
 import { ModelStore } from './store.ts'
 
 export interface EnginesOptions {
-  /** Where engines and models lie. */
+  /** The folder of engines and models. */
   folder: string
   /** `http://127.0.0.1:11434` */
   ollama: string
@@ -22,13 +22,13 @@ export interface EnginesOptions {
   ollamaContext?: number
   /** `host:port` of this computer or its network that models may be fetched from. */
   local?: readonly string[]
-  /** Where engines are installed, if not in `folder`. */
+  /** The folder where engines are installed, if not in `folder`. */
   installed?: string
   /** Tokens of context that llama.cpp gives a model, at most. */
   context?: number
   /** `off`: llama.cpp leaves the graphics card alone. */
   gpu?: Gpu
-  /** What runs the engines' own processes. */
+  /** The program that runs the engines' own processes. */
   program?: readonly string[]
 }
 
@@ -41,7 +41,7 @@ interface Installing {
   done: Promise<ModelRow | null>
 }
 
-/** What the daemon does with engines for local models, by operation. */
+/** The daemon's operations on engines for local models, by name. */
 export function createEngines({
   folder,
   ollama: origin,
@@ -57,7 +57,7 @@ export function createEngines({
   const sherpa = new SherpaEngine(own)
   const ollama = new OllamaEngine(origin, ollamaContext)
   const engines: Record<EngineName, Engine> = { llama, sherpa, ollama }
-  /** By the name of the model; an engine's, behind a space that no model's has. */
+  /** Installations under way by the name of the model; an engine's, behind a space that no model's name has. */
   const installing = new Map<string, Installing>()
   void store.sweep().catch(() => {})
   void sweepRooms().catch(() => {})

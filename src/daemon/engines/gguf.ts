@@ -178,7 +178,7 @@ class Reader {
     return null
   }
 
-  /** Where the data of the next tensor ends, from the beginning of all data. */
+  /** The end of the next tensor's data, from the beginning of all data. */
   async tensorEnd(): Promise<number> {
     await this.string()
     const dimensions = (await this.bytes(4)).readUInt32LE()

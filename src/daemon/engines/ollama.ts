@@ -43,7 +43,10 @@ const Pulled = z.object({
 const MOST_ANSWER = 8 * 1024 * 1024
 /** Checking a large model is done in silence. */
 const PULL_SILENT_MS = 600_000
-/** What a model is served with where nobody says more: the least of ollama's docs/faq.md, whatever it was trained with. */
+/**
+ * The context that a model is served with where nobody sets more: the least of ollama's docs/faq.md, whatever it was
+ * trained with.
+ */
 const DEFAULT_CONTEXT = 4_096
 /** Hardly any text has more for each of its tokens on average. */
 const BYTES_PER_TOKEN = 8
@@ -135,7 +138,7 @@ export class OllamaEngine implements Engine {
     )
   }
 
-  /** What it is served with, which is mostly less than it was trained with. */
+  /** The context that a model is served with, which is mostly less than it was trained with. */
   #contextOf(key: string, { trained, asks }: Omit<Facts, 'embeds'>, loadedWith: number | null): number {
     if (loadedWith !== null) this.#loadedWith.set(key, loadedWith)
     return Math.min(this.#loadedWith.get(key) ?? asks ?? this.#context, trained ?? Infinity)
@@ -272,7 +275,7 @@ export class OllamaEngine implements Engine {
   }
 }
 
-/** Of each layer of a model, bytes. */
+/** The bytes of each layer of a model. */
 type Layers = Map<string, { completed: number; total: number }>
 
 const summed = (layers: Layers): { completed: number; total: number } =>
@@ -288,7 +291,7 @@ function textBytes(part: unknown): number {
   return Object.values(part).reduce<number>((sum, inner) => sum + textBytes(inner), 0)
 }
 
-/** What answers at Ollama's address may be something else. */
+/** Reads an answer by its schema: whatever answers at Ollama's address may be something else. */
 function read<T extends z.ZodType>(schema: T, json: string): z.output<T> {
   const { data, success } = schema.safeParse(tryJson(json))
   return success ? data : refuse('upstream_error', { message: 'Ollama answered with something else.' })

@@ -6,7 +6,7 @@ import { EngineProcess } from './process.ts'
 /** An engine that comes as packages. */
 export interface Packages {
   name: EngineName
-  /** As people know it. */
+  /** The engine's name for people. */
   label: string
   version: string
   /** The folder below `folder` that holds `node_modules`, or null where it is not installed. */
@@ -15,9 +15,9 @@ export interface Packages {
 }
 
 export interface PackagedOptions {
-  /** Where the engine is installed. */
+  /** The folder where the engine is installed. */
   folder: string
-  /** What runs the engine's own process, before its arguments. */
+  /** The program that runs the engine's own process, before its arguments. */
   program: readonly string[]
   /** The words of the process behind its engine's name, given the socket to listen on and where the packages are. */
   words(socket: string, place: string): readonly string[]

@@ -11,9 +11,9 @@ import { isHeld, takeLock } from '../lock.ts'
 import type { EngineRow } from './engine.ts'
 
 const START_MS = 60_000
-/** From a broken connection to the end of the process that held it. */
+/** The time from a broken connection to the end of the process that held it. */
 const END_MS = 2_000
-/** What the folder of an engine that runs is called, and the file in it that names the daemon. */
+/** The name of the folder of a running engine, and the file in it that names the daemon. */
 const ROOM = 'uk-engine-'
 const HOLDER = 'holder'
 
@@ -23,9 +23,9 @@ interface Running {
 }
 
 export interface ProcessOptions {
-  /** As people know the engine. */
+  /** The engine's name for people. */
   label: string
-  /** What runs an engine's process, before its words. */
+  /** The program that runs an engine's process, before its words. */
   program: readonly string[]
   /** The words of the program, given the socket to listen on. Refuses with `engine_not_ready` what is not installed. */
   words(socket: string): Promise<readonly string[]>
@@ -47,7 +47,7 @@ export class EngineProcess implements AsyncDisposable {
     return this.#running ? 'running' : this.#reason === null ? null : 'failed'
   }
 
-  /** Why it does not run. */
+  /** The reason why the engine does not run. */
   get reason(): string | null {
     return this.#reason
   }
@@ -187,7 +187,7 @@ const ends = (child: ChildProcess): Promise<boolean> =>
     })
   })
 
-/** What runs the engines' own processes where the daemon is not one bundled file. */
+/** The program that runs the engines' own processes where the daemon is not one bundled file. */
 export const ownProgram = (): readonly string[] => [
   process.execPath,
   '--disable-warning=ExperimentalWarning',

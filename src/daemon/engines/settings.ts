@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import type { EnginesOptions } from './engines.ts'
 
-/** What the owner of a machine says of its engines for local models, by the flags of `uk computer run`. It is kept there. */
+/**
+ * The settings of engines for local models that the machine's owner gives by the flags of `uk computer run`. They are
+ * kept on the machine.
+ */
 export const KeptEngines = z
   .object({
     context: z.coerce.number().int().min(256).max(10_000_000),
@@ -13,7 +16,7 @@ export const KeptEngines = z
   .partial()
 export type KeptEngines = z.infer<typeof KeptEngines>
 
-/** Each one's flag of `uk computer run`, and what it takes. */
+/** The settings' flags of `uk computer run`, and what each takes. */
 export const ENGINE_FLAGS: Readonly<Record<keyof KeptEngines, { flag: string; takes: string }>> = {
   context: { flag: 'engine_context', takes: 'a number of tokens, 256 or more' },
   gpu: { flag: 'engine_gpu', takes: '`auto` or `off`' },
@@ -22,13 +25,13 @@ export const ENGINE_FLAGS: Readonly<Record<keyof KeptEngines, { flag: string; ta
   ollama: { flag: 'ollama', takes: 'an address' },
 }
 
-/** What the environment says of Ollama, as its own programs read it. */
+/** The environment's settings of Ollama, as its own programs read them. */
 export function engineSettings(env: Readonly<Record<string, string | undefined>>): Partial<EnginesOptions> {
   const context = Number(env.OLLAMA_CONTEXT_LENGTH)
   return { ollama: ollamaAt(env.OLLAMA_HOST), ...(context > 0 && { ollamaContext: context }) }
 }
 
-/** What was kept stands above the environment. */
+/** The settings with the kept ones above the environment's. */
 export const keptSettings = ({ context, gpu, ollama, fetch_allow, folder }: KeptEngines): Partial<EnginesOptions> => ({
   ...(context !== undefined && { context }),
   ...(gpu !== undefined && { gpu }),

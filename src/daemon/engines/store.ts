@@ -8,7 +8,7 @@ import { readGguf } from './gguf.ts'
 import type { SpeechModel } from './speech-model/model-files.ts'
 import { isArchive, unpackSpeechModel } from './speech-model/unpack.ts'
 
-/** What is kept beside a model. */
+/** The facts that are kept beside a model. */
 interface Kept {
   /** Absent: `llama`. */
   engine?: 'sherpa'
@@ -18,7 +18,7 @@ interface Kept {
   context_length: number | null
   quantization: string | null
   embeds?: boolean
-  /** Of the installation that brought it. */
+  /** The key of the installation that brought it. */
   key?: string
 }
 
@@ -46,7 +46,7 @@ export class ModelStore {
     this.folder = folder
   }
 
-  /** Where the bytes of a model grow, by what is asked for: another source under the same name begins anew. */
+  /** The file in which a model's bytes grow, by its source: another source under the same name begins anew. */
   async partFor(name: string, source: string): Promise<string> {
     checkName(name)
     await mkdir(this.folder, { recursive: true, mode: 0o700 })
@@ -110,7 +110,7 @@ export class ModelStore {
     await writeFile(join(this.folder, `${name}.json`), JSON.stringify(kept))
   }
 
-  /** Those of one engine. */
+  /** The stored models of one engine. */
   async list(engine: StoredEngine): Promise<StoredModel[]> {
     const files = await readdir(this.folder).catch(() => [])
     const end = ENDS[engine]

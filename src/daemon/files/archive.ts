@@ -13,7 +13,7 @@ type Found =
   | { type: 'link'; name: string; stats: Stats; target: string }
   | { type: 'file'; name: string; stats: Stats; content: Readable }
 
-/** One that takes entries one after the other; `done` writes its end. */
+/** A writer of an archive that takes entries one after the other; `done` writes its end. */
 interface Writer {
   out: Readable
   add(found: Found): Promise<void>

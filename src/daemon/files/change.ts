@@ -35,7 +35,7 @@ const namesOf = (path: Buffer): Pick<Entry, 'name' | 'path'> => ({
   path: pathText(path),
 })
 
-/** With `parents` a folder that is there already is fine, as with `mkdir -p`. */
+/** Makes a folder. With `parents` one that is there already is fine, as with `mkdir -p`. */
 export async function mkdir(roots: Roots, { path: given, parents }: Input<'fs.mkdir'>): Promise<Entry> {
   const path = readPath(given)
   if (!parents) return makeOne(path)
@@ -95,7 +95,7 @@ async function removeAt(folder: Folder, name: Buffer, recursive: boolean, signal
   return removed + 1
 }
 
-/** Somebody else removed it first. */
+/** The count for a path that somebody else removed first. */
 function gone(error: unknown): number {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0
   throw error

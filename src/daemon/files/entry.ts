@@ -42,7 +42,7 @@ export async function rowOf({
 const names = new Map<number, string | null>()
 let readAt = 0
 
-/** By `/etc/passwd`, read again after a minute; the number where it has no name. */
+/** The owner's name by `/etc/passwd`, which is read again after a minute; the number where it has no name. */
 async function ownerName(uid: number): Promise<string> {
   if (Date.now() - readAt > 60_000) {
     readAt = Date.now()

@@ -14,14 +14,14 @@ interface Places {
   allowed: readonly string[]
   shut?: readonly string[]
   folder: string
-  /** By which those are found that nobody goes on with. Default: the machine's. */
+  /** The clock that tells which uploads nobody goes on with. Default: the machine's. */
   clock?: () => Clock
 }
 
 /**
- * What the daemon does with files, below the folders that the machine's owner named (`--root`), by operation. `folder`: where it
- * keeps which uploads have begun; those that nobody goes on with are removed at the start, and each hour. `shut`: folders
- * that are kept from everybody.
+ * The daemon's operations on files, below the folders that the machine's owner named (`--root`). `folder`: where it
+ * keeps which uploads have begun; those that nobody goes on with are removed at the start, and each hour. `shut`:
+ * folders that are kept from everybody.
  */
 export function createFiles({ allowed, shut = [], folder, clock }: Places) {
   const roots = createRoots(allowed, shut)

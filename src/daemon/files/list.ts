@@ -42,7 +42,7 @@ function nameIn(cursor: string): string {
 let last: { key: string; names: string[]; forget: NodeJS.Timeout } | null = null
 const MOST_NAMES = 500_000
 const KEPT_MS = 30_000
-/** What was changed so lately may be changed once more without another time. */
+/** A change so recent may be followed by another one with the same time. */
 const FRESH_NS = 2_000_000_000n
 
 /** The `count` smallest names behind `after`. */

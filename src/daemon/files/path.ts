@@ -2,7 +2,10 @@
 import { basename, dirname, join, normalize } from 'node:path'
 import { pathBytes } from '#kernel/text/file-path.ts'
 
-/** What the functions for paths look for is ASCII: with a character for each byte they work on bytes. */
+/**
+ * Runs the functions for paths on bytes: all they look for is ASCII, so with a character for each byte they work on
+ * bytes.
+ */
 const onBytes = (work: (...texts: string[]) => string, ...paths: Buffer[]): Buffer =>
   Buffer.from(work(...paths.map((path) => path.toString('latin1'))), 'latin1')
 

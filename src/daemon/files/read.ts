@@ -50,7 +50,7 @@ export async function read(
   return { bytes: end - offset }
 }
 
-/** One piece is read while the one before it is on its way. */
+/** Sends a file: a piece is read while the one before it is on its way. */
 async function send(
   file: FileHandle,
   from: number,

@@ -11,14 +11,14 @@ import { refuseSystem } from './faults.ts'
 import { below, nameOf, parentOf } from './path.ts'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
-/** Of Linux, on every processor that Node runs on: finds a file without opening it. */
+/** A flag of Linux, the same on every processor that Node runs on: finds a file without opening it. */
 const O_PATH = 0o10_000_000
 const linux = process.platform === 'linux'
 const asBytes = { encoding: 'buffer' } as const
 
 /** A folder that is held open, and the way to a name in it that no rename of the folder changes. */
 export interface Folder extends AsyncDisposable {
-  /** Its real path. */
+  /** The file's real path. */
   path: Buffer
   handle: FileHandle
   /** Real paths of folders that are kept from everybody. */
@@ -49,7 +49,7 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
     const found = await Promise.all(roots.map((root) => realpath(root, asBytes).catch(() => null)))
     return found.filter((place) => place !== null)
   }
-  /** By their real paths, and by those of which somebody could make another folder. */
+  /** The closed folders, by their real paths and by those of which somebody could make another folder. */
   const closed = async (): Promise<Buffer[]> => [...(await places(shut)), ...shut.map((path) => Buffer.from(path))]
 
   async function checkInside(real: Buffer): Promise<void> {
@@ -154,7 +154,10 @@ function folderOf(handle: FileHandle, path: Buffer, closed: readonly Buffer[]): 
   }
 }
 
-/** Where an open file really is. Elsewhere than on Linux by its path, held against the descriptor's own device and number. */
+/**
+ * The real place of an open file. Elsewhere than on Linux it is found by its path, held against the descriptor's own
+ * device and number.
+ */
 async function placeOf(handle: FileHandle, path: Buffer): Promise<Buffer> {
   if (linux) return readlink(`/proc/self/fd/${handle.fd}`, asBytes)
   const real = await realpath(path, asBytes)

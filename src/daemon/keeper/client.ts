@@ -23,11 +23,11 @@ export interface KeeperOptions {
   folder: string
   /** The program of a keeper and its arguments, without the folder. Default: `main.ts` beside this file. */
   command?: readonly string[]
-  /** What starts one where there is none, if not that program itself: a service of the system's. */
+  /** The command that starts a keeper where there is none, if not that program itself: a service of the system's. */
   starts?: readonly string[]
   /** The environment that commands and terminals find from now on, and in which a keeper is started. Default: it is left as it is. */
   surroundings?: () => NodeJS.ProcessEnv
-  /** It may put its own program in the place of a keeper that speaks another protocol. Default: it may. */
+  /** Whether this program may replace a keeper that speaks another protocol. Default: it may. */
   renews?: boolean
 }
 
@@ -65,7 +65,7 @@ export class KeeperClient {
     return hello.protocol === KEEPER_PROTOCOL || !this.#renews ? hello : this.replace()
   }
 
-  /** What the keeper that lives there says of itself; null: there is none. None is started. */
+  /** The hello of the keeper that lives there; null: there is none. None is started. */
   async find(): Promise<KeeperHello | null> {
     const socket = await dial(addressOf(this.#folder))
     const found = socket && (await greet(socket))
@@ -153,7 +153,7 @@ export class KeeperClient {
     }
   }
 
-  /** Where one lives already, the new one leaves at once. */
+  /** Starts a keeper. Where one lives already, the new one leaves at once. */
   #start(): void {
     const [file = '', ...args] = this.#starts ?? [...this.#command, this.#folder]
     const path = join(this.#folder, 'keeper.log')

@@ -27,7 +27,7 @@ import { type Mark, TerminalLog } from './terminals/log.ts'
 import { type End, type Facts, type Snapshot, Terminal } from './terminals/terminal.ts'
 import { uptimeMs } from '../time/uptime.ts'
 
-/** Of the file. A program reads this one and those before it. */
+/** The version of the file. A program reads this one and those before it. */
 export const SCHEMA = 1
 
 interface RingState {
@@ -56,7 +56,7 @@ interface ExecState {
   child: ChildState
   trace: Trace
   started_at: number
-  /** By `uptimeMs`. A program from before it counts from `started_at`. */
+  /** The time of the start by `uptimeMs`. Programs from before it count from `started_at`. */
   began?: number
   alone_ms?: number | null
   /** ms since the epoch */
@@ -70,7 +70,7 @@ interface ExecState {
 }
 export interface State {
   keeper_id: string
-  /** How often another program took the place. */
+  /** The number of times that another program took the place. */
   generation: number
   /** Holds the pipes until they are open again. */
   helper: number | null

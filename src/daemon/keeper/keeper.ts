@@ -5,7 +5,7 @@ import type { Stream } from '#wire/stream.ts'
 import type { Execs } from './execs/execs.ts'
 import type { Terminals } from './terminals/terminals.ts'
 
-/** What a daemon may ask of a keeper, beside `keeper.replace`. */
+/** The operations that a daemon may ask of a keeper, beside `keeper.replace`. */
 export const KEEPER_OPERATIONS = [
   'exec',
   'exec.write',

@@ -1,4 +1,4 @@
-/** Where a keeper lives on disk, and that there is one at a time. */
+/** The place of a keeper on disk, and the check that there is one at a time. */
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
@@ -16,7 +16,7 @@ export function makeFolder(folder: string): void {
   chmodSync(folder, 0o700)
 }
 
-/** In the keeper's folder; where its path is too long, in a short folder that is the user's alone. */
+/** The socket's path: in the keeper's folder, or where that is too long, in a short folder that is the user's alone. */
 export function socketPath(folder: string): string {
   const beside = join(folder, 'keeper.sock')
   if (Buffer.byteLength(beside) <= LONGEST) return beside
@@ -27,7 +27,10 @@ export function socketPath(folder: string): string {
 
 const addressFile = (folder: string): string => join(folder, 'keeper.address')
 
-/** Where the keeper that lives there listens. It may have other surroundings than whoever asks, and so another short folder. */
+/**
+ * The address at which the keeper that lives there listens. It may have other surroundings than whoever asks, and so
+ * another short folder.
+ */
 export function addressOf(folder: string): string {
   try {
     return readFileSync(addressFile(folder), 'utf8')

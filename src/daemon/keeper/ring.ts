@@ -20,7 +20,7 @@ export class Ring {
     return this.#start
   }
 
-  /** How many bytes there have been. */
+  /** The number of bytes that there have been. */
   get end(): number {
     return this.#end
   }

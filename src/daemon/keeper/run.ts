@@ -12,25 +12,28 @@ import { loadAddon } from './processes/addon.ts'
 import { signalTree } from './processes/tree.ts'
 import { Terminals } from './terminals/terminals.ts'
 
-/** Of what keeper and daemon say to each other: with 2 also `exec.write`. `keeper.replace` stays as it is in every protocol. */
+/**
+ * The version of the protocol between keeper and daemon: with 2 also `exec.write`. `keeper.replace` stays as it is in
+ * every protocol.
+ */
 export const KEEPER_PROTOCOL = 2
 
 export interface KeeperHello {
   protocol: number
   keeper_id: string
-  /** How often it was replaced in the same process. */
+  /** The number of times that it was replaced in the same process. */
   generation: number
   pid: number
 }
 
-/** What a daemon says first. */
+/** The first words of a daemon. */
 export interface DaemonWords {
   protocol: number
-  /** What commands and terminals find around them from now on; absent: as it is. */
+  /** The environment of commands and terminals from now on; absent: as it is. */
   environment?: Record<string, string>
 }
 
-/** How long a keeper stays that holds nothing and that nobody is connected to. */
+/** How long a keeper stays that holds nothing and to which nobody is connected. */
 const IDLE_MS = 60_000
 
 /**
@@ -72,7 +75,7 @@ function probe(schema: number, addon: string | undefined): void {
   }
 }
 
-/** What can't be read is lost, as after a crash; the keeper begins anew. */
+/** Goes on with what another keeper left. What can't be read is lost, as after a crash; the keeper begins anew. */
 function resume(folder: string, addon: string | undefined): Carried | null {
   try {
     return readState(folder, addon)
@@ -114,7 +117,10 @@ function serve(
   mux.hello(hello)
 }
 
-/** Its own surroundings are those of the daemon that speaks to it: a service may have been set up anew, a machine have another PATH. */
+/**
+ * Takes over the environment of the daemon that speaks to it: a service may have been set up anew, a machine have
+ * another PATH.
+ */
 function surround(environment: Record<string, string>): void {
   for (const name of Object.keys(forKeeper(process.env))) delete process.env[name]
   Object.assign(process.env, forKeeper(environment))

@@ -75,7 +75,7 @@ function commandIn({ words, special }: Around): string {
 const usageHint = ({ exit }: Stop, around: Around): string | undefined =>
   exit === 'usage' && around.words.length > 0 ? `See \`uk ${commandIn(around)} --help\`.` : undefined
 
-/** Which option of the command a refused field is. */
+/** The command's option for a refused field. */
 function optionFor(param: string | undefined, { special }: Around): string {
   if (param === undefined) return ''
   const option = `--${kebab(param.split('.')[0]!)}`

@@ -72,7 +72,7 @@ async function asked(sequence: string, ends: RegExp, ms: number): Promise<string
 export const clean = (text: string): string =>
   stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(/(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '')
 
-/** For a person without what could harm the terminal; for a pipe as it is. */
+/** Text for output: for a person without characters that could harm the terminal, for a pipe as it is. */
 export const shown = (text: string, { interactive }: Terminal): string => (interactive ? clean(text) : text)
 
 const wide = /\p{Emoji_Presentation}|[\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\uff01-\uff60]/u
@@ -87,7 +87,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** At most `columns` wide; what is cut ends in `…`. */
+/** Cuts text to at most `columns`; cut text ends in `…`. */
 export function fit(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text
   let kept = ''

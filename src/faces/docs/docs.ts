@@ -78,7 +78,10 @@ function send(request: IncomingMessage, response: ServerResponse, { type, body, 
     .end(request.method === 'HEAD' ? undefined : body)
 }
 
-/** As strict as the app's: nothing inline, nothing from elsewhere, and no string that becomes markup or code. */
+/**
+ * The pages' policy, as strict as the app's: nothing inline, nothing from elsewhere, and no string that becomes markup
+ * or code.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

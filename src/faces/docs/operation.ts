@@ -134,7 +134,7 @@ function answerOf({ responses }: Operation, { schemas, responses: shared }: Docu
     }`
 }
 
-/** One event of each kind, as it comes over the wire. */
+/** An event of each kind, as it comes over the wire. */
 function eventsOf(schema: Schema, schemas: Record<string, Schema>): string {
   const kinds = resolve(schema, schemas)
   const examples = (kinds.anyOf ?? kinds.oneOf ?? [kinds]).map(
@@ -143,7 +143,7 @@ function eventsOf(schema: Schema, schemas: Record<string, Schema>): string {
   return examples.map(({ event, data }) => `event: ${String(event)}\ndata: ${JSON.stringify(data)}`).join('\n\n')
 }
 
-/** What this endpoint refuses of its own stands first; what every call may meet is there for who asks. */
+/** The refusals of an endpoint, its own first; those that every call may meet are folded. */
 function refusalsOf({ endpoint }: Listed): Html {
   const rows = refusalsByStatus(endpoint).flatMap(([, codes]) => codes.map((code) => ({ code, ...describeCode(code) })))
   const own = new Set<string>(endpoint.refused === undefined ? (endpoint.errors ?? []) : [endpoint.refused])

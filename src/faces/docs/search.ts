@@ -1,8 +1,8 @@
-/** What can be found: a page, or a part of one. */
+/** An entry of the search: a page, or a part of one. */
 export interface Entry {
   path: string
   title: string
-  /** Where it stands, such as `Drive` or `Guides`. */
+  /** The place in the docs, such as `Drive` or `Guides`. */
   place: string
   /** Words that lead to it as well as its title does: `POST /drive/files`, `uk drive upload`. */
   names: string
@@ -73,7 +73,7 @@ function scoresOf(
   return scores
 }
 
-/** Where in sorted words one is, or would be. */
+/** The index in sorted words where a word is, or would be. */
 function firstFrom(sorted: readonly string[], word: string): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {

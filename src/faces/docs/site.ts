@@ -21,7 +21,7 @@ export interface Served {
 }
 
 export interface Site {
-  /** What is at this path, for a reader at this origin; null for nothing. */
+  /** The page at a path, for a reader at this origin; null where there is none. */
   at(path: string, query: URLSearchParams, origin: string): Served | { movedTo: string } | null
   missing(): string
 }

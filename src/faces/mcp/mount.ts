@@ -63,7 +63,10 @@ function parsed(body: Buffer): unknown {
   }
 }
 
-/** Only the wire of 2025-03-26 had them, and one request could then hold more calls than its rate limit counts. */
+/**
+ * Refuses batches: only the wire of 2025-03-26 had them, and one request could then hold more calls than its rate limit
+ * counts.
+ */
 const noBatches = (): Response =>
   Response.json(
     {

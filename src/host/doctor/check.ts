@@ -1,8 +1,11 @@
-/** What a check found: `fail` must be mended, `warn` should be looked at, `off` is not set up and nothing else needs it. */
+/**
+ * The result of a check: `fail` must be mended, `warn` should be looked at, `off` is not set up and nothing else needs
+ * it.
+ */
 export interface Found {
   status: 'ok' | 'off' | 'warn' | 'fail'
   message: string
-  /** What would help. */
+  /** The advice that would help. */
   advice?: string
 }
 

@@ -81,7 +81,7 @@ export async function checkJobs(client: pg.ClientBase): Promise<Found> {
   return ok('Background work is done in time.')
 }
 
-/** How many values each root key has sealed, by the names of the keys. */
+/** The number of values that each root key has sealed, by the names of the keys. */
 export async function sealedWith(client: pg.ClientBase): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const { table, columns } of allSealed)
@@ -128,7 +128,7 @@ interface Failing {
   words: string
 }
 
-/** As calls and tests have shown; none where the tables of an older version know nothing of it. */
+/** Connections that calls and tests have found failing; none where the tables of an older version do not tell. */
 async function failingConnections(client: pg.ClientBase): Promise<Failing[]> {
   const { rows: there } = await client.query(`select to_regclass('provider_connections') is not null as there`)
   if (!there[0].there) return []
@@ -163,7 +163,7 @@ function firstIdSince(ms: number): string {
 
 const OLD_MS = 2 * 86_400_000
 
-/** By what `uk backup` remembered of the last one that was finished. */
+/** Checks the age of the last finished backup, which `uk backup` remembers. */
 export async function checkBackups(client: pg.ClientBase): Promise<Found> {
   const advice = 'Let `uk backup --to <folder> --keep 14` run every night.'
   const { rows } = await client.query<{ at: string; where: string }>(

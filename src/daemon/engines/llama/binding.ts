@@ -1,4 +1,7 @@
-/** What is used of `node-llama-cpp` 3.21.1, which is installed on the computer by itself: see its own types for the rest. */
+/**
+ * The part of `node-llama-cpp` 3.21.1 that is used, which is installed on the computer by itself: see its own types for
+ * the rest.
+ */
 export interface Binding {
   getLlama(options: {
     gpu: false | 'auto'

@@ -16,10 +16,10 @@ import type { ModelStore } from '../store.ts'
 import { LLAMA_VERSION, install, installed, nvidia } from './install.ts'
 
 export interface LlamaOptions {
-  /** Where the engine is installed. */
+  /** The folder where the engine is installed. */
   folder: string
   store: ModelStore
-  /** What runs the engine's own process, before its arguments. */
+  /** The program that runs the engine's own process, before its arguments. */
   program: readonly string[]
   /** Tokens of context that a model is given, at most: memory for them is taken when it is loaded. */
   context?: number

@@ -7,7 +7,10 @@ import type { Binding, EmbeddingContext, Llama, Model, Sequence } from './bindin
 const SEQUENCES = 2
 const IDLE_MS = 5 * 60_000
 
-/** With as many threads as cores, threads that wait for each other spin: two on two busy cores were 700 times slower. */
+/**
+ * One thread less than there are cores: with as many, threads that wait for each other spin: two on two busy cores were
+ * 700 times slower.
+ */
 export const threads = Math.max(1, availableParallelism() - 1)
 
 interface Loaded {

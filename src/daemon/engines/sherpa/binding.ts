@@ -1,4 +1,7 @@
-/** What is used of `sherpa-onnx-node` 1.13.8, which is installed on the computer by itself: see its own types for the rest. */
+/**
+ * The part of `sherpa-onnx-node` 1.13.8 that is used, which is installed on the computer by itself: see its own types
+ * for the rest.
+ */
 export interface Binding {
   OfflineRecognizer: { createAsync(config: RecognizerConfig): Promise<Recognizer> }
 }

@@ -114,7 +114,7 @@ function read(body: string): z.infer<typeof TranscriptionRequest> {
   }
 }
 
-/** As the engine reads them: from -1 to 1. */
+/** Samples as the engine reads them: from -1 to 1. */
 function samplesOf(base64: string): Float32Array {
   const bytes = Buffer.from(base64, 'base64')
   return Float32Array.from({ length: bytes.length >> 1 }, (_, i) => bytes.readInt16LE(i * 2) / 32_768)

@@ -6,10 +6,10 @@ import type { ModelStore } from '../store.ts'
 import { SHERPA_VERSION, install, installed } from './install.ts'
 
 export interface SherpaOptions {
-  /** Where the engine is installed. */
+  /** The folder where the engine is installed. */
   folder: string
   store: ModelStore
-  /** What runs the engine's own process, before its arguments. */
+  /** The program that runs the engine's own process, before its arguments. */
   program: readonly string[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * What an ONNX file says of itself, without loading it: its `metadata_props`. Format: ONNX's onnx.proto, `ModelProto` field 14,
- * of `StringStringEntryProto` (key 1, value 2), in the encoding of Protocol Buffers.
+ * The facts that an ONNX file tells of itself, without loading it: its `metadata_props`. Format: ONNX's onnx.proto,
+ * `ModelProto` field 14, of `StringStringEntryProto` (key 1, value 2), in the encoding of Protocol Buffers.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 
@@ -52,7 +52,7 @@ function varint(bytes: Buffer, at: number): { value: number; next: number } | nu
   return null
 }
 
-/** Where a field ends that is a number. */
+/** The end of a field that is a number. */
 function afterScalar(head: Buffer, { value, next }: { value: number; next: number }): number | null {
   const type = value & 7
   if (type === 1) return next + 8

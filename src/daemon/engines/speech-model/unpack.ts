@@ -15,11 +15,13 @@ import { onnxMetadata } from './onnx.ts'
 
 /** The largest models have 3 GB. */
 const MOST_BYTES = 8 * 2 ** 30
-/** With what is left out. */
+/** The most that is unpacked, files that are left out included. */
 const MOST_UNPACKED = 4 * MOST_BYTES
 const MOST_FILES = 200
 const MOST_ENTRIES = 10_000
-/** Of an archive that holds recordings to try it with, and programs, only what the engine reads. */
+/**
+ * The files that are taken out of an archive: what the engine reads, not the recordings to try it with, nor programs.
+ */
 const TAKEN = /^[\w.-]{0,120}(\.onnx|tokens\.txt)$/
 
 type Packing = 'bzip2' | 'gzip' | 'tar'

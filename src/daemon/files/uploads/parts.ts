@@ -26,13 +26,18 @@ const digest = (...parts: (string | Buffer)[]): string => {
 export const partOf = (name: Buffer, key: string): Buffer =>
   Buffer.from(`.uk-upload-${digest(`${key}\0`, name).slice(0, 16)}.part`)
 
-/** Which parts this daemon began and has not put in their place, kept in a folder of its own: it removes no others. */
+/**
+ * The parts that this daemon began and has not put in their place, kept in a folder of its own: it removes no others.
+ */
 export interface Parts {
-  /** Before it is made. `place` is its path, as `pathText` says it. */
+  /** Notes a part before it is made. `place` is its path, as `pathText` says it. */
   note(place: string): Promise<void>
-  /** It is one no more. */
+  /** Forgets a part that is not one any more. */
   forget(place: string): Promise<void>
-  /** It becomes this file now: its end may never be heard of, and is asked for again, of a daemon after this one, too. */
+  /**
+   * Notes that a part becomes this file now: its end may never be heard of, and is asked for again, of a daemon after
+   * this one, too.
+   */
   finish(place: string, file: Stats): Promise<void>
   /** Whether it became the file that is there, which nobody has changed since. */
   became(place: string, there: Stats | null): Promise<boolean>
@@ -44,7 +49,7 @@ export function createParts(roots: Roots, folder: string, clock: () => Clock = m
   const fileOf = (place: string): string => join(folder, digest(place).slice(0, 32))
   const wordsOf = ({ ino, size, mtimeMs }: Stats): string => `${ino} ${size} ${mtimeMs}`
 
-  /** What changes with each byte that comes; null: it is there no more. Throws where that cannot be told now. */
+  /** A mark that changes with each byte that comes; null: the part is gone. Throws where that cannot be told now. */
   async function lookAt(place: string): Promise<string | null> {
     try {
       const { folder: holder, name } = await roots.openParent(readPath(place))

@@ -11,7 +11,7 @@ import { below, readPath } from '../path.ts'
 import { takeTurn } from './under-way.ts'
 import type { Folder, Roots } from '../within.ts'
 
-/** How often the sender is told how far the file has come: so much it keeps, for when the link breaks. */
+/** How often the sender is told how far the file has come: it keeps so much, for when the link breaks. */
 const TELL_BYTES = 262_144
 
 const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
@@ -129,7 +129,7 @@ async function writeWhole(file: FileHandle, bytes: Uint8Array, at: number): Prom
     done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten
 }
 
-/** Before the first byte: a disk that cannot take it says so now. */
+/** Checks the room before the first byte: a disk that cannot take the file says so now. */
 async function checkRoom(folder: Folder, needed: number): Promise<void> {
   if ((await freeBytes(folder)) < needed) await refuseFull(folder, needed)
 }

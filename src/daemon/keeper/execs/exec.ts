@@ -16,17 +16,17 @@ import { Stdin } from './stdin.ts'
 
 export type ExecEnd = OutputOf<'exec'>
 
-/** What is needed of a command to go on with it in another keeper. */
+/** The parts of a command that another keeper needs to go on with it. */
 export interface ExecParts {
   key: string
   child: Child
   trace: Trace
   /** ms since the epoch: to be shown. */
   started_at: number
-  /** By `uptimeMs`, as is the deadline. */
+  /** The time of the start by `uptimeMs`, as is the deadline. */
   began: number
   deadline: number | null
-  /** It is ended once nobody has followed it for so long; null: it goes on. */
+  /** The time after which the command is ended if nobody follows it; null: it goes on. */
   alone_ms: number | null
   timed_out: boolean
   stdin: Stdin | null
@@ -36,16 +36,16 @@ export interface ExecParts {
 
 /** How long outputs may take to end once the command has ended and nothing of it seems to live. */
 const AT_ONCE_MS = 25
-/** How long they may take once all is killed; who has them open then is nobody's child. */
+/** How long outputs may take once all is killed; who has them open then is nobody's child. */
 const AFTERWARDS_MS = 1_000
 
 /** A command that runs, or has ended. */
 export class Exec {
   readonly parts: ExecParts
   readonly ended: Promise<ExecEnd>
-  /** How it ended, once it has. */
+  /** The end of the command, once it has ended. */
   end: ExecEnd | null
-  /** Somebody got all of it, and its end. */
+  /** Whether somebody got all of the output, and the end. */
   delivered = false
   #timer: NodeJS.Timeout | null = null
   #stream: Stream | null = null
@@ -89,7 +89,7 @@ export class Exec {
     return this.ended
   }
 
-  /** Who followed it has left, or died. */
+  /** Called when the one who followed the command has left, or died. */
   #leftAlone(): void {
     this.#stream = null
     if (this.#alone) clearTimeout(this.#alone)
@@ -103,7 +103,7 @@ export class Exec {
     else signalTree(this.parts.trace, signal)
   }
 
-  /** Its state stands still: another keeper goes on with it. */
+  /** Stops the timers and the outputs: another keeper goes on with the command. */
   stop(): void {
     for (const timer of [this.#timer, this.#alone]) if (timer) clearTimeout(timer)
     this.parts.stdout.stop()

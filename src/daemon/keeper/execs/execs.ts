@@ -12,12 +12,12 @@ import { uptimeMs } from '../../time/uptime.ts'
 import { Exec, type ExecEnd, startExec } from './exec.ts'
 import { Records } from './records.ts'
 
-/** How long what a command put out is kept once somebody got all of it: the call's answer may be lost on its way. */
+/** How long output is kept once somebody got all of it: the call's answer may be lost on its way. */
 const DELIVERED_MS = 60_000
 const UNDELIVERED_MS = 24 * 3_600_000
 /** A command that reads nothing keeps who writes to it waiting so long; then they hear how much it has taken. */
 const TAKES_MS = 10_000
-/** What the outputs of ended commands may take, all together; the oldest go first. */
+/** The most bytes that outputs of ended commands may take, all together; the oldest go first. */
 const KEPT_BYTES = 64 * 1_048_576
 
 /** The commands of a keeper, by the keys that their callers made. */
@@ -26,7 +26,7 @@ export class Execs {
   readonly pipes: Pipes
   readonly sweep = new Sweep()
   readonly #gives: Gives | undefined
-  /** Those that run, and those whose output is kept. */
+  /** The commands that run, and those whose output is kept. */
   readonly #byKey = new Map<string, Promise<Exec>>()
   readonly #started = new Set<Exec>()
   readonly #finished = new Set<{ key: string; exec: Exec; at: number }>()
@@ -97,7 +97,7 @@ export class Execs {
     return { found: true }
   }
 
-  /** Those that run or whose output is kept, for the keeper that takes over. */
+  /** The commands that run or whose output is kept, for the keeper that takes over. */
   all(): Exec[] {
     return [...this.#started]
   }

@@ -3,13 +3,13 @@ import type { Channel } from '#wire/operations.ts'
 import type { Stream } from '#wire/stream.ts'
 import { Ring } from '../ring.ts'
 
-/** What nobody has read yet: from here on the program waits. */
+/** The most unread bytes: beyond them the program waits. */
 const UNREAD = 1_048_576
-/** What is kept, read or not: more than can be under way to a caller whose link broke. */
+/** The most bytes that are kept, read or not: more than can be under way to a caller whose link broke. */
 const KEPT = 4 * 1_048_576
 const PART = 65_536
 
-/** What a command writes to one of its outputs. */
+/** An output of a command. */
 export class Output {
   readonly ring: Ring
   /** Up to here it was read by somebody. */

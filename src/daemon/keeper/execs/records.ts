@@ -13,7 +13,7 @@ type Fact =
   | { key: string; trace: Trace }
   | { key: string; at: number; end: ExecEnd | 'lost' }
 
-/** What became of a key: a command runs (or did, when its keeper was killed), it has ended, or nobody knows how. */
+/** The fate of a key: its command runs (or did, when its keeper was killed), it has ended, or nobody knows how. */
 export type Record =
   | { status: 'running'; at: number; mark: string; boot: string | null; trace: Trace | null }
   | { status: 'ended'; at: number; end: ExecEnd }

@@ -18,7 +18,7 @@ export class Stdin {
     this.#arrived = arrived
   }
 
-  /** How many have come; a caller that lost its link goes on from there. */
+  /** The number of bytes that have come; a caller that lost its link goes on from there. */
   get arrived(): number {
     return this.#arrived
   }
@@ -73,7 +73,7 @@ export class Stdin {
     void this.#writer.written().then(() => this.close())
   }
 
-  /** What the command has not read yet. */
+  /** Stops, and answers the bytes that the command has not read yet. */
   stop(): Buffer {
     return this.#writer.stop()
   }

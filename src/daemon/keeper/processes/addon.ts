@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 
 /**
- * What `pty.node` of node-pty exports. Only its `open` and `resize` are used on Linux: the package's own wrapper loses
- * output of programs that end while their terminal is paused, and costs a thread for each.
+ * The exports of `pty.node` of node-pty. Only its `open` and `resize` are used on Linux: the package's own wrapper
+ * loses output of programs that end while their terminal is paused, and costs a thread for each.
  */
 export interface Addon {
   /** A new pair of a master and a slave, and the slave's path. Neither is closed in children. */

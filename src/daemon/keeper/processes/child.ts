@@ -6,10 +6,10 @@ import { type Ending, endingOf, statOf } from './proc.ts'
 /** A program that the keeper started, or that the keeper before it did. */
 export interface Child {
   readonly pid: number
-  /** With the pid it names the process for good. */
+  /** The start time; with the pid it names the process for good. */
   readonly started: string
   readonly ended: Promise<Ending>
-  /** How it ended, as far as is known yet. */
+  /** The ending, as far as is known yet. */
   readonly ending: Ending | null
 }
 
@@ -52,7 +52,7 @@ export function adoptChild(pid: number, started: string, ending: Ending | null):
   return childOf(pid, started, ended)
 }
 
-/** What stands for a program that could not be started. */
+/** The child that stands for a program that could not be started. */
 export const noChild = (ending: Ending): Child => childOf(0, '', Promise.resolve(ending))
 
 export function childOf(pid: number, started: string, ended: Promise<Ending>): Child {

@@ -1,6 +1,6 @@
 import { openSync } from 'node:fs'
 
-/** Those of our descriptors that a child would inherit: the masters of terminals, through which it could read and type there. */
+/** Our descriptors that a child would inherit: the masters of terminals, through which it could read and type there. */
 const inheritable = new Set<number>()
 let nothing: number | undefined
 

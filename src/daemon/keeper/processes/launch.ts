@@ -12,7 +12,7 @@ export interface Launch {
   argv: string[]
   cwd: string
   env: Record<string, string>
-  /** Whom a terminal is given to, where that is not the daemon's own user. */
+  /** The account that a terminal is given to, where that is not the daemon's own. */
   owner: { uid: number; gid: number } | null
 }
 
@@ -34,10 +34,10 @@ interface Account {
   shell: string
 }
 
-/** What the daemon's own account finds in its environment. In a sandbox that is all that its image names. */
+/** The environment of the daemon's own account. In a sandbox it is all that its image names. */
 export type Gives = (environment: NodeJS.ProcessEnv) => Record<string, string>
 
-/** Without `argv`, the user's shell. Refuses a user or a folder that the command can't have. */
+/** Starts a program; without `argv`, the user's shell. Refuses a user or a folder that the command can't have. */
 export async function launch(
   { argv, cwd, env, user }: LaunchRequest,
   mark: string,

@@ -1,4 +1,4 @@
-/** What `/proc` tells of processes. */
+/** Reads what `/proc` tells of processes. */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
 
@@ -8,11 +8,11 @@ export interface Stat {
   parent: number
   group: number
   session: number
-  /** Of the terminal that is its own; 0: it has none. */
+  /** The process's controlling terminal; 0: it has none. */
   terminal: number
-  /** When it started, in ticks since boot: tells a process from a later one with its number. */
+  /** The time of the start, in ticks since boot: tells a process from a later one with its number. */
   started: string
-  /** As `waitpid` would say it; of use once the state is Z. */
+  /** The status as `waitpid` would say it; of use once the state is Z. */
   status: number
 }
 
@@ -86,7 +86,7 @@ export interface Ending {
   signal: string | null
 }
 
-/** Of what `waitpid` says. */
+/** The ending that a status of `waitpid` means. */
 export function endingOf(status: number): Ending {
   const signal = status & 0x7f
   return signal === 0

@@ -1,7 +1,7 @@
 /**
- * Everything that a command started. A process group loses what called `setsid`, a mark in the environment loses what
- * cleared it, so all traces are followed: group, session, parent, mark, and the pipes that it was given. Only what left all
- * of them behind is overlooked. A cgroup would see that too, but to enter one costs a command 10 ms.
+ * The processes that a command started. A process group loses those that called `setsid`, a mark in the environment
+ * those that cleared it, so all traces are followed: group, session, parent, mark, and the pipes that it was given.
+ * Only what left all of them behind is overlooked. A cgroup would see that too, but to enter one costs a command 10 ms.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MARK } from './launch.ts'
@@ -35,14 +35,14 @@ export async function endTree(trace: Trace, soft: NodeJS.Signals = 'SIGTERM'): P
   }
 }
 
-/** How many got it. */
+/** Signals the processes, and answers how many got it. */
 export function signalTree(trace: Trace, signal: NodeJS.Signals): number {
   const found = treeOf([trace])
   for (const { pid, started } of found) if (pid < 0 || isAlive(pid, started)) send(pid, signal)
   return found.length
 }
 
-/** All that lives of some commands. */
+/** The living processes of some commands. */
 export function treeOf(traces: readonly Trace[]): Stat[] {
   if (process.platform !== 'linux') return traces.flatMap(groupOf)
   const all = livingProcesses(firstPid(traces))
@@ -68,10 +68,13 @@ export function treeOf(traces: readonly Trace[]): Stat[] {
   return all.filter(({ pid }) => found.has(pid))
 }
 
-/** So soon after a command was started, numbers of processes have not gone round. */
+/** The age up to which numbers of processes have not gone round since a command was started. */
 const YOUNG_MS = 60_000
 
-/** What a young command started has a higher number than it has itself, so the others need no look; 0: all do. */
+/**
+ * The first number to look at: the processes of a young command have higher numbers than it has itself; 0: all need a
+ * look.
+ */
 function firstPid(traces: readonly Trace[]): number {
   const last = lastPid()
   const first = Math.min(...traces.map(({ pid }) => pid))
@@ -82,7 +85,7 @@ function firstPid(traces: readonly Trace[]): number {
 }
 
 interface Wanted {
-  /** When each first process started: what is older only has its number. */
+  /** The start times of the first processes: an older process only has the number of one. */
   firsts: ReadonlyMap<number, number>
   marks: ReadonlySet<string>
   pipes: ReadonlySet<string>
@@ -103,7 +106,7 @@ export function groupLives({ pid }: Trace): boolean {
   return pid > 0 && send(-pid, 0)
 }
 
-/** Without `/proc` only the group is known. */
+/** The process group: without `/proc` nothing else is known. */
 function groupOf(trace: Trace): Stat[] {
   const { pid, started } = trace
   if (!groupLives(trace)) return []

@@ -24,7 +24,7 @@ export class Writer {
     return this.#bytes
   }
 
-  /** They follow what was written before; `written` tells when they are all through. */
+  /** Writes bytes behind those that were written before; `written` tells when all are through. */
   write(bytes: Uint8Array): void {
     if (this.#over || bytes.length === 0) return
     this.#waiting.push(Buffer.from(bytes))
@@ -37,7 +37,7 @@ export class Writer {
     await this.#writing
   }
 
-  /** What is still waiting, of which nothing will be written. */
+  /** Stops, and answers the bytes that still wait and will not be written. */
   stop(): Buffer {
     this.#over = true
     const rest = Buffer.concat(this.#waiting)

@@ -3,7 +3,7 @@ import { attributesKey, isErased, linkOf, sgr } from './attributes.ts'
 import type { Attributes, Cell, Core, Line, ScreenBuffer } from './internals.ts'
 
 const to = (y: number, x: number): string => `\x1b[${y + 1};${x + 1}H`
-/** Any character that takes two cells. */
+/** A character that takes two cells. */
 const WIDE = '\u4e00'
 
 /** Text with attributes, of which each sequence is written only where it changes something. */

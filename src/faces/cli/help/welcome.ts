@@ -16,7 +16,7 @@ const further: Pair[] = [
   ['uk <area> --help', 'One of them: uk agents --help.'],
 ]
 
-/** What `uk` alone says: where to begin, in few lines. Who is not signed in begins there. */
+/** The page that `uk` alone prints: where to begin, in few lines. Who is not signed in begins there. */
 export const welcomePage = (signedIn: boolean, terminal: Terminal): string =>
   sections(terminal, [
     ['Ukiyo: chats, agents, files and models of your own server', ''],

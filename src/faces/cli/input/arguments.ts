@@ -62,7 +62,7 @@ interface Sorted {
   globals: Globals
 }
 
-/** As other programs have them. */
+/** Short options, as other programs have them. */
 const shortOptions: Readonly<Record<string, string>> = { '-o': '--output', '-q': '--query' }
 
 function sort(words: readonly string[], fields: readonly Field[]): Sorted {

@@ -7,7 +7,7 @@ import { kebab } from '../../words.ts'
 /** The way that words on a command line become the value of a field. */
 export type Kind = 'text' | 'time' | 'day' | 'number' | 'switch' | 'list' | 'json'
 
-/** One field of an endpoint's input as the command line takes it. */
+/** A field of an endpoint's input, as the command line takes it. */
 export interface Field {
   name: string
   /** `--page-size` without the dashes. */
@@ -18,7 +18,7 @@ export interface Field {
   nullable: boolean
   /** Never as a plain word: other users of the machine can read command lines. */
   secret: boolean
-  /** Taken as it stands: what `-` and `@` mean is the command's own to say. */
+  /** The value is taken as it stands: the command itself decides what `-` and `@` mean. */
   verbatim?: true
   /** Takes every word that is left, as one text: `uk ask how are you`. */
   rest?: true

@@ -6,9 +6,9 @@ import { readText } from './input.ts'
 const PATIENCE_MS = 2_000
 
 /**
- * All that is piped in; empty where a person sits at stdin, or where it is closed. `enough`: there is text without it. A pipe
- * that stays open is waited for all the same, since a slow writer (`uk ask … | uk ask …`) looks just like one that never
- * writes, and an answer without its words would be a wrong one; but the wait is told of.
+ * The piped input; empty where a person sits at stdin, or where it is closed. `enough`: there is text without it. A
+ * pipe that stays open is waited for all the same, since a slow writer (`uk ask … | uk ask …`) looks just like one that
+ * never writes, and an answer without its words would be a wrong one; but the wait is told of.
  */
 export async function piped(enough: boolean, terminal: Terminal): Promise<string> {
   if (process.stdin.isTTY || !isPipe()) return ''

@@ -32,7 +32,7 @@ export function madeIn(data: unknown): Made | null {
   return made && kinds.has(made.kind ?? '') && Array.isArray(made.files) ? (made as Made) : null
 }
 
-/** What `-o` is good for, with a name as one would give it. */
+/** Examples of `-o` per command, with a name as a person would give it. */
 const examples: Readonly<Record<string, string>> = {
   'inference.images': 'picture.png',
   'inference.videos': 'film.mp4',

@@ -4,7 +4,7 @@ import { sixel } from './sixel.ts'
 import { type Way, wayOf } from './terminals.ts'
 
 const CHUNK = 4_096
-/** Of sixels, in pixels; of the others, in columns of text. */
+/** The widest picture: for sixels in pixels, for the others in columns of text. */
 const WIDEST = 640
 const COLUMNS = 72
 const PIXELS_A_COLUMN = 8
@@ -32,7 +32,7 @@ async function wordsFor(
   return asSixels(bytes)
 }
 
-/** In pieces; `q=2`: the terminal answers nothing. */
+/** The picture in kitty's protocol, in pieces; `q=2`: the terminal answers nothing. */
 export function kitty(png: Buffer, columns: number): string {
   const text = png.toString('base64')
   const pieces = Array.from({ length: Math.ceil(text.length / CHUNK) }, (_, n) =>
@@ -46,7 +46,7 @@ export function kitty(png: Buffer, columns: number): string {
     .join('')
 }
 
-/** What reads pictures may not be installed for this machine. */
+/** The reader of pictures, which may not be installed for this machine. */
 const reader = async (bytes: Buffer) => {
   const loaded = await import('sharp').catch(() => null)
   return loaded?.default(bytes) ?? null

@@ -27,7 +27,7 @@ function colourAt(rgb: Uint8Array, at: number): number {
   return (level(rgb[at]!) * LEVELS + level(rgb[at + 1]!)) * LEVELS + level(rgb[at + 2]!)
 }
 
-/** In per cent. */
+/** The shares of a colour, in per cent. */
 function shares(colour: number): number[] {
   const levels = [Math.floor(colour / LEVELS ** 2), Math.floor(colour / LEVELS) % LEVELS, colour % LEVELS]
   return levels.map((level) => (level * 100) / (LEVELS - 1))

@@ -82,7 +82,7 @@ const askHere =
   async (question) =>
     (await import('../input/prompt.ts')).ask(question, '--no-input', globals, terminal)
 
-/** All of what is to be allowed: who agrees has seen it. */
+/** Describes all of a call that waits for a person, so that who agrees has seen it. */
 function describe({ tool, arguments: given, kind }: Waiting['pending_actions'][number], terminal: Terminal): string {
   const short = JSON.stringify(given ?? {})
   const shown = short.length + tool.length + 4 <= terminal.columns ? short : JSON.stringify(given, null, 2)

@@ -20,7 +20,9 @@ const indent = (body: string, terminal: Terminal): string =>
 
 export const examples = (lines: readonly string[]): string => lines.map((line) => `  $ ${line}\n`).join('')
 
-/** Two columns; the right one is wrapped, and starts on a line of its own where the left one is long. */
+/**
+ * Prints pairs in two columns; the right one is wrapped, and starts on a line of its own where the left one is long.
+ */
 export function columns(pairs: readonly Pair[], terminal: Terminal): string {
   const width = Math.min(34, Math.max(0, ...pairs.map(([left]) => widthOf(left))))
   const room = Math.max(24, terminal.columns - width - 4)

@@ -2,7 +2,7 @@ import { priceSaid } from './amounts.ts'
 
 type Row = Record<string, unknown>
 
-/** What a price counts, and how much of it a person thinks in. Prices are USD per million units, of requests per one. */
+/** The units of prices, and the amounts that people think in. Prices are USD per million units, of requests per one. */
 const units: readonly (readonly [field: string, words: string, of: number])[] = [
   ['input', 'in', 1_000_000],
   ['output', 'out', 1_000_000],

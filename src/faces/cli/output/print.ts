@@ -18,11 +18,11 @@ type Row = Record<string, unknown>
 
 interface Printing {
   listed: Listed
-  /** What was asked. */
+  /** The input of the call. */
   input?: Readonly<Record<string, unknown>>
-  /** Of the instance, for lines that are ready to be pasted. */
+  /** The instance's address, for lines that are ready to be pasted. */
   origin?: string
-  /** For what an answer needs beside itself. */
+  /** Calls the server, for what an answer needs beside itself. */
   call?: SendCall
   response: Incoming
   /** The page that starts at this cursor. */
@@ -164,7 +164,7 @@ export function refuseChoice({ query, jq }: Globals): void {
 
 const pageOf = async (response: Incoming) => pageIn(JSON.parse(await response.text()))
 
-/** What `--json`, `-q` and `--jq` choose from is the JSON of the API. */
+/** Whether the output is the JSON of the API, as `--json`, `-q` and `--jq` want it. */
 const wantsJson = ({ json, query, jq }: Globals): boolean => json === true || query !== undefined || jq !== undefined
 
 async function printAll({ listed, input = {}, response, next, globals, terminal }: Printing): Promise<number> {

@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import { clean, fit, pad } from '../terminal.ts'
 import { bytesSaid as said } from './amounts.ts'
 
-/** How far work of the server has come, on one line; `told` writes it, nothing clears it away but the end. */
+/** The progress of work on the server, on one line; `told` writes it, nothing clears it away but the end. */
 export function workOn(
   stream: NodeJS.WriteStream,
 ): { told(status: string, progress: number | null): void } & Disposable {
@@ -29,7 +29,7 @@ export function workOn(
   }
 }
 
-/** How far a copy has come, on one line that is drawn anew, for whoever sits at a terminal. */
+/** The progress of a copy, on one line that is drawn anew, for whoever sits at a terminal. */
 export interface Progress extends Disposable {
   /** A file of this name begins, with so much of it there already; null: nobody knows how long it is. */
   begins(name: string, size: number | null, from: number): { at(offset: number): void; ended(): void }
@@ -77,16 +77,16 @@ interface State {
   name: string
   size: number | null
   at: number
-  /** That are whole. */
+  /** The number of files that are whole. */
   files: number
-  /** That are under way beside this one. */
+  /** The number of files that are under way beside this one. */
   others: number
   /** Bytes since it began. */
   moved: number
   ms: number
 }
 
-/** At most `columns` wide: `data.bin  45 %  1.2 MB of 2.7 MB  3.1 MB/s  0:05 left`. */
+/** The line of a copy, at most `columns` wide: `data.bin  45 %  1.2 MB of 2.7 MB  3.1 MB/s  0:05 left`. */
 export function lineOf({ name, size, at, files, others, moved, ms }: State, columns: number): string {
   const speed = ms < 500 ? 0 : (moved * 1_000) / ms
   const left = size !== null && speed > 0 ? (size - at) / speed : null

@@ -15,7 +15,7 @@ export interface Streaming {
   terminal: Terminal
   /** The run that is followed; the stream tells its id. */
   run?: Followed | null
-  /** Without it a run that waits for a decision ends the reading. */
+  /** Asks a person for a decision; without it a run that waits for one ends the reading. */
   decide?: Decide
 }
 

@@ -5,7 +5,7 @@ import { clean, fit, pad, type Terminal, widthOf } from '../terminal.ts'
 type Row = Record<string, unknown>
 
 const WIDEST = 44
-/** Of a sentence so much is worth showing where the whole finds no room. */
+/** The part of a sentence that is worth showing where the whole finds no room. */
 const SENTENCE = 16
 
 /**
@@ -47,7 +47,7 @@ export function table(
 /** An id, a name or a time is shown whole or not at all. */
 const isSentence = (text: string): boolean => widthOf(text) > SENTENCE && text.split(' ').length > 2
 
-/** Whole fields only: a part of one stands in its field. */
+/** Writes rows with separators, whole fields only: a part of one stands in its field. */
 function separated(rows: readonly Row[], columns: readonly Column[], terminal: Terminal): string {
   const names = columns.map(({ path }) => path).filter((path) => !path.includes('.'))
   return [names, ...rows.map((row) => names.map((name) => cell(row[name], terminal)))]
@@ -70,7 +70,7 @@ function cell(value: unknown, { interactive }: Terminal): string {
     : text
 }
 
-/** One thing, a field per line; nested ones by their path; a list of things as a table for a person. */
+/** A single thing, a field per line; nested ones by their path; a list of things as a table for a person. */
 export function card(thing: Row, terminal: Terminal): string {
   const lines = flatten(thing, '', terminal)
   const width = Math.max(0, ...lines.filter(([, text]) => !text.includes('\n')).map(([name]) => name.length))

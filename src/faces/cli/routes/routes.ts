@@ -1,4 +1,4 @@
-/** Which routes of the specification are served: `npm run routes`, `uk routes`. */
+/** Lists the routes of the specification and whether each is served: `npm run routes`, `uk routes`. */
 import { loadContracts } from '#areas/contracts.ts'
 import type { Area } from '#kernel/contract.ts'
 import { list } from '#kernel/registry.ts'

@@ -169,7 +169,7 @@ interface Operation {
 }
 const terminalStates = ['succeeded', 'failed', 'cancelled', 'expired']
 
-/** How often a person is told how far it is; a program hears of its states. */
+/** How often a person is told of the progress; a program hears of the states. */
 const LOOK_SECONDS = 1
 const WAIT_SECONDS = 60
 

@@ -58,7 +58,7 @@ export interface Target {
   origin: string
   /** Undefined: nobody is signed in to this origin. */
   key: string | undefined
-  /** Whose it is, as far as this machine knows: an address, or the visible beginning of a key. */
+  /** The credential's owner, as far as this machine knows: an address, or the visible beginning of a key. */
   account: string
 }
 

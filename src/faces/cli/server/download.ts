@@ -10,12 +10,12 @@ import type { Terminal } from '../terminal.ts'
 import { Unreachable } from './send.ts'
 import { stateFolder } from './state.ts'
 
-/** So long a connection is tried again before it is given up; what came is kept. */
+/** The time for which a connection is tried again before it is given up; bytes that came are kept. */
 const PATIENCE_MS = 60_000
 
 interface Asked {
   output: string
-  /** What is downloaded, in words that are other for anything else. */
+  /** The identity of the download, different for anything else. */
   what: unknown
   ask(more?: More): Promise<Incoming>
 }
@@ -57,8 +57,8 @@ export async function download({ output, what, ask }: Asked, terminal: Terminal)
 }
 
 /**
- * What an earlier download left, or a new file. Its name can be guessed by whoever may write to the folder: a link, or a file of
- * another user, is put aside and never written to.
+ * Opens the part that an earlier download left, or a new file. Its name can be guessed by whoever may write to the
+ * folder: a link, or a file of another user, is put aside and never written to.
  */
 async function openPart(path: string): Promise<FileHandle> {
   const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants
@@ -122,7 +122,7 @@ async function bring(handle: FileHandle, { name, ask, progress, terminal, etag, 
   }
 }
 
-/** What is left from a byte on, or all of it where these are not the same bytes any more. */
+/** Asks for the rest from a byte on, or for all of it where these are not the same bytes any more. */
 async function rest(ask: Asked['ask'], at: number, etag: string | null): Promise<Incoming> {
   if (at === 0 || etag === null) return ask()
   try {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { stateFolder } from './state.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** So long after a password was typed, its terminal is not asked again. */
+/** The time after a password was typed in which its terminal is not asked again. */
 const GRACE_MS = 5 * 60_000
 
 /** A session that a typed password began, kept for the next commands of the same terminal. */
@@ -22,7 +22,7 @@ const fileOf = (terminal: Terminal): string =>
     ? join(terminal.env.XDG_RUNTIME_DIR, 'ukiyo', 'session.json')
     : join(stateFolder(terminal), 'session.json')
 
-/** Which terminal this is, as the system names it; null where it does not say. */
+/** The name of this terminal, as the system gives it; null where it does not say. */
 const here = async (): Promise<string | null> => {
   const name = await readlink('/proc/self/fd/0').catch(() => null)
   return name?.startsWith('/dev/') ? `${name} ${process.ppid}` : null

@@ -5,9 +5,9 @@ import type { SendCall } from '../../client.ts'
 import { Stop } from '../exit.ts'
 import { nearWords } from '../near.ts'
 
-/** How the things of a kind are found by name. */
+/** The way to find the things of a kind by name. */
 interface Named {
-  /** What a person calls one. */
+  /** A person's word for one of them. */
   word: string
   /** The endpoint that lists them, and what else it takes to name them all. */
   area: keyof Contracts
@@ -82,7 +82,7 @@ export async function idOf(kind: Kind, word: string, call: SendCall): Promise<st
   return parseId(word) !== null ? word : pick(kinds[kind], word, await listed(kinds[kind], call))
 }
 
-/** All names of a kind, for completion. */
+/** The names of all things of a kind, for completion. */
 export async function namesOf(kind: Kind, call: SendCall): Promise<string[]> {
   const { by, ...named } = kinds[kind]
   return (await listed({ by, ...named }, call)).map((row) => String(row[by[0]] ?? '')).filter(Boolean)

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import type { Incoming, Outgoing } from '../../client.ts'
 
-/** No answer came, or it broke off. */
+/** Thrown where no answer came, or it broke off. */
 export class Unreachable extends Error {
   readonly at: string
   constructor(url: string, cause: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException[] }) {

@@ -7,7 +7,7 @@ import { ask, askPassword } from '../input/prompt.ts'
 import { send } from './send.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Why the password is asked for; without it a session that is kept does not do. */
+/** The reason why the password is asked for; without it a stored session will do. */
 interface Asking {
   why?: string
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Target } from './credentials.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** What the program remembers of one person at one instance. Nothing secret, and nothing that the server must trust. */
+/** The program's memory of one person at one instance: nothing secret, and nothing that the server must trust. */
 export interface Remembered {
   /** The workspace that commands mean where none is named. */
   workspace?: { id: string; name: string }

@@ -11,15 +11,15 @@ import type { Caller } from './caller.ts'
 import { Unreachable, send } from './send.ts'
 import { stateFolder } from './state.ts'
 
-/** What is smaller goes in one request: nearly every proxy lets that pass. */
+/** Smaller files go in one request: nearly every proxy lets that pass. */
 export const SMALL = 512 << 10
 const LARGEST_PART = 8 << 20
 const SMALLEST_PART = 64 << 10
-/** So long a connection is tried again before it is given up; the upload itself is kept a day. */
+/** The time for which a connection is tried again before it is given up; the upload itself is kept a day. */
 const PATIENCE_MS = 60_000
 const TUS = { 'tus-resumable': '1.0.0' }
 
-/** Where a file goes, in the words of `drive.upload`. */
+/** The goal of an upload, in the words of `drive.upload`. */
 interface Place {
   workspace_id?: string
   parent_id?: string
@@ -89,7 +89,7 @@ interface State {
   fileId: string | null
 }
 
-/** How far an upload has come; null where it is gone. */
+/** The state of an upload; null where it is gone. */
 async function stateOf(id: string, { call }: Caller): Promise<State | null> {
   const { endpoints } = await contracts.drive()
   try {

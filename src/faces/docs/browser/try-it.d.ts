@@ -1,6 +1,6 @@
 export interface Tried {
   method: string
-  /** With `:name` where `params` go; what stands before it, such as `/v1`, included. */
+  /** The path with `:name` where `params` go; its root, such as `/v1`, included. */
   path: string
   params?: Readonly<Record<string, string>>
   query?: readonly (readonly [name: string, value: string])[]
@@ -15,7 +15,7 @@ export interface Tried {
   greedy?: boolean
 }
 
-/** What `fetch` takes. */
+/** The arguments for `fetch`. */
 export function requestOf(tried: Tried): [url: string, options: RequestInit & { headers: Record<string, string> }]
 
 /** Tells `write` what there is of the answer so far: JSON in lines, events as they come, and of bytes how many they are. */

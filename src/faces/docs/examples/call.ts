@@ -2,16 +2,16 @@ import type { Listed } from '#kernel/registry.ts'
 import { exampleOf, leastExample } from '../../example.ts'
 import type { Document, Operation, Parameter } from '../../openapi/openapi.ts'
 
-/** One call of an endpoint with the least that it needs, before it is written in any language. */
+/** A call of an endpoint with the least that it needs, before it is written in any language. */
 export interface ExampleCall {
   method: string
-  /** With its values and its query. */
+  /** The address with its values and its query. */
   url: string
   credentials: 'key' | 'session' | 'none'
   /** Changing calls by cookie say that they come from no other site. */
   guarded: boolean
   body: { kind: 'none' } | { kind: 'json'; value: object } | { kind: 'bytes'; type: string } | FormBody
-  /** What comes back: JSON, events, bytes, or nothing. */
+  /** The kind of answer: JSON, events, bytes, or nothing. */
   answer: 'json' | 'events' | 'bytes' | 'nothing'
 }
 export interface FormBody {

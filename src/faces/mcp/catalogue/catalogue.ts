@@ -7,14 +7,14 @@ import { stemsOf, synonymsOf } from './words.ts'
 export interface Card {
   listed: Listed
   name: string
-  /** Its arguments in one line; made when it is first shown. */
+  /** The arguments in one line; made when they are first shown. */
   arguments: () => string
 }
 
 /** The endpoints that an agent can call, and the search over them. */
 export interface Catalogue {
   cards: readonly Card[]
-  /** By `chats.list`, or `chats_list` as openapi.json writes it. */
+  /** The card of an endpoint by `chats.list`, or `chats_list` as openapi.json writes it. */
   get(name: string): Card | null
   /** Best first. The same words give the same list. */
   rank(query: string): Card[]

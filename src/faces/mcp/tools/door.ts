@@ -22,7 +22,7 @@ export interface Admitted extends AgentCaller, Disposable {
   signal: AbortSignal
 }
 
-/** Somebody with rights: a key over HTTP, or the server on an agent's behalf. */
+/** The caller of the tool: a key over HTTP, or the server on an agent's behalf. */
 export interface AgentCaller {
   requestId: Id
   /** The origin of REST, for links: `https://uk.example.com`. */

@@ -31,7 +31,7 @@ export function find(catalogue: Catalogue, caller: AgentCaller, query: string, l
   }
 }
 
-/** All areas that there are, for an empty query and for one that meets nothing. */
+/** All areas, for an empty query and for one that meets nothing. */
 function areasOf({ cards }: Catalogue, caller: AgentCaller): object[] {
   const groups = Map.groupBy(
     cards.filter(({ listed }) => caller.may(listed.endpoint.scope)),

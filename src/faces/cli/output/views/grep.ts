@@ -56,7 +56,10 @@ function byFile(rows: readonly Find[], mark: (text: string) => string, terminal:
     .join('\n')
 }
 
-/** What matched, in red. The server's expressions are RE2's, which JavaScript reads alike but for rarities: those stay plain. */
+/**
+ * Marks matches in red. The server's expressions are RE2's, which JavaScript reads alike but for rarities: those stay
+ * plain.
+ */
 function marker({ pattern, fixed, case: folding = 'sensitive' }: Row, terminal: Terminal): (text: string) => string {
   const words = String(pattern)
   const fold = folding === 'insensitive' || (folding === 'smart' && !/\p{Lu}/u.test(words))

@@ -6,7 +6,7 @@ import { columnsOf } from '../columns.ts'
 import { table } from '../table.ts'
 import type { Row } from './seen.ts'
 
-/** So many of them are worth a look; who looks for another one searches. */
+/** The number of models that are shown; who looks for another one searches. */
 const SHOWN = 40
 
 interface Asking {

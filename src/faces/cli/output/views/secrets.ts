@@ -2,8 +2,8 @@ import type { Listed } from '#kernel/registry.ts'
 import type { Row } from './seen.ts'
 
 /**
- * What to say of a secret that is shown this once, with a line that uses it. Null where the answer holds none. The words are for
- * a terminal, where the secret stands anyway.
+ * The words about a secret that is shown only this once, with a line that uses it. Null where the answer holds none.
+ * The words are for a terminal, where the secret stands anyway.
  */
 export function aboutSecret({ name }: Listed, data: Row, origin: string): string | null {
   const text = (field: string): string | null =>
