@@ -54,7 +54,7 @@ export const computersQuery = (workspaceId: string) =>
     staleTime: 15_000,
   })
 
-/** After a change of an agent; chats with it name it, too. */
+/** Reads agents anew after a change of one, and chats too, which name their agent. */
 export const refreshAgents = (): Promise<unknown> =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ['agents'] }),

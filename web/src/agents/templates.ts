@@ -11,7 +11,7 @@ export interface Template {
 
 const each = (policy: Policy, ...names: string[]) => names.map((name) => ({ name, policy }))
 
-/** Each is whole: it can be tried as it is. What changes something asks first. */
+/** Templates of agents. Each is whole: it can be tried as it is. Tools that change something ask first. */
 export const templates: readonly Template[] = [
   {
     key: 'editor',

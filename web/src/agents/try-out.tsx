@@ -210,7 +210,7 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
   )
 }
 
-/** Where a try is written. Enter sends; while it answers, Escape stops. */
+/** The field for trying an agent. Enter sends; while it answers, Escape stops. */
 function Write({
   draft,
   onDraft,

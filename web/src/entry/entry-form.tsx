@@ -8,7 +8,7 @@ interface Props {
   /** Below the title. */
   about: ReactNode
   sending: Pick<Send<never, unknown>, 'pending' | 'rest' | 'form'>
-  /** Those that say themselves what was refused of them. */
+  /** The fields that show their refusal themselves. */
   fields: readonly string[]
   /** The word on the button that sends. */
   verb: string

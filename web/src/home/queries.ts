@@ -6,7 +6,7 @@ export type Run = Awaited<ReturnType<typeof uk.chats.runs>>['rows'][number]
 
 const MOST_RUNS = 12
 
-/** In every workspace, as the page of chats has them. */
+/** The last chats of every workspace, as the page of chats has them. */
 export const lastChatsQuery = queryOptions({
   queryKey: ['chats', 'last'],
   queryFn: async () => (await uk.chats.list({ limit: 6 })).rows,
@@ -18,7 +18,7 @@ export interface Going {
   run: Run
 }
 
-/** In every workspace: what answers now, and what waits for a decision. */
+/** The chats of every workspace that answer now, or wait for a decision. */
 export const goingQuery = queryOptions({
   queryKey: ['chats', 'going'],
   queryFn: async (): Promise<Going[]> => {
@@ -66,7 +66,7 @@ export const writersQuery = queryOptions({
 /** The first day of the month in UTC, as budgets count it. */
 export const firstOfMonth = (now: number): string => `${new Date(now).toISOString().slice(0, 7)}-01`
 
-/** What one's own calls have cost since the month began. */
+/** The cost of one's own calls since the month began. */
 export const monthQuery = queryOptions({
   queryKey: ['usage', 'month'],
   queryFn: async () => (await uk.ai_gateway.usage({ from: firstOfMonth(Date.now()), limit: 1 })).total,

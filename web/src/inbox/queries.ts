@@ -13,7 +13,7 @@ export const inboxQuery = (only: 'all' | 'unread') =>
     }),
   )
 
-/** How many are unread. */
+/** The number of unread notifications. */
 export const unreadQuery = queryOptions({
   queryKey: ['inbox', 'count'],
   queryFn: async () => (await uk.notifications.config()).unread_count,

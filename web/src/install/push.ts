@@ -37,7 +37,7 @@ export async function stopPushes(): Promise<void> {
   await forgetPushes()
 }
 
-/** In the browser alone: the server forgets it with the session. */
+/** Forgets pushes in the browser alone: the server forgets them with the session. */
 export async function forgetPushes(): Promise<void> {
   localStorage.removeItem(NAME)
   if (!canPush()) return

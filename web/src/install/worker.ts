@@ -1,5 +1,5 @@
 const WORKER = '/app/worker.js'
-/** Of the app's own workers: this one, and hashed files of the build. */
+/** The paths of the app's own workers: this one, and hashed files of the build. */
 const OWN = /^\/app\/(worker|assets\/[\w.-]+)\.m?js$/
 
 interface Policy {
@@ -30,7 +30,7 @@ export async function startWorker(): Promise<ServiceWorkerRegistration | null> {
   }
 }
 
-/** What another app shared last; null where there is nothing, or not any more. */
+/** The content that another app shared last; null where there is none, or not any more. */
 export async function takeShared(): Promise<Shared | null> {
   const worker = (await startWorker()) && (await navigator.serviceWorker.ready).active
   if (!worker) return null

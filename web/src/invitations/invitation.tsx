@@ -65,7 +65,7 @@ function Invited({ token, preview }: { token: string; preview: Preview }) {
   )
 }
 
-/** One sentence: who, into what, as what, and for whom it is. */
+/** The invitation in one sentence: who invites, into what, as what, and whom. */
 function Offered({ preview, by }: { preview: Preview; by: string }) {
   const { kind, role, access, resource_type, email, expires_at, status } = preview
   const whom = <strong className="font-medium break-words text-ink">{email}</strong>
@@ -97,7 +97,7 @@ function Offered({ preview, by }: { preview: Preview; by: string }) {
 const nameOf = ({ kind, workspace_name, title, resource_type }: Preview): string =>
   (kind === 'workspace' ? workspace_name : title) ?? `a ${resource_type}`
 
-/** Nobody is signed in. What they do next brings them back here, and in. */
+/** The page for somebody who is not signed in. Signing in or up brings them back here, and in. */
 function Knock({ preview: { status } }: { preview: Preview }) {
   const navigate = useNavigate()
   const search = { next: '/invitation?join=true' }
@@ -174,7 +174,7 @@ function Join({ token, preview, email }: { token: string; preview: Preview; emai
   )
 }
 
-/** Nothing to be had by this link any more, and why. */
+/** The page of a link that is not good any more, and why. */
 function Closed({ title, children }: { title: string; children: ReactNode }) {
   const navigate = useNavigate()
   return (

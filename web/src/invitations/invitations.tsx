@@ -29,7 +29,7 @@ export function Invitations() {
   )
 }
 
-/** With the token of the link that one followed, or one that was handed over in another way. */
+/** Accepts with the token of the link that was followed, or one that was handed over in another way. */
 function ByToken() {
   const [token, setToken] = useState(keptToken() ?? '')
   const [accepted, setAccepted] = useState(false)

@@ -1,6 +1,6 @@
 const NAME = 'ukiyo.invitation'
 
-/** Where the browser keeps nothing, it lasts as long as the page. */
+/** The token where the browser keeps nothing: it lasts as long as the page. */
 let inMemory: string | null = null
 
 /**

@@ -1,9 +1,9 @@
-/** What the list of models is narrowed to; it lives in the address. */
+/** The filters of the list of models; they live in the address. */
 export interface ModelsView {
   q?: string
   status?: 'failing' | 'no_provider' | 'all'
   capability?: string
-  /** At least so many tokens. */
+  /** The least context, in tokens. */
   context?: number
   sort?: 'price' | 'context_length' | 'capability_index' | 'created_at'
 }

@@ -7,7 +7,7 @@ import { type Preference, preferencesQuery } from './queries.ts'
 const mutationKey = ['notification-preferences']
 type Change = Partial<Pick<Preference, 'enabled' | 'digest'>>
 
-/** One cell of the grid. A change shows at once; what the server refuses goes back to how it was, and is said. */
+/** A cell of the grid. A change shows at once; one that the server refuses is taken back, with a message. */
 export function useWish(cell: Preference): { shown: Preference; wish: (change: Change) => void } {
   const { type, channel } = cell
   const [wished, setWished] = useState<Change | null>(null)

@@ -5,7 +5,7 @@ import { pagedQuery } from '../paged-query.ts'
 export type Operation = Awaited<ReturnType<typeof uk.operations.get>>
 export type Status = Operation['status']
 
-/** How far something has come is asked for, too: not each step is told. */
+/** How often the progress is asked for: not each step is told. */
 const EVERY_MS = 3_000
 export const isGoing = ({ status }: Operation): boolean => status === 'queued' || status === 'running'
 

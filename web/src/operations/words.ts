@@ -18,7 +18,7 @@ export const says: Record<Status, string> = {
   expired: 'took too long',
 }
 
-/** What is being done, by the kind of an operation; a kind that is not here is shown by its name. */
+/** The work that each kind of operation does; a kind that is not here is shown by its name. */
 export const kinds: readonly (readonly [kind: string, words: string])[] = [
   ['inference.text', 'Answer of a model'],
   ['inference.images', 'Pictures'],
@@ -33,7 +33,7 @@ export const kinds: readonly (readonly [kind: string, words: string])[] = [
 ]
 export const saysKind = (kind: string): string => kinds.find(([one]) => one === kind)?.[1] ?? kind
 
-/** Where what it works on, or has made, is shown. */
+/** The page of the thing that an operation works on, or has made. */
 export function placeOf({ resource }: Operation): { href: string; words: string } | null {
   if (resource === null) return null
   const { type, id } = resource
@@ -48,7 +48,7 @@ export function placeOf({ resource }: Operation): { href: string; words: string 
   return place ? { href: place[0], words: place[1] } : null
 }
 
-/** In milliseconds; of one that goes on, until now. Null where it has not begun. */
+/** The duration in milliseconds; of an operation that goes on, until now. Null where it has not begun. */
 export const durationOf = ({ started_at, completed_at }: Operation, now: number = Date.now()): number | null =>
   started_at === null
     ? null

@@ -21,7 +21,7 @@ export interface Wish {
   max_output_price: string
   private: boolean
   seed: string
-  /** Where the call would be made; empty: in one's own. */
+  /** The workspace in which the call would be made; empty: one's own. */
   workspace: string
 }
 

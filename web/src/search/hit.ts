@@ -4,7 +4,7 @@ import type { IconName } from '../ui/icons.tsx'
 export type Hit = Awaited<ReturnType<typeof uk.search.query>>['rows'][number]
 export type HitType = Hit['type']
 
-/** In the order of the chips. `file` finds notes too, as the search says. */
+/** The types in the order of the chips. `file` finds notes too, as the search says. */
 export const types: readonly { type: HitType; label: string; one: string; icon: IconName }[] = [
   { type: 'chat', label: 'Chats', one: 'Chat', icon: 'chat' },
   { type: 'message', label: 'Messages', one: 'Message', icon: 'chat' },

@@ -1,10 +1,10 @@
 import { type HitType, types as known } from './hit.ts'
 
-/** What is searched for, as the address says it. */
+/** The search, as the address says it. */
 export interface View {
   q?: string
   types?: HitType[]
-  /** Its id. */
+  /** The workspace's id. */
   workspace?: string
 }
 
@@ -19,7 +19,7 @@ export function viewIn({ q, types, workspace }: Record<string, unknown>): View {
   }
 }
 
-/** With this type, or without it where it was there. */
+/** The view with this type added, or removed where it was there. */
 export function toggled({ types = [], ...rest }: View, type: HitType): View {
   const next = types.includes(type) ? types.filter((one) => one !== type) : [...types, type]
   return { ...rest, ...(next.length > 0 && { types: next }) }

@@ -1,6 +1,6 @@
 const NAME = 'ukiyo.leaving'
 
-/** What a tab keeps while it is at the identity provider: another browser that is sent back here has no such thing. */
+/** A tab's memory while it is at the identity provider: another browser that is sent back here has none. */
 export interface Leaving {
   secret: string
   wish: 'sign-in' | 'link'
@@ -13,7 +13,7 @@ export function leaveFor({ url, secret }: { url: string; secret: string }, more:
   location.assign(url)
 }
 
-/** Once: a reload finds nothing. */
+/** Takes the memory once: a reload finds nothing. */
 export function takeLeaving(): Leaving | null {
   const kept = sessionStorage.getItem(NAME)
   sessionStorage.removeItem(NAME)

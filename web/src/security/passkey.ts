@@ -47,7 +47,7 @@ async function show(options: Record<string, unknown>, offered: boolean): Promise
   return (await startAuthentication({ optionsJSON, useBrowserAutofill: offered }).catch(said)) as unknown as Shown
 }
 
-/** In words for people: the browser's are for programmers. */
+/** Throws the error in words for people: the browser's are for programmers. */
 function said(error: unknown): never {
   if (refusal(error)) throw error
   const { name, code } = error as { name?: string; code?: string }

@@ -8,7 +8,10 @@ import { Refused } from '../ui/notice.tsx'
 import { useSend } from '../ui/send.ts'
 import { hasPasskeys, proveWithPasskey } from './passkey.ts'
 
-/** Does what wants a recent proof; where the server asks for one, a dialog does, and it is done once it was given. */
+/**
+ * Does work that needs a recent proof. Where the server asks for one, a dialog asks the person, and the work is done
+ * again.
+ */
 export type Guard = <T>(work: () => Promise<T>) => Promise<T>
 
 export function useProof(): { guard: Guard; dialog: ReactNode } {

@@ -11,7 +11,7 @@ import { useSend } from '../ui/send.ts'
 
 type Access = 'view' | 'edit'
 
-/** What each right lets somebody do, and what there is to know before it is given. */
+/** The meaning of each right, and the things to know before it is given. */
 const kinds = {
   agent: {
     view: 'Uses it',

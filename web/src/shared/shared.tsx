@@ -14,7 +14,7 @@ type Shared = Awaited<ReturnType<typeof uk.shared_with_me.list>>['rows'][number]
 
 const sharedQuery = pagedQuery(['shared-with-me'], (from) => uk.shared_with_me.list({ limit: 50, ...from }))
 
-/** Both sides of sharing. */
+/** The links to both sides of sharing. */
 function Sides() {
   const place =
     'border-b-2 border-transparent px-1 pb-1.5 text-sm text-quiet hover:text-ink data-[status=active]:border-seal data-[status=active]:text-ink'

@@ -25,7 +25,10 @@ const made: readonly [type: string, queries: readonly string[]][] = [
   ['provider_endpoint.', ['routing', 'models']],
   ['credits.', ['credit-requests', 'usage']],
 ]
-/** Those whose states change by themselves: between their reading and the beginning of the stream one may have come. */
+/**
+ * Queries whose states change by themselves: between their reading and the beginning of the stream a change may have
+ * come.
+ */
 const atBeginning = ['computers']
 /** A burst of changes is one reading. */
 const TOGETHER_MS = 300
@@ -60,7 +63,7 @@ export function useFollow(accountId: string | undefined): void {
   }, [channels])
 }
 
-/** What is shown may be old by now, and the server may be another one. */
+/** Reads anew after a pause: what is shown may be old by now, and the server may be another one. */
 async function afterPause(broke: boolean): Promise<void> {
   if (broke) await queryClient.invalidateQueries()
   await lookForVersion()

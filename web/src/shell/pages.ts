@@ -5,7 +5,7 @@ interface Place {
   to: string
   label: string
   icon: IconName
-  /** Two letters, typed one after the other. */
+  /** The shortcut: two letters, typed one after the other. */
   keys: `g ${string}`
 }
 
@@ -31,13 +31,13 @@ export const pages = [
   { to: '/settings/security', label: 'Security', icon: 'shield', keys: 'g u' },
 ] as const satisfies Place[]
 
-/** Those that only the administrator of the instance sees. */
+/** The pages that only the administrator of the instance sees. */
 export const adminPages = [
   { to: '/accounts', label: 'Accounts', icon: 'people', keys: 'g x' },
   { to: '/admin/instance', label: 'Instance', icon: 'shield', keys: 'g z' },
 ] as const satisfies Place[]
 
-/** Of the navigation, what a phone has at hand; search and the rest stand beside them. */
+/** The pages that a phone has at hand; search and the rest stand beside them. */
 export const atHand: readonly string[] = ['/chats', '/drive', '/inbox']
 
 export const pagesFor = (administrator: boolean): readonly ((typeof pages)[number] | (typeof adminPages)[number])[] =>

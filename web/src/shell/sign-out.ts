@@ -2,8 +2,8 @@ import { uk } from '../api.ts'
 import { forgetKept } from '../drive/uploads/keep.ts'
 
 /**
- * By a new page: nothing of the person who was here stays in the memory of this one. The pushes of this browser end with
- * the session, at the server of themselves.
+ * Signs out by loading a new page, and nothing of the person stays in the memory of this one. The server ends this
+ * browser's pushes with the session.
  */
 export async function leave(): Promise<void> {
   const { url } = await uk.ways_in.sign_out()

@@ -7,7 +7,10 @@ const listeners = new Set<() => void>()
 
 const present = (): Theme => (document.documentElement.dataset.theme as Theme | undefined) ?? 'system'
 
-/** On this device at once (public/theme.js reads it before the first paint), and in the account's settings. */
+/**
+ * Sets the theme on this device at once (public/theme.js reads it before the first paint), and in the account's
+ * settings.
+ */
 export function setTheme(theme: Theme): void {
   if (theme === 'system') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = theme
@@ -25,7 +28,7 @@ export function saveTheme(theme: Theme): void {
   uk.settings.update({ theme }).catch(() => {})
 }
 
-/** On a device that has not chosen: as the account's settings say. */
+/** Takes the theme of the account's settings, on a device that has not chosen one. */
 export async function adoptTheme(): Promise<void> {
   if (present() !== 'system') return
   const settings = await uk.settings.get().catch(() => null)

@@ -69,7 +69,7 @@ export function Members({ workspace }: { workspace: Workspace }) {
   )
 }
 
-/** Who is owner is above an admin. */
+/** Whether the member can be limited: an owner stands above an admin. */
 const isLimitable = ({ role }: Member, workspace: Workspace): boolean => role !== 'owner' || workspace.role === 'owner'
 
 function MemberRow({ member, onChange }: { member: Member; onChange?: () => void }) {

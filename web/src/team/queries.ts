@@ -9,14 +9,14 @@ export const membersQuery = (workspaceId: string) =>
     queryFn: () => everyRow(uk.members.list({ id: workspaceId, limit: 100 })),
   })
 
-/** Who is invited and has not come yet. */
+/** The invitations that are still open. */
 export const invitedQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['invited', workspaceId],
     queryFn: () => everyRow(uk.invitations.list({ id: workspaceId, status: 'pending', limit: 100 })),
   })
 
-/** After a change of who is in a workspace, or of what they may. */
+/** Reads the team anew after a change of who is in a workspace, or of what they may do. */
 export const refreshTeam = (workspaceId: string): Promise<unknown> =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ['team', workspaceId] }),

@@ -20,7 +20,7 @@ export const buttonClass = (look: Look = 'plain', square = false): string =>
 export interface ButtonProps extends ComponentProps<'button'> {
   look?: Look
   icon?: IconName
-  /** Something is on its way: it can't be pressed twice, and says so. */
+  /** Work is on its way: the button can't be pressed twice, and says so. */
   pending?: boolean
 }
 

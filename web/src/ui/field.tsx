@@ -5,7 +5,7 @@ interface Props {
   hint?: ReactNode
   /** The server's objection to this field. */
   error?: string | null | undefined
-  /** Not needed; said so, since most are. */
+  /** The field may be left empty; said so, since most may not. */
   optional?: boolean
   className?: string
   children: (control: {
@@ -76,7 +76,7 @@ export interface SelectFieldProps<T extends string> extends Rest<'select'> {
   options: readonly (readonly [value: T, label: string])[]
 }
 
-/** What a field that knows its own choices is given. */
+/** The properties of a field that knows its own choices. */
 export type Chosen = Pick<SelectFieldProps<string>, 'value' | 'onValue' | 'error'>
 
 export function SelectField<T extends string>({

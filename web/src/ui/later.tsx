@@ -12,9 +12,9 @@ export function Later({
   ...button
 }: {
   load: () => Promise<unknown>
-  /** Of the button. */
+  /** The button's content. */
   content: ReactNode
-  /** What takes its place, open: a lazy component. */
+  /** The content that takes its place when it is open: a lazy component. */
   children: ReactNode
   popup?: 'menu' | 'dialog'
   className: string

@@ -13,7 +13,7 @@ export function Paged<T extends { id: string }>({
   children,
 }: {
   query: UseInfiniteQueryResult<InfiniteData<{ rows: T[] }>>
-  /** In a sentence: "the runs". */
+  /** The rows' name in a sentence: "the runs". */
   what: string
   label: string
   none: ReactNode

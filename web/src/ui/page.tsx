@@ -19,7 +19,7 @@ export function Page({
   children,
 }: {
   title: string
-  /** Of several views under one title, the one that is shown. */
+  /** The view that is shown, of several under one title. */
   view?: string | undefined
   lead?: ReactNode
   action?: ReactNode

@@ -12,11 +12,11 @@ export interface Send<I, O> {
   rest: (...fields: string[]) => string | null
   code: string | undefined
   reset: () => void
-  /** Of the form: a refused field gets the focus. */
+  /** The form: a refused field gets the focus. */
   form: RefObject<HTMLFormElement | null>
 }
 
-/** One call that changes something, and what came back of it. What was typed stays where it is. */
+/** A call that changes something, and its answer. Typed text stays where it is. */
 export function useSend<I, O>(call: (input: I) => Promise<O>, done?: (output: O, input: I) => unknown): Send<I, O> {
   const form = useRef<HTMLFormElement>(null)
   const busy = useRef(false)

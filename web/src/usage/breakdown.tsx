@@ -19,7 +19,7 @@ export function Breakdown({
   title: string
   rows: readonly Named[]
   measure: View['measure']
-  /** What the view is narrowed to. */
+  /** The value that the view is narrowed to. */
   chosen?: string | undefined
   onChoose?: (value: string) => void
 }) {

@@ -17,7 +17,7 @@ const askedFor = ({ days, whose, model, provider, key, surface }: Asked) => ({
   ...(surface !== undefined && { surface }),
 })
 
-/** Where the calls of a view are downloaded as CSV. */
+/** The address at which the calls of a view are downloaded as CSV. */
 export const csvOf = (view: Asked): string =>
   `/v1/app/usage-export?${new URLSearchParams(
     Object.entries(askedFor(view)).map(([name, value]): [string, string] => [name, String(value)]),
@@ -41,7 +41,7 @@ export const balanceQuery = queryOptions({
   },
 })
 
-/** One page of the caller's own metered calls. */
+/** A page of the caller's own metered calls. */
 async function calls({ whose, model, provider, key }: Asked, from: { cursor?: string }) {
   const answer = await uk.me.usage({
     view: 'history',

@@ -88,7 +88,7 @@ export function UsagePage() {
   )
 }
 
-/** What the page is narrowed to, each with a way out. */
+/** The filters of the page, each with a way out. */
 function Narrowed({
   view,
   usage,

@@ -5,10 +5,10 @@ export interface View {
   measure: 'cost' | 'tokens' | 'calls'
   /** `mine`, `instance`, or the id of a workspace. */
   whose: string
-  /** What it is narrowed to, by a click on its name; left out: nothing. */
+  /** The filters, set by a click on a name; left out: none. */
   model?: string
   provider?: string
-  /** Of the key. */
+  /** The key's id. */
   key?: string
   surface?: string
 }

@@ -53,7 +53,7 @@ function schemaOf(words: string): AgentChanges['output_schema'] {
   }
 }
 
-/** What differs from the agent as it is kept; null when nothing does. */
+/** The fields in which a draft differs from the agent as it is kept; null when none does. */
 export function changesOf(agent: Agent, draft: AgentDraft): AgentChanges | null {
   const kept = draftOf(agent)
   const same = (field: keyof AgentDraft): boolean => JSON.stringify(kept[field]) === JSON.stringify(draft[field])
@@ -75,7 +75,7 @@ export function changesOf(agent: Agent, draft: AgentDraft): AgentChanges | null 
   return Object.keys(changes).length === 0 ? null : changes
 }
 
-/** What makes an agent again what it was in a version; its budget is no part of that. */
+/** The changes that restore an agent to a version; its budget is not part of one. */
 export const backTo = (version: AgentVersion): AgentChanges => ({
   name: version.name,
   description: version.description,

@@ -24,7 +24,7 @@ export function ServersField({
   onServers: (servers: Agent['mcp_servers']) => void
   agent: Agent
   locked: boolean
-  /** Something else is being changed: to add one would save without it. */
+  /** Whether something else has unsaved changes: to add a server would save without them. */
   unsaved: boolean
   error: string | null
 }) {

@@ -129,7 +129,7 @@ const saysCapability: Record<Capability, string> = {
   users: 'manage users',
 }
 
-/** What its tools do on computers and no computer lets its workspace do, in words. */
+/** The things that an agent's tools do on computers and that no computer allows its workspace, in words. */
 export function missingGrants(tools: Tools, granted: readonly (readonly Capability[])[]): string[] {
   const given = new Set(granted.flat())
   const wanted = tools.flatMap(({ name, policy }) => (policy === 'deny' ? [] : (needs[name] ?? [])))

@@ -26,7 +26,7 @@ const serversOf = ({ mcp_servers }: AgentVersion): string[] =>
   )
 const json = (schema: unknown): string | null => (schema === null ? null : JSON.stringify(schema, null, 2))
 
-/** What became another between two versions; agents are named by `nameOf`. */
+/** The changes between two versions; agents are named by `nameOf`. */
 export const changesBetween = (
   before: AgentVersion,
   after: AgentVersion,

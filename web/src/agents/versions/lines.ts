@@ -31,7 +31,7 @@ function between(a: readonly string[], b: readonly string[]): DiffLine[] {
   const fresh = (text: string): DiffLine => ({ kind: 'new', text })
   if (a.length * b.length > MOST_CELLS) return [...a.map(gone), ...b.map(fresh)]
   const width = b.length + 1
-  /** How many lines both have from `i` and `j` on. */
+  /** The number of lines that both have in common from `i` and `j` on. */
   const common = new Uint32Array((a.length + 1) * width)
   for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--)

@@ -1,4 +1,4 @@
-/** In pixels of the list's content. */
+/** A rectangle in pixels of the list's content. */
 export interface Box {
   left: number
   top: number
@@ -6,15 +6,15 @@ export interface Box {
   bottom: number
 }
 
-/** How files lie in a list: from the left, row by row. */
+/** The layout of files in a list: from the left, row by row. */
 export interface Layout {
   count: number
   columns: number
-  /** From the top of a row to the next one's. */
+  /** The distance from the top of a row to the next one's. */
   pitch: number
-  /** Of a row or tile; what is left of the pitch lies between. */
+  /** The height of a row or tile; the rest of the pitch is the gap. */
   height: number
-  /** Between two tiles of a row. */
+  /** The gap between two tiles of a row. */
   gap: number
 }
 

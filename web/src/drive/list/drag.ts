@@ -5,7 +5,7 @@ import type { DriveFile, Place } from '../queries.ts'
 import { droppedIn } from '../uploads/dropped.ts'
 import { uploads } from '../uploads/uploads.ts'
 
-/** What is being dragged on this page. Empty: what comes, comes from outside of it. */
+/** The files that are being dragged on this page. Empty: a drag comes from outside of it. */
 let dragged: readonly DriveFile[] = []
 
 export const dragging = {

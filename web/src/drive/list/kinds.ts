@@ -1,7 +1,7 @@
 import type { IconName } from '../../ui/icons.tsx'
 import type { DriveFile } from '../queries.ts'
 
-/** What a file is to a person who looks at it, and so how it is shown. */
+/** The kinds of files as people see them, which decide how a file is shown. */
 export type Shown =
   | 'folder'
   | 'picture'
@@ -54,6 +54,6 @@ export function kindWords(file: DriveFile): string {
   return `${ending} ${words.toLowerCase()}`
 }
 
-/** Of these the server makes small pictures. */
+/** Whether the server makes small pictures of the file. */
 export const hasThumbnail = ({ mime_type }: DriveFile): boolean =>
   /^image\/(png|jpeg|gif|webp|avif|tiff|heic|heif)$/.test(mime_type ?? '')

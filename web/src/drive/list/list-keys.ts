@@ -1,13 +1,13 @@
 import type { KeyboardEvent } from 'react'
 
-/** What a key or a rectangle asks of a list of files. */
+/** The wish of a key or a rectangle, in a list of files. */
 export type Wish =
   | { is: 'go'; by: number; range: boolean }
   /** A rectangle over the files at these places; with `adds` beside what was selected when it began. */
   | { is: 'mark'; indices: readonly number[]; adds: boolean; begins: boolean }
   | { is: 'open' | 'select' | 'all' | 'none' | 'trash' | 'undo' | 'rename' | 'up' }
 
-/** Of a grid, arrows up and down go by a row of tiles; a page is what fits on the screen. */
+/** The wish of a key. In a grid, arrows up and down go by a row of tiles; a page is what fits on the screen. */
 export function wishOf(
   { key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardEvent,
   { columns, page }: { columns: number; page: number },

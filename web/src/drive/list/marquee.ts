@@ -3,17 +3,20 @@ import { type Box, covered, type Layout } from './covered.ts'
 
 /** Less is a click. */
 const DRAG_PX = 4
-/** So near to an edge the list is scrolled. */
+/** The distance from an edge at which the list is scrolled. */
 const EDGE_PX = 28
 const SCROLL_PX = 14
-/** Where a press means something else: a control, what moves a file, and what is selected, which is moved too. */
+/**
+ * The places where a press means something else: a control, the grip that moves a file, and selected files, which are
+ * moved too.
+ */
 const HELD = 'a, button, input, [data-grip], [role=columnheader], [role=row][aria-selected=true]'
 
 interface Press {
   pointer: number
-  /** In pixels of the whole list, however it is scrolled. */
+  /** The start in pixels of the whole list, however it is scrolled. */
   from: { x: number; y: number }
-  /** Where the pointer is in the window. */
+  /** The pointer's place in the window. */
   now: { x: number; y: number }
   drawn: boolean
   adds: boolean
@@ -63,7 +66,7 @@ export function useMarquee(
     held.drawn = true
     last.current = key
   }
-  /** While it is held at an edge, the list goes on beneath it. */
+  /** Scrolls the list while the rectangle is held at an edge. */
   const scroll = (): void => {
     const held = press.current
     if (held === null) return

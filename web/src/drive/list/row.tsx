@@ -12,11 +12,11 @@ import { RenameField } from './rename-field.tsx'
 import { modifiedOf } from './sort.ts'
 import { Thumbnail } from './thumbnail.tsx'
 
-/** What a row can ask for: one object for all rows, so that they are drawn anew only when they change. */
+/** The deeds that a row can ask for: one object for all rows, so that they are drawn anew only when they change. */
 export interface RowDeeds {
   may: 'view' | 'edit' | 'all'
   click(file: DriveFile, how: 'alone' | 'toggle' | 'range'): void
-  /** What goes along when this one is dragged. */
+  /** The files that go along when this one is dragged. */
   along(file: DriveFile): readonly DriveFile[]
   actions(file: DriveFile): Parameters<typeof Actions>[0]['actions']
   renamed(): void
@@ -36,7 +36,7 @@ export const rowId = (id: string): string => `row-${id}`
 export const howOf = ({ shiftKey, ctrlKey, metaKey }: MouseEvent): 'alone' | 'toggle' | 'range' =>
   shiftKey ? 'range' : ctrlKey || metaKey ? 'toggle' : 'alone'
 
-/** What a row and a tile have in common: being chosen, dragged, and dropped on. */
+/** The behaviour that a row and a tile share: being chosen, dragged, and dropped on. */
 export function useRow({ file, at, isSelected, isRenaming, deeds }: RowProps) {
   const folder = file.kind === 'folder' ? { workspaceId: file.workspace_id, folderId: file.id } : null
   const drop = useDrop(deeds.may === 'view' ? null : folder, file.name, deeds.may === 'all' ? 'all' : 'files')

@@ -1,4 +1,4 @@
-/** What is selected in a list, where its cursor stands, and from where a range goes. */
+/** A list's selected files, the place of its cursor, and the beginning of a range. */
 export interface Selection {
   readonly selected: ReadonlySet<string>
   readonly cursor: string | null

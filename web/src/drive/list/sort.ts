@@ -7,7 +7,7 @@ export interface Sort {
   down: boolean
 }
 
-/** As a link says it: `name`, or `-modified` the other way round. */
+/** The order that a link names: `name`, or `-modified` the other way round. */
 export const sortIn = (words: unknown): Sort => {
   const by = orders.find((order) => typeof words === 'string' && words.replace(/^-/, '') === order)
   return by === undefined ? { by: 'name', down: false } : { by, down: String(words).startsWith('-') }
@@ -22,7 +22,7 @@ const values: Record<Order, (a: DriveFile, b: DriveFile) => number> = {
   kind: (a, b) => names.compare(a.mime_type ?? '', b.mime_type ?? ''),
 }
 
-/** When its content was written; of a folder when it was last changed itself. */
+/** The time when a file's content was written; for a folder, when it was last changed itself. */
 export const modifiedOf = ({ content_updated_at, updated_at }: DriveFile): string => content_updated_at ?? updated_at
 
 /** Folders first, then by what was asked, then by name as people read it. */

@@ -18,7 +18,7 @@ const foldersQuery = ({ workspaceId, folderId }: Place) =>
     staleTime: 30_000,
   })
 
-/** What is unfolded stays so while the page is open. */
+/** The folders that are unfolded, for as long as the page is open. */
 const unfolded = new Set<string>()
 
 interface Given {
@@ -139,7 +139,7 @@ function Node({
   )
 }
 
-/** From one folder that is shown to the next. */
+/** Moves the focus from one folder that is shown to the next. */
 function walk(event: KeyboardEvent<HTMLUListElement>): void {
   const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[role=treeitem]')]
   const at = items.indexOf(event.target as HTMLElement)

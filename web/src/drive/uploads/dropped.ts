@@ -1,6 +1,6 @@
 import type { Chosen } from './entry.ts'
 
-/** What was dropped: files, and those in folders with the names of the folders. */
+/** The dropped files, and those in dropped folders with the names of the folders. */
 export async function droppedIn({ items, files }: DataTransfer): Promise<Chosen[]> {
   // They can be asked for only now: when the drop is over they are gone.
   const entries = [...items].filter(({ kind }) => kind === 'file').map((item) => item.webkitGetAsEntry())
@@ -26,6 +26,9 @@ async function walk(entry: FileSystemEntry, folders: readonly string[], into: Ch
   }
 }
 
-/** What was chosen in the dialog of the browser: `webkitRelativePath` names the folders of a folder that was chosen. */
+/**
+ * The files that were chosen in the browser's dialog: `webkitRelativePath` names the folders of a folder that was
+ * chosen.
+ */
 export const chosenIn = (files: FileList | null): Chosen[] =>
   [...(files ?? [])].map((file) => ({ file, folders: file.webkitRelativePath.split('/').slice(0, -1) }))

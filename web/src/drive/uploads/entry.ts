@@ -22,13 +22,13 @@ export interface Entry {
   size: number
   type: string
   lastModified: number
-  /** Where it goes: a place, and folders below it that are made on the way. */
+  /** The goal: a place, and folders below it that are made on the way. */
   place: Place
   folders: readonly string[]
   /** The name of the place, for people. */
   into: string
   onConflict: OnConflict
-  /** Of the upload that was begun, on this server. */
+  /** The address of the upload that was begun, on this server. */
   url: string | null
   sent: number
   /** Bytes per second of late; null while that is not known. */

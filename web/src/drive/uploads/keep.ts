@@ -45,7 +45,7 @@ export const drop = (key: string): Promise<void> => quietly(work('readwrite', (s
 
 export const hasKept = (): boolean => localStorage.getItem(MARK) !== null
 
-/** Those of this person; what anybody else left here goes. */
+/** The kept uploads of this person; those that anybody else left here are removed. */
 export async function keptOf(accountId: string): Promise<Kept[]> {
   const all = (await work('readonly', (store) => store.getAll()).catch(() => [])) as Kept[]
   for (const { key, accountId: of } of all) if (of !== accountId) await drop(key)
@@ -54,7 +54,7 @@ export async function keptOf(accountId: string): Promise<Kept[]> {
   return mine
 }
 
-/** Whoever signs out leaves nothing behind. */
+/** Forgets all kept uploads: whoever signs out leaves nothing behind. */
 export function forgetKept(): void {
   if (!hasKept()) return
   localStorage.removeItem(MARK)

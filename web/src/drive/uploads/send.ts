@@ -4,7 +4,7 @@ import type { Entry } from './entry.ts'
 
 const LARGEST_PART = 8 << 20
 const SMALLEST_PART = 64 << 10
-/** After these the upload counts as cut; each byte that arrives begins the list anew. */
+/** The waits between tries, after which the upload counts as cut; each byte that arrives begins the list anew. */
 const RETRIES_MS = [0, 500, 1_500]
 /** A call that acts with the cookie says that it comes from the app. */
 const headers = { 'x-uk-csrf': '1' }

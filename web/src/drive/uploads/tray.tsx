@@ -65,6 +65,6 @@ function summary(list: readonly Entry[]): string {
   return [rate > 0 ? `${bytes(rate)}/s` : null, leftWords(left, rate)].filter((words) => words !== null).join(' · ')
 }
 
-/** What the browser did not keep is lost with the page. */
+/** Whether an upload is lost with the page: the browser did not keep its file. */
 const isLostWithPage = (entry: Entry): boolean =>
   isMoving(entry) && (entry.size > MOST_KEPT_BYTES || !('locks' in navigator))

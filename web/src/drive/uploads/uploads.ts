@@ -6,7 +6,7 @@ import { MOST_KEPT_BYTES, drop, hasKept, keep, keptOf } from './keep.ts'
 import { rateMeter } from './rate.ts'
 import type { Trouble } from './send.ts'
 
-/** So many at a time: a browser has six connections to a server, and streams take some. */
+/** The number of uploads at a time: a browser has six connections to a server, and streams take some. */
 const AT_ONCE = 2
 const DRAW_MS = 100
 const AGAIN_MS = 5_000
@@ -32,7 +32,7 @@ class Uploads {
     return () => this.#listeners.delete(listener)
   }
 
-  /** What was on its way when the page was loaded anew goes on. */
+  /** Goes on with the uploads that were under way when the page was loaded anew. */
   async begin(accountId: string): Promise<void> {
     if (this.#accountId === accountId) return
     // Somebody else has signed in on this page.
@@ -90,7 +90,7 @@ class Uploads {
     this.#next()
   }
 
-  /** With the file that the browser did not keep. False: it is another one. */
+  /** Goes on with the file that the browser did not keep. False: it is another one. */
   bring(key: string, file: File): boolean {
     const entry = this.#entries.get(key)
     if (entry?.name !== file.name || entry.size !== file.size) return false
@@ -264,7 +264,7 @@ class Uploads {
   }
 }
 
-/** What the server said, with its numbers as people read them. */
+/** The server's refusal, with its numbers as people read them. */
 function sayRefused({ code, message, details }: Extract<Trouble, { kind: 'refused' }>): string {
   const { limit_bytes: limit, used_bytes: used, asked_bytes: asked } = details
   if (code === 'storage_full' && typeof limit === 'number' && typeof used === 'number')

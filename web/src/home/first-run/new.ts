@@ -13,7 +13,7 @@ export async function isNew(): Promise<boolean> {
   return chats?.length === 0 && (await hasNoOther())
 }
 
-/** Whoever has put their chats away, or has temporary ones, is no newcomer. */
+/** Whether there are no other chats: whoever has archived or temporary ones is not a newcomer. */
 async function hasNoOther(): Promise<boolean> {
   const others = [{ status: 'archived' }, { temporary: true }, { status: 'trashed' }] as const
   const found = await Promise.all(others.map((which) => uk.chats.list({ ...which, limit: 1 }))).catch(() => null)

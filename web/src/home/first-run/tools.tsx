@@ -9,7 +9,7 @@ import { Refused } from '../../ui/notice.tsx'
 import { useSend } from '../../ui/send.ts'
 import { Snippets } from '../../ui/snippet.tsx'
 
-/** As people meet them; what is left out follows in its own order. */
+/** The order in which tools are shown; the others follow in their own order. */
 const ORDER = ['Claude Code', 'Cursor', 'OpenAI SDK', 'Anthropic SDK', 'curl']
 const SCOPES = ['gateway:run', 'model:read'] as const
 

@@ -1,7 +1,7 @@
 import { Icon } from '../../ui/icons.tsx'
 import { inRail } from '../nav.tsx'
 
-/** Where the names of things are written: everywhere, or in the rail where it is wide enough. */
+/** The places where names are written: everywhere, or in the rail where it is wide enough. */
 export type Words = 'always' | 'in-rail'
 
 export const switcherClass =

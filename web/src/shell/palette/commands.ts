@@ -1,14 +1,14 @@
 import type { IconName } from '../../ui/icons.tsx'
 
-/** One row of the palette. */
+/** A row of the palette. */
 export interface Command {
   id: string
   label: string
-  /** What it is, beside its name. */
+  /** A description beside the name. */
   about?: string | undefined
   icon: IconName
   keys?: string
-  /** Other words it is found by. */
+  /** Other words by which it is found. */
   also?: string
   run: () => void
 }
@@ -24,7 +24,10 @@ const plain = (text: string): string =>
     .replace(/\p{Diacritic}/gu, '')
     .toLowerCase()
 
-/** How well a command answers to words: every word begins a word of it (3), or stands in it (1); 0 where one is missing. */
+/**
+ * The score of a command for the typed words: each begins a word of it (3), or stands in it (1); 0 where one is
+ * missing.
+ */
 export function fits({ label, also = '' }: Pick<Command, 'label' | 'also'>, words: string): number {
   const name = plain(label)
   const all = ` ${name} ${plain(also)}`
@@ -38,7 +41,7 @@ export function fits({ label, also = '' }: Pick<Command, 'label' | 'also'>, word
   return least
 }
 
-/** Those that fit, the best first, and at most so many; all of them where nothing was asked. */
+/** The commands that fit, the best first, and at most so many; all of them where nothing was typed. */
 export const fitting = (commands: readonly Command[], words: string, most: number): Command[] =>
   words === ''
     ? commands.slice(0, most)

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** What the palette shows: itself, or a form that one of its actions opens. */
+/** The palette's state: closed, open, or with a form that one of its actions opens. */
 export type Showing = 'nothing' | 'palette' | 'new-key'
 
 let showing: Showing = 'nothing'

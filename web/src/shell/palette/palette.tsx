@@ -8,7 +8,7 @@ import type { Command, Group } from './commands.ts'
 import { show } from './open.ts'
 import { useCommands } from './use-commands.ts'
 
-/** Everything that can be gone to or done, by a few letters. */
+/** The palette, by which every page and action is reached with a few letters. */
 export default function Palette() {
   const [words, setWords] = useState('')
   const trimmed = words.trim()

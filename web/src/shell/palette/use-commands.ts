@@ -25,7 +25,7 @@ const recentQuery = {
   staleTime: 10_000,
 }
 
-/** All that the palette offers for what is typed, in groups; `busy` while the server still looks. */
+/** The commands for the typed words, in groups; `busy` while the server still looks. */
 export function useCommands(words: string, asked: string): { groups: Group[]; busy: boolean } {
   const router = useRouter()
   const { administrator } = useAccount()

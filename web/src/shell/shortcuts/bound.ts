@@ -1,7 +1,7 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react'
 import type { Shortcut } from './keys.ts'
 
-/** All shortcuts of the moment: those of the shell first, then those of what is on the page. */
+/** The shortcuts of the moment: those of the shell first, then those of the page. */
 let bound: readonly Shortcut[] = []
 const listeners = new Set<() => void>()
 const set = (next: readonly Shortcut[]): void => {

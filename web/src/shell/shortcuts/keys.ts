@@ -1,4 +1,4 @@
-/** What a key, or two of them one after the other, do: `c`, `?`, `g c`. */
+/** A shortcut of one key, or of two one after the other: `c`, `?`, `g c`. */
 export interface Shortcut {
   keys: string
   says: string
@@ -6,7 +6,7 @@ export interface Shortcut {
   run: () => void
 }
 
-/** Two keys belong together when the second comes within a second. */
+/** The time within which two keys belong together. */
 const TOGETHER_MS = 1_000
 
 export interface Typed {
@@ -14,7 +14,7 @@ export interface Typed {
   at: number
 }
 
-/** What was meant by a key at this moment, and what the next one goes on from. Thinks only. */
+/** The meaning of a key at this moment, and the state for the next one. Pure. */
 export function meant<T extends Pick<Shortcut, 'keys'>>(
   shortcuts: readonly T[],
   before: Typed | null,
@@ -30,5 +30,5 @@ export function meant<T extends Pick<Shortcut, 'keys'>>(
 }
 
 const isMac = typeof navigator !== 'undefined' && /Mac|iP(hone|ad)/.test(navigator.platform)
-/** As the key is called on this machine. */
+/** The name of the command key on this machine. */
 export const commandKey = isMac ? '⌘' : 'Ctrl'

@@ -32,7 +32,7 @@ export function Broken({ error }: ErrorComponentProps) {
   )
 }
 
-/** Where and what, and nothing of what was on the page. */
+/** The report of an error: where and what, and nothing of what was on the page. */
 const reportOf = (error: unknown): string =>
   [
     `page: ${location.pathname}`,

@@ -30,7 +30,7 @@ export async function lookForVersion(): Promise<void> {
   }
 }
 
-/** Nothing is typed, open or on its way: a reload takes nothing from anybody. */
+/** Whether nothing is typed, open or on its way: a reload takes nothing from anybody. */
 function isIdle(): boolean {
   if (document.visibilityState === 'visible' || isAnythingUnsaved()) return false
   if (document.querySelector('[role="dialog"], [role="alertdialog"], [role="progressbar"], [aria-busy="true"]'))

@@ -24,7 +24,7 @@ export function CodeBlock({
   growing = false,
   caption,
 }: Code & {
-  /** It is being written: its colours come when it has ended. */
+  /** The code is still being written: its colours come when it has ended. */
   growing?: boolean
   /** Instead of the language's name. */
   caption?: ReactNode

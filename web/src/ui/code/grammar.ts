@@ -11,7 +11,10 @@ export type Line = readonly Token[]
 const AT_ONCE = 50
 /** Longer lines are data that nobody reads. */
 const LONGEST_LINE = 2_000
-/** Of one line, within which a grammar is made ready as well when it is the first; what is left then has no colours. */
+/**
+ * The time limit of one line, within which a grammar is made ready as well when it is the first; what is left then has
+ * no colours.
+ */
 const LONGEST_MS = 2_000
 
 const THEME = 'print'

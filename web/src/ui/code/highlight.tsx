@@ -3,10 +3,10 @@ import { visible } from '../text/visible.ts'
 import type { Line } from './grammar.ts'
 import { grammarFor } from './languages.ts'
 
-/** More than this is not read for its colours: nobody looks at so much of it at once. */
+/** The longest code that is coloured: nobody looks at more of it at once. */
 const LONGEST = 200_000
 const KEPT = 100
-/** What was read before, the latest last: a row that comes back into view has its colours at once. */
+/** The coloured code that was read before, the latest last: a row that comes back into view has its colours at once. */
 const kept = new Map<string, readonly Line[]>()
 
 function keep(key: string, lines: readonly Line[]): void {

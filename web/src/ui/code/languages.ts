@@ -52,7 +52,7 @@ const grammars: Record<string, Load> = {
   zig: () => import('@shikijs/langs/zig'),
 }
 
-/** Other names that models and files have for them. */
+/** Other names that models and files have for the languages. */
 const others: Record<string, string> = {
   'c#': 'csharp',
   'c++': 'cpp',
@@ -107,7 +107,10 @@ export function grammarFor(language: string): { name: string; load: Load } | nul
   return Object.hasOwn(grammars, name) ? { name, load: grammars[name]! } : null
 }
 
-/** Of a file, by its name: `src/main.rs` is `rs`, `Dockerfile` is `dockerfile`; empty where its name does not say. */
+/**
+ * The language of a file, by its name: `src/main.rs` is `rs`, `Dockerfile` is `dockerfile`; empty where the name does
+ * not say.
+ */
 export function languageOf(fileName: string): string {
   const base = fileName.slice(fileName.lastIndexOf('/') + 1).toLowerCase()
   const word = base.includes('.') ? base.slice(base.lastIndexOf('.') + 1) : base

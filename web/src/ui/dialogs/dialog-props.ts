@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** Of every dialog: whoever shows it knows whether it is open. */
+/** The properties of every dialog: whoever shows it knows whether it is open. */
 export interface Opened {
   open: boolean
   onOpen: (open: boolean) => void
@@ -10,7 +10,7 @@ export interface DialogProps extends Opened {
   title: string
   about?: ReactNode
   wide?: boolean
-  /** Only its own buttons close it: what it shows is shown this once. */
+  /** Only the dialog's own buttons close it: it shows something only this once. */
   insistent?: boolean
   children: ReactNode
   footer?: ReactNode

@@ -29,7 +29,10 @@ export function Confirm(props: ConfirmProps) {
   ) : null
 }
 
-/** Which dialog of a list is open, and on what. Kept while it closes, so that its words don't vanish under the reader. */
+/**
+ * The open dialog of a list, and the thing that it is about: kept while it closes, so that its words don't vanish under
+ * the reader.
+ */
 export function useOpen<T>(): { open: boolean; on: T | null; show: (on: T) => void; onOpen: (open: boolean) => void } {
   const [state, set] = useState<{ open: boolean; on: T | null }>({ open: false, on: null })
   return {

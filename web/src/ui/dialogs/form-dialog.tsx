@@ -6,7 +6,7 @@ import type { Send } from '../send.ts'
 
 interface Props extends Pick<ComponentProps<typeof Dialog>, 'open' | 'onOpen' | 'title' | 'about' | 'wide'> {
   sending: Pick<Send<never, unknown>, 'pending' | 'rest' | 'form'>
-  /** Those that say themselves what was refused of them. */
+  /** The fields that show their refusal themselves. */
   fields: readonly string[]
   /** The word on the button that sends. */
   verb: string

@@ -19,7 +19,7 @@ export function NameDialog<T>({
   verb: string
   /** The name that it has. */
   before?: string
-  /** What the server calls it. */
+  /** The server's name for the field. */
   field?: string
   call: (name: string) => Promise<T>
   done: (made: T) => unknown

@@ -18,7 +18,7 @@ export function ShownOnce({
   about: string
   what: 'key' | 'secret'
   value: string
-  /** How it is used. */
+  /** How the secret is used. */
   children: ReactNode
 }) {
   return (

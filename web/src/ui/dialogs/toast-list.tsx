@@ -5,7 +5,7 @@ import { Icon } from '../icons.tsx'
 
 const manager = Toast.createToastManager()
 
-/** What is said before the list hears of it: the manager keeps nothing for later. */
+/** Messages that came before the list hears of them: the manager keeps nothing for later. */
 const waiting: (() => void)[] = []
 let hears = false
 const whenItHears = (tell: () => void): void => {

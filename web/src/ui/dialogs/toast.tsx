@@ -1,6 +1,9 @@
 import { type ComponentType, useSyncExternalStore } from 'react'
 
-/** What is shown: nothing before there is something to say, then the list; or plain words where the list cannot be read. */
+/**
+ * The state of the messages: nothing before there is something to say, then the list; or plain words where the list
+ * cannot be read.
+ */
 type Shown = { list: ComponentType } | { words: string } | null
 
 const PLAIN_MS = 4_000

@@ -2,7 +2,7 @@ import { type ShouldBlockFn, useBlocker } from '@tanstack/react-router'
 import { useUnsaved } from '../../unsaved.ts'
 import { Confirm } from './dialog.tsx'
 
-/** Another view of the same page keeps what was typed. */
+/** Whether another page is opened: another view of the same one keeps what was typed. */
 const isAnotherPage: ShouldBlockFn = ({ current, next }) => current.pathname !== next.pathname
 
 /** Asks before something that is not saved is left: for another page of the app, or with the whole page. */

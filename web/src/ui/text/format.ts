@@ -4,7 +4,7 @@ const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFracti
 export const number = (value: number): string => count.format(value)
 export const short = (value: number): string => (value < 10_000 ? count.format(value) : compact.format(value))
 
-/** As much of a sum as matters: whole cents, and of less than a cent the first two figures that are not 0. */
+/** A sum, as exact as matters: whole cents, and of less than a cent the first two figures that are not 0. */
 export function usd(value: number): string {
   if (value === 0) return '$0'
   const size = Math.abs(value)
