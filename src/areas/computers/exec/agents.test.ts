@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { call, results, say, script, tools } from '#test/chats/chats.ts'
 import { machineOf, peopleAround, serverWithAlice } from '#test/computers/world.ts'
-import { type Person } from '#test/server.ts'
+import { type Caller, type Person } from '#test/server.ts'
+import { until } from '#test/until.ts'
 
 const { server, alice } = await serverWithAlice()
-const { bob, team } = await peopleAround(server, alice)
+const { bob, vera, team } = await peopleAround(server, alice)
 await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
 const { id } = await machineOf(server, alice)
 
@@ -113,4 +114,48 @@ test('a program finds and runs it over /mcp', async () => {
   assert.match(JSON.stringify(found), /computers\.exec/)
   const ran = await rpc('do', { name: 'computers.exec', input: { id, command: 'echo mcp' } })
   assert.equal(ran.data.stdout, 'mcp\n')
+})
+
+test('the stdin of a command is for who began it alone, there and while they may: no viewer, no ex-member, no key held elsewhere, no agent of others', async () => {
+  await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['exec'] })
+  const begun = await bob.post(`/computers/${id}/exec`, { command: 'cat', stdin_open: true, background: true })
+  assert.equal(begun.status, 202, begun.text)
+  const exec_id = begun.body.data.id
+  const output = async () => (await bob.get(`/operations/${exec_id}/content`)).text
+  const written = (data: string) => ({ offset: 0, data })
+  const write = (who: Caller) => who.post(`/computers/${id}/exec/${exec_id}/stdin`, written('no\n'))
+  const byAgent = async (workspace: string, who: Person) => {
+    const stdin = call('computers_exec_stdin', { id, exec_id, ...written('yes\n') })
+    const { outputs } = await played(workspace, who, { 'computers.exec_stdin': 'allow' }, stdin)
+    return outputs[0]!
+  }
+  await until(
+    () => bob.get(`/operations/${exec_id}`),
+    ({ body }) => body.data.status === 'running',
+  )
+
+  const refused: [string, () => Promise<Caller>, number][] = [
+    ['the owner of the machine', async () => alice, 404],
+    ['a viewer of the team', async () => vera, 403],
+    ['his key that is held elsewhere', () => bob.key({ workspace_id: bob.workspaceId }), 404],
+    ['his key that may not use computers', () => bob.key({ scopes: ['chat:read'] }), 403],
+  ]
+  for (const [who, caller, status] of refused) assert.equal((await write(await caller())).status, status, who)
+  for (const workspace of [alice.workspaceId, team]) {
+    const { output, is_error } = await byAgent(workspace, alice)
+    assert.deepEqual([is_error, output.error.type], [true, 'not_found'], JSON.stringify(output))
+  }
+  const own = await byAgent(team, bob)
+  assert.equal(own.is_error, false, JSON.stringify(own))
+  await until(output, (text) => text === 'yes\n')
+
+  await alice.patch(`/workspaces/${team}/members/${bob.id}`, { role: 'viewer' })
+  assert.equal((await write(bob)).status, 403, 'he is a viewer now')
+  await alice.delete(`/workspaces/${team}/members/${bob.id}`)
+  for (const who of [bob, await bob.key()]) assert.equal((await write(who)).status, 404, 'he is no member any more')
+  const ended = 'select status from operations where id = $1'
+  await until(
+    async () => (await server.app.engine.postgres.pool.query(ended, [exec_id])).rows[0].status,
+    (status) => status === 'failed',
+  )
 })
