@@ -69,6 +69,8 @@ test(
     }
     await field(page).fill('Between us')
     const picture = { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(DOT, 'base64') }
+    // Files are taken once it is known where they go.
+    await page.getByRole('button', { name: 'Attach files', disabled: false }).waitFor()
     await page.locator('input[type=file]').setInputFiles(picture)
     await until(uploads, ([name]) => name === 'dot.png')
     const before = await shown()
@@ -126,7 +128,9 @@ test(
     await using second = await visit(browser(), server.origin)
     for (const { page } of [first, second]) {
       await signIn(page, alice)
-      await page.goto(`/app/chats/${chat.id}`)
+      // One follows an address in lower case, which leads where the other is.
+      await page.goto(`/app/chats/${page === second.page ? chat.id.toLowerCase() : chat.id}`)
+      await page.waitForURL((url) => url.pathname === `/app/chats/${chat.id}`)
       await page.getByText('Nobody has said anything yet.').waitFor()
     }
     await field(first.page).fill(script({ text: 'The first words. ' }, { delay_ms: 60_000 }, { text: 'The last.' }))
