@@ -62,11 +62,10 @@ test(
     const shown = () => page.evaluate<string>(edge)
     await temporary.waitFor()
     // What is written and attached stays as it is switched; nothing of it is left in the drive.
-    const uploads = async (): Promise<string[]> => {
-      const [folder] = (await alice.get(`/drive/files?workspace_id=${alice.workspaceId}`)).body.data
-      const lying = folder && (await alice.get(`/drive/files?parent_id=${folder.id}`)).body.data
-      return lying?.map(({ name }: { name: string }) => name) ?? []
-    }
+    const uploads = async (): Promise<string[]> =>
+      (await alice.get(`/drive/files?workspace_id=${alice.workspaceId}&kind=file`)).body.data.map(
+        ({ name }: { name: string }) => name,
+      )
     await field(page).fill('Between us')
     const picture = { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(DOT, 'base64') }
     // Files are taken once it is known where they go.
