@@ -2,10 +2,19 @@
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from './api.ts'
 import { sessionQuery } from './session.ts'
+import { canonicalPath } from './shell/canonical.ts'
 import { BrokenAlone } from './shell/states/broken.tsx'
 import { MissingAlone } from './shell/states/missing.tsx'
 
-export const root = createRootRoute({ errorComponent: BrokenAlone, notFoundComponent: MissingAlone })
+export const root = createRootRoute({
+  // Of every page: what tells of a thing names it by the id as it is stored.
+  beforeLoad({ location: { pathname, search, hash } }) {
+    const canonical = canonicalPath(pathname)
+    if (canonical !== pathname) throw redirect({ to: canonical, search, hash, replace: true })
+  },
+  errorComponent: BrokenAlone,
+  notFoundComponent: MissingAlone,
+})
 
 interface Entering {
   /** The path of the app to go to afterwards. */

@@ -11,7 +11,6 @@ import { doorRoutes, entryRoutes, root } from './router-entry.ts'
 import { modelsIn } from './models/view.ts'
 import { driveIn, fileIn } from './drive/where.ts'
 import { sessionQuery, workspacesQuery } from './session.ts'
-import { canonicalPath } from './shell/canonical.ts'
 import { Broken, BrokenAlone } from './shell/states/broken.tsx'
 import { Missing } from './shell/states/missing.tsx'
 import { viewIn as searchIn } from './search/view.ts'
@@ -24,10 +23,6 @@ const shell = createRoute({
     // A link that was handed over says first of all what it is about.
     if (location.pathname === '/invitations' && keptToken() !== null)
       throw redirect({ to: '/invitation', replace: true })
-    // Of every page: what tells of a thing names it by the id as it is stored.
-    const canonical = canonicalPath(location.pathname)
-    if (canonical !== location.pathname)
-      throw redirect({ to: canonical, search: location.search, hash: location.hash, replace: true })
     const session = await queryClient.ensureQueryData(sessionQuery)
     if (session) return
     throw redirect({ to: '/sign-in', search: location.pathname === '/' ? {} : { next: location.href }, replace: true })
