@@ -1,9 +1,9 @@
 import about from '../../package.json' with { type: 'json' }
 import pg from 'pg'
 import { allSealed } from '#areas/sealed.ts'
-import { BackupRefused } from '#engine/backup/refused.ts'
+import { BackupRefused } from '#engine/backup/layout/refused.ts'
 import { makeBackup } from '#engine/backup/make.ts'
-import { sealKeys } from '#engine/backup/root-keys.ts'
+import { sealKeys } from '#engine/backup/layout/root-keys.ts'
 import { openBlobs } from '#engine/blobs/open.ts'
 import { attachDatabase } from '#engine/postgres/embedded/attach.ts'
 import { rootKeyId } from '#engine/secrets.ts'

@@ -4,7 +4,7 @@
  */
 import { text } from 'node:stream/consumers'
 import { ConfigRefused } from '#config'
-import { BackupRefused } from '#engine/backup/refused.ts'
+import { BackupRefused } from '#engine/backup/layout/refused.ts'
 import { StartRefused, explainStart } from '#engine/start-refused.ts'
 
 const stopping = new AbortController()

@@ -8,11 +8,11 @@ import type { Db } from '../postgres/client.ts'
 import { migrateWithin, migrationNames } from '../postgres/migrate.ts'
 import type { Database } from '../postgres/tables.ts'
 import { FILLED_AT_START, inOrder, quoted, tablesOf } from './database.ts'
-import { BackupRefused } from './refused.ts'
-import type { Manifest } from './manifest.ts'
-import { linesOf, readPieces } from './pieces.ts'
+import { BackupRefused } from './layout/refused.ts'
+import type { Manifest } from './layout/manifest.ts'
+import { linesOf, readPieces } from './layout/pieces.ts'
 import type { Progress } from './progress.ts'
-import type { Source } from './source.ts'
+import type { Source } from './layout/source.ts'
 
 /** A job that waited when the backup was made. */
 export interface WaitingJob {

@@ -5,13 +5,13 @@ import { type Blobs, BlobMissing } from '../blobs/blobs.ts'
 import { holdBlobs } from '../blobs/hold.ts'
 import { eachAtOnce } from './at-once.ts'
 import { LEFT_OUT, quoted, sequencesOf, tablesOf } from './database.ts'
-import { BackupRefused } from './refused.ts'
-import { FORMAT, type Manifest, type Piece, writeManifest } from './manifest.ts'
-import { writePieces } from './pieces.ts'
+import { BackupRefused } from './layout/refused.ts'
+import { FORMAT, type Manifest, type Piece, writeManifest } from './layout/manifest.ts'
+import { writePieces } from './layout/pieces.ts'
 import type { Progress } from './progress.ts'
-import { placeIn } from './places.ts'
+import { placeIn } from './layout/places.ts'
 import { keepNewest } from './prune.ts'
-import { type Target, WrongBytes, isFolder, openTarget } from './target.ts'
+import { type Target, WrongBytes, isFolder, openTarget } from './layout/target.ts'
 
 /** The parts of an instance that a backup is made from. */
 export interface Backed {

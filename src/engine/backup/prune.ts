@@ -1,6 +1,6 @@
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { backupsIn, manifestIn, openSource } from './source.ts'
+import { backupsIn, manifestIn, openSource } from './layout/source.ts'
 import { listedBlobs } from './verify.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { Blobs } from '../blobs/blobs.ts'
 import { eachAtOnce } from './at-once.ts'
 import { type Afterwards, checkEmpty, loadDatabase } from './load.ts'
 import type { Progress } from './progress.ts'
-import type { Source } from './source.ts'
+import type { Source } from './layout/source.ts'
 import { type ListedBlob, damaged } from './verify.ts'
 
 const AT_ONCE = 8

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { eachAtOnce } from './at-once.ts'
-import { BackupRefused } from './refused.ts'
-import { linesOf, packedPiece } from './pieces.ts'
-import type { Piece } from './manifest.ts'
+import { BackupRefused } from './layout/refused.ts'
+import { linesOf, packedPiece } from './layout/pieces.ts'
+import type { Piece } from './layout/manifest.ts'
 import type { Progress } from './progress.ts'
-import type { Source } from './source.ts'
+import type { Source } from './layout/source.ts'
 
 /** The bytes of one file in a backup. */
 export interface ListedBlob {

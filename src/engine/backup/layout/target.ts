@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import { basename, dirname, join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { newId } from '#kernel/ids.ts'
-import { syncFolder, writeAll } from '../durable-files.ts'
+import { syncFolder, writeAll } from '../../durable-files.ts'
 import { END, headerOf, paddingOf } from './tar.ts'
 import { BackupRefused } from './refused.ts'
 
