@@ -108,7 +108,7 @@ test('a machine joins by `uk computer run`, does what is asked, and says plainly
   assert.match(gone.said(), /does not know this machine any more/)
 })
 
-test('who is signed in needs no token, and a daemon may run without a terminal', async () => {
+test('a signed-in person needs no token, and a daemon may run without a terminal', async () => {
   await using home = daemonHome()
   const { key } = await alice.key()
   const signedIn = { UK_KEY: key, UK_ORIGIN: server.origin }

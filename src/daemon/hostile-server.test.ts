@@ -63,7 +63,7 @@ test('nothing beyond what the owner of the machine allowed is done, whatever is 
   assert.deepEqual(daemon.said, [`connected to ${origin}`])
 })
 
-test('what breaks the protocol costs the link and not the daemon, which comes back', async () => {
+test('a server that breaks the protocol loses the link and not the daemon, which comes back', async () => {
   await using home = daemonHome()
   let coming = nextSocket()
   await using daemon = await runDaemonAt(home, origin, me)

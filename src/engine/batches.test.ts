@@ -18,7 +18,7 @@ function recorded(pace?: Parameters<typeof createBatches>[2]) {
   return { batches, ask }
 }
 
-test('who asks while a batch is under way goes with the next one, and a batch has an end', async () => {
+test('callers who ask while a batch is under way go with the next one, and a batch has an end', async () => {
   const { batches, ask } = recorded()
   const first = ask('a')
   await setImmediate()

@@ -168,7 +168,7 @@ test('an answer that never ends is left at once, and what came of it is kept', a
   assert.ok(statSync(part).size > 5_000)
 })
 
-test('what does not fit is refused before its first byte, with the numbers', async () => {
+test('a download that does not fit is refused before its first byte, with the numbers', async () => {
   const part = fresh()
   server.next.push((_, response) => {
     response.writeHead(200, { etag, 'content-length': 2 ** 50 })

@@ -22,7 +22,7 @@ const stubborn = (word: string, starts = 'true'): string[] => [
   word,
 ]
 
-test('what a killed keeper left is ended, however many keepers are killed while they end it', async () => {
+test('commands that a killed keeper left are ended, however many keepers are killed while they end them', async () => {
   await using keeper = await startKeeper()
   const { client } = keeper
   const command = await client.open('exec', wanted('left', stubborn(left1, `setsid sleep ${left1} & :`)))

@@ -103,7 +103,7 @@ test('files live in a bucket: in parts, by ranges, once per content, and gone af
   assert.equal((await put(Buffer.from('tried again'), 'c')).status, 201, 'what S3 asks to try again is tried again')
 })
 
-test('what lies in a bucket is sent on where it broke off, read by lines, grepped, found, packed and copied', async () => {
+test('a file in a bucket is sent on where it broke off, read by lines, grepped, found, packed and copied', async () => {
   await using s3 = await startS3()
   await using server = await testServer({ environment: environmentOf(s3) })
   await using twin = await server.twin()

@@ -149,7 +149,7 @@ test('a server that never answers is left after the time', async () => {
   await assert.rejects(ask(outbound, { mayBePrivate: true, path: '/hang' }), { code: 'UK_ANSWER_TIMEOUT' })
 })
 
-test('what nobody waits for any more is not sent', async () => {
+test('a request that nobody waits for any more is not sent', async () => {
   await using outbound = createOutbound(none)
   hits = 0
   const wanted = { mostBytes: 1_000, timeoutMs: 1_000, hops: 0, mayBePrivate: true, credential: '', party: 'anybody' }

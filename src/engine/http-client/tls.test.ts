@@ -96,7 +96,7 @@ test('what came over TLS stays what it was, whoever reads beside it, and the nex
   }
 })
 
-test('who has no certificate that is trusted, or one of another name, is not spoken to', async () => {
+test('a server without a trusted certificate, or with one of another name, is not spoken to', async () => {
   await using server = await secureServer()
   await using outbound = createOutbound(addressPolicy(['127.0.0.1/32', '::1/128']))
   await assert.rejects(pieces(outbound, `https://localhost:${server.port}`), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
@@ -110,7 +110,7 @@ test('who has no certificate that is trusted, or one of another name, is not spo
   }
 })
 
-test('who takes a connection and says nothing is given up in time', async () => {
+test('a server that takes a connection and says nothing is given up in time', async () => {
   const mute = createTcpServer(() => {})
   await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
   await using outbound = createOutbound(addressPolicy(['127.0.0.1/32']), { connectMs: 100 })

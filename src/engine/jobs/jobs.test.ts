@@ -301,7 +301,7 @@ test(
   },
 )
 
-test('what a killed process was doing and holding goes to a living one', { timeout: 60_000 }, async (t) => {
+test('the jobs that a killed process was doing or held go to a living one', { timeout: 60_000 }, async (t) => {
   const { database, process } = await instance(t)
   const child = spawn(
     globalThis.process.execPath,

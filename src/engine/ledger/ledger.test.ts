@@ -53,7 +53,7 @@ async function instance(t: TestContext) {
 const refusedWith = (code: string) => (error: unknown) =>
   error instanceof Refusal && error.status === 402 && error.code === code
 
-test('what is held is given back when a call settles for less, and the lines sum up to the balance', async (t) => {
+test('money that is held is given back when a call settles for less, and the lines sum up to the balance', async (t) => {
   const { ledger: start, postgres, balance, lines, kinds, record, open } = await instance(t)
   const ledger = await start()
   const by = payer({ chatId: newId() })
@@ -160,7 +160,7 @@ test('two processes that settle the same calls at once record each of them once'
   assert.equal(Math.round(cost_usd * 1e9), 1_000_000 - Number(await balance(by)))
 })
 
-test('who can do with less holds what is left of balance and cap, but never less than it can do with', async (t) => {
+test('a call that can do with less holds what is left of balance and cap, but never less than it needs', async (t) => {
   const { ledger: start, postgres, balance, held, lines } = await instance(t)
   const ledger = await start()
   const by = payer({ key: { id: newId(), cap: { nano: 500n, period: 'day' } } })
@@ -189,7 +189,7 @@ test('who can do with less holds what is left of balance and cap, but never less
   assert.equal(await lines(by), 0n)
 })
 
-test('what a provider takes beyond the reserve is borne by the instance', async (t) => {
+test('a provider’s charge beyond the reserve is borne by the instance', async (t) => {
   const { ledger: start, postgres, balance, lines, kinds, record } = await instance(t)
   const ledger = await start()
   const by = payer({ key: { id: newId(), cap: { nano: 500n, period: 'day' } } })

@@ -51,7 +51,7 @@ test('a picture of few bytes and many pixels is not unpacked: plain, interlaced 
   assert.ok('said' in photo && 'bytes' in photo.said, JSON.stringify(photo))
 })
 
-test('what takes more memory than a picture may ends its process only, and the next is made', async () => {
+test('a picture that takes more memory than it may ends its own process only, and the next is made', async () => {
   await using maker = createPictureMaker({ memoryMb: 150, atOnce: 1 })
   const bytes = await plain(3_900, 3_900, { progressive: true })
   assert.deepEqual(await draw(maker, 'alice', bytes), { lost: 'too_large' })

@@ -78,7 +78,7 @@ test('nothing costs zero but what is named free or does not have such units', ()
       for (const price of [pricing.input, pricing.output]) assert.ok(nanoPerMillion(price) > 0n, slug)
 })
 
-test('what makes or reads media is priced by what it is counted in, and no picture costs as text', () => {
+test('models of media are priced by what they are counted in, and no picture costs as text', () => {
   const media = priced.filter(({ kind }) => isMediaKind(kind))
   const unit = (slug: string) => {
     const { kind, pricing } = find(slug)!

@@ -93,7 +93,7 @@ test('whatever is broken anywhere is refused, and nothing else', () => {
   )
 })
 
-test('what only looks like JSON is refused', () => {
+test('text that only looks like JSON is refused', () => {
   const bad = `[] "a" 1 null {a:1} {'a':1} {"a":1,} {,} {"a"} {"a":} {"a":1 {"a":1}} {"a":1}x {"a":01} {"a":-} {"a":1.} {"a":.5}
     {"a":1e} {"a":+1} {"a":0x1} {"a":NaN} {"a":truex} {"a":tru} {"a":[1,]} {"a":[,]} {"a":[1}} {"a":{]} {"a":"} {"a":"\\"}
     {"a":"\\x"} {"a":"\\u12"} {"a":"\\u12g4"} {"a":1/**/} {"a":1}// ] } , : {"a":"b""c":1} {"a":1"b":2} {"a":1:2}`
@@ -111,7 +111,7 @@ test('what only looks like JSON is refused', () => {
     assert.deepEqual([read(text), parsed(text)], [null, null], text)
 })
 
-test('what is cut anywhere is refused, however the text before was longer', () => {
+test('JSON that is cut anywhere is refused, also when a longer text was read before it', () => {
   const text = '{"a":[true,false,null,-1.5e+10,"x\\n\\u00e9é\\"",{"b":{}}],"c":"0123456789abcdef0123456789"}'
   assert.ok(read(text))
   for (let end = 0; end < text.length; end++) assert.equal(read(text.slice(0, end)), null, text.slice(0, end))
@@ -178,7 +178,7 @@ test('what no word is looked out for may be anywhere: whoever asks for it is not
   assert.equal(createJsonScan()(Buffer.from('{}'))!.seen, 0x3fff)
 })
 
-test('it is told of which arrays every element has the item, as an object', () => {
+test('the scan tells of which arrays every element has the item, as an object', () => {
   const holdsAll = (tools: string): boolean => read(`{"x":1,"tools":${tools},"y":[1]}`)!.holds === 1 << 1
   for (const tools of ['[]', '[{"function":{}}]', '[{"type":"function","function":{"a":1}}, {"function":{"b":[1]}}]'])
     assert.ok(holdsAll(tools), tools)

@@ -103,7 +103,7 @@ test('any object keeps its meaning but for the field that is set, whatever its k
   )
 })
 
-test('what is no JSON is told where it stops, and what is empty that it is empty', () => {
+test('a body that is not JSON is refused with the place where it stops, an empty one as empty', () => {
   for (const text of ['', ' \n\t'])
     assert.throws(() => readBody(Buffer.from(text)), { message: 'The body is empty: send a JSON object.' })
   assert.throws(() => readBody(Buffer.from('{"a": 1\n "b": 2}')), { message: /line 2 column 2/ })
@@ -111,7 +111,7 @@ test('what is no JSON is told where it stops, and what is empty that it is empty
   assert.throws(() => readBody(Buffer.from(`{"é": nope${'x'.repeat(10_000)}}`)), { message })
 })
 
-test('what is no JSON object is refused, and so is what nests too deep', () => {
+test('a body that is not a JSON object is refused, and so is one that nests too deep', () => {
   for (const text of ['', '{', '[]', 'null', '"a"', '{"a":1}x', "{'a':1}"])
     assert.throws(() => readBody(Buffer.from(text)), { code: 'malformed_json' })
   assert.throws(() => readBody(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), { code: 'malformed_json' })

@@ -36,7 +36,7 @@ test('the tier that holds is found by all input together', () => {
   assert.equal(at(1, 1000), 1001n * 2_500_000_000n, 'the tier names no price for cache reads: they cost as input')
 })
 
-test('what has no price costs null, and nothing where it is free', () => {
+test('usage without a price costs null, and nothing where it is free', () => {
   const usage = usageOf({ input_tokens: 1 })
   assert.deepEqual(costOf(usage, offerOf({ pricing: null }), undefined, null), { nano: null, source: null })
   assert.deepEqual(costOf(usage, offerOf({ pricing: null, endpoint: { billing: 'free' } }), undefined, null), {

@@ -41,7 +41,7 @@ test('a provider has one file, and one line in the list', () => {
   for (const { id } of everyProvider) assert.equal(providerOf(id)?.id, id)
 })
 
-test('what no source tells of a provider is said of it', () => {
+test('facts that no source tells of a provider are listed as unknown', () => {
   for (const { id, reportsCost, needsKey, plainPrices, local, unknown } of everyProvider) {
     assert.equal(unknown.includes('reportsCost'), reportsCost === null, `${id}: reportsCost`)
     assert.equal(unknown.includes('price tiers'), !local && plainPrices === undefined, `${id}: price tiers`)

@@ -70,7 +70,7 @@ test('a request that is at fault goes to nobody else, but to another model where
   assert.deepEqual(play(all, { a: [fault('too_large')], c: [fault('server_error')] }), ['a', 'c', 'c+100'])
 })
 
-test('what is too long for one goes where there is more room', () => {
+test('a request that is too long for one provider goes to one with more room', () => {
   const small = candidate('small', 'm', { contextLength: 10 })
   const large = candidate('large', 'm', { contextLength: 20 })
   assert.deepEqual(play([small, large], { small: [fault('context_length')], large: [] }), ['small', 'large'])

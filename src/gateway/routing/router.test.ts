@@ -72,7 +72,7 @@ test('a computer that is not connected is asked last, whatever else it has, and 
   assert.equal(health.aside(back)?.kind, 'overloaded')
 })
 
-test('what failed is asked last for as long as its fault lasts, then it is as good as before', () => {
+test('a provider that failed is asked last for as long as its fault lasts, then it is as good as before', () => {
   const health = new Health()
   const offers = [priced('a', '1', { priority: 1 }), priced('b', '1', { priority: 2 })]
   const [a] = offers

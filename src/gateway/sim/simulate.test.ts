@@ -164,7 +164,7 @@ test('a delay is waited out, and ends at once when the caller leaves', async () 
   )
 })
 
-test('what is wrong with a script is said by its path', async () => {
+test('a fault in a script is named by its path', async () => {
   const wrong: [unknown, RegExp][] = [
     ['{"steps": [', /must be JSON/],
     ['[1]', /must be a JSON object/],

@@ -14,7 +14,7 @@ const openai = (code: string | null, message = 'no', type = 'invalid_request_err
 })
 const anthropic = (type: string, message: string) => ({ type: 'error', error: { type, message } })
 
-test('what a provider refuses is told apart by status, code and words', () => {
+test('a provider’s refusals are told apart by status, code and words', () => {
   const cases: [number, unknown, UpstreamFault['kind']][] = [
     [400, openai('context_length_exceeded'), 'context_length'],
     [
@@ -239,7 +239,7 @@ test('what stands in an error beside its type: ours on compat-b, whether it pass
   assert.equal(availability({ kind: 'timeout', message: 'x' }), undefined)
 })
 
-test('what HTTP itself gives a meaning to keeps its status on every surface', () => {
+test('statuses that HTTP itself gives a meaning are the same on every surface', () => {
   for (const [code, status] of [
     ['unavailable', 503],
     ['method_not_allowed', 405],

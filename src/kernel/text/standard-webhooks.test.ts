@@ -6,7 +6,7 @@ import { isSigned, newWebhookSecret, signed } from './standard-webhooks.ts'
 
 const now = new Date(Math.floor(Date.now() / 1000) * 1000)
 
-test('what we sign the library of Standard Webhooks takes, and the other way round, under either of two secrets', () => {
+test('the library of Standard Webhooks takes our signatures, and we take its own, under either of two secrets', () => {
   const secrets = [newWebhookSecret(), newWebhookSecret()]
   fc.assert(
     fc.property(fc.uuid(), fc.json(), fc.nat(1), (id, body, which) => {

@@ -118,7 +118,7 @@ test('an answer that must follow a schema does, whatever the model would rather 
   assert.equal(typeof (JSON.parse(choices[0]!.message.content!) as { ok: unknown }).ok, 'boolean')
 })
 
-test('what the engine cannot do is refused by its field, and a conversation that is too long is not cut in silence', async () => {
+test('a request that the engine cannot serve is refused by its field, and a conversation that is too long is not cut in silence', async () => {
   const bad = async (more: object, param: string, code?: string): Promise<void> => {
     // What the SDK's types forbid is what is tried.
     await assert.rejects(openai.chat.completions.create({ ...ask, ...more } as never), (error: unknown) => {

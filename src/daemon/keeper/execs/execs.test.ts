@@ -145,7 +145,7 @@ test('all that a command started ends with it, whatever it did to be overlooked'
   )
 })
 
-test('what left no pipe open and no group behind is found a moment later', async () => {
+test('a process that left no pipe open and no group behind is found a moment later', async () => {
   const word = randomUUID()
   await exec(keeper.client, wanted('hides', sh(`setsid sh -c 'sleep 1000; :' ${word} >/dev/null 2>&1 </dev/null &`)))
   await until(
@@ -183,7 +183,7 @@ test('a command whose caller died is ended once nobody has followed it for its t
   assert.equal(followed.end.exit_code, 0)
 })
 
-test('who joins a command gets all of it beside its caller, paces nothing, and leaves it as it is', async () => {
+test('a follower who joins a command gets all of it beside its caller, paces nothing, and leaves it as it is', async () => {
   const file = `${keeper.folder}/joined`
   const input = wanted('joined', sh(`echo one; while [ ! -e ${file} ]; do sleep 0.02; done; echo two; exit 6`))
   const join = (): Promise<AskedStream<'exec'>> => keeper.another().open('exec', { ...input, joins: true })

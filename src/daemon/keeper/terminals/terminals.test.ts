@@ -85,7 +85,7 @@ test('opened again with its id it is the same one, and an ended one starts no ot
   assert.equal(viewer.text(), 'once')
 })
 
-test('who attaches in the middle of a full-screen program sees what the others see, then and later', async () => {
+test('a viewer who attaches in the middle of a full-screen program sees what the others see, then and later', async () => {
   const draws = String.raw`printf 'before\n\033[?1049h\033[2J\033[3;20r\033[44m\033[5;5Hin the middle\033[K\033[?6h\033[2;2Hat\0337'; read a; printf '\0338here \033[?6l\033[r\033[10;1Hmore\n\n\033[Ltext'; read b; printf '\033[?1049l'; echo back; read c`
   await openTerminal(keeper.client, 'full', ['bash', '-c', draws])
   const whole = await Viewer.attach(keeper.client, 'full', 0)
@@ -191,7 +191,7 @@ test('a slow viewer slows nobody, and gets the screen as it is instead of what i
   assert.equal(slow.text(), quick.text())
 })
 
-test('what was typed is typed once, however often it is sent', async () => {
+test('input is typed once, however often it is sent', async () => {
   await openTerminal(keeper.client, 'typed', ['cat'])
   const viewer = await Viewer.attach(keeper.client, 'typed')
   for (const seq of [1, 2, 2, 1]) viewer.type(`${seq}`, seq)

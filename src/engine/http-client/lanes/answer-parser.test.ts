@@ -101,7 +101,7 @@ test('bytes behind an answer end the connection and do not answer the next reque
   assert.equal(told.keepAlive, false)
 })
 
-test('what two readers could understand in two ways is refused', () => {
+test('an answer that two readers could understand in two ways is refused', () => {
   for (const head of [
     'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6',
     'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked',

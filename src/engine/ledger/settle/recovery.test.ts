@@ -157,7 +157,7 @@ test('calls that nothing held are known after their process was killed, as they 
   )
 })
 
-test('what no column can hold is refused to its caller alone, and an absurd bill is recorded as far as it goes', async (t) => {
+test('a call that no column can hold is refused to its caller alone, and an absurd bill is recorded as far as it goes', async (t) => {
   const { ledger: start, postgres, open, held, record } = await instance(t)
   const ledger = await start()
   const [rich, poor] = [payer(), payer()]

@@ -156,7 +156,7 @@ test(
   },
 )
 
-test('who leaves is converted for no longer, and nothing of it stays', installed, async () => {
+test('the conversion for a caller who leaves ends, and nothing of it stays', installed, async () => {
   await using at = await converting()
   const endless = (): Pcm => ({
     sampleRate,

@@ -81,7 +81,7 @@ test('a picture of a camera that lay on its side has the size that it is seen in
   assert.deepEqual([width, height], [200, 300])
 })
 
-test('what is empty, of another kind, cut off or damaged is named', async () => {
+test('a file that is empty, of another kind, cut off or damaged is refused as such', async () => {
   await using probe = await probing()
   const png = await drawPicture({ ...scene, format: 'png', transparent: false })
   const jpeg = await drawPicture({ ...scene, format: 'jpeg', transparent: false })

@@ -26,7 +26,7 @@ test('the steps of a pattern are known before it is compiled', () => {
     assert.equal(stepsOf(pattern), steps, pattern)
 })
 
-test('what is dear to compile is refused before', () => {
+test('a pattern that is dear to compile is refused before', () => {
   for (const pattern of [
     '(a?){1000}'.repeat(90),
     `\\Q[\\E(?:${'ab.'.repeat(300)}){1000}`,
@@ -38,7 +38,7 @@ test('what is dear to compile is refused before', () => {
     assert.ok(stepsOf(pattern) > MOST_STEPS, pattern)
 })
 
-test('what re2js makes of a pattern is not much more than was foretold', () => {
+test('a compiled pattern of re2js is not much larger than was foretold', () => {
   const pattern = fc.letrec((tie) => ({
     one: fc.oneof(
       { maxDepth: 4 },

@@ -58,7 +58,7 @@ test('text comes out as it was meant, whatever its encoding', async () => {
   assert.match((await read('pdf', pdfOf(['One', 'Two']))).text, /One\s+Two/)
 })
 
-test('what is damaged, no document, or a bomb is refused by name, and the next is read', async () => {
+test('a damaged file, one that is not a document, or a bomb is refused by name, and the next is read', async () => {
   await refused('pdf', 'nothing', 'damaged')
   await refused('docx', 'nothing', 'damaged')
   await refused('xlsx', await zipOf({ 'a.txt': 'x' }), 'damaged')

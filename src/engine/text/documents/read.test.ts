@@ -9,7 +9,7 @@ import { testServer } from '#test/server.ts'
 import { readDocument } from './read.ts'
 import { createDocumentReader } from './reader.ts'
 
-test('what took too long is tried once: all processes know its bytes, for a week, until another reader comes', async () => {
+test('a document that took too long is tried once: all processes know its bytes for a week, until another reader comes', async () => {
   await using server = await testServer()
   await using twin = await server.twin()
   await using documents = createDocumentReader({ timeMs: 200 })

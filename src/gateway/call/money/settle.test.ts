@@ -17,7 +17,7 @@ const used = (reading: Parameters<typeof billedUsage>[0], complete: boolean, cha
   return [usage.input_tokens, usage.output_tokens, estimated]
 }
 
-test('what the provider counted is what was used, once it came to an end', () => {
+test('the provider’s own count is what was used, once an answer came to its end', () => {
   assert.deepEqual(used(told(3, 'stop'), true, 4_000), [10, 3, false])
   assert.deepEqual(used(told(3), true, 4_000), [10, 3, false])
   assert.deepEqual(used(told(3, 'stop'), false, 4_000), [10, 3, false], 'only its last bytes are missing')
@@ -33,7 +33,7 @@ test('where nothing was told, both are reckoned; where nobody can, nothing is', 
   assert.deepEqual(used({ ...emptyReading(), unpriced: true }, false, 400), [0, 0, true])
 })
 
-test('who leaves once a picture came, and before the usage, pays for the picture', () => {
+test('a client that leaves after a picture and before the usage pays for the picture', () => {
   const meter = new ChunkMeter({ model: 'm', messages: [] }, false)
   meter.add({ type: 'text', text: 'A fox.. ' })
   meter.add({ type: 'image', source: { kind: 'base64', media_type: 'image/png', data: 'AAAA' } })

@@ -68,7 +68,7 @@ test('pictures have the size, ratio, number and format asked; equal requests hav
   assert.equal(new Set([files[0]!, ...drawings].map((file) => file.toString('base64'))).size, 6)
 })
 
-test('what makes no difference is named, and what cannot be drawn is refused by its field', async () => {
+test('fields that make no difference are named, and a picture that cannot be drawn is refused by its field', async () => {
   const size = { width: 64, height: 64 }
   const more = { size, quality: 'high', images: [input('a')], mask: input('b'), transparent: true }
   assert.deepEqual((await drawn(more)).losses, ['quality', 'images', 'mask'])

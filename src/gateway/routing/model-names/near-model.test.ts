@@ -37,7 +37,7 @@ for (const [asked, meant] of [
 ] as const)
   test(`who asks for ${asked} means ${meant}`, () => assert.equal(nearModel(asked, names), meant))
 
-test('what is like nothing is not guessed at', () => {
+test('a name that is like no model’s is not guessed at', () => {
   for (const asked of ['', '/', 'o4', 'x', 'text-embedding-3-large', 'openai/', 'gemini-2.5-pro', 'x'.repeat(40)])
     assert.equal(nearModel(asked, names), null, asked)
   assert.equal(nearModel('gpt-5', []), null)

@@ -70,7 +70,7 @@ test('Mistral gets ids of nine, the same for a call and its result, and the same
   assert.deepEqual(ids(), [first, first])
 })
 
-test('what a provider refuses is left out: stream options, strictness, the other limit', () => {
+test('fields that a provider refuses are left out: stream options, strictness, the other limit', () => {
   assert.equal(put(at('cohere')).body['stream_options'], undefined)
   assert.deepEqual(
     ['cohere', 'openai', null].map((preset) => takesStreamOptions(made(preset))),

@@ -36,7 +36,7 @@ const again = (reader: { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }, byt
     part.type === 'text' ? (part.citations ?? []) : [],
   )
 
-test('what Claude cites comes to clients of OpenAI with its place in the text', () => {
+test('Claude’s citations come to clients of OpenAI with their place in the text', () => {
   const chunks = readMessage(message)
   const cited = { url: 'https://a.example/', title: 'A', start_index: 7, end_index: 14 }
   const whole = writeChat(fold(chunks), about, 'compat-a') as { choices: { message: { annotations: unknown } }[] }

@@ -26,7 +26,7 @@ test('events are read with any line end, with comments, several data lines and w
   ])
 })
 
-test('it makes no difference where the bytes of a stream are cut', () => {
+test('a stream reads the same wherever its bytes are cut', () => {
   const line = fc.constantFrom('data: x', 'data:ü👋', 'data: ', 'event: e', ': c', '', 'data')
   fc.assert(
     fc.property(

@@ -159,7 +159,7 @@ test('a fallback is paid once, and a failed call costs nothing', async () => {
   )
 })
 
-test('what a provider takes beyond the reserve is borne by the instance, and no cap counts it', async () => {
+test('a provider’s charge beyond the reserve is borne by the instance, and no cap counts it', async () => {
   const key = await capped(0.001)
   openai.script({ reply: 'dear', usage: { input: 10, output: 5_000 } })
   const answer = await key.post(a, ask({ max_tokens: 100 }))

@@ -231,7 +231,7 @@ test('at most four cache marks travel, the last ones', () => {
   assert.deepEqual(losses, ['cache_control'])
 })
 
-test('what an Anthropic model signed comes back byte for byte, also by way of OpenRouter’s shape', () => {
+test('thoughts that an Anthropic model signed come back byte for byte, also by way of OpenRouter’s shape', () => {
   const details = [
     { type: 'reasoning.text', text: 'hm', signature: 'EqQB+/==', format: 'anthropic-claude-v1', index: 0 },
     { type: 'reasoning.encrypted', data: 'b3BhcXVl', format: 'anthropic-claude-v1', index: 1 },
