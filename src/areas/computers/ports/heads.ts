@@ -67,10 +67,22 @@ export function responseHead(rawHeaders: readonly string[]): string[] {
   for (const [name, value] of fields(rawHeaders)) {
     const key = name.toLowerCase()
     if (OF_CONNECTION.has(key) || named.has(key) || TOO_FAR.has(key)) continue
-    if (key !== 'set-cookie') head.push(name, value)
-    else if (!OUR_COOKIE.test(value.split('=')[0]!.trim())) head.push(name, value.replace(/;\s*domain=[^;]*/gi, ''))
+    const kept = key === 'set-cookie' ? ownCookie(value) : value
+    if (kept !== null) head.push(name, kept)
   }
   return head
+}
+
+/** Attributes of a cookie (RFC 6265, 5.2, and its successor) that reach no other origin: `Domain` does, in whatever spelling. */
+const HARMLESS = /^(expires|max-age|path|secure|httponly|samesite|partitioned|priority)$/i
+
+/** Null: it would pass for one of ours. A browser sends a cookie without a name as its value alone, which may look like any. */
+function ownCookie(value: string): string | null {
+  const [pair, ...attributes] = value.split(';')
+  const [, name, rest] = /^([^=]*)=?(.*)$/s.exec(pair!)!
+  const shown = name!.trim() === '' ? rest!.split('=')[0]! : name!
+  if (OUR_COOKIE.test(shown.trim())) return null
+  return [pair, ...attributes.filter((one) => HARMLESS.test(one.split('=')[0]!.trim()))].join(';')
 }
 
 function* fields(raw: readonly string[]): Generator<[string, string]> {

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { responseHead } from './heads.ts'
+
+test('a program sets cookies of its own origin alone, however it spells them', () => {
+  const kept = (cookie: string): string | undefined => responseHead(['Set-Cookie', cookie])[1]
+  const own = 'a=1; Path=/x; HttpOnly; SameSite=Lax; Max-Age=60'
+  assert.equal(kept(own), own)
+  assert.equal(kept('a=b=c'), 'a=b=c')
+  for (const far of ['Domain=example.com', 'domain =example.com', ' \tDOMAIN\t= .example.com', 'Domain', 'future=1'])
+    assert.equal(kept(`a=1;${far};Path=/`), 'a=1;Path=/', far)
+  for (const ours of [
+    'uk_session=x',
+    '__Host-uk_session=x; Path=/',
+    ' uk_preview =x',
+    // Without a name, as browsers take it: what they send back is its value.
+    '=uk_session=x',
+    ' = uk_preview=x',
+    '=__Host-uk_preview=x',
+    'uk_session',
+  ])
+    assert.equal(kept(ours), undefined, ours)
+})
