@@ -163,6 +163,8 @@ async function found(username: string): Promise<MachineUser> {
 
 function refuseDone({ code, stderr }: Done, codes: Record<number, Code>): never {
   return refuse(codes[code] ?? 'invalid_state', {
+    // Of those that have groups, 6 is a group that does not exist; the user has been found before.
+    ...(code === 6 && { param: 'groups' }),
     message: stderr || 'The system refused it.',
     details: { exit_code: code },
   })

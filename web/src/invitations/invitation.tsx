@@ -124,9 +124,12 @@ function Join({ token, preview, email }: { token: string; preview: Preview; emai
     // Another workspace, and perhaps an address that is confirmed now.
     await forgetEverything()
     if ('member' in taken) return navigate({ to: '/workspaces/$id', params: { id: taken.workspace_id }, replace: true })
-    return taken.resource_type === 'chat'
-      ? navigate({ to: '/chats/$id', params: { id: taken.resource_id }, replace: true })
-      : navigate({ to: '/shared-with-me', replace: true })
+    const { resource_type: type, resource_id: id } = taken
+    if (type === 'chat') return navigate({ to: '/chats/$id', params: { id }, replace: true })
+    if (type === 'agent') return navigate({ to: '/agents/$id', params: { id }, replace: true })
+    if (type === 'file') return navigate({ to: '/drive/file/$id', params: { id }, replace: true })
+    if (type === 'folder') return navigate({ to: '/drive/f/$folder', params: { folder: id }, replace: true })
+    return navigate({ to: '/shared-with-me', replace: true })
   })
   // Who came here to join, and made an account or signed in for it, is asked no second time.
   const started = useRef(false)

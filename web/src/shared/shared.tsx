@@ -126,6 +126,10 @@ function SharedRow({ shared }: { shared: Shared }) {
             <Link className="link" to="/drive/f/$folder" params={{ folder: resource_id }}>
               {name}
             </Link>
+          ) : resource_type === 'agent' ? (
+            <Link className="link" to="/agents/$id" params={{ id: resource_id }}>
+              {name}
+            </Link>
           ) : (
             name
           )}

@@ -16,6 +16,8 @@ type Deed = { type: 'create' } | { type: 'change' | 'delete'; user: User }
 
 const keyOf = (id: string): string[] => ['computer-users', id]
 const refresh = (id: string): Promise<void> => queryClient.invalidateQueries({ queryKey: keyOf(id) })
+/** Beside the one that has a user’s own name. */
+const furtherOf = ({ username, groups }: User): string[] => groups.filter((group) => group !== username)
 const listIn = (words: string): string[] => words.split(/[,\s]+/).filter(Boolean)
 
 /** People's accounts of the machine's own system. */
@@ -53,7 +55,7 @@ export function Users({ computer: { id } }: { computer: Computer }) {
                 <p className="font-medium">{user.username}</p>
                 <p className="text-[0.8125rem] break-words text-quiet">
                   {user.uid} · {user.home} · {user.shell}
-                  {user.groups.length > 0 && ` · in ${user.groups.join(', ')}`}
+                  {furtherOf(user).length > 0 && ` · in ${furtherOf(user).join(', ')}`}
                 </p>
               </div>
               <Actions
@@ -132,7 +134,7 @@ function Create({ id, open, onOpen }: Props) {
 
 function Change({ id, user, open, onOpen }: Props & { user: User }) {
   const [shell, setShell] = useState(user.shell)
-  const [groups, setGroups] = useState(user.groups.join(', '))
+  const [groups, setGroups] = useState(furtherOf(user).join(', '))
   const sending = useSend(uk.computers.update_user, async () => {
     await refresh(id)
     onOpen(false)

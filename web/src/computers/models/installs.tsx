@@ -18,6 +18,14 @@ const phases = {
   removing: 'Removing',
 } as const
 
+/** What the server says of it; of a full disk in figures that people read. */
+function whyNot(error: Install['error']): string | undefined {
+  const { free_bytes: free, needed_bytes: needed } = error?.details ?? {}
+  if (error?.type !== 'storage_full' || typeof free !== 'number') return error?.message
+  const more = typeof needed === 'number' ? `, and the model needs ${size(needed)} more` : ''
+  return `Its disk has ${size(free)} left${more}. Make room there and install it again: it goes on from where it was.`
+}
+
 /** What is being installed, and what failed lately. */
 export function Installs({ id, ready }: { id: string; ready: boolean }) {
   const { data: installs = [] } = useQuery(installsQuery(id))
@@ -46,7 +54,7 @@ function Row({ id, install, ready }: { id: string; install: Install; ready: bool
         <p>
           <span className="font-medium">{what}</span> could not be installed, <Ago time={created_at} />.
         </p>
-        <p className="break-words text-seal">{error?.message}</p>
+        <p className="break-words text-seal">{whyNot(error)}</p>
       </li>
     )
   const share = bytes_total ? Math.min(1, bytes_done / bytes_total) : null

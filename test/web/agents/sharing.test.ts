@@ -1,0 +1,80 @@
+// Thorough: run by the merge check, or by name.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { breaches } from '../axe.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
+
+const browser = sharedBrowser()
+
+test(
+  'alice shares an agent with bob, who opens the link and has it, and with somebody who has no account; taken back, bob finds it no more',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment: { UK_SIM: 'on' } })
+    const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+    const made = await alice.post('/agents', { workspace_id: alice.workspaceId, name: 'Clerk', model: 'sim/echo' })
+    assert.equal(made.status, 201, made.text)
+    const { id } = made.body.data
+    await using hers = await visit(browser(), server.origin)
+    const { page } = hers
+    await signIn(page, alice)
+    await page.goto(`/app/agents/${id}`)
+    await page.getByRole('button', { name: 'Share', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Share Clerk' })
+    await dialog.getByText('Nobody outside of its workspace.').waitFor()
+    const share = dialog.getByRole('button', { name: 'Share', exact: true })
+    const whom = dialog.getByLabel('E-mail')
+    // What is wrong is said at the field, and what was typed stays.
+    await whom.fill('nobody')
+    await share.press('Enter')
+    await dialog.locator('[aria-invalid=true]').waitFor()
+    assert.equal(await whom.inputValue(), 'nobody')
+    await whom.fill(bob.email)
+    await share.press('Enter')
+    const shared = dialog.getByRole('list', { name: 'Shared with' })
+    const row = (name: string) => shared.getByRole('listitem').filter({ hasText: name })
+    await row(bob.email).getByText('uses it, not taken yet').waitFor()
+    const link = await dialog.getByText(/invitations#token=/).innerText()
+    assert.equal(await whom.inputValue(), '')
+    assert.deepEqual(await breaches(page), [])
+
+    // Whether an address has an account, nobody is told by this: each has a link of its own.
+    await whom.fill('carol@example.com')
+    await dialog.getByLabel('May').selectOption({ label: 'Changes it too' })
+    await share.press('Enter')
+    await dialog.getByText('A link for carol@example.com, shown this once:').waitFor()
+    await row('carol@example.com').getByText('changes it too, not taken yet').waitFor()
+
+    await using his = await visit(browser(), server.origin)
+    await signIn(his.page, bob)
+    await his.page.goto(link)
+    await his.page.getByText(/Alice shares an agent with/).waitFor()
+    await his.page.getByRole('button', { name: 'Open it' }).press('Enter')
+    await his.page.getByRole('heading', { level: 1, name: 'Clerk' }).waitFor()
+    await his.page.getByText('shared with you').waitFor()
+    assert.equal(await his.page.getByRole('button', { name: 'Share', exact: true }).count(), 0)
+
+    await his.page.goto('/app/shared-with-me')
+    await his.page.getByRole('link', { name: 'Clerk' }).waitFor()
+
+    // It was taken: she sees who has it now, and takes it back from both.
+    await dialog.getByRole('button', { name: 'Done' }).press('Enter')
+    await page.reload()
+    await page.getByRole('button', { name: 'Share', exact: true }).click()
+    await row('Bob').getByText('uses it', { exact: true }).waitFor()
+    await row('Bob').getByRole('button').press('Enter')
+    await row('Bob').waitFor({ state: 'detached' })
+    await dialog.getByRole('button', { name: 'Take back from carol@example.com' }).press('Enter')
+    await dialog.getByText('Nobody outside of its workspace.').waitFor()
+    await his.page.goto(`/app/agents/${id}`)
+    await his.page.getByText('It does not exist, or you have no access to it.').waitFor()
+    const refusal = /status of 4\d\d/
+    assert.deepEqual(
+      [...hers.wrongs, ...his.wrongs].filter((wrong) => !refusal.test(wrong)),
+      [],
+    )
+  },
+)

@@ -1,0 +1,116 @@
+// Thorough: run by the merge check, or by name.
+/** What changes a machine itself, in the app: its users, and a model for which its disk has no room. */
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { test } from 'node:test'
+import { pairedBy } from '../../link/daemon.ts'
+import { daemonHome, runDaemonAt } from '../../link/run-daemon.ts'
+import { shelf } from '../../local-inference/shelf.ts'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { breaches } from '../axe.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { signIn } from '../steps.ts'
+
+const browser = sharedBrowser()
+const mayChangeUsers = process.getuid?.() === 0 && existsSync('/usr/sbin/useradd')
+const username = `ukapp${process.pid}`
+/** No disk has it. */
+const PETABYTE = 2 ** 50
+
+const chromium = needs(hasChromium, 'Chromium')
+
+test(
+  'alice makes a user of her machine, is told at the field of a group that does not exist, changes and deletes it',
+  { ...chromium, ...(!mayChangeUsers && { skip: 'needs root' }) },
+  async () => {
+    await using server = await testServer()
+    const alice = await server.person('Alice')
+    await using home = daemonHome()
+    const paired = await pairedBy(alice)
+    await using _daemon = await runDaemonAt(home, server.origin, paired)
+    assert.ok(await server.app.engine.links.online(paired.id, 20_000))
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    try {
+      await signIn(page, alice)
+      await page.goto(`/app/computers/${paired.id}/users`)
+      await page.getByRole('button', { name: 'New user' }).click()
+      const made = page.getByRole('dialog', { name: 'New user' })
+      await made.getByLabel('Name').fill('Ada')
+      await made.getByRole('button', { name: 'Make it' }).press('Enter')
+      await made.getByText('Must be a name such as ada.').waitFor()
+      await made.getByLabel('Name').fill(username)
+      await made.getByLabel('Shell').fill('/bin/sh')
+      await made.getByRole('button', { name: 'Make it' }).press('Enter')
+      await made.waitFor({ state: 'detached' })
+      const row = page.getByRole('list', { name: 'Users' }).getByRole('listitem').filter({ hasText: username })
+      await row.getByText('/bin/sh').waitFor()
+
+      const act = async (words: string) => {
+        await page.getByRole('button', { name: `More of ${username}` }).click()
+        await page.getByRole('menuitem', { name: words }).click()
+      }
+      await act('Change')
+      const changed = page.getByRole('dialog', { name: `Change ${username}` })
+      await changed.getByLabel('Groups').fill('users, nowhere-at-all')
+      await changed.getByRole('button', { name: 'Save' }).press('Enter')
+      await changed.getByText(/'nowhere-at-all' does not exist/).waitFor()
+      assert.equal(await changed.getByLabel('Groups').getAttribute('aria-invalid'), 'true')
+      assert.deepEqual(await breaches(page), [])
+      await changed.getByLabel('Groups').fill('users')
+      await changed.getByRole('button', { name: 'Save' }).press('Enter')
+      await row.getByText(/in users/).waitFor()
+      assert.match(execFileSync('id', ['-nG', username], { encoding: 'utf8' }), /\busers\b/)
+
+      await act('Delete')
+      const gone = page.getByRole('dialog', { name: `Delete ${username}?` })
+      await gone.getByLabel('Its home and mail as well').check()
+      await gone.getByRole('button', { name: 'Delete it' }).press('Enter')
+      await gone.waitFor({ state: 'detached' })
+      await row.waitFor({ state: 'detached' })
+      assert.equal(existsSync(`/home/${username}`), false)
+    } finally {
+      spawnSync('/usr/sbin/userdel', ['-r', username])
+    }
+    const refusal = /status of 4\d\d/
+    assert.deepEqual(
+      visitor.wrongs.filter((wrong) => !refusal.test(wrong)),
+      [],
+    )
+  },
+)
+
+test(
+  'alice installs a model that her machine has no room for: the page says how much there is, and how much is needed',
+  chromium,
+  async () => {
+    await using server = await testServer()
+    const alice = await server.person('Alice')
+    await using home = daemonHome()
+    await using models = await shelf({ '/huge.gguf': Buffer.alloc(1) })
+    const paired = await pairedBy(alice)
+    await using _daemon = await runDaemonAt(home, server.origin, paired, { engines: { local: [models.host] } })
+    assert.ok(await server.app.engine.links.online(paired.id, 20_000))
+    models.next.push((_, response) => {
+      response.writeHead(200, { etag: '"huge"', 'content-length': PETABYTE })
+      response.flushHeaders()
+    })
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, alice)
+    await page.goto(`/app/computers/${paired.id}/models`)
+    await page.getByRole('button', { name: 'Install a model' }).first().click()
+    const dialog = page.getByRole('dialog', { name: 'Install a model' })
+    await dialog.getByText(/of disk are free there/).waitFor()
+    await dialog.getByLabel('Address').fill(`${models.origin}/huge.gguf`)
+    await dialog.getByRole('button', { name: 'Install it' }).press('Enter')
+    await page
+      .getByRole('list', { name: 'Installations' })
+      .getByText(/^Its disk has [\d.]+ \w+ left, and the model needs [\d.,]+ \w+ more\./)
+      .waitFor()
+    assert.deepEqual(await breaches(page), [])
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)
