@@ -39,7 +39,7 @@ export const runQuery = (id: string, runId: string) =>
     refetchInterval: ({ state }) => (state.data && isGoing(state.data) ? EVERY_MS : false),
   })
 
-/** When a schedule fires next, as the server reckons it. What is not a schedule stays refused. */
+/** The next firings of a schedule, as the server reckons them. A text that is not a schedule stays refused. */
 export const firingsQuery = (schedule: string, timeZone: string) =>
   queryOptions({
     queryKey: ['firings', schedule, timeZone],

@@ -41,13 +41,13 @@ export const saysPause: Record<NonNullable<Automation['paused_reason']>, string>
 
 export const isGoing = ({ status }: AutomationRun): boolean => status === 'queued' || status === 'running'
 
-/** In milliseconds; of a run that goes on, until now. Null where it never began. */
+/** A run's duration in milliseconds; of one that goes on, until now. Null where it never began. */
 export function durationOf({ started_at, completed_at }: AutomationRun, now: number = Date.now()): number | null {
   if (started_at === null) return null
   return Math.max(0, (completed_at === null ? now : Date.parse(completed_at)) - Date.parse(started_at))
 }
 
-/** Such as `2 min 5 s`. */
+/** A duration in words, such as `2 min 5 s`. */
 export function saysDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   const seconds = Math.round(ms / 1_000)
@@ -56,5 +56,5 @@ export function saysDuration(ms: number): string {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % 60} s`
 }
 
-/** One local time, which fires once; else it is cron. */
+/** Whether a schedule is one local time, which fires once; else it is cron. */
 export const isOnce = (schedule: string | null): boolean => schedule !== null && /^\d{4}-\d{2}-\d{2}T/.test(schedule)

@@ -11,10 +11,10 @@ export interface WallTime {
 /** The time zone of who looks. */
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 
-/** All that a browser knows, with this one in any case. */
+/** The time zones that the browser knows, with this one in any case. */
 export const everyZone = (also: string): string[] => [...new Set([also, 'UTC', ...Intl.supportedValuesOf('timeZone')])]
 
-/** What the clock shows in a zone; null where the zone is not known here. */
+/** The time on the clock of a zone; null where the zone is not known here. */
 export function wallTime(timeZone: string, at: number = Date.now()): WallTime | null {
   try {
     const parts = new Intl.DateTimeFormat('en', {
@@ -51,7 +51,7 @@ export const clockIn = (time: string, timeZone: string): string =>
     new Date(time),
   )
 
-/** What becomes of the clocks before a firing; null: nothing. */
+/** The change of the clocks before a firing, in words; null: none. */
 export function saysClockChange(minutes: number, timeZone: string): string | null {
   if (minutes === 0) return null
   const size = Math.abs(minutes) === 60 ? 'an hour' : `${Math.abs(minutes)} minutes`

@@ -2,7 +2,7 @@ import { useEffect } from 'react'
 import { queryClient } from '../api.ts'
 import { listen } from '../stream.ts'
 
-/** Many events at once make one reading. */
+/** The time in which many events make one reading. */
 const GATHER_MS = 400
 
 /** Reads `key` anew whenever something happens in a workspace. */

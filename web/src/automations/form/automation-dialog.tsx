@@ -38,7 +38,7 @@ export function AutomationDialog({
 }: {
   /** The automation that is changed; null makes one. */
   before: Automation | null
-  /** Where one may be made. */
+  /** The workspaces in which an automation may be made. */
   workspaces: readonly Workspace[]
   agentId?: string
   preferred?: string | undefined

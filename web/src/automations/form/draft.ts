@@ -5,7 +5,7 @@ import { isOnce } from '../words.ts'
 import type { WallTime } from '../zone.ts'
 import { type Understood, understand } from './plain-words.ts'
 
-/** How it is said when it fires. */
+/** The way in which a draft says when it fires. */
 export type When = 'words' | 'cron' | 'once' | 'webhook'
 
 /** An automation as it is being written: texts as they are typed. */
@@ -92,7 +92,7 @@ const rest = (draft: AutomationDraft) => ({
   timeout_seconds: typedNumber(draft.timeout_seconds),
 })
 
-/** What makes the automation of a draft. */
+/** The fields that make an automation of a draft. */
 export const givenOf = (draft: AutomationDraft, schedule: string | null): Given => ({
   ...rest(draft),
   workspace_id: draft.workspace_id,
@@ -101,7 +101,10 @@ export const givenOf = (draft: AutomationDraft, schedule: string | null): Given 
   ...(schedule !== null && { schedule, time_zone: draft.time_zone }),
 })
 
-/** What makes an automation as its draft says; what it does is sent only where that is another, for it changes who answers for it. */
+/**
+ * The changes that a draft makes to its automation. The action is sent only where it differs, for it changes who
+ * answers for the automation.
+ */
 export function changesOf(
   before: Automation,
   draft: AutomationDraft,

@@ -1,4 +1,4 @@
-/** When something is to happen, out of plain English: no guessing, what is not understood is said. */
+/** Reads a time from plain English. Nothing is guessed: words that are not understood are named. */
 import type { WallTime } from '../zone.ts'
 
 export type Understood = { schedule: string; assumed: string | null } | { why: string }
@@ -62,7 +62,7 @@ export function understand(words: string, now: WallTime): Understood {
   }
 }
 
-/** What was written, of which each part is taken out as it is understood. */
+/** The written words, of which each part is taken out as it is understood. */
 class Text {
   #words: string
   constructor(words: string) {
@@ -79,7 +79,7 @@ class Text {
   get isEmpty(): boolean {
     return this.#words.trim() === ''
   }
-  /** What nobody has taken, without the words that say nothing by themselves. */
+  /** The words that no part has taken, without those that say nothing by themselves. */
   get left(): string {
     return this.#words
       .replaceAll(/\b(every|each|at|on|the|and|of|a|an|in|once|please|run|fire|it|day)\b/g, ' ')

@@ -25,7 +25,7 @@ export function WhenFields({
 }: {
   draft: AutomationDraft
   set: (change: Partial<AutomationDraft>) => void
-  /** Of an automation that is changed: its kind stays. */
+  /** The kind of an automation that is changed: it stays. */
   kind: Automation['kind'] | null
   understood: Understood | null
   error: string | null

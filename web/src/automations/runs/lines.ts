@@ -6,7 +6,7 @@ export interface LogLine {
   at: string
   kind: 'state' | 'text' | 'reasoning' | 'tool' | 'result' | 'error' | 'cost'
   text: string
-  /** Where an agent went on with the task. */
+  /** The chat in which an agent went on with the task. */
   chatId?: string
 }
 

@@ -54,14 +54,14 @@ const same = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
   a.size === b.size && [...a].every((one) => b.has(one))
 const everything = grants(scopes)
 
-/** Which preset these scopes are; a key that was given `*` holds them spelled out. */
+/** The preset that these scopes are; a key that was given `*` holds them spelled out. */
 export function presetOf(given: readonly string[]): Preset {
   const all = grants(given)
   if (given.includes('*') || same(all, everything)) return 'everything'
   return presets.find(({ id, scopes: of }) => id !== 'own' && same(grants(of), all))?.id ?? 'own'
 }
 
-/** In a few words: "Gateway only", or "Chats, Files and 3 more". */
+/** The access in a few words: "Gateway only", or "Chats, Files and 3 more". */
 export function sayAccess(given: readonly string[]): string {
   const preset = presetOf(given)
   if (preset !== 'own') return presets.find(({ id }) => id === preset)!.title

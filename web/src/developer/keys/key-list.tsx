@@ -22,7 +22,7 @@ export function KeyList({
   keys: readonly ApiKey[]
   label: string
   showWorkspace: boolean
-  /** Of the owners by id, where others' keys are among them. */
+  /** The names of the owners by id, where others' keys are among them. */
   names?: ReadonlyMap<string, string> | undefined
 }) {
   const { data: workspaces = [] } = useQuery(workspacesQuery)

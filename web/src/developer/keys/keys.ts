@@ -5,7 +5,7 @@ export const keysQuery = queryOptions({
   queryKey: ['keys'],
   queryFn: () => everyRow(uk.api_keys.list({ limit: 100 })),
 })
-/** Those that reach only this workspace: of everybody for its admins, one's own for others. */
+/** The keys that reach only this workspace: of everybody for its admins, one's own for others. */
 export const keysWithinQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['keys', workspaceId],

@@ -1,7 +1,7 @@
 import type { Tried } from '#faces/docs/browser/try-it.js'
 import type { Field, Operation } from './operations.ts'
 
-/** What was typed into a form, by the name of its field; empty fields are left out of the call. */
+/** The values typed into a form, by the name of the field; empty fields are left out of the call. */
 export type Draft = Readonly<Record<string, string>>
 
 const keyOf = ({ place, name }: Field): string => `${place} ${name}`

@@ -10,37 +10,37 @@ export interface Field {
   /** `json`: objects, lists and whatever may be several things. */
   kind: 'text' | 'number' | 'switch' | 'json' | 'choice'
   choices: readonly string[]
-  /** What stands there when the form is opened. */
+  /** The value of the field when the form is opened. */
   example: string
 }
 
-/** One thing that can be called. */
+/** An operation that can be called. */
 export interface Operation {
   /** `chats_send`; of a gateway its path. */
   id: string
-  /** As a method of the client: `chats.send`; null: it is none. */
+  /** The client's method: `chats.send`; null: it has none. */
   call: string | null
   area: string
   summary: string
   description: string
   method: string
-  /** With `:name` for parameters, from the root of the server. */
+  /** The path from the root of the server, with `:name` for parameters. */
   path: string
   fields: readonly Field[]
   /** Null: it takes no file. Empty: the file is the body. */
   filePart: string | null
-  /** It answers bytes, of which only the size is shown. */
+  /** The answer is bytes, of which only the size is shown. */
   answersBytes: boolean
   streams: boolean
   /** Signed in (`session`), by a key as well (`any`), or by a key alone (`key`). */
   auth: 'any' | 'session' | 'key' | 'none'
-  /** Asked about before it is sent: it removes something, or changes what others rely on. */
+  /** The call is asked about before it is sent: it removes something, or changes what others rely on. */
   final: boolean
-  /** Its words for `uk`; null: it has none. */
+  /** The operation's words for `uk`; null: it has none. */
   command: string | null
-  /** Where the docs tell of it. */
+  /** The page of the docs about it. */
   docs: string
-  /** Not sent from here, and why. */
+  /** The reason why it is not sent from here; null: it is. */
   closed: string | null
 }
 
@@ -65,7 +65,7 @@ interface Described {
   security?: Record<string, unknown>[]
 }
 
-/** Everything that the server's own description tells of, and the calls of the gateways. */
+/** The operations of the server's own description, and the calls of the gateways. */
 export const operationsQuery = queryOptions({
   queryKey: ['operations'],
   queryFn: async () => {

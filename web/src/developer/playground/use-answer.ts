@@ -8,16 +8,16 @@ export interface Answer {
   status: { code: number; words: string } | null
   headers: readonly (readonly [name: string, value: string])[]
   requestId: string | null
-  /** What there is of the body so far. */
+  /** The part of the body that has come so far. */
   body: string
   /** Milliseconds to the head, and to the end; null: it goes on. */
   headMs: number
   tookMs: number | null
-  /** It broke off, or never came. */
+  /** The reason why the answer broke off, or never came. */
   broken: string | null
 }
 
-/** One call at a time: sent, shown as it comes, and stopped with the page. */
+/** Sends one call at a time; its answer is shown as it comes, and stops with the page. */
 export function useAnswer() {
   const [answer, setAnswer] = useState<Answer | null>(null)
   const [going, setGoing] = useState(false)

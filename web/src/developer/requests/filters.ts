@@ -1,6 +1,6 @@
 import type { uk } from '../../api.ts'
 
-/** What the list of requests is narrowed to; it lives in the address. */
+/** The filters of the list of requests; they live in the address. */
 export interface Filters {
   /** `instance`, or the id of a workspace; left out: one's own. */
   whose?: string
