@@ -9,7 +9,7 @@ const PARTS: readonly [folder: string, files: RegExp][] = [
   ['web', /^(index\.html|[a-z.-]+\.ts|tsconfig\.json|(src|public|frame)\/.*)$/],
   ['src/kernel', /^[^/]+\.ts$/],
   ['src/areas', /^(contracts|[^/]+\/contract(-[a-z-]+)?)\.ts$/],
-  ['src/faces', /^(client|sse)\.ts$/],
+  ['src/faces', /^(client|sse|app\/licences\/licences)\.ts$/],
 ]
 
 /** Names the sources by their content: what was built from them is good for as long as this stays. */
