@@ -4,6 +4,7 @@ import type { Scene } from './scene.ts'
 /** The pages of the app for somebody who is signed in, and what is open on them. */
 export const pagesOf = ({
   chatId,
+  temporaryId,
   automationId,
   computerId,
   webhookId,
@@ -132,6 +133,15 @@ export const pagesOf = ({
     path: `/app/chats/${chatId}`,
     async open(page) {
       await page.getByText('From the lake').waitFor()
+    },
+  },
+  {
+    name: 'temporary-chat-diagram',
+    path: `/app/chats/${temporaryId}`,
+    async open(page) {
+      await page.getByRole('region', { name: 'Temporary chat' }).waitFor()
+      await page.getByRole('button', { name: 'Draw', exact: true }).press('Enter')
+      await page.frameLocator('iframe').locator('svg').getByText('Keyblock').waitFor()
     },
   },
   {

@@ -9,6 +9,8 @@ export const environment = { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_SIM: 'on' }
 export interface Scene {
   aki: Person
   chatId: string
+  /** Of a temporary one, with a diagram. */
+  temporaryId: string
   automationId: string
   computerId: string
   webhookId: string
@@ -103,6 +105,9 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & Sce
   const written = await made('/chats', { workspace_id: shop.id, title: 'Views of the mountain', model: 'house/gpt-4o' })
   openai.script({ reply: 'From the lake, at dawn, in red.', usage: { input: 900, output: 120 } })
   await made(`/chats/${written.id}/messages`, { content: 'Which view sells best?' })
+  const passing = await made('/chats', { workspace_id: shop.id, temporary: true, model: 'house/gpt-4o' })
+  openai.script({ reply: '```mermaid\ngraph LR\n  A[Keyblock] --> B[Blue]\n```', usage: { input: 900, output: 40 } })
+  await made(`/chats/${passing.id}/messages`, { content: 'In which order are the blocks printed?' })
   const agent = await made('/agents', {
     workspace_id: shop.id,
     name: 'Clerk',
@@ -162,6 +167,7 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & Sce
   return {
     aki,
     chatId: written.id,
+    temporaryId: passing.id,
     automationId: automation.id,
     computerId: computer.id,
     webhookId: webhook.id,

@@ -129,6 +129,23 @@ test(
       await drawn.getByText('Paper').waitFor()
       assert.equal(await drawn.locator('a, script, img, [onerror]').count(), 0)
       await drawn.getByText('Ink', { exact: true }).click()
+      // It is drawn in the look of the page, and comes nearer by button and by key.
+      const inside = page.frames().find((one) => one.url().endsWith('/app/frame/diagram'))!
+      const scheme = () => inside.evaluate<string>('document.documentElement.style.colorScheme')
+      assert.equal(await scheme(), 'light')
+      const wide = async (): Promise<number> => (await drawn.boundingBox())!.width
+      await pane.getByRole('button', { name: '100 %' }).press('Enter')
+      const whole = await wide()
+      await pane.getByRole('button', { name: 'Larger (+)' }).press('Enter')
+      await until(wide, (now) => now > whole * 1.2)
+      await page.frameLocator('iframe').locator('main').press('1')
+      await until(wide, (now) => Math.abs(now - whole) < 1)
+      assert.deepEqual(await breaches(inside), [])
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await until(scheme, (now) => now === 'dark')
+      await drawn.getByText('Paper').waitFor()
+      assert.deepEqual(await breaches(inside), [])
+      await page.emulateMedia({ colorScheme: 'light' })
       await press('Draw').last().press('Enter')
       const said = page.frameLocator('iframe')
       await said.getByText('This diagram cannot be drawn').waitFor()

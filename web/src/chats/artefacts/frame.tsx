@@ -1,18 +1,10 @@
 import { useEffect, useRef } from 'react'
 
 /**
- * Runs a page that a model wrote, or draws a diagram that it wrote down. Its origin is one that nobody shares, it reaches no network, and nothing that it says is
+ * Runs a page that a model wrote. Its origin is one that nobody shares, it reaches no network, and nothing that it says is
  * listened to but that it is ready for its bytes (src/faces/app/frames.ts has the policy).
  */
-export function Frame({
-  page,
-  title,
-  src,
-}: {
-  page: string
-  title: string
-  src: '/app/frame/artefact' | '/app/frame/diagram'
-}) {
+export function Frame({ page, title }: { page: string; title: string }) {
   const frame = useRef<HTMLIFrameElement>(null)
   useEffect(() => {
     const hear = ({ source, data }: MessageEvent): void => {
@@ -27,7 +19,7 @@ export function Frame({
       ref={frame}
       key={page}
       title={title}
-      src={src}
+      src="/app/frame/artefact"
       sandbox="allow-scripts"
       referrerPolicy="no-referrer"
       allow=""

@@ -6,6 +6,7 @@ import { Copy } from '../../ui/copy.tsx'
 import { visible } from '../../ui/text/visible.ts'
 import { Markdown } from '../markdown/markdown.tsx'
 import { readCsv } from './csv.ts'
+import { Diagram } from './diagram/diagram.tsx'
 import { Frame } from './frame.tsx'
 import { type Artefact, fileNameOf, pageOf } from './kinds.ts'
 
@@ -90,9 +91,9 @@ function Shown({ artefact, title }: { artefact: Artefact; title: string }) {
   switch (artefact.kind) {
     case 'html':
     case 'svg':
-      return <Frame src="/app/frame/artefact" page={pageOf(artefact)} title={`${title}, which a model made`} />
+      return <Frame page={pageOf(artefact)} title={`${title}, which a model made`} />
     case 'diagram':
-      return <Frame src="/app/frame/diagram" page={artefact.text} title={`${title}, which a model made`} />
+      return <Diagram key={artefact.text} source={artefact.text} title={`${title}, which a model made`} />
     case 'markdown':
       return (
         <div className="mx-auto max-w-[46rem] px-5 py-5 text-[1.0625rem] leading-[1.65]">

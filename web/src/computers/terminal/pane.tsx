@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
+import { useScheme } from '../../ui/scheme.ts'
 import { Attached, type LineState } from './attached.ts'
 import { KeyBar } from './key-bar.tsx'
 import type { FromFrame, Look, ToFrame } from './messages.ts'
-import { useScheme, useWish } from './wish.ts'
+import { useWish } from './wish.ts'
 
 export interface Seat {
   find(words: string, back: boolean): void

@@ -4,6 +4,7 @@
  * (src/faces/app/frames.ts), and the library is read once somebody opens a diagram. It is the build with all in one file.
  */
 import './frame.css'
+import type { ToFrame, Zoom } from './messages.ts'
 import library from '@mermaid-js/tiny/dist/mermaid.tiny.js?url'
 
 interface Mermaid {
@@ -17,12 +18,25 @@ const MOST_EDGES = 300
 
 const place = document.getElementById('diagram')!
 
+/** What is drawn, and how many pixels of its own it is wide; null while nothing is. */
+let drawing: { svg: SVGSVGElement; width: number } | null = null
+
 window.addEventListener('message', ({ source, data }) => {
-  if (source === window.parent && typeof data === 'string') void show(data)
+  if (source !== window.parent) return
+  const message = data as ToFrame
+  if (message.type === 'zoom') zoom(message.to)
+  else void show(message)
+})
+const keys: Record<string, Zoom> = { '+': 'in', '=': 'in', '-': 'out', '0': 'fit', '1': 'full' }
+window.addEventListener('keydown', ({ key, ctrlKey, altKey, metaKey }) => {
+  const to = keys[key]
+  if (to !== undefined && !ctrlKey && !altKey && !metaKey) zoom(to)
 })
 window.parent.postMessage('ready', '*')
 
-async function show(source: string): Promise<void> {
+async function show({ source, scheme }: Extract<ToFrame, { type: 'draw' }>): Promise<void> {
+  document.documentElement.style.colorScheme = scheme
+  drawing = null
   try {
     if (source.length > MOST_CHARACTERS)
       throw new Error(`It has ${source.length} characters; up to ${MOST_CHARACTERS} are drawn.`)
@@ -44,7 +58,7 @@ async function show(source: string): Promise<void> {
       maxTextSize: MOST_CHARACTERS,
       maxEdges: MOST_EDGES,
       suppressErrorRendering: true,
-      theme: 'neutral',
+      theme: scheme === 'dark' ? 'dark' : 'neutral',
       fontFamily: 'system-ui, sans-serif',
     })
     const { svg } = await mermaid.render('drawn', source)
@@ -54,13 +68,39 @@ async function show(source: string): Promise<void> {
     for (const link of drawn.querySelectorAll('a')) link.replaceWith(...link.childNodes)
     drawn.setAttribute('role', 'img')
     if (!drawn.querySelector(':scope > title')) drawn.setAttribute('aria-label', 'Diagram')
+    const { width } = drawn.viewBox.baseVal
+    drawing = { svg: drawn, width: width > 0 ? width : drawn.clientWidth }
+    zoom('fit')
   } catch (error) {
     refuse(source, error instanceof Error ? error.message : String(error))
   }
   place.removeAttribute('aria-busy')
+  window.parent.postMessage('drawn', '*')
 }
 
-function read(): Promise<Mermaid> {
+const STEP = 1.25
+const NEAREST = 8
+const FARTHEST = 0.1
+
+/** The window scrolls over what is larger than it. */
+function zoom(to: Zoom): void {
+  if (drawing === null) return
+  const { svg, width } = drawing
+  if (to === 'fit') {
+    Object.assign(svg.style, { width: '', maxWidth: '', maxHeight: 'calc(100dvh - 32px)' })
+    return
+  }
+  const now = svg.getBoundingClientRect().width / width
+  const wished = to === 'full' ? 1 : to === 'in' ? now * STEP : now / STEP
+  const scale = Math.min(NEAREST, Math.max(FARTHEST, wished))
+  Object.assign(svg.style, { width: `${width * scale}px`, maxWidth: 'none', maxHeight: 'none' })
+}
+
+/** Once: another look draws the same diagram anew. */
+let reading: Promise<Mermaid> | undefined
+const read = (): Promise<Mermaid> => (reading ??= load())
+
+function load(): Promise<Mermaid> {
   const { promise, resolve, reject } = Promise.withResolvers<Mermaid>()
   const script = document.createElement('script')
   script.src = library
