@@ -151,6 +151,14 @@ test(
       await said.getByText('This diagram cannot be drawn').waitFor()
       await said.getByText('A -->').last().waitFor()
       await said.getByText(/Parse error on line/).waitFor()
+      // One that is never done is given up, with what it is made of.
+      await page.route(/mermaid/, () => {})
+      await page.clock.install()
+      await press('Draw').first().press('Enter')
+      await pane.getByRole('toolbar', { name: 'Zoom' }).waitFor()
+      await page.clock.fastForward(21_000)
+      await pane.getByText('took longer than 20 seconds').waitFor()
+      await pane.getByText('graph LR').first().waitFor()
       await press('Run').press('Enter')
       const frame = page.frameLocator('iframe')
       // Each of its attempts may take a second of its own.
