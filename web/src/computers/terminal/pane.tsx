@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
-import { useScheme } from '../../ui/scheme.ts'
+import { useScheme } from '../../ui/media.ts'
 import { Attached, type LineState } from './attached.ts'
 import { KeyBar } from './key-bar.tsx'
 import type { FromFrame, Look, ToFrame } from './messages.ts'

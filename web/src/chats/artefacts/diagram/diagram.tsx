@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { useScheme } from '../../../ui/scheme.ts'
+import { useScheme } from '../../../ui/media.ts'
 import { IconButton, buttonClass } from '../../../ui/button.tsx'
 import { CodeBlock } from '../../../ui/code/code-block.tsx'
 import type { ToFrame, Zoom } from './messages.ts'
