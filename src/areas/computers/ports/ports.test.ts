@@ -180,6 +180,9 @@ test('a ticket opens one port of one computer, once; its cookie is good for noth
   assert.equal((await server.stranger.get('/me', { cookie })).status, 401)
   const other = { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
   assert.equal((await ask('/', { headers: other })).status, 403)
+  const goes = { cookie, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate' }
+  assert.equal((await ask('/', { headers: { ...goes, 'sec-fetch-dest': 'document' } })).status, 200)
+  assert.equal((await ask('/', { headers: { ...goes, 'sec-fetch-dest': 'iframe' } })).status, 403)
   // Where no browser says the site, a form of another port that hides its origin is no page of this one.
   for (const hidden of ['null', `http://${hostOf(server.origin, port + 1)}`])
     assert.equal((await ask('/', { method: 'POST', headers: { cookie, origin: hidden } })).status, 403, hidden)

@@ -243,7 +243,8 @@ function pathOf(url: string): string {
 /** The cookie speaks for its person only in what their own pages of this port ask, and where they go by themselves. */
 function checkSameOrigin({ method, headers }: IncomingMessage): void {
   const site = headers['sec-fetch-site']
-  const goes = method === 'GET' && headers['sec-fetch-mode'] === 'navigate'
+  // Not into a frame: a page of another port around this one would have them click what they do not see.
+  const goes = method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
   const foreign = (): never => refuse('cross_site', { message: 'Only pages of this very port may ask for this.' })
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !goes) foreign()
   const { origin } = headers
