@@ -18,6 +18,7 @@ import type { Scope } from '#kernel/scopes.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import { shares, sharedWithMe } from './contract.ts'
 import { shareMail } from './mail.ts'
+import { sharerStillMay } from './sharer.ts'
 import { type Grantee, type NamedShare, shareStore } from './store.ts'
 
 const kinds = ['chat', 'agent', 'file', 'folder'] as const
@@ -163,10 +164,16 @@ export async function claimShare(ctx: Context, token: string): Promise<ReturnTyp
   return changeRights(ctx, async (ctx) => {
     const row = await shareStore.byToken(ctx.db, hashSecret(token))
     if (row === undefined) return null
-    const { id: accountId } = await callersAccount(ctx)
+    const { id: accountId, email, email_verified_at } = await callersAccount(ctx)
     if (row.claimed_by === accountId) return showShare(row)
     if (row.claimed_by !== null)
       return refuse('invitation_expired', { message: 'Somebody has taken this share already.' })
+    // Who has confirmed the address is named by the share, and has it without its link.
+    const isNamed = email_verified_at !== null && email.toLowerCase() === row.email?.toLowerCase()
+    if (!isNamed && !(await sharerStillMay(ctx.db, row)))
+      return refuse('invitation_expired', {
+        message: 'Who shared this with you may not share it any more. Ask for it to be shared again.',
+      })
     await shareStore.update(ctx.db, row.id, { claimed_by: accountId, claimed_at: ctx.now() })
     const after = (await shareStore.get(ctx.db, row.id))!
     await tell(ctx, 'share.claimed', after)
@@ -181,11 +188,13 @@ export async function claimShare(ctx: Context, token: string): Promise<ReturnTyp
 export async function previewShare({ db }: Context, token: string) {
   const row = await shareStore.byToken(db, hashSecret(token))
   if (row === undefined) return null
-  const shared = row.claimed_by === null ? await shareStore.resource(db, row.resource_type, row.resource_id) : undefined
+  const status: 'accepted' | 'pending' | 'revoked' =
+    row.claimed_by !== null ? 'accepted' : (await sharerStillMay(db, row)) ? 'pending' : 'revoked'
+  const shared = status === 'pending' ? await shareStore.resource(db, row.resource_type, row.resource_id) : undefined
   return {
     id: row.id,
     created_at: iso(row.created_at),
-    status: row.claimed_by === null ? ('pending' as const) : ('accepted' as const),
+    status,
     email: row.email!,
     invited_by: row.shared_by,
     resource_type: row.resource_type,

@@ -274,3 +274,36 @@ async function together(
   await other.post('/invitations/accept', { token })
   return id
 }
+
+test('a link that nobody has taken lets nobody in once who shared it may not share it; what was taken before stays', async () => {
+  await using server = await testServer()
+  const [alice, bob, carol, dave] = [
+    await server.person('Alice'),
+    await server.person('Bob'),
+    await server.person('Carol'),
+    await server.person('Dave'),
+  ]
+  const team = (await alice.post('/workspaces', { name: 'Team' })).body.data.id
+  const invited = await alice.post(`/workspaces/${team}/invitations`, { email: bob.email, role: 'member' })
+  await bob.post('/invitations/accept', { token: invited.body.data.token })
+  const file = (await alice.post('/drive/files', { workspace_id: team, name: 'a.txt', content: 'the plan' })).body.data
+  const linkFor = async (email: string, access: string) => {
+    const made = await bob.post('/shares', share('file', file.id, { email }, access))
+    assert.equal(made.status, 201, made.text)
+    return made.body.data.token
+  }
+  const [taken, late] = [await linkFor(carol.email, 'view'), await linkFor('mallory@example.com', 'edit')]
+  const look = async () => (await dave.post('/invitations/preview', { token: late })).body.data
+  const take = (token: string) => dave.post('/invitations/accept', { token })
+  assert.equal((await carol.post('/invitations/accept', { token: taken })).status, 200)
+  assert.deepEqual([(await look()).status, (await look()).title], ['pending', 'a.txt'])
+
+  await alice.patch(`/workspaces/${team}/members/${bob.id}`, { role: 'viewer' })
+  assert.deepEqual([(await take(late)).status, (await look()).status], [410, 'revoked'])
+  await alice.delete(`/workspaces/${team}/members/${bob.id}`)
+  const refused = await take(late)
+  assert.deepEqual([refused.status, refused.body.error.code], [410, 'invitation_expired'], refused.text)
+  assert.deepEqual([(await look()).status, (await look()).title], ['revoked', null])
+  assert.equal((await dave.get(`/drive/files/${file.id}`)).status, 404)
+  assert.equal((await carol.get(`/drive/files/${file.id}`)).text, 'the plan')
+})
