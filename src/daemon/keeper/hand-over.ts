@@ -4,7 +4,7 @@
  * helper holds until the new program has opened them. All that is in memory goes through a file.
  */
 import { execFile, spawn } from 'node:child_process'
-import { readFileSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -249,24 +249,15 @@ function resumeStdin(path: string, { arrived, finished, rest }: NonNullable<Exec
 }
 
 /**
- * A pipe that nobody has open for writing says so only to who reads it, and never to who waits for it, so it is read once
- * first.
+ * A pipe whose writers left before it was opened for reading says so to who reads it, and never to who waits for it, until
+ * it has had another writer (`pipe_poll` of Linux). Reading on until it is empty instead would run a race with its program.
  */
 function resumeOutput(path: string, { taken, open, ...state }: OutputState): Output {
   const ring = ringOf(state)
   if (!open) return new Output(null, ring, taken)
   const descriptor = openAgain(path, 'read')
-  const part = Buffer.allocUnsafe(65_536)
-  try {
-    for (;;) {
-      const length = readSync(descriptor, part)
-      if (length === 0) return new Output(null, ring, taken)
-      ring.push(part.subarray(0, length))
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
-    return new Output(descriptor, ring, taken)
-  }
+  closeSync(openAgain(path, 'write'))
+  return new Output(descriptor, ring, taken)
 }
 
 /** Starts a process that does nothing but hold the keeper's ends of all pipes. */

@@ -30,6 +30,7 @@ export class Output {
       return
     }
     const socket = (this.#socket = new net.Socket({ fd: descriptor, readable: true, writable: false }))
+    if (from.end - taken >= this.#limit) socket.pause()
     socket.on('data', (bytes: Buffer) => this.#came(bytes))
     socket.on('error', () => {})
     this.ended = new Promise((resolve) =>
