@@ -19,17 +19,26 @@ export async function until<T>(ask: () => Promise<T>, holds: (answer: T) => bool
 
 /** Counts the milliseconds that this process had from now on: those that it stood still, for want of a processor, are none. */
 export function stopwatch(): () => number {
-  let had = 0
-  let last = performance.now()
-  const look = (): number => {
-    const now = performance.now()
-    had += Math.min(now - last, MOST_MS)
-    last = now
-    return had
-  }
-  setInterval(look, TURN_MS).unref()
-  return look
+  ticking ??= setInterval(had, TURN_MS).unref()
+  const from = had()
+  return () => had() - from
 }
+/** One clock for all stopwatches of the process. */
+let ticking: NodeJS.Timeout | undefined
+let sum = 0
+let last = performance.now()
+function had(): number {
+  const now = performance.now()
+  sum += Math.min(now - last, MOST_MS)
+  last = now
+  return sum
+}
+/** Resolves once this process has had so many milliseconds, by a stopwatch. Keeps nothing from ending. */
+export async function given(milliseconds: number): Promise<void> {
+  const since = stopwatch()
+  while (since() < milliseconds) await sleep(TURN_MS, undefined, { ref: false })
+}
+
 /** The time between two looks at the clock; if it was more than `MOST_MS`, it was not a time of this process. */
 const TURN_MS = 10
 const MOST_MS = 50

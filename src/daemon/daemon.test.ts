@@ -17,7 +17,7 @@ const { server, twin, alice } = await twoServers()
 const { links } = server.app.engine
 const signal = new AbortController().signal
 const until = (ask: () => boolean | Promise<boolean>) => untilSo(async () => ask(), Boolean)
-const online = (id: string) => links.online(id, 20_000)
+const online = (id: string) => links.online(id, 60_000)
 const connection = async (id: string) => (await alice.get(`/computers/${id}`)).body.data.connection
 
 const command = (key: string, script: string): Input<'exec'> => ({
@@ -49,7 +49,7 @@ async function runThrough(id: string, asked: Input<'exec'>, ways = links): Promi
       return { stdout: Buffer.concat(parts).toString(), breaks }
     } catch (error) {
       if (!(error instanceof LinkLost) && (error as { code?: string }).code !== 'computer_offline') throw error
-      assert.ok(await ways.online(id, 20_000), 'it comes back')
+      assert.ok(await ways.online(id, 60_000), 'it comes back')
     }
 }
 
@@ -179,10 +179,10 @@ test('a link that is half-open is found dead, and a slow one is not', async () =
   await using home = daemonHome()
   await using proxy = await proxyTo(server.origin)
   const paired = await pairedBy(alice)
-  await using daemon = await runDaemonAt(home, proxy.origin, paired, { beat: { everyMs: 200, deadMs: 800 } })
+  await using daemon = await runDaemonAt(home, proxy.origin, paired, { beat: { everyMs: 200, deadMs: 2_500 } })
   assert.ok(await online(paired.id))
-  proxy.delay(150)
-  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  proxy.delay(600)
+  await new Promise((resolve) => setTimeout(resolve, 3_000))
   assert.equal(daemon.said.length, 1, daemon.said.join('\n'))
   proxy.delay(0)
   const running = runThrough(paired.id, command('half', count(100)))

@@ -103,15 +103,22 @@ test('however processes that come to a dead one’s lock take turns, die and rel
 test('many processes at once at a dead one’s lock: one has it, and what it tidied up leaves nothing behind', () => {
   using folder = temporaryDir('lock-')
   const file = join(folder.path, 'lock')
-  const program = `import { takeLock } from ${JSON.stringify(join(import.meta.dirname, 'lock.ts'))}
-    const until = Number(process.argv[1])
-    while (Date.now() < until);
+  using beside = temporaryDir('lock-takers-')
+  // All begin together, and none ends before all have tried.
+  const program = `import { readdirSync, writeFileSync } from 'node:fs'
+    import { takeLock } from ${JSON.stringify(join(import.meta.dirname, 'lock.ts'))}
+    const [round] = process.argv.slice(1)
+    const all = (step) => {
+      writeFileSync(${JSON.stringify(beside.path)} + '/' + [round, step, process.pid].join(' '), '')
+      while (readdirSync(${JSON.stringify(beside.path)}).filter((name) => name.startsWith(round + ' ' + step)).length < 4);
+    }
+    all('began')
     process.stdout.write(takeLock(${JSON.stringify(file)}) === null ? '-' : '+')
-    setTimeout(() => {}, 1_500)`
-  for (const dead of ['1 0 another-boot', `${process.pid} 1`, '', 'no name']) {
+    all('tried')`
+  for (const [round, dead] of ['1 0 another-boot', `${process.pid} 1`, '', 'no name'].entries()) {
     writeFileSync(file, dead)
     const run = `for i in 1 2 3 4; do "$0" --input-type=module -e "$1" "$2" & done; wait`
-    const said = execFileSync('sh', ['-c', run, process.execPath, program, String(Date.now() + 1_000)])
+    const said = execFileSync('sh', ['-c', run, process.execPath, program, String(round)])
     assert.equal([...String(said)].toSorted().join(''), '+---', JSON.stringify(dead))
     assert.equal(isHeld(file), false, 'it died with its holder')
     assert.deepEqual(readdirSync(folder.path), ['lock'])

@@ -3,24 +3,15 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { needs } from '#test/needs.ts'
+import { freePort } from '#test/outside/free-port.ts'
 import { temporaryDir } from '#test/program.ts'
 import { testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/webhooks.md'), 'utf8')
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 for (const [language, program, name] of [
   ['js', process.execPath, 'hook.mjs'],

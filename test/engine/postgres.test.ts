@@ -35,8 +35,13 @@ const needsMounts = needs(
 )
 
 const uidOf = (pid: number): number => statSync(`/proc/${pid}`).uid
-const alive = (pid: number): boolean =>
-  existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+function alive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
 
 async function until(what: () => boolean, milliseconds = 60_000): Promise<void> {
   const bound = performance.now() + milliseconds

@@ -18,7 +18,7 @@ import { bringEngine, engineFolder } from '#test/local-inference/daemon.ts'
 import { type Shelf, shelf } from '#test/local-inference/shelf.ts'
 import { needs } from '#test/needs.ts'
 import { type Program, startProgram, temporaryDir } from '#test/program.ts'
-import { tinyGguf } from '#test/tiny-gguf.ts'
+import { tinyGguf } from '#test/local-inference/tiny-gguf.ts'
 import { until } from '#test/until.ts'
 
 const root = join(import.meta.dirname, '../..')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Caller, testServer } from '../server.ts'
-import { until } from '../until.ts'
+import { stopwatch, until } from '../until.ts'
 
 const words = { messages: [{ role: 'user', content: 'x' }] }
 const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
@@ -77,14 +77,14 @@ test('calls in flight are counted by key on every way in: a stream of one leaves
 })
 
 for (const [stream, open] of Object.entries(streams))
-  test(`a key that is revoked before its stream says anything has none: ${stream}`, { timeout: 30_000 }, async () => {
+  test(`a key that is revoked before its stream says anything has none: ${stream}`, async () => {
     await using server = await testServer()
     const alice = await server.person('Alice')
     const key = await alice.key()
     const opening = open(key, 1_500)
     await new Promise((resolve) => setTimeout(resolve, 500))
     assert.equal((await alice.delete(`/api-keys/${key.keyId}`)).status, 200)
-    const openedAt = performance.now()
+    const since = stopwatch()
     await opening.then((answer) => answer.text()).catch(() => {})
-    assert.ok(performance.now() - openedAt < 5_000)
+    assert.ok(since() < 5_000)
   })

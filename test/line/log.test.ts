@@ -25,7 +25,7 @@ const waits = area(
   { wait: endpoint('POST /waits', { summary: 'Wait until the caller leaves', scope: null, reply: none }) },
 )
 
-test('a caller that leaves the agent tool is not logged as a fault', { timeout: 30_000 }, async () => {
+test('a caller that leaves the agent tool is not logged as a fault', async () => {
   const { log, lines } = readableLog()
   const waiting = Promise.withResolvers<void>()
   const service = implement(waits, {

@@ -4,7 +4,7 @@ import { createLog } from '#engine/log.ts'
 import { databaseUrl, testDatabase } from '../database.ts'
 import { startProgram } from '../program.ts'
 import { type Caller, caller, testServer } from '../server.ts'
-import { until } from '../until.ts'
+import { stopwatch, until } from '../until.ts'
 import { wayToDatabase } from '../outside/way.ts'
 
 const long = JSON.stringify({
@@ -29,12 +29,11 @@ async function follow(origin: string, { headers }: Caller, path: string, body: o
     } catch {
       // Broken off is an end too.
     }
-    return performance.now()
   })()
   return { ended, text: () => text }
 }
 
-test('a key that is revoked in one process loses its streams in another within 5 s', { timeout: 30_000 }, async () => {
+test('a key that is revoked in one process loses its streams in another within 5 s', async () => {
   await using server = await testServer()
   await using twin = await server.twin()
   const alice = await server.person('Alice')
@@ -44,15 +43,15 @@ test('a key that is revoked in one process loses its streams in another within 5
     follow(twin.origin, key, '/compat-a/v1/chat/completions', { ...say(long), stream: true }),
     follow(twin.origin, key, '/compat-b/v1/messages', { ...say(long), max_tokens: 1000, stream: true }),
   ])
-  const revokedAt = performance.now()
+  const since = stopwatch()
   assert.equal((await alice.delete(`/api-keys/${key.keyId}`)).status, 200)
-  for (const { ended } of streams) assert.ok((await ended) - revokedAt < 5_000)
+  for (const { ended } of streams) await ended
+  assert.ok(since() < 5_000, `${since()} ms`)
   assert.match(streams[0].text(), /event: run\.failed\ndata: .*"code":"revoked_api_key"/)
 })
 
 test(
   'a process that is cut off does not know who was locked out: after 5 s it serves nobody, and back again it knows',
-  { timeout: 60_000 },
   async () => {
     await using database = await testDatabase()
     using way = await wayToDatabase(database.connection)
@@ -95,7 +94,6 @@ test(
 
 test(
   'a process that stood still for six seconds serves what waited for it, and not the key that was revoked meanwhile',
-  { timeout: 60_000 },
   async () => {
     await using database = await testDatabase()
     await using far = await testServer({ database })

@@ -56,7 +56,7 @@ async function world(drainSeconds: string, environment: Record<string, string>) 
 }
 
 for (const { read, environment } of READERS) {
-  test(`a server that stops lets answers of models run to their end, ${read}`, { timeout: 20_000 }, async () => {
+  test(`a server that stops lets answers of models run to their end, ${read}`, async () => {
     const { server, chat, message, inference } = await world('10', environment)
     const asked = words(8, 100)
     const streams = await Promise.all([chat(asked), message(asked), inference(asked)])
@@ -70,7 +70,6 @@ for (const { read, environment } of READERS) {
 
   test(
     `what outlasts the time that a stopping server has is told so, each in its own way, ${read}`,
-    { timeout: 20_000 },
     async () => {
       const { server, alice, openai, anthropic, chat, message, inference } = await world('1', environment)
       const asked = words(600, 100)

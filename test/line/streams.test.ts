@@ -47,7 +47,7 @@ function ticks(
 const gone = ({ signal }: Context): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())))
 
-test('a server that stops lets a call run to its end, and ends who only follows', { timeout: 10_000 }, async () => {
+test('a server that stops lets a call run to its end, and ends who only follows', async () => {
   const working = Promise.withResolvers<AbortSignal>()
   const rest = Promise.withResolvers<void>()
   const contract = area(
@@ -81,7 +81,7 @@ test('a server that stops lets a call run to its end, and ends who only follows'
   await stopped
 })
 
-test('HEAD of a stream is answered, and does not follow it', { timeout: 10_000 }, async () => {
+test('HEAD of a stream is answered, and does not follow it', async () => {
   let followed = 0
   const { service } = ticks(async function* (ctx) {
     followed++
@@ -95,7 +95,7 @@ test('HEAD of a stream is answered, and does not follow it', { timeout: 10_000 }
   assert.equal(followed, 0)
 })
 
-test('a key that is revoked while its stream is prepared does not get to keep it', { timeout: 10_000 }, async () => {
+test('a key that is revoked while its stream is prepared does not get to keep it', async () => {
   const prepared = Promise.withResolvers<void>()
   const { service, started } = ticks(async function* (ctx) {
     yield { event: 'tick', data: { words: '1' } }
@@ -112,7 +112,7 @@ test('a key that is revoked while its stream is prepared does not get to keep it
   await answer
 })
 
-test('a stream keeps no event that was sent', { timeout: 20_000 }, async () => {
+test('a stream keeps no event that was sent', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const early: WeakRef<object>[] = []
@@ -135,7 +135,7 @@ test('a stream keeps no event that was sent', { timeout: 20_000 }, async () => {
   assert.ok(kept >= 0 && kept < 10, `${kept} of 100 events were kept`)
 })
 
-test('who follows a feed keeps nothing of the call that it began with', { timeout: 20_000 }, async () => {
+test('who follows a feed keeps nothing of the call that it began with', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const attached = Promise.withResolvers<Sink>()
@@ -170,7 +170,7 @@ test('who follows a feed keeps nothing of the call that it began with', { timeou
   assert.equal((await answer).status, 200)
 })
 
-test('a stream lasts as long as its session, which lasts longer when it is used', { timeout: 30_000 }, async () => {
+test('a stream lasts as long as its session, which lasts longer when it is used', async () => {
   const following = Promise.withResolvers<void>()
   const { service } = ticks(async function* (ctx) {
     following.resolve()
@@ -200,7 +200,6 @@ test('a stream lasts as long as its session, which lasts longer when it is used'
 
 test(
   'events that come faster than they are read all arrive; who reads nothing is cut off',
-  { timeout: 30_000 },
   async () => {
     const words = 'x'.repeat(1 << 20)
     let told = 0

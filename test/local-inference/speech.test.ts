@@ -10,7 +10,7 @@ import { type DaemonProcess, daemonProcess, engineFolder } from '#test/local-inf
 import { type Shelf, shelf } from '#test/local-inference/shelf.ts'
 import { needs } from '#test/needs.ts'
 import { type Person, testServer } from '#test/server.ts'
-import { tinyGguf } from '#test/tiny-gguf.ts'
+import { tinyGguf } from '#test/local-inference/tiny-gguf.ts'
 import { tinySpeechArchive, toneWave } from '#test/local-inference/tiny-onnx.ts'
 import { until } from '#test/until.ts'
 

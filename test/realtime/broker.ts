@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+import { freePort } from '../outside/free-port.ts'
 
 const programs = {
   nats: {
@@ -46,16 +46,6 @@ export async function broker(kind: BrokerKind): Promise<Broker> {
   }
   await self.start()
   return self
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 const answers = (port: number): Promise<boolean> =>

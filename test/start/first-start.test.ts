@@ -56,7 +56,7 @@ test('a lock that a killed installation left holds nobody up', async () => {
   symlinkSync(String(gone.pid), fresh.at('node_modules.lock'))
   const startedAt = performance.now()
   assert.deepEqual(await fresh.run().ended, { said: 'hello\n', code: 0 })
-  assert.ok(performance.now() - startedAt < 5_000)
+  assert.ok(performance.now() - startedAt < 20_000)
 })
 
 test('a start that is stopped while it installs ends at once, and the next one starts over', async () => {

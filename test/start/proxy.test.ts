@@ -4,14 +4,13 @@ import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { WebSocket } from 'ws'
 import { upload } from '../drive/drive.ts'
 import { needs } from '../needs.ts'
 import { temporaryDir } from '../program.ts'
+import { freePort } from '../outside/free-port.ts'
 import { caller, testServer } from '../server.ts'
 import { until } from '../until.ts'
 
@@ -19,15 +18,6 @@ const docs = readFileSync(join(import.meta.dirname, '../../docs/operating.md'), 
 const blockOf = (name: string): string =>
   new RegExp(`<!-- ${name} -->\\s+\`\`\`${name}\\n([^]*?)\`\`\``).exec(docs)![1]!
 const answers = (program: string, word: string): boolean => spawnSync(program, [word]).status === 0
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /**
  * Behind a proxy that listens at this port: an upload of 3 MB, an answer that is read while it is written, a WebSocket, and

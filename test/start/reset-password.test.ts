@@ -32,7 +32,7 @@ test('alice has forgotten her password; whoever has the machine sets another, wi
     assert.equal((await signIn(origin, 'the first password')).status, 401)
     assert.equal((await signIn(origin, 'the second password')).status, 200)
     const since = stopwatch()
-    while ((await caller(origin, { cookie }).get('/me')).status === 200) assert.ok(since() < 2_000, 'her sessions end')
+    while ((await caller(origin, { cookie }).get('/me')).status === 200) assert.ok(since() < 5_000, 'her sessions end')
   }
   assert.equal(reset('the third password').status, 0)
   assert.equal(

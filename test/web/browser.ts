@@ -71,7 +71,7 @@ export async function visit(
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(60_000)
   const wrongs: string[] = []
   page.on('console', (message) => {
     // A refusal that the page shows to its reader is not a fault of it.

@@ -54,6 +54,7 @@ export { createChatBatches } from './worker/chat-batches.ts'
 export type { ChatHandles, Runs } from './worker/runs.ts'
 export { type Outcome, chatFor, checkPost, outcomesOf, postMessage, spentFor } from './commands/post-message.ts'
 export { stopRun } from './commands/stop.ts'
+export { runToReport } from './runs/show.ts'
 export { endGoalsOf, unfinishedRunsOf } from './goals/end-all.ts'
 
 /** Takes part in running the chats of this database. */
@@ -312,39 +313,3 @@ const inBackground = (ctx: Context, { id, chat_id, workspace_id }: RunRow): Prom
     { chat_id, run_id: id },
     { resource: { type: 'run', id }, workspaceId: workspace_id, chatId: chat_id },
   )
-
-/** A run as somebody is told of it; null when it is gone. */
-export async function runToReport(
-  postgres: Engine['postgres'],
-  id: Id,
-): Promise<{
-  accountId: Id
-  chatId: Id
-  workspaceId: Id
-  title: string
-  seconds: number
-  status: RunRow['status']
-  error: string | null
-  automated: boolean
-  /** A task that another run handed on. */
-  delegated: boolean
-  status_reason: string | null
-} | null> {
-  const [run] = await runStore.byIds(postgres.db, [id])
-  const chat = run && (await chatStore.get(postgres.db, run.chat_id))
-  if (!run || !chat) return null
-  const ended = run.completed_at ?? new Date()
-  return {
-    accountId: run.account_id,
-    chatId: run.chat_id,
-    workspaceId: run.workspace_id,
-    // Words that are told outlive the chat.
-    title: chat.temporary ? 'a temporary chat' : chat.title,
-    seconds: (ended.getTime() - (run.started_at ?? run.queued_at).getTime()) / 1000,
-    status: run.status,
-    error: run.error?.message ?? null,
-    automated: run.automation_run_id !== null,
-    delegated: run.parent_call !== null,
-    status_reason: run.status_reason,
-  }
-}

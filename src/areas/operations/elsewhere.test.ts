@@ -8,6 +8,7 @@ import { type TestDatabase, testDatabase } from '#test/database.ts'
 import { ended } from '#test/operations/ended.ts'
 import { endless, worksService } from '#test/operations/works.ts'
 import { caller, testServer } from '#test/server.ts'
+import { stopwatch } from '#test/until.ts'
 
 /** A server in a process of its own, in the middle of two operations. */
 async function serverElsewhere({ connection, dataDir }: TestDatabase) {
@@ -22,7 +23,6 @@ async function serverElsewhere({ connection, dataDir }: TestDatabase) {
 
 test(
   'an operation whose process hangs has ended within ten seconds of its cancel, and stays so when the process comes to itself',
-  { timeout: 60_000 },
   async (t) => {
     const database = await testDatabase()
     t.after(() => database[Symbol.asyncDispose]())
@@ -32,10 +32,10 @@ test(
     const person = caller(other.origin, headers)
     child.kill('SIGSTOP')
     try {
-      const askedAt = performance.now()
+      const since = stopwatch()
       assert.equal((await person.post(`/operations/${ids[0]}/cancel`)).status, 200)
       assert.equal((await ended(person, ids[0]!)).status, 'cancelled')
-      assert.ok(performance.now() - askedAt < 10_000, `${performance.now() - askedAt} ms`)
+      assert.ok(since() < 10_000, `${since()} ms`)
       child.kill('SIGCONT')
       // It hears of it and of the other, and ends only what is its own.
       await person.post(`/operations/${ids[1]}/cancel`)
@@ -50,7 +50,6 @@ test(
 
 test(
   'when its process is killed, an operation is done again where that is safe, else it has failed as interrupted',
-  { timeout: 60_000 },
   async (t) => {
     const database = await testDatabase()
     t.after(() => database[Symbol.asyncDispose]())

@@ -143,7 +143,6 @@ test('who follows an operation hears of each of its moves and of its progress, i
 
 test(
   'a hundred at once through two processes are each done once, and all have ended',
-  { timeout: 60_000 },
   async () => {
     done.clear()
     const there = caller(twin.origin, ann.headers)
@@ -209,14 +208,14 @@ test('a cancelled operation is told within a second, in whatever process, and ha
   assert.equal((await ann.get(`/operations/${id}/content`)).body.error.code, 'invalid_state')
 })
 
-test('one that does not listen has ended within ten seconds all the same', { timeout: 30_000 }, async () => {
+test('one that does not listen has ended within ten seconds all the same', async () => {
   anew()
   const id = await start(ann, 'works.stubborn')
   await began.promise
-  const askedAt = performance.now()
+  const since = stopwatch()
   await ann.post(`/operations/${id}/cancel`)
   assert.equal((await ended(ann, id)).status, 'cancelled')
-  assert.ok(performance.now() - askedAt < 10_000)
+  assert.ok(since() < 10_000)
   gate.resolve({ result: 'too late' })
   assert.equal((await ann.get(`/operations/${id}`)).body.data.result, null)
 })
@@ -239,7 +238,7 @@ test('a fault of ours shows nothing of itself', async () => {
   assert.doesNotMatch(JSON.stringify(error), /secret/)
 })
 
-test('one that takes too long expires', { timeout: 20_000 }, async () => {
+test('one that takes too long expires', async () => {
   anew()
   assert.equal((await ended(ann, await start(ann, 'works.brief'))).status, 'expired')
 })

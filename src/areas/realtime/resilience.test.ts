@@ -24,7 +24,7 @@ test(
 for (const kind of ['nats', 'redis'] as const satisfies BrokerKind[])
   test(
     `over ${kind} two processes tell each other; while it is away changes arrive all the same, and then it goes on`,
-    { timeout: 60_000, ...needs(hasBroker(kind), `${kind}-server`) },
+    needs(hasBroker(kind), `${kind}-server`),
     async () => {
       await using bus = await broker(kind)
       await using near = await testServer({ environment: { UK_BUS: bus.url } })

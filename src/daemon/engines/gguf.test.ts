@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '#kernel/errors.ts'
-import { tinyGguf } from '#test/tiny-gguf.ts'
+import { tinyGguf } from '#test/local-inference/tiny-gguf.ts'
 import { readGguf } from './gguf.ts'
 
 const { bytes } = tinyGguf()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -35,10 +35,12 @@ test('the socket is the user’s alone, also where the folder’s path is too lo
 test('a keeper leaves when it holds nothing and nobody is connected, not before', async () => {
   await using keeper = await startKeeper()
   const { pid } = await keeper.client.hello()
-  await openTerminal(keeper.client, 'holds', ['sh', '-c', 'sleep 4'])
+  const over = join(keeper.folder, 'over')
+  await openTerminal(keeper.client, 'holds', ['sh', '-c', `while [ ! -e ${over} ]; do sleep 0.05; done`])
   await keeper.client.close()
   await new Promise((resolve) => setTimeout(resolve, 3_000))
   assert.ok(!gone(pid))
+  writeFileSync(over, '')
   await until(async () => gone(pid), Boolean)
   assert.equal((await keeper.client.hello()).generation, 0)
 })

@@ -36,7 +36,6 @@ async function instance(t: TestContext) {
 
 test(
   'a job is done once its transaction is committed, never when that is rolled back, and again when it fails',
-  { timeout: 30_000 },
   async (t) => {
     const { postgres, process } = await instance(t)
     const { jobs } = await process()
@@ -64,7 +63,7 @@ test(
   },
 )
 
-test('jobs are picked up in milliseconds, and one key is one waiting job', { timeout: 30_000 }, async (t) => {
+test('jobs are picked up in milliseconds, and one key is one waiting job', async (t) => {
   const { postgres, process } = await instance(t)
   const { jobs } = await process()
   const runs: number[] = []
@@ -88,12 +87,12 @@ test('jobs are picked up in milliseconds, and one key is one waiting job', { tim
     await done.promise
     times.push(performance.now() - startedAt)
   }
-  assert.ok(times.toSorted((a, b) => a - b)[5]! < 200, `half took longer than 200 ms: ${times.join(' ')}`)
+  // It is looked into once a second: they are told of, and not found by a look.
+  assert.ok(times.toSorted((a, b) => a - b)[5]! < 400, `half took longer than 400 ms: ${times.join(' ')}`)
 })
 
 test(
   'every connection of the queue is cut, again and again, while jobs begin, fail and end: each is done, and those that come later',
-  { timeout: 60_000 },
   async (t) => {
     const { postgres, process } = await instance(t)
     const { jobs } = await process()
@@ -152,7 +151,6 @@ async function waitFor(pool: pg.Pool, waiting: number, words: string): Promise<v
 
 test(
   'a queue whose connection is cut before it knows the names of its jobs does them all the same',
-  { timeout: 60_000 },
   async (t) => {
     const { postgres, process } = await instance(t)
     const { jobs } = await process(TURN_MS)
@@ -173,7 +171,6 @@ test(
 
 test(
   'jobs whose ends were cut off together are done again, and what comes after them too',
-  { timeout: 60_000 },
   async (t) => {
     const { postgres, process } = await instance(t)
     const { jobs } = await process()
@@ -206,7 +203,7 @@ test(
   },
 )
 
-test('a queue that waits long for the database keeps its jobs', { timeout: 60_000 }, async (t) => {
+test('a queue that waits long for the database keeps its jobs', async (t) => {
   const { postgres, process } = await instance(t)
   const { jobs } = await process(TURN_MS)
   const begun = Promise.withResolvers<AbortSignal>()
@@ -235,7 +232,6 @@ test('a queue that waits long for the database keeps its jobs', { timeout: 60_00
 
 test(
   'a schedule comes again after each end, also after a failure, and stopping tells a job to stop',
-  { timeout: 30_000 },
   async (t) => {
     const { postgres, process } = await instance(t)
     const { jobs } = await process()
@@ -272,7 +268,6 @@ test(
 
 test(
   'a schedule goes by the clock of the database, and comes also when that was set back',
-  { timeout: 30_000 },
   async (t) => {
     const { postgres, process } = await instance(t)
     let rounds = 0
@@ -301,7 +296,7 @@ test(
   },
 )
 
-test('the jobs that a killed process was doing or held go to a living one', { timeout: 60_000 }, async (t) => {
+test('the jobs that a killed process was doing or held go to a living one', async (t) => {
   const { database, process } = await instance(t)
   const child = spawn(
     globalThis.process.execPath,
@@ -329,7 +324,7 @@ test('the jobs that a killed process was doing or held go to a living one', { ti
   assert.equal(taken?.fence, 3n)
 })
 
-test('a lease that somebody took is lost to its holder', { timeout: 20_000 }, async (t) => {
+test('a lease that somebody took is lost to its holder', async (t) => {
   const { postgres, process } = await instance(t)
   const { leases } = await process()
   const lease = (await leases.acquire('two', 1))!

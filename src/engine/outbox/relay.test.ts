@@ -94,7 +94,6 @@ const changesOf = async (postgres: Postgres, channel: string): Promise<Change[]>
 
 test(
   'transactions that commit in the reverse order of their ids lose nothing, and each channel has its own order without gaps',
-  { timeout: 20_000 },
   async (t) => {
     const { postgres, bus, relay } = await instance(t)
     await relay()
@@ -128,7 +127,6 @@ test(
 
 test(
   'of many at once every event is carried exactly once, also when the relay changes hands',
-  { timeout: 30_000 },
   async (t) => {
     const { postgres, bus, relay } = await instance(t)
     const one = await relay()
@@ -162,7 +160,6 @@ test(
 
 test(
   'a relay whose lease another has taken carries nothing more, and again when that one’s time is over',
-  { timeout: 30_000 },
   async (t) => {
     const { postgres, bus, relay } = await instance(t)
     const other = await startProcess({ postgres, log })
@@ -200,7 +197,7 @@ test(
   },
 )
 
-test('consumers get their types in order, and again what they failed at', { timeout: 30_000 }, async (t) => {
+test('consumers get their types in order, and again what they failed at', async (t) => {
   const { postgres, relay } = await instance(t)
   const seen: DeliveredEvent[] = []
   const done = Promise.withResolvers<void>()

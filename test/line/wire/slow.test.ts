@@ -49,7 +49,7 @@ function hastened(): Disposable {
   return { [Symbol.dispose]: () => void (globalThis.setInterval = each) }
 }
 
-test('a stream that has nothing to say says so each 15 seconds', { timeout: 60_000 }, async () => {
+test('a stream that has nothing to say says so each 15 seconds', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const chat = (await alice.post('/chats', { model: 'sim/script' })).body.data.id
@@ -94,7 +94,6 @@ function answersOf(path: string) {
 
 test(
   'a follower that reads nothing more and loses its right is gone soon, with what waits for it',
-  { timeout: 60_000 },
   async () => {
     await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0' } })
     const alice = await server.person('Alice')

@@ -71,7 +71,7 @@ test(
     await page.keyboard.press('Enter')
     await log(page)
       .getByRole('button', { name: /^Always here/ })
-      .click()
+      .press('Enter')
     await log(page).getByText('Made first.', { exact: true }).waitFor()
     const allowed = page.getByRole('button', { name: 'One tool allowed here without asking' })
     await allowed.waitFor()

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { freePort } from '#test/outside/free-port.ts'
 import { temporaryDir } from '#test/program.ts'
 import { type TestServer, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
@@ -106,14 +107,6 @@ for (const [title, lines] of [
       await gone
     }
   })
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => probe.once('listening', resolve))
-  const { port } = probe.address() as AddressInfo
-  await new Promise((resolve) => probe.close(resolve))
-  return port
-}
 
 test('the token lets the first in, once; its file goes in every process’s data dir, and it opens nothing afterwards', async () => {
   await using one = await testServer({ environment: { UK_PUBLIC_URL: 'https://uk.example.com' } })

@@ -150,7 +150,6 @@ test('a model has the same date on every surface, and no model is of 1970', asyn
 
 test(
   'an Ollama that is slow to tell of each of its models holds nobody up for long',
-  { timeout: 30_000 },
   async (t) => {
     const models = Array.from({ length: 100 }, (_, i) => ({ name: `m${i}`, model: `m${i}` }))
     const tarpit = createServer((request, response) => {
@@ -166,10 +165,10 @@ test(
     const dave = await server.person('Dave')
     const made = await dave.post(at, { slug: 'tarpit', name: 'Tarpit', shape: 'ollama', base_url })
     assert.equal(made.status, 201, made.text)
-    const startedAt = performance.now()
+    const since = stopwatch()
     const found = (await dave.get('/models/search?provider=tarpit')).body
     assert.equal(found.total_count, models.length, 'they are served all the same')
-    assert.ok(performance.now() - startedAt < 12_000)
+    assert.ok(since() < 12_000)
   },
 )
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Engine } from '#engine/context.ts'
 import { type Event, type EventBatch, encodeEvent } from '#kernel/answers.ts'
 import type { Id } from '#kernel/ids.ts'
 import { toUsd, usdOrNull } from '#kernel/money.ts'
@@ -9,7 +10,8 @@ import type { Answered, Run } from '../contract-runs.ts'
 import type { MessageRow } from '../messages/message-store.ts'
 import { showMessage } from '../messages/show.ts'
 import type { Logged } from './event-store.ts'
-import type { RunRow } from './run-store.ts'
+import { chatStore } from '../store.ts'
+import { type RunRow, runStore } from './run-store.ts'
 
 /**
  * The run as this reader is told of it. Why it was refused is told in full to whoever sent it, by the key that they sent
@@ -87,5 +89,41 @@ export class RunEventBatch implements EventBatch {
       event: type,
       data: { seq, run_id: this.#runId, at: iso(at), ...data },
     }))
+  }
+}
+
+/** A run in the words of a notification; `seconds`: from its start, or from its place in the queue. Null when it is gone. */
+export async function runToReport(
+  postgres: Engine['postgres'],
+  id: Id,
+): Promise<{
+  accountId: Id
+  chatId: Id
+  workspaceId: Id
+  title: string
+  seconds: number
+  status: RunRow['status']
+  error: string | null
+  automated: boolean
+  /** A task that another run handed on. */
+  delegated: boolean
+  status_reason: string | null
+} | null> {
+  const [run] = await runStore.byIds(postgres.db, [id])
+  const chat = run && (await chatStore.get(postgres.db, run.chat_id))
+  if (!run || !chat) return null
+  const ended = run.completed_at ?? new Date()
+  return {
+    accountId: run.account_id,
+    chatId: run.chat_id,
+    workspaceId: run.workspace_id,
+    // Words that are told outlive the chat.
+    title: chat.temporary ? 'a temporary chat' : chat.title,
+    seconds: (ended.getTime() - (run.started_at ?? run.queued_at).getTime()) / 1000,
+    status: run.status,
+    error: run.error?.message ?? null,
+    automated: run.automation_run_id !== null,
+    delegated: run.parent_call !== null,
+    status_reason: run.status_reason,
   }
 }

@@ -6,7 +6,7 @@ import OpenAI from 'openai'
 import { type DaemonProcess, bringEngine, daemonProcess } from '#test/local-inference/daemon.ts'
 import { type Shelf, shelf } from '#test/local-inference/shelf.ts'
 import { testServer } from '#test/server.ts'
-import { tinyGguf } from '#test/tiny-gguf.ts'
+import { tinyGguf } from '#test/local-inference/tiny-gguf.ts'
 import { until } from '#test/until.ts'
 
 const stack = new AsyncDisposableStack()

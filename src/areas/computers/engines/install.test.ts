@@ -12,7 +12,7 @@ import { type Proxy, proxyTo } from '#test/link/proxy.ts'
 import { type Home, type RunningDaemon, daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
 import { type Shelf, shelf } from '#test/local-inference/shelf.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
-import { tinyGguf } from '#test/tiny-gguf.ts'
+import { tinyGguf } from '#test/local-inference/tiny-gguf.ts'
 import { until } from '#test/until.ts'
 
 const model = tinyGguf()

@@ -4,11 +4,12 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { call, results, say, script, tools } from '#test/chats/chats.ts'
+import { readEvents } from '#test/events.ts'
 import { type Home, type RunningDaemon, daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
 import { pairedComputer, teamOf } from '#test/makers.ts'
 import { type Answer, type Caller, type Person, caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { stopwatch, until } from '#test/until.ts'
+import { given, stopwatch, until } from '#test/until.ts'
 
 const { server, twin, alice } = await twoServers()
 let home: Home
@@ -243,7 +244,7 @@ for (const [loss, lose] of Object.entries(LOSSES))
     const owners = await LASTING['a terminal live']!(alice)
     const passed = stopwatch()
     await lose({ key })
-    const late = sleep(5_000, 'goes on', { ref: false })
+    const late = given(5_000).then(() => 'goes on')
     const ended = await Promise.all(uses.map(async ([what, ends]) => [what, await Promise.race([ends, late])] as const))
     assert.ok(passed() < 6_000, `${passed()} ms`)
     for (const [what, how] of ended)
@@ -269,12 +270,18 @@ test('an agent loses what it runs within five seconds of its user’s right, and
     await grant(['exec', 'terminal'])
     const { id: chat } = (await bob.post('/chats', { agent_id, workspace_id: team })).body.data
     const content = script([call('computers_terminal', { id, action: 'list' })], [input], [next], [say('done')])
-    const answer = bob.post(`/chats/${chat}/messages`, { content })
-    await sleep(1_500)
-    const passed = stopwatch()
-    await grant([])
-    const { status, text } = await answer
-    assert.equal(status, 200, text)
+    let passed = stopwatch()
+    let calls = 0
+    let last = ''
+    for await (const { event } of readEvents(bob, `/chats/${chat}/messages/stream`, { body: { content } })) {
+      last = event
+      if (event !== 'tool_call.started' || ++calls !== 2) continue
+      // It is asked for, and a moment later it runs.
+      await sleep(1_000)
+      passed = stopwatch()
+      await grant([])
+    }
+    assert.equal(last, 'run.completed')
     assert.ok(passed() < 6_000, `${passed()} ms`)
     const { data } = (await bob.get(`/chats/${chat}/messages?limit=100`)).body
     const [listed, ...outputs] = data.flatMap(results) as { output: any; is_error: boolean }[]

@@ -5,7 +5,7 @@ import { machineOf, peopleAround } from '#test/computers/world.ts'
 import { pairedComputer } from '#test/makers.ts'
 import { type Caller, caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { until } from '#test/until.ts'
+import { stopwatch, until } from '#test/until.ts'
 
 const { server, twin, alice } = await twoServers()
 const { bob, carol, vera, team } = await peopleAround(server, alice)
@@ -117,21 +117,21 @@ test('what a ticket opened ends within 5 seconds of the grant, the key or the se
   }
   await typed(bySession, 'by-session')
   await typed(byKey, 'by-key')
-  let at = performance.now()
+  let since = stopwatch()
   assert.equal((await other.post('/auth/sign-out')).status < 300, true)
   assert.equal(await bySession.closed, 1008)
   await bob.delete(`/api-keys/${key.keyId}`)
   assert.equal(await byKey.closed, 1008)
-  assert.ok(performance.now() - at < 5_000)
+  assert.ok(since() < 5_000)
   await typed(byGrant, 'by-grant')
-  at = performance.now()
+  since = stopwatch()
   await alice.delete(`/computers/${id}/exposures/${team}`)
   assert.equal(await byGrant.closed, 1008)
-  assert.ok(performance.now() - at < 5_000)
+  assert.ok(since() < 5_000)
 })
 
 test('a key that expires takes along what its tickets opened', async () => {
-  const key = await alice.key({ expires_at: new Date(Date.now() + 3_000).toISOString() })
+  const key = await alice.key({ expires_at: new Date(Date.now() + 5_000).toISOString() })
   const page = await open(await urlOf(key))
   assert.equal(await page.closed, 1008)
 })

@@ -49,7 +49,6 @@ test('of several pictures those that came are kept and paid, and the answer says
 
 test(
   'a caller who leaves finds what was submitted among the operations, and the picture in the drive',
-  { timeout: 60_000 },
   async () => {
     const before = vendor.jobs.length
     vendor.script({ media: { job: { polls: 2 } } })
@@ -92,7 +91,7 @@ test('a link that has expired before it was fetched is told without its address,
   )
 })
 
-test('a call that could not be begun leaves nothing behind', { timeout: 60_000 }, async () => {
+test('a call that could not be begun leaves nothing behind', async () => {
   const key = await alice.key({ spend_cap_usd: 0.01, spend_cap_period: 'total' })
   const refused = await key.post('/inference/images', { model, prompt: 'Too dear' })
   assert.deepEqual([refused.status, refused.body.error.code], [402, 'spend_cap_reached'], refused.text)

@@ -119,9 +119,10 @@ test('a command that runs out of time is ended, by SIGKILL where it does not hee
   assert.deepEqual([soft.end.exit_code, soft.end.signal, soft.end.timed_out], [null, 'SIGTERM', true])
   const word = randomUUID()
   const script = `trap "" TERM; sh -c 'trap "" TERM; sleep 1000' ${word} & wait; wait`
-  const hard = await exec(keeper.client, wanted('hard', sh(script), { timeout_ms: 100 }))
+  // Long enough that both have set their traps.
+  const hard = await exec(keeper.client, wanted('hard', sh(script), { timeout_ms: 1_500 }))
   assert.deepEqual([hard.end.exit_code, hard.end.signal, hard.end.timed_out], [null, 'SIGKILL', true])
-  assert.ok(hard.end.duration_ms >= 2_000)
+  assert.ok(hard.end.duration_ms >= 3_500)
   assert.deepEqual(withWord(word), [])
 })
 
@@ -160,12 +161,18 @@ test('a signal reaches the command, and without one it is ended', async () => {
     ['int', 'SIGINT', [9, null]],
     ['term', null, [null, 'SIGTERM']],
   ] as const) {
-    const running = await keeper.client.open('exec', wanted(key, trap))
-    const all = ran(running)
-    await sleep(300)
+    const ready = Promise.withResolvers<void>()
+    const follower = keeper.another()
+    const all = ran(await keeper.client.open('exec', wanted(key, trap)))
+    const told = (async () => {
+      for await (const item of await follower.open('exec', { ...wanted(key, trap), joins: true }))
+        if (item.type === 'bytes') ready.resolve()
+    })()
+    await ready.promise
     assert.deepEqual(await call(keeper.client, 'exec.kill', { key, signal }), { found: true })
     const { end } = await all
     assert.deepEqual([end.exit_code, end.signal, end.timed_out], [...expected, false])
+    await told
   }
   assert.deepEqual(await call(keeper.client, 'exec.kill', { key: 'int', signal: null }), { found: false })
 })

@@ -1,6 +1,8 @@
 // Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { after, before, test } from 'node:test'
 import type { KeeperClient } from '../client.ts'
@@ -274,7 +276,16 @@ test('after its keeper was killed a terminal is lost, with its last screen', asy
   const viewer = await Viewer.attach(other.client, 'kept')
   viewer.type('echo still to be read\r')
   await viewer.shows('\nstill to be read')
-  await sleep(2_500)
+  // Both are on disk as they are.
+  const shelf = join(other.folder, 'terminals')
+  const shelved = async (): Promise<number> => {
+    const { terminals } = await call(other.client, 'terminal.list', {})
+    const files = readdirSync(shelf).filter((name) => name.endsWith('.json'))
+    const kept = files.map((name) => JSON.parse(readFileSync(join(shelf, name), 'utf8')) as { row: { terminal_id: string }; at: number })
+    return terminals.filter((row) => kept.some((one) => one.row.terminal_id === row.terminal_id && one.at === row.offset))
+      .length
+  }
+  await until(shelved, (count) => count === 2)
   await other.kill()
   const row = await openTerminal(other.client, 'kept', null)
   assert.deepEqual([row.status, row.exit_code, row.signal], ['lost', null, null])

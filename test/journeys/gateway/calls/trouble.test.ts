@@ -234,9 +234,9 @@ test('a revoked key ends its streams, and is refused at once', async () => {
     for await (const _ of stream) continue
   })
   assert.equal((await world.person.delete(`/api-keys/${key.keyId}`)).status, 200)
-  const revoked = Date.now()
+  const since = stopwatch()
   await broken
-  assert.ok(Date.now() - revoked < 5_000)
+  assert.ok(since() < 5_000)
   assert.equal(
     (await key.post('/compat-a/v1/chat/completions', { model: 'sim/echo', messages: said('x') })).status,
     401,

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { until } from '#test/until.ts'
+import { stopwatch, until } from '#test/until.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
 import { type World, gatewayWorld, priced, said } from '../world.ts'
@@ -42,9 +42,9 @@ async function withdrawnFrom<T>(calling: () => Promise<T>): Promise<T> {
   await sleep(200)
   assert.equal(request!.aborted, false)
   await enable(false)
-  const at = performance.now()
+  const since = stopwatch()
   await request!.ended
-  assert.ok(request!.aborted && performance.now() - at < 5_000, 'its provider is left')
+  assert.ok(request!.aborted && since() < 5_000, 'its provider is left')
   return call
 }
 /** Nothing is held, and the last call paid for what was written at most. */
