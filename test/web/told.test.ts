@@ -92,7 +92,7 @@ test(
 )
 
 test(
-  'what ben missed, and the server can no longer tell, he sees all the same: the page reads again all that it shows',
+  'ben sees what he missed, though the server can no longer tell it: the page reads again all that it shows',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })

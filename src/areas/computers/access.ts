@@ -17,7 +17,7 @@ const SCOPE: Record<Capability, Scope> = {
   users: 'computer:write',
 }
 
-/** One of the caller's workspaces that reaches the computer: the one that it belongs to, or one that it is exposed to. */
+/** A workspace of the caller that reaches the computer: the one that it belongs to, or one that it is exposed to. */
 interface Way {
   workspaceId: Id
   membership: Membership
@@ -64,7 +64,7 @@ export function checkManages(principal: Principal, row: ComputerRow, scope: Scop
   if (!scope.endsWith(':read')) checkWritable(own)
 }
 
-/** Whether the caller stands for what belongs to this workspace: so do its admins, and everybody in their own. */
+/** Tells whether the caller stands for what belongs to this workspace: so do its admins, and everybody in their own. */
 export const vouchesIn = (principal: Principal, workspaceId: Id): boolean => {
   const place = membershipIn(principal, workspaceId)
   return place !== null && atLeast(place.role, 'admin')
@@ -76,11 +76,11 @@ const uses = ({ membership: { role, permissions, status }, capabilities }: Way, 
   atLeast(role, 'member') &&
   (permissions === null || permissions.has(SCOPE[capability]))
 
-/** The workspace by which the caller may use it so, for what goes on there in its name; null: by none. */
+/** The workspace by which the caller may use the computer so, for what goes on there in its name; null: by none. */
 export const workspaceFor = (principal: Principal, row: ComputerRow, capability: Capability): Id | null =>
   waysTo(principal, row).find((way) => uses(way, capability))?.workspaceId ?? null
 
-/** Owner or exposure ∩ what the machine allows ∩ scopes. */
+/** The capabilities of the caller: owner or exposure ∩ what the machine allows ∩ scopes. */
 export const capabilitiesOf = (principal: Principal, row: ComputerRow): Capability[] => {
   const ways = waysTo(principal, row)
   return CAPABILITIES.filter(

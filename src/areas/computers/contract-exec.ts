@@ -63,7 +63,7 @@ const ExecEvent = z
   ])
   .meta({ id: 'ExecEvent' })
 
-/** Fits into what can be asked over the link at once. */
+/** A command as it is typed; it fits into what can be asked over the link at once. */
 const command = words(32_768).pipe(z.string().min(1))
 
 export const exec = endpoint('POST /computers/:id/exec', {

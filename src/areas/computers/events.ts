@@ -2,14 +2,14 @@ import type { Context } from '#engine/context.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { ComputerRow } from './store.ts'
 
-/** All who reach a computer hear of it: the owner, and the workspaces that may use it. */
+/** The channels of all who reach a computer: its owner, and the workspaces that may use it. */
 export const channelsOf = (row: ComputerRow): string[] => [
   ...(row.account_id === null ? [] : [`user:${row.account_id}`]),
   `workspace:${row.workspace_id}`,
   ...row.exposures.map(({ workspace_id }) => `workspace:${workspace_id}`),
 ]
 
-/** Says within its transaction what became of a computer. `also`: workspaces that reached it until now. */
+/** Tells within its transaction what became of a computer. `also`: workspaces that reached it until now. */
 export const tell = (
   ctx: Context,
   verb: string,

@@ -1,4 +1,4 @@
-/** Changes of a computer: held while they are made, told to whom it concerns, in force here when they are answered. */
+/** Changes of a computer: held while they are made, told to all concerned, in force here when they are answered. */
 import { writeAudit } from '#access/audit.ts'
 import { accountsIn } from '#access/members.ts'
 import { lockResource, updateResource } from '#access/resources.ts'
@@ -13,7 +13,7 @@ import { type ComputerRow, computerStore } from './store.ts'
 export const read = async (ctx: Context, id: Id): Promise<ComputerRow> =>
   (await computerStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
-/** Changes a computer for whoever manages it: what it is and who may use it as `before` had it stays so meanwhile. */
+/** Changes a computer for a caller who manages it: its kind and its users, as `before` had them, stay so meanwhile. */
 export function change<T>(
   ctx: Context,
   id: Id,
@@ -33,7 +33,7 @@ export const touch = async (ctx: Context, id: Id, changes: { workspace_id?: Id }
   return read(ctx, id)
 }
 
-/** Of one workspace. */
+/** The most computers of one workspace. */
 const MOST_COMPUTERS = 1_000
 
 /** Refuses to bring one more computer into a workspace than it may have. */
@@ -52,9 +52,12 @@ export async function checkRoom(ctx: Context, workspaceId: Id, kind: ComputerRow
     })
 }
 
-/** The members of these workspaces may do other things with it than before: what they have open is looked at again. */
+/**
+ * Says that the members of these workspaces may do other things with a computer than before: their open uses are looked
+ * at again.
+ */
 export async function grantsChanged(ctx: Context, workspaceIds: readonly Id[]): Promise<void> {
-  // The workspaces themselves too: who serves models there may be others now.
+  // The workspaces themselves too: others may serve models there now.
   await rightsChanged(ctx.db, [...(await accountsIn(ctx.db, workspaceIds)), ...workspaceIds])
   ctx.afterCommit(() => {
     ctx.engine.bus.poke('rights')

@@ -1,7 +1,7 @@
 import { searchableResource } from '#access/searchable-resource.ts'
 import type { Searchable } from '#engine/text/index/searchable.ts'
 
-/** What is found of a computer changes with these; not with its daemon, which comes and goes. */
+/** The events with which a computer's entry in the search changes; its daemon's coming and going is none. */
 const TELLING = new Set(['computer.created', 'computer.updated', 'computer.transferred', 'computer.deleted'])
 
 const resource = searchableResource('computer', 'computers', async (db, ids) => {

@@ -18,7 +18,7 @@ export interface Limits {
   memory_mb: number | null
   processes: number | null
   enforced: boolean
-  /** Absent: it was made before there were such limits. */
+  /** The limit of the disk in MB; absent: the computer was made before there were such limits. */
   disk_mb?: number | null
   disk_enforced?: boolean
 }
@@ -38,7 +38,7 @@ interface ComputerTable {
   driver: Generated<string | null>
   image: Generated<string | null>
   limits: ColumnType<Limits | null, string | null | undefined, string | null>
-  /** An admin of the workspace that it belongs to brought it there, or mapped a model of it. */
+  /** Whether an admin of the workspace that it belongs to brought it there, or mapped a model of it. */
   vouched: Generated<boolean>
   link_process_id: Generated<Id | null>
   link_epoch: Generated<bigint>
@@ -61,7 +61,7 @@ interface ExposureTable {
 export interface Exposure {
   workspace_id: Id
   capabilities: Capability[]
-  /** As JSON has it. */
+  /** The time of its making, as JSON has it. */
   created_at: string
 }
 
@@ -79,7 +79,7 @@ export type NewComputer = Pick<
   'id' | 'name' | 'kind' | 'os' | 'arch' | 'hostname' | 'daemon_version' | 'protocol' | 'allows'
 > & { vouched: boolean; lifecycle?: Lifecycle; driver?: string | null; image?: string | null; limits?: Limits | null }
 
-/** Without a sign of life for so long, a computer is offline, whatever its link seems to be. */
+/** The time without a sign of life after which a computer is offline, whatever its link seems to be. */
 export const OFFLINE_SECONDS = 45
 
 /**
@@ -96,15 +96,15 @@ const columns = sql`r.*, c.*, cloud.reason, case when w.kind = 'personal' then w
 const tables = sql`computers c join resources r on r.id = c.id join workspaces w on w.id = r.workspace_id
   left join cloud_computers cloud on cloud.computer_id = c.id`
 
-/** Those that these workspaces own or may use. */
+/** The condition for computers that these workspaces own or may use. */
 export const reachedBy = (workspaces: readonly Id[]): RawBuilder<boolean> =>
   sql<boolean>`(r.workspace_id = any(${workspaces}::ulid[]) or exists (select from computer_exposures e
     where e.computer_id = c.id and e.workspace_id = any(${workspaces}::ulid[])))`
 
 export interface ComputerPage {
-  /** Only those that these own or may use. */
+  /** Only computers that these workspaces own or may use. */
   workspaces: readonly Id[]
-  /** Only those that belong to this workspace. */
+  /** Only computers that belong to this workspace. */
   ownedBy: Id | null
   before: Id | null
   limit: number

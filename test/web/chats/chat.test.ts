@@ -185,7 +185,7 @@ test(
 )
 
 test(
-  'what a model writes can do nothing to its reader: no call to elsewhere, no HTML, no script',
+  'the words of a model can do nothing to their reader: no call to elsewhere, no HTML, no script',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })

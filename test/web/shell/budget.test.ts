@@ -56,7 +56,7 @@ function closureOf(manifest: Manifest, key: string, found = new Set<string>()): 
 
 const inKB = (bytes: number): string => `${(bytes / KB).toFixed(1)} KB`
 
-test('what sign-in, home, chats and drive load first stays in its budget, and so does each part that comes later', async () => {
+test('sign-in, home, chats and drive stay in the budget of a first load, and so does each part that comes later', async () => {
   const folder = await buildApp(tmpdir())
   const manifest = JSON.parse(readFileSync(join(folder, '.vite/manifest.json'), 'utf8')) as Manifest
   const entry = 'index.html'

@@ -3,7 +3,7 @@ import { sayError, uk } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Refused } from '../ui/notice.tsx'
 
-/** Stands where one would write, in a chat that is archived or in the trash. */
+/** The line in the place of the composer, in a chat that is archived or in the trash. */
 export function Archived({ id, status, onRestored }: { id: string; status: string; onRestored: () => void }) {
   const [error, setError] = useState<string | null>(null)
   const restore = (): void =>

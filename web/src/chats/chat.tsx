@@ -30,7 +30,7 @@ import { readAloud } from './voice/read-aloud.ts'
 const CopyDialog = lazy(async () => ({ default: (await import('./head/copy-dialog.tsx')).CopyDialog }))
 const ArtefactPane = lazy(async () => ({ default: (await import('./artefacts/pane.tsx')).ArtefactPane }))
 
-/** A conversation: what was said, what is being said, and the place to go on. */
+/** A conversation: its messages, the answer that is being written, and the place to go on. */
 export function ChatPage() {
   const { id } = useParams({ from: '/shell/chats/$id' })
   return <Conversation key={id} id={id} />

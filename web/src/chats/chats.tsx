@@ -148,7 +148,7 @@ function List({ status, temporary }: { status: 'active' | 'archived'; temporary:
   )
 }
 
-/** Not there for who has pinned nothing. */
+/** The pinned chats; nothing where none is pinned. */
 function Pinned() {
   const { data: pinned = [] } = useQuery(pinnedQuery)
   if (pinned.length === 0) return null

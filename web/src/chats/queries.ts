@@ -10,17 +10,17 @@ export type RunEvent = Streamed<Awaited<ReturnType<typeof uk.chats.events>>>
 
 export const chatQuery = (id: string) => queryOptions({ queryKey: ['chat', id], queryFn: () => uk.chats.get({ id }) })
 
-/** All that the person reads, newest first. */
+/** All chats that the person reads, newest first. */
 export const chatsQuery = (status: 'active' | 'archived', temporary: boolean) =>
   pagedQuery(['chats', status, temporary], (from) => uk.chats.list({ status, temporary, limit: 50, ...from }))
 
-/** Those that the person keeps at hand. */
+/** The chats that the person has pinned. */
 export const pinnedQuery = queryOptions({
   queryKey: ['chats', 'pinned'],
   queryFn: async () => (await uk.chats.pinned({ limit: 100 })).rows,
 })
 
-/** Tools that the person lets the agent of a chat use without being asked again. */
+/** The tools that the person lets the agent of a chat use without being asked again. */
 export const approvalsQuery = (chatId: string, enabled: boolean) =>
   queryOptions({
     queryKey: ['chats', chatId, 'approvals'],
@@ -28,7 +28,7 @@ export const approvalsQuery = (chatId: string, enabled: boolean) =>
     enabled,
   })
 
-/** Chats with these words in their title or messages. */
+/** The chats with these words in their title or messages. */
 export const foundChatsQuery = (words: string) =>
   queryOptions({
     queryKey: ['chats', 'found', words],
@@ -45,13 +45,13 @@ export const settingsQuery = queryOptions({
 /** The model that the server takes where nothing of a chat names one; null where it has none. */
 export const defaultModelQuery = (workspaceId: string | null) =>
   queryOptions({
-    // Beside the models: a provider that is added or gone may change it.
+    // The key stands beside the models': a provider that is added or gone may change it.
     queryKey: ['models', 'default', workspaceId],
     queryFn: async () => (await uk.chats.default_model({ workspace_id: workspaceId! })).model,
     enabled: workspaceId !== null,
   })
 
-/** Null: the agent is not theirs to see. */
+/** The agent; null: it is not theirs to see. */
 export const agentQuery = (id: string | null) =>
   queryOptions({
     queryKey: ['agent', id],

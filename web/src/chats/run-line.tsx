@@ -3,11 +3,11 @@ import { Refused } from '../ui/notice.tsx'
 import type { Run } from './queries.ts'
 import { Unpaid, isUnpaid } from './unpaid.tsx'
 
-/** How the newest run ended, where that is more than a finished answer. */
+/** The end of the newest run, where it is more than a finished answer. */
 export function RunLine({ run: { status, error }, onAgain }: { run: Run; onAgain: () => void }) {
   if (status === 'failed' && isUnpaid(error?.code))
     return <Unpaid code={error.code} message={error.message} onAgain={onAgain} />
-  // Its server died and no other could take it over: what it wrote by then is kept, and nobody goes on by themselves.
+  // The run's server died and no other could take it over: its words are kept, and nobody goes on by themselves.
   if (status === 'failed' && error?.code === 'interrupted')
     return (
       <div className="flex flex-wrap items-center gap-3 text-sm">

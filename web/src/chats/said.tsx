@@ -9,7 +9,10 @@ import { type MessageDeeds, MessageRow } from './messages/message.tsx'
 
 const FindBar = lazy(async () => ({ default: (await import('./find/find-bar.tsx')).FindBar }))
 
-/** What was said on the active branch, and what is being said: the one part of the page that is drawn for each word. */
+/**
+ * The messages of the active branch, and the answer that is being written: the one part of the page that is drawn for
+ * each word.
+ */
 export function Said({
   thread,
   run,
@@ -21,14 +24,14 @@ export function Said({
   onFound,
 }: {
   thread: Thread
-  /** The run that goes on. */
+  /** The unfinished run. */
   run: Run | null
-  /** The newest, also when it has ended. */
+  /** The newest run, also when it has ended. */
   latest: Run | null
   deeds: MessageDeeds | null
   speakerOf: (message: Message) => string
   onAgain: (run: Run) => void
-  /** Words are being looked for. */
+  /** Whether words are being looked for. */
   finding: boolean
   onFound: () => void
 }) {
@@ -82,7 +85,7 @@ export function Said({
   )
 }
 
-/** What the server has not answered yet. */
+/** The message that the server has not answered yet. */
 function Going({ draft: { content } }: { draft: Draft }) {
   const text =
     typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('')

@@ -13,7 +13,7 @@ const CODES = ['insufficient_credits', 'spend_cap_reached', 'budget_reached'] as
 type Code = (typeof CODES)[number]
 export const isUnpaid = (code: string | undefined): code is Code => CODES.includes(code as Code)
 
-/** Why an answer was not paid for, in words of the person who asked, and what can be done about it here. */
+/** The reason for which an answer was not paid for, in words of the person who asked, and the way out of it here. */
 export function Unpaid({ code, message, onAgain }: { code: Code; message: string; onAgain: () => void }) {
   return (
     <section aria-label="Not paid for" className="border border-ochre/45 bg-sheet px-4 py-3 text-sm">

@@ -2,7 +2,10 @@ import { queryOptions } from '@tanstack/react-query'
 import { type Provider, everyRow, queryClient, uk } from '../api.ts'
 
 const UNSETTLED_MS = 10_000
-/** What fails is tested again by itself, and what was added may be under test still: such rows are looked at again. */
+/**
+ * The time between two looks while a row is unsettled: a provider that fails is tested again by itself, and a new one
+ * may be under test still.
+ */
 const whileUnsettled = ({ state: { data } }: { state: { data: readonly Pick<Provider, 'status'>[] | undefined } }) =>
   data?.some(({ status }) => status === 'failing' || status === 'untested') ? UNSETTLED_MS : false
 

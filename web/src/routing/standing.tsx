@@ -14,7 +14,9 @@ export function StatusTag({ status }: Pick<Standing, 'status'>) {
   return <Tag tone={tone}>{words}</Tag>
 }
 
-/** Why it is so, and when it was seen to answer or to fail; nothing where nobody knows anything. */
+/**
+ * The reason for the state, and when the provider was seen to answer or to fail; nothing where nobody knows anything.
+ */
 export function StandingLines({
   of: { status, status_reason, last_error, last_error_at, last_success_at, latency_ms },
 }: {

@@ -12,7 +12,7 @@ export const sources: Record<Provider['source'], string> = {
   server: 'this server',
 }
 
-/** How an endpoint does, as the API names it. */
+/** The states of an endpoint, as the API names them. */
 export const statuses: Record<Provider['status'], { words: string; tone: Tone }> = {
   untested: { words: 'untested', tone: 'plain' },
   working: { words: 'working', tone: 'good' },
@@ -35,7 +35,7 @@ export const shapes = [
   ['gemini', 'Google Gemini'],
   ['ollama', 'Ollama'],
 ] as const satisfies readonly (readonly [Endpoint['shape'], string])[]
-/** Of vendors that make or read media alone. */
+/** The shapes of vendors that make or read media alone. */
 export const mediaShapes = [
   ['elevenlabs', 'ElevenLabs'],
   ['deepgram', 'Deepgram'],

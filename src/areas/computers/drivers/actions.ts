@@ -120,7 +120,7 @@ async function checkSnapshot(ctx: Ctx, id: Id, diskMb: number | null): Promise<v
   const place = row && membershipIn(ctx.principal, row.workspace_id)
   if (row === null || place === null)
     return refuse('not_found', { param: 'from_snapshot', message: absent('snapshot') })
-  // It has all that its computer had: whoever may not change that one may not take its home elsewhere.
+  // A clone has all that its computer had: whoever may not change that computer may not take its home elsewhere.
   checkPlace(place, 'computer:write')
   if (row.status !== 'ready')
     refuse('invalid_state', {
@@ -144,7 +144,7 @@ export const createOperation = defineOperation<{ computer_id: Id }, HasLinks & H
   'computers.create',
   async (ctx, { computer_id }, operation) => {
     for (;;) {
-      // Woken by whoever looks after it; a poke may be lost.
+      // Whoever looks after the computer wakes this; a poke may be lost.
       const woken = nextPoke(ctx, operation.signal)
       const row = await computerStore.get(ctx.db, computer_id)
       if (row === null) return refuse('not_found', { message: 'The computer was deleted while it was made.' })

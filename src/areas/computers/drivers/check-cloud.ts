@@ -4,7 +4,7 @@ import type { ComputerRow, Lifecycle } from '../store.ts'
 import type { Cloud } from './handle.ts'
 import { cloudStore } from './store.ts'
 
-/** `verb`: `started`. */
+/** Refuses what only cloud computers do. `verb`: a past participle, such as `started`. */
 export function checkCloud({ kind }: ComputerRow, verb: string): void {
   if (kind !== 'cloud')
     refuse('not_supported', {

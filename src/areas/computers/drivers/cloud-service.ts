@@ -42,7 +42,7 @@ export const cloudService = implementWith<Context<HasLinks & HasCloud>>()(cloudC
   },
 })
 
-/** Newest first. */
+/** A page of snapshots, newest first. */
 export async function snapshotPage(
   ctx: Context,
   which: Pick<SnapshotPage, 'workspaces' | 'computerId'>,

@@ -1,4 +1,4 @@
-/** All that runs for cloud computers in this process of the server. */
+/** Everything that runs for cloud computers in this process of the server. */
 import type { Config } from '#config'
 import type { Engine } from '#engine/context.ts'
 import type { Leases } from '#engine/processes/leases.ts'
@@ -79,7 +79,7 @@ async function probeOf(driver: Driver): Promise<Probe> {
   }
 }
 
-/** Nothing of it is on this machine. */
+/** The handle where no cloud computer is on this machine. */
 const OFF: Cloud & AsyncDisposable = {
   hostId: '',
   probes: async () => [],

@@ -3,11 +3,11 @@ import type { Driver, Probe } from './driver.ts'
 /** Cloud computers as services know them. */
 export interface Cloud {
   hostId: string
-  /** What each driver can do here; waits for the probes, which begin when the server starts. */
+  /** The drivers and what each can do here; waits for the probes, which begin when the server starts. */
   probes(): Promise<{ driver: Driver; probe: Probe }[]>
-  /** What this host's disk has for computers, in bytes. */
+  /** The bytes that this host's disk has for computers. */
   room(): Promise<number>
-  /** Null: not one of this host, or not available. */
+  /** The driver of this name; null: it is not one of this host, or not available. */
   driver(name: string): Promise<Driver | null>
 }
 export interface HasCloud {

@@ -1,4 +1,4 @@
-/** Where cloud computers live on their host, and as whom they run there. */
+/** The place of cloud computers on their host, and the accounts that they run as. */
 import { createHash, randomUUID } from 'node:crypto'
 import { chmodSync, chownSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
@@ -9,9 +9,9 @@ export interface Host {
   /** The data dir that has the homes: every server process that works on it has the same. */
   id: string
   folder: string
-  /** Sockets of the server's processes; bound into every computer. */
+  /** The folder of the sockets of the server's processes; bound into every computer. */
   sockets: string
-  /** Null: the server's own account, which is not root's. */
+  /** The account of a computer; null: the server's own, which is not root's. */
   accountOf(number: bigint): { uid: number; gid: number } | null
 }
 
@@ -23,7 +23,7 @@ export function openHost(dataDir: string): Host {
   const beside = join(dataDir, 'computers')
   mkdirSync(beside, { recursive: true, mode: 0o711 })
   const id = idIn(beside)
-  // What runs for others must get to its own folder, and nothing above it is for their eyes.
+  // The account of a computer must get to its own folder, and nothing above that is for its eyes.
   const folder = !root || canBePassed(beside) ? beside : join('/var/lib/ukiyo-computers', id)
   mkdirSync(folder, { recursive: true, mode: 0o711 })
   chmodSync(folder, 0o711)
@@ -58,11 +58,17 @@ function socketFolder(folder: string): string {
   return chosen
 }
 
-/** Far from the accounts of people; where this process may use few of them, near the end of those. */
+/**
+ * The first account number: far from the accounts of people; where this process may use few of them, near the end of
+ * those.
+ */
 const FIRST = 1_100_000_000
 const MOST = 500_000_000
 
-/** An account of its own for each: one that breaks out has nothing that another has. It has no name, and needs none. */
+/**
+ * The account of a computer, which no other has: one that breaks out has nothing that another has. It has no name, and
+ * needs none.
+ */
 function accountOf(number: bigint): { uid: number; gid: number } {
   const last = lastAccount()
   const [first, most] = last >= FIRST + MOST ? [FIRST, MOST] : [20_000, Math.max(1, last - 20_000)]
@@ -70,7 +76,7 @@ function accountOf(number: bigint): { uid: number; gid: number } {
   return { uid, gid: uid }
 }
 
-/** Where the server itself is in a container. */
+/** The last account number of the container in which the server itself runs. */
 function lastAccount(): number {
   try {
     const lines = readFileSync('/proc/self/uid_map', 'utf8').trim().split('\n')
@@ -80,7 +86,7 @@ function lastAccount(): number {
   }
 }
 
-/** Where a computer lies, and whose it is. */
+/** The place of a computer, and its owner. */
 export interface Place {
   folder: string
   home: string
@@ -95,7 +101,7 @@ export const placeOn = ({ folder, accountOf }: Host, { id, number }: { id: strin
   return { folder: own, home: at('home'), state: at('state'), etc: at('etc'), account: accountOf(number) }
 }
 
-/** `clear` takes away what stands there from another time. */
+/** Makes the folders of a computer. `clear` takes away what stands there from another time. */
 export async function makePlace(
   { folder, home, state, etc, account }: Place,
   clear: () => Promise<void>,

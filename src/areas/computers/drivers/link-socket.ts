@@ -1,4 +1,7 @@
-/** Where the daemons of cloud computers come in: a socket in a folder that is bound into each, and nothing but the link. */
+/**
+ * The way in for the daemons of cloud computers: a socket in a folder that is bound into each, and nothing but the
+ * link.
+ */
 import { chmodSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type Socket, connect } from 'node:net'
@@ -11,11 +14,11 @@ const PATH = '/v1/computers/link'
 
 /** Connections of which nobody knows yet whose they are: anybody in a sandbox can open them, and each is a descriptor of the server's. */
 const MOST_UNKNOWN = 64
-/** Machines that are being looked up. What comes over the network has turns of its own. */
+/** Machines that are being looked up. Those that come over the network have turns of their own. */
 const MOST_AT_ONCE = 16
-/** For its head, from the first byte or without one. */
+/** The time for a connection's head, counted from its first byte or without one. */
 const HEAD_MS = 5_000
-/** When the server stops: for the word that it does. */
+/** The time that a stopping server takes to say that it stops. */
 const LAST_WORDS_MS = 1_000
 
 /** Listens under the name of this process. A daemon shows its credential, as everywhere. */
@@ -39,7 +42,7 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
   })
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => {})
-    // What is said last is not waited for: the other end may never take it, nor close.
+    // The last answer is not waited for: the other end may never take it, nor close.
     const leave = (answer: string): void => void socket.end(answer, () => socket.destroy())
     if (request.url !== PATH) return leave('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n')
     const refused = (error: unknown): void => {
@@ -60,7 +63,7 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
   })
   const path = join(folder, `${processId}.sock`)
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve))
-  // For the accounts of all computers.
+  // The accounts of all computers come in here.
   chmodSync(path, 0o666)
   server.unref()
   return {
@@ -78,7 +81,7 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
   }
 }
 
-/** Sockets of processes that were killed. */
+/** Removes the sockets of processes that were killed. */
 async function removeDead(folder: string): Promise<void> {
   for (const name of readdirSync(folder)) {
     if (!name.endsWith('.sock')) continue

@@ -19,41 +19,44 @@ import { snapshotStore } from './snapshot-store.ts'
 import { readSnapshot } from './snapshots.ts'
 import { type CloudRow, type RemainsRow, boxOf, cloudStore, leaseOf, move } from './store.ts'
 
-/** On the bus: something is to be done. */
+/** The topic on the bus that says: something is to be done. */
 export const POKE = 'cloud_computers'
 const POLL_MS = 2_000
 const LOOK_MS = 50
-/** How long the daemon inside has to come. */
+/** The time in which the daemon inside has to come. */
 const COMES_MS = 30_000
-/** Started or removed at the same time, and those of one workspace: the others wait for their turn. */
+/**
+ * Computers that are started or removed at the same time, and of them those of one workspace: the others wait for their
+ * turn.
+ */
 const MOST_AT_ONCE = 8
 const MOST_OF_ONE = 6
-/** It ended by itself so often without having run a while: it is not started again. */
+/** The times that a computer may end by itself without having run a while: then it is not started again. */
 const MOST_DEATHS = 3
 const A_WHILE_MS = 60_000
 
-/** In these nothing of it runs. */
+/** The states in which nothing of a computer runs. */
 const RESTS: readonly Lifecycle[] = ['stopped', 'error']
 
 const STARTS: readonly Lifecycle[] = ['provisioning', 'starting']
-/** The line that those stand in that are removed. */
+/** The line in which computers stand that are removed. */
 const REMOVALS = 'removals'
 
-/** What a cloud computer lets its users do: everything, but that it has one account. */
+/** The capabilities of a cloud computer: all but `users`, for it has one account. */
 export const ALLOWED = CAPABILITIES.filter((one) => one !== 'users')
 
 export interface LookAfterParts {
   engine: Engine<HasLinks>
   leases: Leases
   hostId: string
-  /** Those that are available here, by their names. */
+  /** The drivers that are available here, by their names. */
   drivers: ReadonlyMap<string, Driver>
 }
 
 export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): AsyncDisposable {
   const { db } = engine.postgres
   const busy = new Map<Id, Promise<void>>()
-  /** Those that this process knows to be its own: looked at when it took the lease. */
+  /** The computers that this process knows to be its own: looked at when it took the lease. */
   const known = new Set<Id>()
   const disks = watchDisks(db, (error, id) =>
     engine.log.warn({ error, computer_id: id }, 'the disk of a cloud computer was not measured'),
@@ -83,7 +86,10 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
     watching ??= watchAll(rows.filter((row) => row.lifecycle === 'running')).finally(() => (watching = null))
   }
 
-  /** One after another: however many there are, they keep nobody waiting who has something to be done. */
+  /**
+   * Looks at the computers one after another: however many there are, they keep nobody waiting who has something to be
+   * done.
+   */
   async function watchAll(rows: readonly CloudRow[]): Promise<void> {
     for (const { computer_id: id } of rows) {
       if (stopping.signal.aborted) return
@@ -91,7 +97,7 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
     }
   }
 
-  /** What runs here and nobody knows of, or nobody wants: its files stay. */
+  /** Ends programs that run here and that nobody knows of, or nobody wants: their files stay. */
   async function endStrays(): Promise<void> {
     for (const driver of drivers.values())
       for (const id of await driver.found()) {
@@ -102,7 +108,7 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
       }
   }
 
-  /** Whoever held it still for a snapshot does not make that any more. */
+  /** Lets a computer go on: whoever held it still for a snapshot does not make that any more. */
   async function goOn(id: Id): Promise<void> {
     const row = await cloudStore.get(db, id)
     const driver = row && drivers.get(row.driver)
@@ -117,7 +123,7 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
     known.clear()
   }
 
-  /** One thing at a time for each computer; the round after it looks again. What takes long is done in turns. */
+  /** Begins one thing at a time for each computer; the round after it looks again. Long work is done in turns. */
   function begin(id: Id, line: string | null, work: () => Promise<boolean>): void {
     if (busy.has(id) || stopping.signal.aborted) return
     void attempt(id, line === null ? work : () => inTurn(line, work))
@@ -142,7 +148,7 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
     return stopping.signal.aborted || lease === null || lease.signal.aborted ? false : await work()
   }
 
-  /** Answers whether there may be more to do at once. */
+  /** Brings one computer to the state that its row names. Answers whether there may be more to do at once. */
   async function attend(id: Id): Promise<boolean> {
     const row = await cloudStore.get(db, id)
     if (row === null) return true
@@ -175,9 +181,9 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
         if (row.from_snapshot !== null) await readSnapshot(engine, row.from_snapshot, (tar) => driver.unpack(box, tar))
         await cloudStore.set(db, id, { made: true })
       }
-      // Started by a process that was killed before it could say so.
+      // A process that was killed before it could say so may have started it.
       const adopted = !known.has(id) && (await driver.lives(box)) && (await engine.links.online(id, 3_000))
-      // It took long, and is another's by now.
+      // The start took long, and the computer may be another's by now.
       if (lease === null || lease.signal.aborted) return false
       let before: bigint | null = null
       if (!adopted) {
@@ -232,7 +238,7 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
       if (row.idle) return to(id, ['running'], 'stopping')
       return false
     }
-    // It ended by itself, or with the host.
+    // The computer ended by itself, or with the host.
     const lasted = row.started_at !== null && Date.now() - row.started_at.getTime() > A_WHILE_MS
     const deaths = lasted || !known.has(id) ? 1 : row.deaths + 1
     await cloudStore.set(db, id, { deaths })
@@ -241,7 +247,10 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
     return to(id, ['running'], 'starting')
   }
 
-  /** Its owner starts it again and removes things: what it has then is not held against it. */
+  /**
+   * Ends a computer that keeps too much. Its owner starts it again and removes things: the bytes that it has then are
+   * not held against it.
+   */
   async function endFull(row: CloudRow, driver: Driver, used: number): Promise<boolean> {
     await driver.stop(boxOf(row))
     known.delete(row.computer_id)
@@ -275,7 +284,7 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
   const fail = (row: CloudRow, reason: string): Promise<boolean> =>
     to(row.computer_id, [row.lifecycle], 'error', reason.slice(0, 1_000))
 
-  /** Each start has a credential of its own, and ends those before. */
+  /** The state for a start. Each start has a credential of its own, and ends those before. */
   async function stateOf({ computer_id, name, made }: CloudRow): Promise<string> {
     const machine = await addCredential(db, computer_id)
     if (made) await retireOthers(db, machine, 0)

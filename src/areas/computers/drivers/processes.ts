@@ -66,18 +66,25 @@ export function supervisorOf(pidFile: string): number | null {
   }
 }
 
-/** The twenty-second field, behind a name that may hold anything. With the pid it names a process for good. */
+/**
+ * The start time of a process: the twenty-second field, behind a name that may hold anything. With the pid it names a
+ * process for good.
+ */
 const startOf = (stat: string): string | undefined => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
 
 const ENDS_MS = 10_000
 
-/** Ends everything of a sandbox: what holds it, what descends from that, and programs of sandboxes that name its folder in their command line. */
+/**
+ * Ends everything of a sandbox: the process that holds it, all that descends from that, and programs of sandboxes that
+ * name its folder in their command line.
+ */
 export async function endAll(pidFile: string, folder: string): Promise<void> {
   for (const until = performance.now() + ENDS_MS; ;) {
     const left = processesOf(pidFile, folder)
     if (left.length === 0) return
     for (const pid of left) signal(pid, 'SIGKILL')
-    // All of the host are looked through only once these have ended: that holds up everybody whom the server serves.
+    // All processes of the host are looked through only once these have ended: that holds up everybody whom the server
+    // serves.
     do {
       if (performance.now() > until) throw new DriverFault(`Processes of the computer do not end: ${left.join(', ')}.`)
       await sleep(2)
@@ -93,19 +100,22 @@ function lives(pid: number): boolean {
   }
 }
 
-/** What is left of a process that nobody has asked after. */
+/** Whether a process has ended and only its entry is left, which nobody has asked after. */
 const hasEnded = (stat: string): boolean => ['Z', 'X'].includes(stat.charAt(stat.lastIndexOf(')') + 2))
 
 const PROGRAMS = ['bwrap', 'pasta', 'pasta.avx2', 'prlimit', 'setpriv']
-/** As the kernel calls them. */
+/** The programs of a sandbox, as the kernel calls them. */
 const SANDBOX = new Set([...PROGRAMS, 'sh', 'dash', 'bash', 'busybox'])
-/** Somebody who reads the log of a computer, or copies its home, names its folder too. */
+/**
+ * Whether a process is of the sandbox. Somebody who reads the log of a computer, or copies its home, names its folder
+ * too.
+ */
 const isOfSandbox = ([program = '', ...words]: readonly string[]): boolean => {
   const name = program.slice(program.lastIndexOf('/') + 1)
   return PROGRAMS.includes(name) || (name === 'sh' && (words.includes('ukiyo-computer') || words.includes('bwrap')))
 }
 
-/** All of them, the one that holds the others last. */
+/** The processes of a sandbox, the one that holds the others last. */
 export function processesOf(pidFile: string, folder: string): number[] {
   const parents = new Map<number, number>()
   const found = new Set<number>()
@@ -140,7 +150,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** The end of what a sandbox said. */
+/** The end of a sandbox's output. */
 export function tail(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim().split('\n').slice(-3).join(' ').slice(-500)

@@ -1,10 +1,10 @@
 import { type SpawnOptions, spawn } from 'node:child_process'
 
 export interface Ran {
-  /** Null: a signal ended it, or it could not be started. */
+  /** The exit code; null: a signal ended the program, or it could not be started. */
   code: number | null
   stdout: string
-  /** How many there were of `stdout`. */
+  /** The number of bytes that `stdout` had. */
   bytes: number
   stderr: string
 }
@@ -34,5 +34,5 @@ export function run(argv: readonly string[], { timeoutMs = 20_000 }: { timeoutMs
   })
 }
 
-/** Of programs that a driver runs on the host. */
+/** The environment of programs that a driver runs on the host. */
 export const HOST_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }

@@ -59,7 +59,7 @@ export const snapshotStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Ends the making of one. Answers its row; undefined where it was deleted meanwhile. */
+  /** Ends the making of a snapshot. Answers its row; undefined where it was deleted meanwhile. */
   finish: (
     db: Db,
     id: Id,
@@ -75,14 +75,14 @@ export const snapshotStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** Whether one of this computer is being made. */
+  /** Tells whether a snapshot of this computer is being made. */
   async underWay(db: Db, computerId: Id): Promise<boolean> {
     const { rows } = await sql`select from computer_snapshots s
       where s.computer_id = ${computerId} and s.status = 'creating' and ${isMade}`.execute(db)
     return rows.length > 0
   },
 
-  /** Ends those of this host that nobody makes any more. Answers their computers. */
+  /** Ends the snapshots of this host that nobody makes any more. Answers their computers. */
   async abandon(db: Db, host: string): Promise<Id[]> {
     const { rows } = await sql<{
       computer_id: Id

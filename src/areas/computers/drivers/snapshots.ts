@@ -18,7 +18,7 @@ import { type SnapshotRow, snapshotStore } from './snapshot-store.ts'
 import { NoRoom, whileRoom } from './limits/room.ts'
 import { boxOf, cloudStore } from './store.ts'
 
-/** In these its home is whole. */
+/** The states in which a home is whole. */
 const WHOLE = ['running', 'stopped', 'error']
 
 export async function snapshot(ctx: Context<HasCloud>, id: Id, name: string | null) {
@@ -56,7 +56,7 @@ export const snapshotOperation = defineOperation<{ computer_id: Id; snapshot_id:
     try {
       return { result: showSnapshot(await make(ctx, computer_id, snapshot_id, operation.signal)) }
     } catch (error) {
-      // The server stops: another process makes it.
+      // The server stops: another process makes the snapshot.
       if (operation.signal.aborted && !operation.cancelled.aborted) throw error
       await snapshotStore.finish(ctx.db, snapshot_id, { status: 'failed' })
       if (error instanceof NoRoom)
@@ -85,7 +85,7 @@ async function make(ctx: Context<HasCloud>, computerId: Id, id: Id, signal: Abor
     const sizeBytes = packed.staged.size
     const { sha256 } = packed.staged
     await ctx.transaction((ctx) => keepBlob(ctx, packed.staged))
-    // Read from where it is kept, not from what is still in memory.
+    // The snapshot is read from where it is kept, not from what is still in memory.
     const found = await verify(engine, sha256)
     if (found.hash !== packed.hash || found.entries !== packed.entries)
       throw new DriverFault(`The snapshot is not whole: ${found.entries} entries of ${packed.entries} were found.`)

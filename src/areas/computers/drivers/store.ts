@@ -22,7 +22,7 @@ interface CloudTable {
   memory_mb: number | null
   processes: number | null
   disk_mb: number | null
-  /** When that was last measured. */
+  /** When the disk was last measured. */
   disk_used_bytes: bigint | null
   network: Network
   idle_stop_seconds: number | null
@@ -43,7 +43,7 @@ interface RemainsTable {
 export type CloudRow = Selectable<CloudTable> & { name: string; lifecycle: Lifecycle; workspace_id: Id; idle: boolean }
 export type RemainsRow = Selectable<RemainsTable>
 
-/** In these the owner of the host has something to do, or to look after. */
+/** The states in which the owner of the host has something to do, or to look after. */
 const AT_WORK: readonly Lifecycle[] = ['provisioning', 'starting', 'running', 'stopping']
 
 const rows = sql`select k.*, c.name, c.lifecycle, r.workspace_id,
@@ -69,7 +69,7 @@ export const cloudStore = {
     return found.rows[0] ?? null
   },
 
-  /** In bytes; null: not a cloud computer, or one without a limit. */
+  /** The disk of a computer, in bytes; null: it is not a cloud computer, or has no limit. */
   async disk(db: Db, id: Id): Promise<{ limit: number; used: number } | null> {
     const found = await sql<{ disk_mb: number; used: bigint | null }>`select disk_mb, disk_used_bytes as used
       from cloud_computers where computer_id = ${id} and disk_mb is not null`.execute(db)
@@ -104,7 +104,7 @@ export const cloudStore = {
     await db.updateTable('cloud_computers').set(changes).where('computer_id', '=', id).execute()
   },
 
-  /** Whether some process of the server looks after this host. */
+  /** Tells whether some process of the server looks after this host. */
   async isAttended(db: Db, host: string): Promise<boolean> {
     const found = await sql`select from leases l join processes p on p.id = l.holder
       where l.name = ${leaseOf(host)} and l.expires_at > clock_timestamp() and p.expires_at > clock_timestamp()`.execute(
@@ -114,7 +114,7 @@ export const cloudStore = {
   },
 }
 
-/** Whoever holds it looks after the cloud computers of a host. */
+/** The lease of a host: its holder looks after the cloud computers there. */
 export const leaseOf = (host: string): string => `cloud_computers.${host}`
 
 const SAID: Partial<Record<Lifecycle, string>> = { running: 'started', stopped: 'stopped', error: 'failed' }

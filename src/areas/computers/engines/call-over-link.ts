@@ -31,7 +31,7 @@ export function callOverLink(
     void stream
       .write(body)
       .then(() => stream.finish())
-      // Whoever reads the answer hears of it.
+      // The reader of the answer hears of it.
       .catch(() => {})
     return stream
   })
@@ -46,7 +46,7 @@ class CallTimeout extends Error {
 }
 const broken = (message: string): TransportFailed => new TransportFailed({ kind: 'server_error', message })
 
-/** As the gateway hears of it: whether to wait for this computer, and why. */
+/** The error as the gateway hears of it: whether to wait for this computer, and why. */
 function told(error: Error): Error {
   if (error instanceof CallTimeout || error instanceof TransportFailed) return error
   if (error instanceof LinkLost)
@@ -123,7 +123,7 @@ class LinkCall implements Dispatcher.DispatchController {
     this.#handler.onResponseError?.(this, told(this.reason))
   }
 
-  /** A refusal of the daemon, or of the link, as a provider would say it. */
+  /** Says a refusal of the daemon, or of the link, as a provider would say it. */
   #refuse({ code, message, status, type }: Refusal): void {
     const away = ['computer_offline', 'capability_denied', 'not_supported', 'interrupted'].includes(code)
     const headers = { 'content-type': 'application/json', ...(away && { 'x-should-retry': 'false' }) }
@@ -136,7 +136,7 @@ class LinkCall implements Dispatcher.DispatchController {
     }
   }
 
-  /** So long for the next sign of life. */
+  /** Waits so many milliseconds for the next sign of life. */
   #wait(ms: number): void {
     if (this.#timer) clearTimeout(this.#timer)
     const left = Math.max(0, Math.min(ms, this.#until - performance.now()))
@@ -159,7 +159,7 @@ class LinkCall implements Dispatcher.DispatchController {
 
   pause(): void {
     this.paused = true
-    // Who is slow to read is bounded by whoever waits for them.
+    // A slow reader is bounded by whoever waits for it.
     if (this.#timer) clearTimeout(this.#timer)
   }
 

@@ -1,4 +1,4 @@
-/** What callers do with the engines and models of a computer. */
+/** The actions of callers on the engines and models of a computer. */
 import type { HasEndpoints } from '#areas/ai-gateway/service.ts'
 import { cancelOperation, type HasOperationWatch } from '#areas/operations/service.ts'
 import { rightsChanged } from '#access/rights.ts'
@@ -23,7 +23,7 @@ import { type ShownOperation, showLocalModel, showLocalOperations } from './show
 export type EngineHandles = HasLinks & HasEndpoints & HasOperationWatch
 type Ctx = Context<EngineHandles>
 
-/** What a list waits for a daemon that is slow: then it says what is known. */
+/** The time that a list waits for a slow daemon: then it says what is known. */
 const LIST_MS = 5_000
 
 export async function controlEngine(
@@ -76,7 +76,7 @@ export async function removeModel(ctx: Ctx, row: ComputerRow, id: Id): Promise<{
   checkOnline(row)
   await ctx.engine.links
     .ask(row.id, 'engine.remove', { name: model.name }, { signal: ctx.signal })
-    // It was removed on the machine itself, or its Ollama was: one that comes back with it is listed again.
+    // The model was removed on the machine itself, or its Ollama was: a model that comes back with it is listed again.
     .catch((error: unknown) => {
       const gone = model.engine === 'ollama' ? ['not_found', 'engine_not_ready'] : ['not_found']
       if (!(error instanceof Refusal && gone.includes(error.code))) throw error
@@ -89,7 +89,8 @@ export async function removeModel(ctx: Ctx, row: ComputerRow, id: Id): Promise<{
 }
 
 export async function mapModel(ctx: Ctx, row: ComputerRow, id: Id, mapping: string | null) {
-  // Who calls a model of the platform by its name is led to this machine: as with a provider, an admin's word.
+  // Callers of a model of the platform are led to this machine by its name: as with a provider, that is an admin's
+  // word.
   checkManages(ctx.principal, row, 'computer:write', 'admin')
   const model = await modelOf(ctx, row.id, id)
   checkReady(model)
@@ -111,7 +112,7 @@ export async function mapModel(ctx: Ctx, row: ComputerRow, id: Id, mapping: stri
   return showLocalModel(mapped, row.online)
 }
 
-/** In force in this process when it resolves: whose calls are served otherwise. */
+/** Resolves once a change is in force in this process: calls are served otherwise from then on. */
 async function changed<T>(
   outer: Ctx,
   computerId: Id,

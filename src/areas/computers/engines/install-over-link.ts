@@ -8,13 +8,13 @@ import type { z } from 'zod'
 import type { Links } from '../link/links.ts'
 
 const RETRY_MS = 250
-/** A computer that is switched off for the night goes on in the morning. */
+/** The time that a lost computer is waited for: one that is switched off for the night goes on in the morning. */
 const PATIENCE_MS = 7 * 86_400_000
 
 interface Asked {
   computerId: Id
   input: Input<'engine.install'>
-  /** Of a source `upload`. */
+  /** The file of a source `upload`. */
   file: ReadableFile | null
   signal: AbortSignal
   progress(progress: z.output<typeof InstallProgress>): void
@@ -55,7 +55,7 @@ export async function installOverLink(
 
 const isOffline = (error: unknown): boolean => error instanceof Refusal && error.code === 'computer_offline'
 
-/** Whoever gives it up meanwhile does not wait for the computer. */
+/** Waits until the computer is back. An installation that is given up meanwhile does not wait for it. */
 async function back(links: Links, id: Id, waitMs: number, signal: AbortSignal): Promise<boolean> {
   const until = Date.now() + waitMs
   while (Date.now() < until) {
@@ -65,7 +65,7 @@ async function back(links: Links, id: Id, waitMs: number, signal: AbortSignal): 
   return false
 }
 
-/** The bytes of a file from where the computer has them. */
+/** Sends the bytes of a file from the offset that the computer has. */
 function feed(stream: AskedStream<'engine.install'>, file: ReadableFile, from: number): void {
   void (async () => {
     if (!Number.isSafeInteger(from) || from < 0 || from > file.size) return stream.reset('an offset that cannot be')
@@ -77,7 +77,7 @@ function feed(stream: AskedStream<'engine.install'>, file: ReadableFile, from: n
       }
     stream.finish()
   })().catch((error: unknown) => {
-    // Who reads the stream hears of a lost link; bytes that cannot be read are ours to tell of.
+    // The reader of the stream hears of a lost link; bytes that cannot be read are ours to tell of.
     stream.reset(error instanceof Refusal ? error.message : 'the bytes of the file could not be read')
   })
 }

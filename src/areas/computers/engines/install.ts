@@ -20,11 +20,11 @@ import { showLocalModel, showLocalOperations } from './show.ts'
 
 export type Source = { url: string; sha256?: string | undefined } | { file_id: Id } | { ollama: string }
 
-/** An engine, or a model that has its row. */
+/** The thing to install: an engine, or a model that has its row. */
 type What = { kind: 'engine'; engine: EngineName } | { kind: 'model'; model_id: Id; name: string; source: Source }
 
 type EngineName = NonNullable<Input<'engine.control'>['engine']>
-/** As people know them. */
+/** The names of engines, as people know them. */
 const ENGINES: Readonly<Record<EngineName, string>> = {
   llama: 'llama.cpp',
   sherpa: 'sherpa-onnx',
@@ -38,13 +38,13 @@ interface InstallInput {
 
 const MOST_MODELS = 200
 const WEEK_SECONDS = 7 * 86_400
-/** How long a server that goes on with it waits for a computer that links anew. */
+/** The time that a server which goes on with an installation waits for a computer that links anew. */
 const BACK_MS = 600_000
 const STILL_MS = 15_000
 const STILL_LOOK_MS = 250
 
 export const installOperation = defineOperation<InstallInput, HasLinks>('computers.local_inference', run, {
-  // It goes on where it was left, and what was installed is not installed twice.
+  // An installation goes on where it was left, and nothing is installed twice.
   repeatable: true,
   attempts: 1_000,
   scope: 'computer:write',
@@ -79,7 +79,7 @@ export async function installModel(
   })
 }
 
-/** Installs an engine in the background; one that is being installed is the one that is answered. */
+/** Installs an engine in the background; where one is being installed already, that operation is answered. */
 export async function installEngine(
   outer: Context<HasLinks>,
   row: ComputerRow,
@@ -87,7 +87,7 @@ export async function installEngine(
 ): Promise<Background> {
   await checkNetwork(outer, row, ENGINES[engine])
   return outer.transaction(async (ctx) => {
-    // Two that come at once begin one.
+    // Two calls at once begin one installation.
     await ctx.db.selectFrom('computers').select('id').where('id', '=', row.id).forUpdate().execute()
     const open = await localOperations.ofEngine(ctx.db, row.id)
     if (open !== null) return { operation: (await showLocalOperations(ctx.db, [open]))[0]! }
@@ -109,12 +109,12 @@ async function begin(ctx: Context<HasLinks>, row: ComputerRow, what: What): Prom
   return { operation: (await showLocalOperations(ctx.db, [local!]))[0]! }
 }
 
-/** What is done there now needs somebody there. */
+/** Refuses where the computer is not there, for what is done on it now. */
 export function checkOnline(row: ComputerRow): void {
   if (!row.online) offline(row)
 }
 
-/** What comes from outside cannot come to a computer without a network: it would be tried for minutes. */
+/** Refuses a source from outside for a computer without a network: it would be tried for minutes. */
 async function checkNetwork({ db }: Context, row: ComputerRow, what: string): Promise<void> {
   const cloud = await cloudStore.get(db, row.id)
   if (cloud?.network === 'none')
@@ -128,7 +128,7 @@ async function nameOf(ctx: Context, source: Source, given: string | undefined): 
   if ('ollama' in source) {
     if (given !== undefined)
       refuse('invalid_parameter', { param: 'name', message: 'Models of Ollama keep their own names: leave it out.' })
-    // As Ollama itself lists it.
+    // Ollama itself lists a model with its tag.
     return /:[^/]+$/.test(source.ollama) ? source.ollama : `${source.ollama}:latest`
   }
   const from =
@@ -154,7 +154,7 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
   await using permitted = whilePermitted(ctx, computer_id, 'inference', operation.signal)
   try {
     await checkPermitted(ctx, computer_id, 'inference')
-    // It was begun by a server that was restarted: its computer comes back when it has noticed.
+    // A server that was restarted began it: its computer comes back when it has noticed.
     if (operation.attempt > 1) await engine.links.online(computer_id, BACK_MS, operation.signal)
     const { source, file } = await sourceOf(ctx, what)
     await installOverLink(engine.links, {
@@ -165,11 +165,11 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
       progress: progressOf(ctx, operation),
     })
   } catch (error) {
-    // A server that stops leaves it to the next one.
+    // A server that stops leaves the installation to the next one.
     const stopping = operation.signal.aborted || (error instanceof Refusal && error.code === 'shutting_down')
     if (what.kind === 'model' && (operation.cancelled.aborted || !stopping))
       await localModels.giveUp(engine.postgres.db, what.model_id)
-    // It may have been noted as starting meanwhile. Whoever cancels does not wait for that.
+    // The engine may have been noted as starting meanwhile. Whoever cancels does not wait for that.
     if (what.kind === 'engine' && !stopping)
       void noteOnceStill(engine, computer_id).catch((cause: unknown) =>
         engine.log.debug({ error: cause, computer_id }, 'a computer does not say how its engine is'),
@@ -187,7 +187,7 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
   return { result: showLocalModel(row), resource: { type: 'local_model', id: row.id } }
 }
 
-/** An installation that was given up takes a moment to end there. */
+/** Notes the engine's state once an installation that was given up has ended there, which takes a moment. */
 async function noteOnceStill(engine: Context<HasLinks>['engine'], computerId: Id): Promise<void> {
   const signal = AbortSignal.timeout(STILL_MS)
   for (;;) {
@@ -209,7 +209,7 @@ async function sourceOf(
   return { source: { type: 'upload', size: file.size, sha256: file.sha256 }, file }
 }
 
-/** What the daemon tells, at most twice a second. */
+/** Writes down the daemon's progress, at most twice a second. */
 function progressOf({ engine: { postgres, log } }: Context, operation: Running) {
   let writing = Promise.resolve()
   return ({

@@ -24,7 +24,7 @@ const STATES: Record<Told['engines'][number]['status'], EngineState> = {
   running: 'ready',
   failed: 'error',
 }
-/** Of several engines, what the computer is said to have. */
+/** The states of engines by rank: of several engines, the computer is said to have the highest. */
 const ORDER: readonly EngineState[] = ['absent', 'error', 'stopped', 'starting', 'ready']
 
 const stateOf = ({ engines }: Told): EngineState =>
@@ -32,7 +32,7 @@ const stateOf = ({ engines }: Told): EngineState =>
     .map(({ status }) => STATES[status])
     .reduce<EngineState>((best, one) => (ORDER.indexOf(one) > ORDER.indexOf(best) ? one : best), 'absent')
 
-/** Asks the daemon what there is. Throws what `Links.ask` throws. */
+/** Asks the daemon for its models. Throws what `Links.ask` throws. */
 export async function learnModels(engine: Parts, computerId: Id, signal: AbortSignal): Promise<void> {
   const limited = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
   const place = await placeOfQuestion(engine)
@@ -69,7 +69,7 @@ export async function controlEngines(
   return told
 }
 
-/** How the computer's engines are, as its daemon says it now; noted. */
+/** Asks the daemon for the state of its engines, and notes it. */
 export const engineStatus = (engine: Parts, computerId: Id, signal: AbortSignal): Promise<Told> =>
   controlEngines(engine, computerId, { action: 'status', engine: null, model: null }, signal)
 
@@ -82,7 +82,10 @@ async function placeOfQuestion({ postgres }: Pick<Parts, 'postgres'>): Promise<b
   return rows[0]!.place
 }
 
-/** Within a transaction that holds the computer; `work` answers whether somebody is served otherwise now. */
+/**
+ * Changes a computer's models within a transaction that holds the computer; `work` answers whether somebody is served
+ * otherwise now.
+ */
 export async function change(
   { postgres, bus }: Pick<Parts, 'bus' | 'postgres'>,
   computerId: Id,
@@ -99,7 +102,7 @@ export async function change(
   if (served) bus.poke('rights')
 }
 
-/** Those whose members it may serve. */
+/** The workspaces whose members the computer may serve. */
 export const workspacesOf = (row: ComputerRow): Id[] => [
   row.workspace_id,
   ...row.exposures.map(({ workspace_id }) => workspace_id),
@@ -122,7 +125,7 @@ export const localModelConsumer = (engine: Parts): Consumer => ({
   name: 'local_models',
   types: ['computer.connected'],
   async handle({ resource_id: id }) {
-    // Its turn comes before the next one's: who does not answer is asked again when its models are looked at.
+    // Its turn comes before the next one's: a daemon that does not answer is asked again when its models are looked at.
     const row = id && (await computerStore.get(engine.postgres.db, id))
     if (!row || !row.allows.includes('inference')) return
     void learnAll(engine, row.id).catch((error: unknown) =>

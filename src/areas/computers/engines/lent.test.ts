@@ -102,7 +102,7 @@ test('a grant that is withdrawn ends what runs by it within five seconds, at eve
   }
 })
 
-test('who is removed from the workspace, or made a viewer in it, loses the stream that runs', async () => {
+test('a member who is removed from the workspace, or made a viewer in it, loses the stream that runs', async () => {
   await lend(['inference'])
   const { key } = await bob.key()
   const member = async () =>

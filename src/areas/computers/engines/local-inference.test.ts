@@ -111,7 +111,7 @@ test('a model is installed from an address, with its digest checked and its prog
   )
 })
 
-test('what is not that model, not there, or not to be fetched leaves nothing behind', async () => {
+test('a file that is not that model, is not there, or may not be fetched leaves nothing behind', async () => {
   const ends = async (source: object, name: string) => (await ended(await installed({ source, name }))).error
   const wrong = await ends({ url: `${files.origin}/models/tiny.gguf`, sha256: '0'.repeat(64) }, 'wrong')
   assert.equal(wrong.code, 'checksum_mismatch')
@@ -225,7 +225,7 @@ test('a model that it is mapped to is answered by it, and no longer when it is n
   await assert.rejects(client.chat.completions.create(ask), { status: 404 })
 })
 
-test('who may not use the computer neither sees nor calls its models; whom it is lent to does, until it is withdrawn', async () => {
+test('a stranger neither sees nor calls the models of a computer; bob, to whom it is lent, does until it is withdrawn', async () => {
   const carols = await carol.key()
   for (const answer of [
     await carol.get(local('/models')),

@@ -29,7 +29,7 @@ interface LocalModelTable {
 }
 export type LocalModelRow = Selectable<LocalModelTable>
 
-/** Whether its installation goes on: a row whose operation has ended otherwise stands for nothing. */
+/** Whether a model's installation goes on: a row whose operation has ended otherwise stands for nothing. */
 const underWay = sql<boolean>`exists (select from local_inference_operations l join operations o on o.id = l.operation_id
   where l.model_id = local_models.id and o.status in ('queued', 'running'))`
 
@@ -62,7 +62,10 @@ export const localModels = {
       .where('name', '=', name)
       .executeTakeFirst()) ?? null,
 
-  /** Takes a name for what is to be installed; null: it is taken. What is broken there, or was given up, makes way. */
+  /**
+   * Takes a name for a model that is to be installed; null: it is taken. A broken model, or one that was given up,
+   * makes way.
+   */
   async claim(
     db: Db,
     row: Pick<LocalModelTable, 'id' | 'computer_id' | 'name' | 'engine'>,
@@ -102,7 +105,7 @@ export const localModels = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Answers the names of those that were mapped. */
+  /** Unmaps all models of a computer. Answers the names of those that were mapped. */
   async unmapAll(db: Db, computerId: Id): Promise<string[]> {
     const rows = await db
       .updateTable('local_models')
@@ -114,7 +117,10 @@ export const localModels = {
     return rows.map(({ name }) => name)
   },
 
-  /** Makes the rows what the daemon says; those of `silent` engines stay. Answers whether anybody is served otherwise by that. */
+  /**
+   * Makes the rows say what the daemon says; those of `silent` engines stay. Answers whether anybody is served
+   * otherwise by that.
+   */
   async learn(
     db: Db,
     computerId: Id,
@@ -133,7 +139,7 @@ export const localModels = {
     for (const { name, status, loaded, size_bytes, ...facts } of told) {
       const row = known.get(name)
       known.delete(name)
-      // Somebody who downloads it on the machine itself is not an installation of ours.
+      // A model that somebody downloads on the machine itself is not an installation of ours.
       if (status === 'installing') continue
       const same =
         row !== undefined &&

@@ -215,7 +215,7 @@ test('a model is in memory while it is used, and leaves it when it is told to', 
   assert.deepEqual(none.body.data.loaded, [])
 })
 
-test('what is longer than Ollama’s context is refused in each surface’s own words, and not cut in silence', async () => {
+test('a prompt that is longer than Ollama’s context is refused in each surface’s own words, and not cut in silence', async () => {
   const long = ask('some words of a long talk '.repeat(300))
   const before = box.ollama.requests.filter(({ seen }) => seen).length
   await assert.rejects(openai().chat.completions.create(long), (error: unknown) => {

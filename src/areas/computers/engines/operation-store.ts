@@ -13,7 +13,7 @@ export type Phase = 'resolving' | 'downloading' | 'verifying' | 'loading' | 'rem
 interface LocalOperationTable {
   operation_id: Id
   computer_id: Id
-  /** Null: an engine is installed. */
+  /** The model that is installed; null: an engine is installed. */
   model_id: Id | null
   phase: Phase | null
   bytes_done: bigint
@@ -48,7 +48,7 @@ export const localOperations = {
     return rows
   },
 
-  /** The installation of an engine that goes on. */
+  /** The unfinished installation of an engine. */
   async ofEngine(db: Db, computerId: Id): Promise<LocalOperationRow | null> {
     const { rows } = await sql<LocalOperationRow>`select l.* from local_inference_operations l
       join operations o on o.id = l.operation_id where l.computer_id = ${computerId} and l.model_id is null

@@ -20,7 +20,7 @@ test('bytes that come one by one take little more room than they do', () => {
   assert.equal(ends.of('stderr', 1_000_000).bytes.length, 1_000_000)
 })
 
-test('what was gathered is what came, in parts of whatever size', () => {
+test('the gathered bytes are those that came, in parts of whatever size', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(5_000), { maxLength: 40 }), (sizes) => {
       const gathered = new Gathered()

@@ -2,7 +2,7 @@
 import { Gathered } from './gathered.ts'
 import type { OutputChannel } from './run-exec.ts'
 
-/** Of each channel. */
+/** The most bytes that are kept of each channel. */
 export const MOST_BYTES = 8 * 1_048_576
 
 export interface Captured {
@@ -12,7 +12,7 @@ export interface Captured {
 
 export interface Capture {
   add(channel: OutputChannel, offset: number, bytes: Uint8Array): void
-  /** `size`: how much there was at the end. */
+  /** The output of a channel; `size`: how many bytes it had at the end. */
   of(channel: OutputChannel, size: number): Captured
 }
 
@@ -33,14 +33,14 @@ function keptOf(room: { head: number; tail: number }) {
   let lost = false
   return {
     add(offset: number, bytes: Uint8Array): void {
-      // Part of it was lost before it came.
+      // Part of the output was lost before it came.
       lost ||= offset > came
       came = offset + bytes.length
       const first = bytes.subarray(0, room.head - head.size)
       head.add(first)
       if (room.tail === 0 || first.length === bytes.length) return
       tail.add(bytes.subarray(first.length))
-      // Now and then: each time would copy what is kept for every byte that comes.
+      // The tail is cut now and then: each time would copy what is kept for every byte that comes.
       if (tail.size <= 2 * room.tail) return
       const end = tail.bytes().subarray(-room.tail)
       tail = new Gathered()
@@ -60,7 +60,7 @@ function keptOf(room: { head: number; tail: number }) {
   }
 }
 
-/** How many bytes at the end are the beginning of a UTF-8 character whose rest is yet to come. */
+/** The number of bytes at the end that begin a UTF-8 character whose rest is yet to come. */
 export function unfinished(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!
@@ -72,7 +72,7 @@ export function unfinished(bytes: Uint8Array): number {
 
 export interface Text {
   text: string
-  /** Of its first byte. */
+  /** The offset of its first byte. */
   offset: number
   bytes: Buffer
 }
@@ -90,7 +90,7 @@ export function createTextCutter() {
   return {
     add(offset: number, bytes: Uint8Array): Text | null {
       if (offset !== at + held.length) {
-        // Part was lost in between: nothing completes what is held.
+        // Part was lost in between: nothing completes the held bytes.
         held = Buffer.alloc(0)
         at = offset
       }

@@ -98,7 +98,7 @@ test('a command reads what is written to its open stdin: as it comes, no byte tw
   await alice.post(`/operations/${closed.body.data.id}/cancel`)
 })
 
-test('what takes too long is ended with what it started, and says so', async () => {
+test('a command that takes too long is ended with all that it started, and says so', async () => {
   const file = join(home.folder, 'late')
   const ran = await exec({ command: lasting(file), timeout_ms: 500 })
   assert.deepEqual([ran.exit_code, ran.timed_out, ran.stdout], [null, true, 'going\n'])
@@ -129,7 +129,7 @@ test('a reader hears what a command puts out as it does, in whole characters', a
   assert.deepEqual([exit_code, stdout_bytes, truncated], [7, 3, false])
 })
 
-test('who leaves ends the command with all that it has started, streamed or not', async () => {
+test('a caller who leaves ends the command with all that it has started, streamed or not', async () => {
   const streamed = join(home.folder, 'streamed')
   const events = readEvents(alice, `/computers/${id}/exec`, { body: { command: lasting(streamed) }, ...sse })
   assert.equal((await events.next()).value?.event, 'exec.started')

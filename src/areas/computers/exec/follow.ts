@@ -19,7 +19,8 @@ export async function* follow(
 ): AsyncGenerator<Event> {
   const { key: id } = command
   for (;;) {
-    // Asked before the computer is: what it began before its operation ended is still known there.
+    // The operation is asked before the computer is: a command that began before its operation ended is still known
+    // there.
     const [ended] = await endedOperations(ctx.db, [id])
     const parts = runExec(ctx.engine.links, computerId, command, { signal: ctx.signal, joins: true })
     const first = await parts.next().catch((error: unknown) => begunLater(error))
@@ -35,7 +36,7 @@ export async function* follow(
   }
 }
 
-/** Who runs it has not come to it yet, or the computer is away: its operation knows what becomes of that. */
+/** Passes over a command that has not begun yet, or whose computer is away: its operation knows what becomes of it. */
 function begunLater(error: unknown): IteratorResult<ExecPart, void> | null {
   if (error instanceof Refusal && ['not_found', 'computer_offline', 'unavailable'].includes(error.code)) return null
   throw error

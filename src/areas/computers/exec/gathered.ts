@@ -1,4 +1,7 @@
-/** A frame of one byte would cost a hundred as an array of its own: parts go to rooms, each as large as what there is. */
+/**
+ * The smallest room, in bytes. A frame of one byte would cost a hundred as an array of its own: parts go to rooms, each
+ * as large as what there is.
+ */
 const LEAST_ROOM = 1_024
 const LARGEST_ROOM = 1_048_576
 
@@ -23,7 +26,7 @@ export class Gathered {
     this.#filled = rest.length
   }
 
-  /** All that came. */
+  /** All bytes that came. */
   bytes(): Buffer {
     return Buffer.concat([...this.#full, this.#room.subarray(0, this.#filled)])
   }

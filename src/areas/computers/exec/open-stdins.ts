@@ -1,4 +1,4 @@
-/** Who began the commands whose stdin was left open: nobody else writes to it. */
+/** The callers who began the commands whose stdin was left open: nobody else writes to it. */
 import { type Generated, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import { type Id, parseId } from '#kernel/ids.ts'
@@ -18,11 +18,11 @@ interface OpenStdinTable {
 }
 type Whose = Pick<OpenStdinTable, 'account_id' | 'workspace_id'>
 
-/** Longer than a computer goes on with what nobody follows. */
+/** The days that a row is kept: longer than a computer goes on with what nobody follows. */
 const KEPT_DAYS = 16
 
 export const openStdins = {
-  /** Before it is begun. One in the background has its operation. */
+  /** Notes a command before it is begun. One in the background has its operation. */
   note: async (db: Db, row: Omit<OpenStdinTable, 'created_at'>): Promise<void> =>
     void (await db.insertInto('open_stdins').values(row).execute()),
 
@@ -42,6 +42,6 @@ export const openStdins = {
   },
 }
 
-/** Whether the caller began it: the same account, by a way that this key or session still has. */
+/** Tells whether the caller began the command: the same account, by a way that this key or session still has. */
 export const isTheirs = (principal: Principal, { account_id, workspace_id }: Whose): boolean =>
   account_id === principal.accountId && (workspace_id === null || membershipIn(principal, workspace_id) !== null)

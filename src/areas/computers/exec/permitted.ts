@@ -6,7 +6,7 @@ import { type Capability, scopes } from '#kernel/scopes.ts'
 import { checkMayUse, waysTo } from '../access.ts'
 import { computerStore } from '../store.ts'
 
-/** What was revoked ends within 5 seconds. */
+/** The time between two looks at the rights: a revoked right ends a use within 5 seconds. */
 const LOOK_MS = 2_000
 
 /** Refuses what this caller may not do with a computer now. */
@@ -22,7 +22,7 @@ export async function checkPermitted(
 }
 
 /**
- * Watches the rights of what goes on with a computer in somebody's name and lasts. `signal` fires with `until`, and with the
+ * Watches the rights of a lasting use of a computer in somebody's name. `signal` fires with `until`, and with the
  * refusal once they may do it no longer.
  */
 export function whilePermitted(

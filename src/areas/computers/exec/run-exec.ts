@@ -8,7 +8,7 @@ import type { Links } from '../link/links.ts'
 import { lossesOf } from '../link/losses.ts'
 
 export interface Command {
-  /** Asked again with it, the same command goes on. */
+  /** The key of the command: asked again with it, the same command goes on. */
   key: string
   argv: readonly string[]
   cwd: string | null
@@ -16,7 +16,7 @@ export interface Command {
   user: string | null
   timeout_ms: number | null
   stdin: Uint8Array | null
-  /** What it reads goes on behind `stdin`, with what `writeStdin` brings. */
+  /** The input goes on behind `stdin`, with the bytes that `writeStdin` brings. */
   stdin_open?: boolean
 }
 
@@ -28,34 +28,37 @@ export type ExecPart =
   | { type: 'ended'; end: Output<'exec'> }
 
 export interface RunMore {
-  /** Ends the command when it fires. */
+  /** The signal that ends the command. */
   signal: AbortSignal
-  /** How long a computer that was lost is waited for. */
+  /** The time that a lost computer is waited for, in milliseconds. */
   patienceMs?: number
-  /** When it fires before `signal`, the command goes on by itself: whoever asks for it again with its key takes it up. */
+  /** Where it fires before `signal`, the command goes on by itself: a later call with its key takes it up. */
   leaving?: AbortSignal
-  /** It may have been begun before, by a server that has died: the computer is waited for as if it had been lost since. */
+  /**
+   * The command may have been begun before, by a server that has died: the computer is waited for as if it had been
+   * lost since.
+   */
   underWay?: boolean
-  /** Follows what another call began, and leaves it as it is: refuses with `not_found` where none did. */
+  /** Follows a command that another call began, and leaves it as it is: refuses with `not_found` where none did. */
   joins?: true
 }
 
-/** What a daemon says first. It may say anything. */
+/** The first event of a daemon. It may say anything. */
 const Started = z.object({
   type: z.literal('started'),
   pid: z.number().int().nullable().default(null),
   stdin: z.number().int().min(0).default(0),
 })
 
-/** How long a lost link is waited for before whoever waits is told. */
+/** The time that a lost link is waited for before its caller is told. */
 const PATIENCE_MS = 60_000
 const KILL_MS = 60_000
-/** What is waited for as long as this beyond all patience: then whoever asked for it has died, too. */
+/** The time beyond all patience after which the computer ends the command: then its caller has died, too. */
 const ALONE_MS = 60_000
 
 /**
- * Runs a command and hands over what it puts out as it comes; who reads slowly slows it. Ends with its end, or throws why
- * there is none. To stop reading, or `signal`, ends the command with all that it has started.
+ * Runs a command and hands over its output as it comes; a slow reader slows it. Ends with its end, or throws why there
+ * is none. To stop reading, or `signal`, ends the command with all that it has started.
  */
 export async function* runExec(
   links: Links,
@@ -67,7 +70,7 @@ export async function* runExec(
   let begun = false
   let over = false
   let stream: AskedStream<'exec'> | null = null
-  /** The one that has its stdin. */
+  /** The stream that has been given the stdin. */
   let fed: AskedStream<'exec'> | null = null
   const waiting = leaving ? AbortSignal.any([signal, leaving]) : signal
   const losses = lossesOf(links, computerId, { signal: waiting, patienceMs, underWay, gone: lost })
@@ -102,7 +105,7 @@ export async function* runExec(
         if (signal.aborted) throw signal.reason instanceof Refusal ? signal.reason : error
         if (leaving?.aborted) throw error
         await losses.outlast(error).catch((why: unknown) => {
-          // What is refused was never begun, or has ended.
+          // A refused command was never begun, or has ended.
           over = why === error && error instanceof Refusal
           throw why
         })
@@ -151,6 +154,6 @@ async function feed(
     if (stdin !== null && arrived < stdin.length) await stream.write(stdin.subarray(arrived), CHANNEL.stdin, arrived)
     if (stdin !== null && !stdin_open) stream.finish()
   } catch {
-    // It has ended without having read it all, or the link is lost: whoever reads the stream hears of that.
+    // The command has ended without having read it all, or the link is lost: the reader of the stream hears of that.
   }
 }

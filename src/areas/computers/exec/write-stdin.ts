@@ -9,7 +9,10 @@ import { lossesOf } from '../link/losses.ts'
 import { isTheirs, openStdins } from './open-stdins.ts'
 import { whilePermitted } from './permitted.ts'
 
-/** Gives a command more to read, for who began it. Over a link that breaks it is given again from where it is; no byte twice. */
+/**
+ * Gives a command more to read, for its caller. Over a link that breaks the bytes are given again from where it is;
+ * none twice.
+ */
 export async function writeStdin(
   ctx: Context<HasLinks>,
   { id, exec_id, offset, data, data_base64, end }: Input<typeof endpoint>,
@@ -44,7 +47,7 @@ async function written(
     if (bytes.length > 0) await stream.write(bytes, CHANNEL.stdin, offset)
     stream.finish()
   })()
-  // It may have ended without having taken it all: its answer says how much.
+  // The command may have ended without having taken it all: its answer says how much.
   giving.catch(() => {})
   return stream.output
 }

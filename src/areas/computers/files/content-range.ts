@@ -3,15 +3,15 @@ import { refuse } from '#kernel/errors.ts'
 /** The part of a file that a request carries. */
 export interface Part {
   start: number
-  /** Exclusive; null: to the end of the body. */
+  /** The end, exclusive; null: to the end of the body. */
   end: number | null
-  /** Of the whole file; null where nobody knows yet. */
+  /** The size of the whole file; null where nobody knows yet. */
   size: number | null
 }
 
 /**
- * Of `Content-Range: bytes 0-99/300` (RFC 9110, 14.4), or the whole file where there is none. `bytes 0-99/*` is of a size not known
- * yet, `bytes *\/300` nothing more of one that has come whole.
+ * Reads `Content-Range: bytes 0-99/300` (RFC 9110, 14.4); the whole file where there is none. `bytes 0-99/*` is of a
+ * size not known yet, `bytes *\/300` nothing more of one that has come whole.
  */
 export function partIn(header: string | undefined, length: number | null): Part {
   if (header === undefined) return { start: 0, end: null, size: length }

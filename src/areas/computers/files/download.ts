@@ -14,7 +14,7 @@ import { lossesOf } from '../link/losses.ts'
 type Ctx = Context<HasLinks>
 type Read = Asked<'fs.read'>
 
-/** What a daemon says first of a file that it sends. It may say anything. */
+/** The first event of a daemon about a file that it sends. It may say anything. */
 const Head = z.object({
   type: z.literal('head'),
   entry: Entry,
@@ -49,7 +49,7 @@ export async function download(ctx: Ctx, { id, path, archive }: Input<typeof fil
   }
 }
 
-/** What would be sent, without its bytes. */
+/** The head of the answer, without its bytes. */
 async function headOf({ engine: { links }, signal }: Ctx, id: Id, asked: Read): Promise<Head> {
   const losses = lossesOf(links, id, { signal })
   for (;;)
@@ -80,7 +80,7 @@ async function* readFile(
   etag: string,
 ): AsyncGenerator<Uint8Array> {
   const { links } = ctx.engine
-  // Whatever reads it: a copy to the drive has no other watch over the right to this computer.
+  // A copy to the drive has no other watch over the right to this computer.
   await using permitted = whilePermitted(ctx, id, 'fs_read', ctx.signal)
   const { signal } = permitted
   const losses = lossesOf(links, id, { signal })
@@ -116,7 +116,7 @@ const isSame = (head: Head, etag: string): boolean =>
 
 const refuseOther = (): never => refuse('upstream_error', { message: 'The computer sent other bytes than it said.' })
 
-/** An archive is made while it is sent: when the computer is lost there is nothing to go on from. */
+/** Reads an archive, which is made while it is sent: when the computer is lost there is nothing to go on from. */
 async function* readArchive({ engine: { links }, signal }: Ctx, id: Id, asked: Read): AsyncGenerator<Uint8Array> {
   const stream = await links.open(id, 'fs.read', asked, { signal })
   try {

@@ -88,7 +88,7 @@ test('alice makes, lists, looks at and removes things on her computer', async ()
     assert.equal((await fs(alice, op, path, more)).status, 400, path.slice(0, 20))
 })
 
-test('what lies outside the folders that its owner named is out of reach, by whatever path', async () => {
+test('files outside the folders that the owner named are out of reach, by whatever path', async () => {
   symlinkSync('/etc', at('out'))
   symlinkSync('/etc/passwd', at('passwd'))
   for (const path of ['/etc/passwd', at('out/passwd'), at('passwd'), at('../../../../../../etc/passwd')]) {

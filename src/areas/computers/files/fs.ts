@@ -27,7 +27,7 @@ export async function fs(ctx: Context<HasLinks>, row: ComputerRow, given: Given)
   checkMayUse(ctx.principal, row, capability)
   checkFields(given)
   const { links } = ctx.engine
-  // A large folder takes long to remove, and what is withdrawn meanwhile ends it.
+  // A large folder takes long to remove, and a right that is withdrawn meanwhile ends that.
   await using permitted = whilePermitted(ctx, id, capability, ctx.signal)
   const more = { signal: permitted.signal }
   switch (op) {
@@ -57,7 +57,7 @@ async function list(
 ): Promise<Page<Entry>> {
   const filters = { id, path }
   const from = positionOf('computer_files', filters, cursor)?.[0]
-  // Of a call that comes without a query, such as an agent's, it may be absent whatever its type says.
+  // A call that comes without a query, such as an agent's, may leave it out whatever its type says.
   const limit = (given.limit as number | undefined) ?? 25
   const input = { path, cursor: from === undefined ? null : String(from), limit }
   const { entries, next_cursor } = await engine.links.ask(id, 'fs.list', input, { signal })
@@ -67,5 +67,5 @@ async function list(
   }
 }
 
-/** With its time in milliseconds, whatever a machine says. */
+/** An entry with its time in milliseconds, whatever a machine says. */
 export const shown = (entry: Entry): Entry => ({ ...entry, modified_at: new Date(entry.modified_at).toISOString() })

@@ -14,7 +14,7 @@ const server = stack.use(await testServer())
 const alice = await server.person('Alice')
 const bob = await server.person('Bob')
 
-test('who may use the files of a computer reads neither its credential nor says what it allows', async () => {
+test('bob may use the files of a computer, and neither reads its credential nor says what it allows', async () => {
   const home = stack.use(daemonHome())
   const room = stack.use(temporaryDir())
   const program = join(room.path, 'program')

@@ -1,16 +1,19 @@
 /** Bytes on their way to a computer: kept from when they come until the computer says that it has them. */
 export interface Replay {
-  /** What follows at an offset: kept bytes, or the next of the source once there is room. Null: the end. Throws what the source throws. */
+  /**
+   * The bytes at an offset: kept ones, or the next of the source once there is room. Null: the end. Throws what the
+   * source throws.
+   */
   at(offset: number): Promise<Uint8Array | null>
-  /** The computer has all before this. */
+  /** Says that the computer has all before this offset. */
   acknowledge(offset: number): void
-  /** Nobody asks for more. */
+  /** Says that nobody asks for more. */
   close(): void
-  /** What is kept, and may be asked for. */
+  /** The offsets of the bytes that are kept, and may be asked for. */
   readonly kept: { from: number; to: number }
 }
 
-/** More than this is not kept: the source waits. */
+/** The most bytes that are kept: beyond them the source waits. */
 const MOST_KEPT = 4 << 20
 
 export function replayOf(source: AsyncIterable<Uint8Array>, begin: number): Replay {
@@ -19,7 +22,7 @@ export function replayOf(source: AsyncIterable<Uint8Array>, begin: number): Repl
   let from = begin
   let to = begin
   let ended = false
-  /** One read of the source at a time, whoever waits for it. */
+  /** The read of the source that is under way: one at a time, whoever waits for it. */
   let pulling: Promise<void> | null = null
   let wake = Promise.withResolvers<void>()
 

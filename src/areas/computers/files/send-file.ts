@@ -11,16 +11,19 @@ import { type Replay, replayOf } from './replay.ts'
 export interface Sending {
   links: Links
   computerId: Id
-  /** `offset`: where `source` begins. */
+  /** The file to write; `offset`: where `source` begins. */
   file: Omit<Input<'fs.write'>, 'offset'> & { offset: number }
   source: AsyncIterable<Uint8Array>
   signal: AbortSignal
 }
 
-/** How far the computer has written, as it says from time to time. */
+/** The offset up to which the computer has written, as it says from time to time. */
 const Progress = z.object({ type: z.literal('offset'), offset: z.number().int().min(0) })
 
-/** So often a computer may say that it is somewhere else with an upload, and come no further; it is asked again ever later. */
+/**
+ * The times that a computer may say that it is somewhere else with an upload, and come no further; it is asked again
+ * ever later.
+ */
 const MOST_STALE = 6
 const STALE_MS = 50
 
@@ -39,7 +42,7 @@ export async function sendFile({ links, computerId, file, source, signal }: Send
     } catch (error) {
       // The link before this one was still writing when it was asked how far it had come.
       if (again && error instanceof Refusal && error.code === 'stale_update' && isKept(replay, error.details?.offset)) {
-        // As long as the computer comes further, it is the same one still.
+        // A computer that comes further is the same one still.
         stale = replay.kept.from > kept ? 1 : stale + 1
         kept = replay.kept.from
         if (stale > MOST_STALE)
@@ -69,7 +72,7 @@ export async function sendFile({ links, computerId, file, source, signal }: Send
 const isKept = ({ kept }: Replay, offset: unknown): boolean =>
   typeof offset === 'number' && offset >= kept.from && offset <= kept.to
 
-/** Writes while it hears how far the computer has come. */
+/** Writes bytes, and listens meanwhile how far the computer has come. */
 async function feed(
   stream: AskedStream<'fs.write'>,
   replay: Replay,
@@ -77,7 +80,7 @@ async function feed(
   goesOn: () => void,
 ): Promise<Output<'fs.write'>> {
   let fault: unknown = null
-  /** How far it has left: no computer can have more, whatever it says. */
+  /** The offset up to which bytes have left: no computer can have more, whatever it says. */
   let sent = from
   async function write(): Promise<void> {
     for (let at = from; ;) {
@@ -89,7 +92,7 @@ async function feed(
     }
   }
   const writing = write().catch((error: unknown) => {
-    // That it is over is told by its end.
+    // The end of the stream tells that it is over.
     if (error instanceof LinkLost || error instanceof StreamReset) return
     fault = error
     stream.reset('the sender broke off')

@@ -15,10 +15,10 @@ import { checkDisk } from '../drivers/check-disk.ts'
 type Ctx = Context<HasLinks>
 type Given = Input<typeof fileEndpoints.upload>
 
-/** The name of an upload on the computer: who broke one off goes on with it, through any server process. */
+/** The name of an upload on the computer: a caller who broke one off goes on with it, through any server process. */
 const keyOf = (...parts: string[]): string => hash('sha256', parts.join('\0'), 'hex')
 
-/** Of an upload by a caller's own bytes. */
+/** The name of an upload of a caller's own bytes. */
 const keyOfCaller = (ctx: Ctx, path: string, tag: string | undefined): string =>
   keyOf(ctx.principal.accountId, path, ...(tag === undefined ? [] : ['tag', tag]))
 
@@ -59,7 +59,7 @@ async function fromCaller(
   return { path, offset }
 }
 
-/** Neither more nor fewer bytes than were said. */
+/** The bytes of the body. Throws where they are more or fewer than were said. */
 async function* exactly(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
   let left = size
   for await (const part of bytes) {
@@ -83,7 +83,7 @@ async function fromDrive(
   const { body } = (await ctx.invoke('drive.download', { id: fileId })) as Bytes
   if (!isStored(body)) return refuse('invalid_state', { param: 'drive_source' })
   const { links } = ctx.engine
-  // Of these very bytes: what came of them before a server was restarted need not be sent again.
+  // The name is of these very bytes: those that came before a server was restarted need not be sent again.
   const key = keyOf(ctx.principal.accountId, path, body.etag)
   const { offset } = await links.ask(id, 'fs.upload_offset', { path, key }, { signal: ctx.signal })
   const from = offset <= body.size ? offset : 0

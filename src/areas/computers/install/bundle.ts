@@ -9,7 +9,10 @@ import { pathToFileURL } from 'node:url'
 
 const TIMEOUT_MS = 120_000
 
-/** By the bundler that builds the app, in a process of its own: it takes more memory than a server at rest. */
+/**
+ * Bundles a program with the bundler that builds the app, in a process of its own: it takes more memory than a server
+ * at rest.
+ */
 export async function bundle(source: string, file: string, format: 'esm' | 'cjs' = 'esm'): Promise<void> {
   const vite = createRequire(import.meta.url).resolve('vite/package.json')
   const bundler = pathToFileURL(createRequire(vite).resolve('rolldown')).href
@@ -20,7 +23,7 @@ export async function bundle(source: string, file: string, format: 'esm' | 'cjs'
     const child = execFile(
       process.execPath,
       ['--input-type=module', '-e', code],
-      // Not our own surroundings: they hold keys of providers.
+      // The bundler does not get our own surroundings: they hold keys of providers.
       { timeout: TIMEOUT_MS, killSignal: 'SIGKILL', env: { PATH: process.env.PATH } },
       (error, _, said) =>
         error

@@ -29,7 +29,7 @@ export async function openInstall(releases: Releases, method: string, url: strin
       : plain(`${file.sha256}  node\n`)
   }
   if (which !== undefined) return nothing()
-  // What went wrong names paths and registries, which are no stranger's business.
+  // The reason names paths and registries, which are no stranger's business.
   const release = await Promise.try(() => releases.of(what)).catch(() => null)
   if (release !== null) return plain(release.manifest)
   return nothing(
@@ -61,9 +61,9 @@ function stored(file: File | null): Bytes {
   }
 }
 
-/** Anybody may ask, and a Node is large: so many are answered at a time by a process, and the others try again. */
+/** The most answers that a process gives at a time: anybody may ask, and a Node is large. The others try again. */
 const MOST_AT_ONCE = 64
-/** Who took nothing for so long gives way where all places are taken. */
+/** A reader who took nothing for so long gives way where all places are taken. */
 const IDLE_MS = 10_000
 const readers = new Set<{ tookAt: number; file: ReadStream }>()
 

@@ -1,6 +1,7 @@
 /**
- * What this server gives out for machines that become computers: per platform a bundle and the addon for terminals, named
- * in a manifest of the form of `sha256sum`, whose own SHA-256 names the release. All files are found by their hashes.
+ * The releases that this server gives out for machines that become computers: per platform a bundle and the addon for
+ * terminals, named in a manifest of the form of `sha256sum`, whose own SHA-256 names the release. All files are found
+ * by their hashes.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -12,9 +13,9 @@ import { bundle, isFolder, stampOf } from './bundle.ts'
 
 export interface Release {
   version: string
-  /** Of the manifest. */
+  /** The SHA-256 of the manifest. */
   sha256: string
-  /** Of all files together, in bytes. */
+  /** The bytes of all files together. */
   size: number
   manifest: string
 }
@@ -31,7 +32,7 @@ export interface Releases {
   of(platform: string): Promise<Release>
   /** This server's own Node, for machines like it that have none. */
   node(platform: string): Promise<File | null>
-  /** Of a release of any platform that is here, its manifest included. */
+  /** A file of a release of any platform that is here, its manifest included. */
   file(sha256: string): Promise<File | null>
 }
 
@@ -44,7 +45,7 @@ const BUNDLE = 'uk.mjs'
 interface Parts {
   dataDir: string
   log: Log
-  /** Only tests give out the program of another clone. */
+  /** The root of another clone, of which only tests give out the program. */
   root?: string
 }
 

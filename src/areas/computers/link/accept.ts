@@ -20,7 +20,7 @@ const MOST_AT_ONCE = 64
 /** Connections of one machine: its link, those before it that have not closed yet, and those that have said nothing. */
 const MOST_OF_ONE = 8
 
-/** What is given out for a platform; see `install/releases.ts`. */
+/** The releases that are given out for a platform; see `install/releases.ts`. */
 export interface Offers {
   of(platform: string): Promise<{ version: string; sha256: string; size: number }>
 }
@@ -125,10 +125,13 @@ function accept(engine: Engine, links: LiveLinks, offers: Offers, machine: Machi
   }
 }
 
-/** The first links after a start may come before the program is bundled: so long they wait for it. */
+/** The time that the first links after a start wait for the program to be bundled. */
 const BUNDLED_MS = 3_000
 
-/** A release in the place of the one that speaks; null: there is none, it takes none, or it has tried this one lately. */
+/**
+ * Offers a release in the place of the one that speaks; null: there is none, it takes none, or it has tried this one
+ * lately.
+ */
 async function offerTo(
   { log, postgres }: Engine,
   offers: Offers,
@@ -142,7 +145,7 @@ async function offerTo(
     const coming = offers.of(`${os}-${arch}`)
     const given = await within(coming, BUNDLED_MS)
     if (given === null) {
-      // It links again at once, and is told then.
+      // The machine links again at once, and is told then.
       coming
         .then(({ sha256 }) => isNew(sha256) && mux.close(CLOSE.restart, 'there is another version now'))
         .catch(() => {})
@@ -153,7 +156,7 @@ async function offerTo(
     if (failed_update?.sha256 === sha256)
       log.warn({ computer_id: computerId, sha256, why: failed_update.why }, 'a computer could not be updated')
   } catch {
-    // No program for its platform, which the releases have said to the log.
+    // There is no program for its platform, which the releases have said to the log.
   }
   return null
 }

@@ -72,7 +72,7 @@ test('a newer link takes the place of the older, in whatever process that is', a
   assert.equal(third.mux.closed, false)
 })
 
-test('who cannot prove to be a process of this instance gets no answer from one', async () => {
+test('a stranger who cannot prove to be a process of this instance gets no answer from one', async () => {
   const { id, credential } = await pairedBy(alice)
   using _linked = await linkUp(server.origin, credential, answer)
   const { rows } = await sql<{

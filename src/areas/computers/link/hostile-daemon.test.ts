@@ -233,7 +233,7 @@ test('whatever a daemon tells on the way, it costs nobody else anything', async 
     )
 })
 
-test('what is nested so deeply that nobody could say it again costs the link', async () => {
+test('an answer that is nested so deeply that nobody could say it again costs the link', async () => {
   const deep: Lies[] = [
     (_, says) => says.end(`{"error":{"code":"not_found","details":{"a":${nested(30_000)}}}}`),
     (_, says) => says.end(`{"output":${nested(30_000)}}`),
@@ -303,7 +303,7 @@ test('a terminal that sends without end is told to stop, whether it is read or d
   assert.ok(sent < 40_000_000, `${sent} bytes`)
 })
 
-test('what a command says in its refusal ends its operation, once', async () => {
+test('a refusal of a command ends its operation, once', async () => {
   const { id, credential } = await pairedBy(alice)
   let asked = 0
   using _liar = await liarAt(server.origin, credential, ({ op }, says) => {

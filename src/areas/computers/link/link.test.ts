@@ -88,7 +88,7 @@ test('a call that is safe to repeat goes on over the next link; another says tha
   assert.deepEqual(await kept, { found: true })
 })
 
-test('who gives up ends the call on the machine too', async () => {
+test('a caller who gives up ends the call on the machine too', async () => {
   const { id, credential } = await pairedBy(alice)
   let ended = 0
   let asked = 0
@@ -156,7 +156,7 @@ test('a daemon that does not keep to the protocol loses its link, and nobody els
   assert.deepEqual(await links.ask(good.id, 'daemon.probe', {}, { signal }), probed)
 })
 
-test('what a daemon sends and nobody reads is little, however much it would send', async () => {
+test('a daemon sends little that nobody reads, however much it would send', async () => {
   const { id, credential } = await pairedBy(alice)
   let sent = 0
   using linked = await linkUp(server.origin, credential, async ({ op }, stream) => {
@@ -178,7 +178,7 @@ test('what a daemon sends and nobody reads is little, however much it would send
   await until(() => linked.mux.streams === 0)
 })
 
-test('who leaves does not wait for a computer that is away', async () => {
+test('a caller who leaves does not wait for a computer that is away', async () => {
   const { id, credential } = await pairedBy(alice)
   const asked = Promise.withResolvers<void>()
   const linked = await linkUp(server.origin, credential, ({ op }) => {
@@ -195,7 +195,7 @@ test('who leaves does not wait for a computer that is away', async () => {
   await assert.rejects(Promise.race([call, sleep(10_000)]), { name: 'AbortError' })
 })
 
-test('who loses the right while a folder is removed has its removal ended', async () => {
+test('bob loses the right while a folder is removed, and the removal ends', async () => {
   const bob = await server.person('Bob')
   const team = await teamOf(alice, [[bob, 'member']])
   const { id, credential } = await pairedBy(alice)

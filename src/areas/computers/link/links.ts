@@ -14,9 +14,9 @@ import { type Place, findPlace } from './state.ts'
 /** The way to computers, whichever process of the instance holds their links. */
 export interface Links {
   /**
-   * Asks for one thing and waits; bytes that come are dropped. Refuses with 409 `computer_offline`; a computer that is just
-   * starting, or whose link broke just now, is waited for before. Where the link is lost, what is safe to repeat is asked
-   * again once the computer is back; all else is 503 `interrupted`.
+   * Asks for one thing and waits; bytes that come are dropped. Refuses with 409 `computer_offline`; a computer that is
+   * just starting, or whose link broke just now, is waited for before. Where the link is lost, a safe question is asked
+   * again once the computer is back; any other is 503 `interrupted`.
    */
   ask<O extends OperationName>(
     computerId: Id,
@@ -25,7 +25,7 @@ export interface Links {
     more: { signal: AbortSignal },
   ): Promise<Output<O>>
   /**
-   * Opens a stream. On `LinkLost` whoever opened it asks again with its key and offsets. The signal resets it. `movable`: a
+   * Opens a stream. On `LinkLost` its opener asks again with its key and offsets. The signal resets it. `movable`: a
    * server that stops does not wait for it, as it goes on over another link.
    */
   open<O extends OperationName>(
@@ -44,7 +44,7 @@ export interface HasLinks {
   links: Links
 }
 
-/** Asked a second time these would do something a second time, or refuse what they did. */
+/** The operations that asked a second time would do something a second time, or refuse what they did. */
 const ONCE: ReadonlySet<OperationName> = new Set([
   'fs.mkdir',
   'fs.remove',
@@ -55,11 +55,13 @@ const ONCE: ReadonlySet<OperationName> = new Set([
   'engine.call',
   'engine.remove',
 ])
-/** What asks whether it is there, and what another may answer as well, waits for no computer that is away. */
+/**
+ * The operations that wait for no computer that is away: they ask whether it is there, or another may answer as well.
+ */
 const NEVER_WAITS: ReadonlySet<OperationName> = new Set(['daemon.probe', 'engine.call', 'engine.models'])
-/** How long a computer that was there a moment ago is waited for. */
+/** The time that a computer which was there a moment ago is waited for. */
 const BACK_MS = 30_000
-/** These change nothing: where the computer does not come back, nothing was done. */
+/** The operations that change nothing: where the computer does not come back, nothing was done. */
 const LOOKS: ReadonlySet<OperationName> = new Set([
   'daemon.probe',
   'terminal.list',
@@ -71,7 +73,7 @@ const LOOKS: ReadonlySet<OperationName> = new Set([
   'users.list',
   'engine.models',
 ])
-/** What no poke told of is looked for again after so long. */
+/** The time after which a change is looked for that no poke told of. */
 const LOOK_MS = 1_000
 
 /** The place of a link that another process holds. */
@@ -79,11 +81,11 @@ type Elsewhere = Place & { processId: Id; peer: string }
 
 export interface RunningLinks extends Links, AsyncDisposable {
   live: LiveLinks
-  /** Where this process listens for the others. */
+  /** The address at which this process listens for the others. */
   peer: string
 }
 
-/** Bytes beside an answer that has none. */
+/** The most bytes that are read beside an answer that has none. */
 const MOST_UNASKED = 65_536
 
 export async function startLinks(engine: Engine): Promise<RunningLinks> {
@@ -112,9 +114,9 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
       const place = await findPlace(engine, computerId)
       if (isElsewhere(place)) return beyond(place, { ...asked, computer_id: computerId })
       const now = performance.now()
-      // Its end is not noted yet.
+      // The end of the link is not noted yet.
       const lost_ms = place?.processId === engine.processId ? 0 : (place?.lost_ms ?? null)
-      // It does not come to a server that stops.
+      // A computer does not come to a server that stops.
       const waits = place !== null && !live.draining && !NEVER_WAITS.has(asked.op)
       const within = waits ? comesWithin({ ...place, lost_ms }, now - begun) : 0
       const left = Math.min(within, since + COMES_BACK_MS - now)
@@ -163,7 +165,7 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
       for (;;) {
         try {
           const stream = await links.open(computerId, op, input, more)
-          // What is not read would hold up the answer.
+          // Bytes that nobody reads would hold up the answer.
           void (async () => {
             let bytes = 0
             for await (const item of stream) {
@@ -207,7 +209,7 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
   }
 }
 
-/** Null: this process does not hold its link. */
+/** Opens a stream on a link of this process; null: this process does not hold the link. */
 function openHere(
   live: LiveLinks,
   { op, input, computer_id, movable }: OperationRequest,
@@ -227,7 +229,7 @@ function openHere(
 const interrupted = (message: string): never =>
   refuse('interrupted', { message: `${message} Whether it was done is not known.` })
 
-/** A daemon may answer anything. */
+/** Checks an answer: a daemon may answer anything. */
 function checked<O extends OperationName>(op: O, answered: unknown): Output<O> {
   const { data, error } = operations[op].output.safeParse(answered)
   if (error) throw new Refusal('upstream_error', { message: `The computer answered \`${op}\` with something else.` })

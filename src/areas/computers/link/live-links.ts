@@ -8,20 +8,23 @@ import { type LinkName, noteDead, noteHeard, noteLinked, noteUnlinked, noteUsed 
 
 const CHECK_MS = 2_000
 const NOTE_MS = 15_000
-/** On the bus: a computer was linked to some process, and to which epoch. */
+/** The topic on the bus that says: a computer was linked to some process, and to which epoch. */
 const LINKED = 'computer_linked'
 
 export interface LiveLink extends LinkName, Machine {
   mux: Mux
   /** `mux.heard` when it was noted last. */
   noted: number
-  /** It was asked for something since that was noted last. */
+  /** Whether something was asked of it since that was noted last. */
   asked: boolean
-  /** Streams that go on over another link. */
+  /** The number of streams that go on over another link. */
   movable: number
 }
 
-/** So a link ends whose daemon wants it again at once. All other ends are a daemon's that leaves, or one that was shown out. */
+/**
+ * The codes with which a link ends whose daemon wants it again at once. All other ends are a daemon's that leaves, or
+ * one that was shown out.
+ */
 const COMES_BACK: ReadonlySet<number> = new Set([CLOSE.lost, CLOSE.restart])
 
 /** The links that this process holds, at most one per computer. */
@@ -32,7 +35,7 @@ export class LiveLinks implements AsyncDisposable {
   readonly #heard: Disposable[]
   readonly #waiting = new Map<Id, Set<() => void>>()
   readonly #notes = new Set<Promise<void>>()
-  /** What was heard last is noted. */
+  /** Resolves once the signs of life that were heard last are noted. */
   #hearing = Promise.resolve()
   #checking = false
   #draining = false
@@ -46,7 +49,7 @@ export class LiveLinks implements AsyncDisposable {
       setInterval(() => this.#note(this.#noteAll()), NOTE_MS),
     ]
     for (const timer of this.#timers) timer.unref()
-    // Links of the process before this one, where it was killed.
+    // A killed process before this one may have left links in its rows.
     this.#note(noteDead(engine))
     this.#heard = [
       // A credential was rotated, or a computer deleted.
@@ -67,12 +70,12 @@ export class LiveLinks implements AsyncDisposable {
     return [...this.#links.keys()]
   }
 
-  /** This process takes no further links. */
+  /** Whether this process takes no further links. */
   get draining(): boolean {
     return this.#draining
   }
 
-  /** This process holds no links any more, and asks for nothing. */
+  /** Whether this process holds no links any more, and asks for nothing. */
   get over(): boolean {
     return this.#over
   }
@@ -94,12 +97,12 @@ export class LiveLinks implements AsyncDisposable {
     return epoch
   }
 
-  /** A link that was added is over. `code`: one of `CLOSE`, or of WebSocket's own. */
+  /** Says that a link that was added is over. `code`: one of `CLOSE`, or of WebSocket's own. */
   gone(mux: Mux, computerId: Id, code: number): void {
     const link = this.#links.get(computerId)
     if (link?.mux !== mux) return
     this.#links.delete(computerId)
-    // Behind what may be noted of it now: else it would be taken for live again.
+    // The end comes behind what may be noted of the link now: else it would be taken for live again.
     this.#note(this.#hearing.then(() => noteUnlinked(this.#engine, link, { lost: COMES_BACK.has(code) })))
   }
 
@@ -145,7 +148,7 @@ export class LiveLinks implements AsyncDisposable {
     }
   }
 
-  /** Those that were asked for something since the last look, or still do it. */
+  /** Notes the computers that were asked for something since the last look, or still do it. */
   async #noteUse(): Promise<void> {
     const used = [...this.#links.values()].filter(({ mux, asked }) => mux.streams > 0 || asked)
     for (const link of used) link.asked = false
@@ -171,8 +174,8 @@ export class LiveLinks implements AsyncDisposable {
   }
 
   /**
-   * Daemons go to another process, or come back when there is one: those in use once they are not, the others now. What
-   * can go on over another link keeps none here: a command in the background may last for days.
+   * Sends daemons to another process, or back when there is one: those in use once they are not, the others now. A
+   * stream that can go on over another link keeps none here: a command in the background may last for days.
    */
   drain(): void {
     if (this.#draining) return
@@ -185,7 +188,7 @@ export class LiveLinks implements AsyncDisposable {
     this.#timers.push(setInterval(closeIdle, 100).unref())
   }
 
-  /** All of them go now, and whoever waits for a computer waits in vain. */
+  /** Ends all links now; calls that wait for a computer wait in vain. */
   end(): void {
     this.#draining = this.#over = true
     for (const waiting of this.#waiting.values()) for (const wake of waiting) wake()

@@ -3,28 +3,31 @@ import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { LinkLost, StreamReset } from '#wire/stream.ts'
 
-/** How long a computer that is lost in the middle of something is waited for. */
+/** The time that a computer which is lost in the middle of something is waited for. */
 const PATIENCE_MS = 60_000
 const RETRY_MS = 250
 
 /** The losses of a link in the middle of one thing, which then goes on where it was. */
 export interface Losses {
-  /** Resolves when the computer is back after an error that says it was lost; throws any other, and what is over for good. */
+  /**
+   * Resolves when the computer is back after an error that says it was lost; throws any other, and one that is over for
+   * good.
+   */
   outlast(error: unknown): Promise<void>
-  /** It goes on. */
+  /** Says that it goes on. */
   over(): void
 }
 
 export interface LossesMore {
   signal: AbortSignal
   patienceMs?: number
-  /** It was under way before: the computer is waited for from the beginning. */
+  /** Whether it was under way before: then the computer is waited for from the beginning. */
   underWay?: boolean
   /** Refuses where the computer has not come back in time. `lostAt`: when it was lost. */
   gone?: (lostAt: Date) => never
 }
 
-/** Patience is counted on a clock that nobody sets. */
+/** The losses of one thing; patience is counted on a clock that nobody sets. */
 export function lossesOf(
   links: { online(computerId: Id, waitMs: number, signal: AbortSignal): Promise<boolean> },
   computerId: Id,
@@ -38,7 +41,7 @@ export function lossesOf(
       signal.throwIfAborted()
       if (error instanceof StreamReset)
         refuse('interrupted', { message: `The computer broke it off: ${error.message}.` })
-      // A computer that was not there to begin with need not be waited for; one whose process has died was there just now.
+      // A computer that was not there to begin with is not waited for; one whose process has died was there just now.
       const waits = error instanceof LinkLost || isUnreached(error) || (since !== null && isOffline(error))
       if (!waits) throw error
       const again = since !== null
@@ -56,7 +59,7 @@ export function lossesOf(
 }
 
 const isOffline = (error: unknown): boolean => error instanceof Refusal && error.code === 'computer_offline'
-/** The process that holds its link is not, so nothing was asked of the computer. */
+/** Whether the process that holds its link cannot be reached: then nothing was asked of the computer. */
 const isUnreached = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable'
 
 const lost = (lostAt: Date): never =>

@@ -52,7 +52,7 @@ test('a computer that is not connected says so, with when it was last heard of',
   assert.equal((await alice.get(`/operations/${told!.data.id}`)).body.data.status, 'failed')
 })
 
-test('who may not use a computer so is told before it is asked for', async () => {
+test('a caller without the right is told so before the computer is asked for', async () => {
   const { id } = await pairedComputer(alice, { allows: ['exec', 'terminal'] })
   const exec = (person: { post: Person['post'] }) => person.post(`/computers/${id}/exec`, { command: 'true' })
   assert.deepEqual(code(await exec(bob)), [404, undefined])
@@ -75,7 +75,7 @@ test('who may not use a computer so is told before it is asked for', async () =>
   assert.match(answer.body.error.message, /--allow/)
 })
 
-test('what makes no sense is refused by the field that is wrong', async () => {
+test('a call that makes no sense is refused by the field that is wrong', async () => {
   const { id } = await pairedComputer(alice)
   const refused = async (path: string, body: object) => {
     const { body: said } = await alice.post(`/computers/${id}/${path}`, body)
@@ -173,7 +173,7 @@ test('one whose daemon left is not waited for, nor is one that was lost a while 
   assert.equal(comesWithin({ lifecycle: 'starting', lost_ms: null }, 600_000), 20_000)
 })
 
-test('what a killed server leaves behind is not shown as a link, and calls wait for the computer', async () => {
+test('a killed server leaves a row behind: it is not shown as a link, and calls wait for the computer', async () => {
   const { id, credential } = await pairedComputer(alice)
   const dead = newId()
   await sql`insert into processes (id, expires_at, pid, peer) values (${dead}, now() - interval '1 second', 1, '127.0.0.1:9')`.execute(

@@ -10,19 +10,22 @@ interface Away {
   last_seen_at: Date | null
 }
 
-/** How long one is expected back whose link broke. A daemon tries again every 15 s at least. */
+/** The time in which a computer is expected back whose link broke. A daemon tries again every 15 s at least. */
 export const COMES_BACK_MS = 20_000
-/** One that was lost before this server began is expected with it, unless that is so long ago. */
+/** The longest loss before this server began after which a computer is expected with the server. */
 const LOST_LATELY_MS = 3_600_000
 
-/** How long a call waits for a computer that is away: 0 where nobody knows that it comes. `serverMs`: since this server began. */
+/**
+ * The milliseconds that a call waits for a computer that is away: 0 where nobody knows that it comes. `serverMs`: since
+ * this server began.
+ */
 export function comesWithin({ lifecycle, lost_ms }: Pick<Place, 'lifecycle' | 'lost_ms'>, serverMs: number): number {
   if (lifecycle === 'starting') return COMES_BACK_MS
   if (lifecycle !== 'running' || lost_ms === null || lost_ms > LOST_LATELY_MS) return 0
   return Math.max(0, COMES_BACK_MS - Math.min(lost_ms, serverMs))
 }
 
-/** Refuses what needs a computer that is there, and says what brings it back. Null: it is gone. */
+/** Refuses a call that needs a computer that is there, and says what brings it back. Null: it is gone. */
 export function offline(computer: Away | null): never {
   const seen = computer?.last_seen_at ?? null
   return refuse('computer_offline', {
@@ -36,7 +39,7 @@ const unheard = (seen: Date | null): string =>
     ? 'The computer is not connected.'
     : `The computer is not connected; it was last heard of at ${iso(seen)}.`
 
-/** What a cloud computer does when it does not run. */
+/** The words for a cloud computer that does not run; null where it should. */
 function resting({ id, lifecycle }: Away): string | null {
   const start = `Start it with \`uk computers start ${id}\`, or \`POST /computers/${id}/start\`.`
   switch (lifecycle) {

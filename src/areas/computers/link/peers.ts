@@ -19,7 +19,7 @@ const CONNECT_MS = 3_000
 const PROVE = 'peer.prove'
 
 export interface Peers extends AsyncDisposable {
-  /** `host:port` */
+  /** The address: `host:port`. */
   address: string
   /** Asks another process. Throws `LinkLost` where it cannot be reached. */
   open<O extends OperationName>(
@@ -32,19 +32,21 @@ export interface Peers extends AsyncDisposable {
 export interface PeerParts {
   engine: Pick<Engine, 'log' | 'postgres' | 'processId'>
   host: string
-  /** Does what another process asks for. */
+  /** Does something that another process asks for. */
   answer(asked: OperationRequest, stream: Stream, call: { signal: AbortSignal }): Promise<object>
 }
 
-/** Calls on one connection: then another one is made, so that one caller's many never keep the others waiting. */
+/**
+ * The most calls on one connection: then another one is made, so that one caller's many never keep the others waiting.
+ */
 const MOST_CALLS = 512
 
 /** A connection to another process. */
 interface Lane {
   mux: Promise<Mux>
-  /** It stands. */
+  /** The connection, once it stands. */
   opened: Mux | null
-  /** Calls that wait for it to stand. */
+  /** The number of calls that wait for it to stand. */
   waiting: number
 }
 
@@ -76,7 +78,7 @@ export async function startPeers({ engine, host, answer }: PeerParts): Promise<P
       onFault: (error, asked) => engine.log.error({ error, op: asked?.op }, 'what another process asked for failed'),
     })
     mux.hello({ process_id: self, nonce: mine })
-    // Who does not say who it is.
+    // The other end does not say who it is.
     socket.setTimeout(CONNECT_MS, () => mux.close(CLOSE.violation, 'no HELLO came'))
   })
   server.maxConnections = 256

@@ -8,8 +8,8 @@ import { showComputer } from '../show.ts'
 import { addCredential, dropCredential, retireOthers } from '../pairing/credentials.ts'
 
 /**
- * Hands the machine another credential. While it is not known whether it has come, both hold: another rotation ends
- * whatever the machine does not use.
+ * Hands the machine another credential. While it is not known whether it has come, both hold: another rotation ends the
+ * one that the machine does not use.
  */
 export async function rotateCredential(
   ctx: Context<HasLinks>,

@@ -17,16 +17,16 @@ export interface LinkName {
   epoch: number
 }
 
-/** Where the link of a computer is held. */
+/** The process that holds the link of a computer, and its state. */
 export interface Place {
-  /** Null: nowhere, or by a process that has died. */
+  /** The process; null: none, or one that has died. */
   processId: Id | null
-  /** Where that process listens for others. */
+  /** The address at which that process listens for others. */
   peer: string | null
   id: Id
   lifecycle: Lifecycle
   last_seen_at: Date | null
-  /** Since its link broke, in ms. Null: it is linked, was never, or its daemon said that it leaves. */
+  /** Milliseconds since its link broke. Null: it is linked, was never, or its daemon said that it leaves. */
   lost_ms: number | null
 }
 
@@ -94,7 +94,7 @@ export async function noteHeard({ postgres, bus }: Parts, processId: Id, links: 
   if (back > 0) bus.poke('outbox')
 }
 
-/** Notes that these are in use, for cloud computers that are stopped when nobody uses them. */
+/** Notes that these computers are in use, for cloud computers that are stopped when nobody uses them. */
 export async function noteUsed({ postgres: { db } }: Parts, links: readonly LinkName[]): Promise<void> {
   const ids = links.map(({ computerId }) => computerId)
   await sql`update cloud_computers set used_at = now()
@@ -137,7 +137,10 @@ async function noteGone(db: Db, computerId: Id): Promise<void> {
   await tellOf(db, row, 'disconnected')
 }
 
-/** Whose calls its models answer, and when, hangs on whether it is there. */
+/**
+ * Tells whether calls are answered otherwise now: whose calls its models answer, and when, hangs on whether it is
+ * there.
+ */
 async function servesOtherwise(db: Db, { id, workspace_id, exposures }: ComputerRow): Promise<void> {
   const { rows } = await sql`select from local_models where computer_id = ${id} and status = 'ready' limit 1`.execute(
     db,

@@ -5,10 +5,10 @@ import { capabilitiesOf } from '../access.ts'
 import type { HasLinks } from './links.ts'
 import type { ComputerRow } from '../store.ts'
 
-/** Then it counts as away, whatever its link seems to be. */
+/** The time after which it counts as away, whatever its link seems to be. */
 const ANSWER_MS = 10_000
 
-/** Who may look around on the machine anyway is told where its home is. */
+/** The capabilities whose holders are told where the home is: they may look around on the machine anyway. */
 const SEES_HOME = new Set(['exec', 'terminal', 'fs_read', 'fs_write'])
 
 export async function testConnection(ctx: Context<HasLinks>, row: ComputerRow) {

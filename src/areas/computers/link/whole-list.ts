@@ -17,7 +17,7 @@ export async function wholeList<O extends Lists>(
   const parts: Output<O>[] = []
   for (let from = 0; parts.length < MOST_PARTS;) {
     const asked: Input<Lists> = { from }
-    // Each of the three takes this; of their union the compiler does not see it.
+    // Each of the three takes this input; of their union the compiler does not see it.
     const part = await links.ask(computerId, op, asked as Input<O>, { signal })
     parts.push(part)
     if (part.next === null) return parts

@@ -1,4 +1,4 @@
-/** What a machine says who it is by: `ukm_` and 256 random bits. The server keeps a hash. */
+/** The credentials of machines: `ukm_` and 256 random bits. The server keeps a hash. */
 import { type Generated, type Selectable, sql } from 'kysely'
 import { hashSecret, randomBase62 } from '#access/api-key.ts'
 import type { Db } from '#engine/postgres/client.ts'
@@ -13,7 +13,7 @@ interface CredentialTable {
   id: Id
   computer_id: Id
   credential_hash: Buffer
-  /** Null: good until it is replaced. */
+  /** The end of the credential; null: good until it is replaced. */
   expires_at: Date | null
   created_at: Generated<Date>
 }
@@ -21,7 +21,7 @@ export type CredentialRow = Selectable<CredentialTable>
 
 const SHAPE = /^ukm_[0-9A-Za-z]{43}$/
 
-/** A machine that has said who it is: which computer, and by which of its credentials. */
+/** A machine that has shown a credential: its computer, and which credential. */
 export interface Machine {
   computerId: Id
   credentialId: Id
@@ -40,7 +40,7 @@ export async function addCredential(db: Db, computerId: Id): Promise<Machine & {
   return { computerId, credentialId, credential }
 }
 
-/** The machine that this credential is of; null where it is of none, or no longer. */
+/** The machine of this credential; null where it is of none, or no longer. */
 export async function machineBy(db: Db, credential: string): Promise<Machine | null> {
   if (!SHAPE.test(credential)) return null
   const row = await db
@@ -53,8 +53,8 @@ export async function machineBy(db: Db, credential: string): Promise<Machine | n
 }
 
 /**
- * Of these links those that must end: their credential holds no longer, or a newer link took their place. Whoever keeps
- * links open asks this every two seconds for all of them, and when the topic `computers` is poked.
+ * The links among these that must end: their credential holds no longer, or a newer link took their place. A process
+ * that keeps links open asks this every two seconds for all of them, and when the topic `computers` is poked.
  */
 export async function endedLinks(
   db: Db,

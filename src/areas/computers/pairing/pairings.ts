@@ -14,12 +14,15 @@ import { computerPairings } from '../contract.ts'
 import { MOST_WRONG, type PairingRow, pairingStore } from './store.ts'
 
 const MINUTES = 10
-/** What the commands that are shown allow, in plain sight: whoever runs one may strike words out. Managing the machine's own users is asked for by name. */
+/**
+ * The capabilities that the shown commands allow, in plain sight: whoever runs one may strike words out. Managing the
+ * machine's own users is asked for by name.
+ */
 const ALLOWED = CAPABILITIES.filter((one) => one !== 'users').join(',')
-/** Of one account. */
+/** The most pairings of one account that wait. */
 const MOST_WAITING = 100
 
-/** Without what looks alike when it is read out: no I, L, O, U, 0, 1. */
+/** The letters of codes, without those that look alike when they are read out: no I, L, O, U, 0, 1. */
 const LETTERS = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
 const letters = (count: number): string =>
   Array.from({ length: count }, () => LETTERS[randomInt(LETTERS.length)]).join('')

@@ -21,7 +21,10 @@ import { type PairingRow, pairingStore } from './store.ts'
 
 type Pair = (typeof computers)['endpoints']['pair']
 
-/** Takes a machine in that shows a token or a code, on behalf of whoever made the pairing and in the rights they have now. */
+/**
+ * Takes a machine in that shows a token or a code, on behalf of the pairing's maker and in the rights that the maker
+ * has now.
+ */
 export async function redeem(ctx: Context, { token, name, ...machine }: Input<Pair>): Promise<Output<Pair>> {
   const subjects = [ofNetwork(ctx)]
   await takeLogin(ctx, subjects)
@@ -65,7 +68,7 @@ const wrong = {
   message: 'This is not the token or the code of a pairing. A code ends after ten minutes, or ten wrong ones.',
 }
 
-/** The maker of a pairing, who may no longer be allowed to bring computers in. */
+/** Acts as the maker of a pairing, who may no longer be allowed to bring computers in. */
 async function actAsMaker(ctx: Context, pairing: PairingRow): Promise<Context> {
   const acting = await ctx.engine.actAs({
     accountId: pairing.account_id,

@@ -9,7 +9,7 @@ export interface PreviewAddress {
 
 type Parts = Pick<Engine, 'config' | 'origin'>
 
-/** `p5173-<id>.<UK_PREVIEW_DOMAIN>`. Null: another host. */
+/** Reads `p5173-<id>.<UK_PREVIEW_DOMAIN>`. Null: another host. */
 export function previewAt(domain: string, host: string | undefined): PreviewAddress | null {
   const [, digits, id, name] = /^p(\d{1,5})-([0-9a-z]{26})\.([^:]+)(?::\d+)?$/i.exec(host ?? '') ?? []
   if (name === undefined || name.toLowerCase() !== domain.replace(/:\d+$/, '').toLowerCase()) return null
@@ -18,7 +18,10 @@ export function previewAt(domain: string, host: string | undefined): PreviewAddr
   return computerId === null || port < 1 || port > 65_535 ? null : { computerId, port }
 }
 
-/** Null where people who use this instance could not reach it: `localhost` is their own machine. */
+/**
+ * The origin of a preview; null where people who use this instance could not reach it: `localhost` is their own
+ * machine.
+ */
 export function previewOrigin({ config, origin }: Parts, { computerId, port }: PreviewAddress): string | null {
   const own = new URL(origin())
   const domain = config.previewDomain

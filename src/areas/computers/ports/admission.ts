@@ -10,20 +10,20 @@ import { holderOf } from '../tickets/tickets.ts'
 /** The path, at the origin of a preview, that takes a ticket. */
 export const ENTER = '/.well-known/ukiyo/enter'
 
-/** How somebody at a preview says who they are. */
+/** The ways to say at a preview who one is. */
 export type Pass = { kind: 'key'; secret: string } | { kind: 'cookie'; token: string }
 
 export interface Admission {
-  /** What the request brings; a key beats the cookie. Null: nothing of ours. */
+  /** The pass that a request brings; a key beats the cookie. Null: nothing of ours. */
   passOf(request: IncomingMessage): Pass | null
-  /** The computer, where they may look at its ports now. Refuses else. */
+  /** Checks that the holder may look at the computer's ports now, and answers the computer. Refuses else. */
   check(pass: Pass, at: PreviewAddress, signal: AbortSignal): Promise<ComputerRow>
   cookieName: string
-  /** `Set-Cookie` for what a ticket was redeemed for. */
+  /** The `Set-Cookie` for the session that a ticket was redeemed for. */
   cookieFor(token: string): string
 }
 
-/** Our keys: another `Authorization` is the program's own. */
+/** The form of our keys: another `Authorization` is the program's own. */
 export const OUR_KEY = /^uk_/
 export const OUR_COOKIE = /^(__Host-)?uk_(session|preview)$/
 

@@ -14,21 +14,21 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'upgrade',
   'expect',
 ])
-/** What proxies say of a request: ours are the ones that count behind us. */
+/** The fields in which proxies speak of a request: ours are the ones that count behind us. */
 const OF_PROXIES = /^(forwarded|via|x-real-ip|x-forwarded-.*|cf-.*|x-uk-.*)$/
-/** It would reach beyond the origin of its port. */
+/** The fields that would reach beyond the origin of their port. */
 const TOO_FAR: ReadonlySet<string> = new Set(['clear-site-data', 'strict-transport-security', 'alt-svc'])
 
 export interface Asked {
   method: string
   rawHeaders: readonly string[]
-  /** `p5173-….localhost:4242` */
+  /** The host of the preview: `p5173-….localhost:4242`. */
   host: string
   protocol: 'http' | 'https'
   upgrade: boolean
 }
 
-/** Name, value, … of the request as the program gets it. */
+/** Names and values, in turns, of the request as the program gets it. */
 export function requestHead({ method, rawHeaders, host, protocol, upgrade }: Asked): string[] {
   const named = connectionNames(rawHeaders)
   const head = ['Host', host, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', protocol]
@@ -60,7 +60,7 @@ const withoutOurs = (cookies: string): string =>
     .filter((pair) => pair !== '' && !OUR_COOKIE.test(pair.split('=')[0]!.trim()))
     .join('; ')
 
-/** Name, value, … of the program's answer as the browser gets it: cookies stay with their own origin. */
+/** Names and values, in turns, of the program's answer as the browser gets it: cookies stay with their own origin. */
 export function responseHead(rawHeaders: readonly string[]): string[] {
   const named = connectionNames(rawHeaders)
   const head: string[] = []
@@ -76,7 +76,10 @@ export function responseHead(rawHeaders: readonly string[]): string[] {
 /** Attributes of a cookie (RFC 6265, 5.2, and its successor) that reach no other origin: `Domain` does, in whatever spelling. */
 const HARMLESS = /^(expires|max-age|path|secure|httponly|samesite|partitioned|priority)$/i
 
-/** Null: it would pass for one of ours. A browser sends a cookie without a name as its value alone, which may look like any. */
+/**
+ * A cookie as it goes on; null: it would pass for one of ours. A browser sends a cookie without a name as its value
+ * alone, which may look like any.
+ */
 function ownCookie(value: string): string | null {
   const [pair, ...attributes] = value.split(';')
   const [, name, rest] = /^([^=]*)=?(.*)$/s.exec(pair!)!
@@ -89,7 +92,7 @@ function* fields(raw: readonly string[]): Generator<[string, string]> {
   for (let i = 0; i < raw.length; i += 2) yield [raw[i]!, raw[i + 1]!]
 }
 
-/** Further fields that belong to this connection alone, as it names them. */
+/** The further fields that belong to this connection alone, as it names them. */
 function connectionNames(raw: readonly string[]): Set<string> {
   const names = new Set<string>()
   for (const [name, value] of fields(raw))

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '#kernel/errors.ts'
 
-/** What a person reads where a port cannot be shown. Never JSON: a page may have asked for a script. */
+/** The page for a person where a port cannot be shown. Never JSON: a page may have asked for a script. */
 export function saidTo({ headers }: IncomingMessage, error: unknown): { status: number; head: string[]; body: string } {
   const { status, message } = error instanceof Refusal ? error : new Refusal('internal_error')
   const html = /\btext\/html\b/.test(headers.accept ?? '')

@@ -13,13 +13,13 @@ import { previewOrigin } from './address.ts'
 import { portStore } from './store.ts'
 import { dial } from './tunnel.ts'
 
-/** Ports that a refusal names, at most. */
+/** The most ports that a refusal names. */
 const MOST_NAMED = 20
 
 type Ctx = Context<HasLinks>
 type Port = Output<typeof portEndpoints.label_port>
 
-/** Those that something listens on, and those that have a label, by number. */
+/** The ports that something listens on, and those that have a label, by number. */
 async function all(ctx: Ctx, id: string): Promise<Port[]> {
   const ports = (await wholeList(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
   const labels = await portStore.labels(ctx.db, id)
@@ -73,11 +73,11 @@ export async function portTicket(ctx: Ctx, { id, port }: Input<typeof portEndpoi
   return { url: `${origin}${ENTER}?ticket=${ticket}`, expires_at: iso(expiresAt) }
 }
 
-/** A ticket is good for a minute: one for a port that nothing listens on would open a page that says just that. */
+/** Refuses a ticket for a port that nothing listens on: it would open a page that says just that. */
 async function checkListening(ctx: Ctx, id: string, port: number): Promise<void> {
   const listed = (await wholeList(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
   if (listed.some((one) => one.port === port)) return
-  // What the kernel hands on to a container is in no list.
+  // A port that the kernel hands on to a container is in no list.
   const tunnel = await dial(ctx.engine.links, { computerId: id, port }).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'upstream_error') return null
     throw error

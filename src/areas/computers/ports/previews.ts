@@ -16,11 +16,11 @@ import { type Tunnel, dial } from './tunnel.ts'
 // Not imported: an import reads all that the module offers, and some of that loads the whole of Node's `fetch`: 10 MB.
 const http = process.getBuiltinModule('node:http')
 
-/** What was revoked ends within 5 seconds. */
+/** The time between two looks at the rights: a revoked right ends a use within 5 seconds. */
 const LOOK_MS = 2_000
-/** How long a program may think about its answer. */
+/** The time in which a program must begin its answer. */
 const HEAD_MS = 120_000
-/** Of one pass to one port at the same time. */
+/** The most that one pass may have open to one port at the same time. */
 const MOST_OPEN = 512
 
 interface Open {
@@ -38,7 +38,7 @@ export function previewMount(engine: Engine<HasLinks>, authority: Pick<Authority
     `${pass.kind} ${pass.kind === 'key' ? pass.secret : pass.token} ${at.computerId} ${at.port}`
   let looking = false
 
-  /** Each pass is looked at once, however much it has open. */
+  /** Looks at each pass once, however much it has open. */
   async function look(): Promise<void> {
     if (looking) return
     looking = true
@@ -233,14 +233,17 @@ const headOf = (status: number, words: string, fields: readonly string[]): strin
   return `${head}\r\n`
 }
 
-/** A request may name its target whole (RFC 9112, 3.2.2). */
+/** The path of a request, which may name its target whole (RFC 9112, 3.2.2). */
 function pathOf(url: string): string {
   if (url.startsWith('/')) return url
   const { pathname, search } = URL.canParse(url) ? new URL(url) : { pathname: '/', search: '' }
   return pathname + search
 }
 
-/** The cookie speaks for its person only in what their own pages of this port ask, and where they go by themselves. */
+/**
+ * Refuses a cookie that a foreign page sends: it speaks for its person only in what their own pages of this port ask,
+ * and where they go by themselves.
+ */
 function checkSameOrigin({ method, headers }: IncomingMessage): void {
   const site = headers['sec-fetch-site']
   // Not into a frame: a page of another port around this one would have them click what they do not see.

@@ -7,7 +7,7 @@ import type { Capability } from '#kernel/scopes.ts'
 export type ExposureRow = Selectable<Database['computer_exposures']>
 
 export const exposureStore = {
-  /** Undefined: this workspace may use it already. */
+  /** Lets a workspace use a computer. Undefined: it may already. */
   insert: (
     db: Db,
     row: Pick<ExposureRow, 'computer_id' | 'workspace_id' | 'capabilities' | 'created_by'>,

@@ -1,4 +1,4 @@
-/** Which workspaces may use a computer, and for what. */
+/** The workspaces that may use a computer, and their capabilities on it. */
 import { checkPlace } from '#access/place.ts'
 import { checkTarget, lockResource, placeIn } from '#access/resources.ts'
 import type { Context } from '#engine/context.ts'
@@ -55,7 +55,7 @@ export async function changeExposure(outer: Context, { id, workspace_id, capabil
   return show(row)
 }
 
-/** Those who manage it, and the admins of the workspace that it is withdrawn from. */
+/** Withdraws a computer from a workspace, for those who manage it and for the workspace's admins. */
 export async function withdraw(
   outer: Context,
   { id, workspace_id }: { id: Id; workspace_id: Id },

@@ -81,7 +81,7 @@ test('a key that is held to a workspace reaches what that one may use, and nothi
   assert.equal((await (await alice.key({ workspace_id: other })).get(`/computers/${id}`)).status, 404)
 })
 
-test('who leaves the workspace, or is made a viewer, may no longer use what it may use', async () => {
+test('a member who leaves the workspace, or is made a viewer, may no longer use what it may use', async () => {
   const some = await teamOf(alice, [
     [bob, 'member'],
     [vera, 'member'],
@@ -166,7 +166,7 @@ test('a workspace that goes takes its computers along, and what it was allowed',
   assert.deepEqual((await alice.get(`/computers/${exposed}`)).body.data.exposures, [])
 })
 
-test('who reaches a computer hears what becomes of it, and the audit keeps it', async () => {
+test('all who reach a computer hear what becomes of it, and the audit keeps it', async () => {
   const events = readEvents(bob, `/realtime/subscribe?channels=workspace:${team}`)
   const heard: string[] = []
   assert.equal((await events.next()).value?.event, 'subscribed')

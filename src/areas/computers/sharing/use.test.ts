@@ -117,7 +117,7 @@ const opened = async (argv: readonly string[] = ['cat']): Promise<string> => {
   return body.data.terminal_id
 }
 
-test('whoever asks, by whichever way, gets exactly what was granted: members, their keys, keys of elsewhere, viewers, former members, strangers', async () => {
+test('every caller, by every way, gets exactly what was granted: members, their keys, keys of elsewhere, viewers, former members, strangers', async () => {
   const [vera, eve, carol] = [await server.person('Vera'), await server.person('Eve'), await server.person('Carol')]
   for (const [person, role] of [
     [vera, 'viewer'],
@@ -228,7 +228,7 @@ const LOSSES: Record<string, (who: { key: Caller & { keyId: string } }) => Promi
 }
 
 for (const [loss, lose] of Object.entries(LOSSES))
-  test(`what goes on ends within five seconds when ${loss}, at every process`, async () => {
+  test(`every use that goes on ends within five seconds when ${loss}, at every process`, async () => {
     await grant(['exec', 'terminal'])
     const members = (await alice.get(`/workspaces/${team}/members`)).body.data as { user_id: string }[]
     if (!members.some(({ user_id }) => user_id === bob.id)) {

@@ -15,11 +15,11 @@ import type { HasLinks, Links } from '../link/links.ts'
 import { wholeList } from '../link/whole-list.ts'
 
 type Given = Input<typeof endpoint>
-/** What draws a screen: more than a person's, with a colour of its own for each character. */
+/** The most bytes that draw a screen: more than a person's, with a colour of its own for each character. */
 export const MOST_SNAPSHOT_BYTES = 16_777_216
 type Terminal = Output<'terminal.list'>['terminals'][number]
 
-/** The fields of each action: those that it cannot do without, and the others. */
+/** The fields of each action: those that it needs, and the others that it takes. */
 const TAKES: Record<Given['action'], { needs: readonly (keyof Given)[]; may: readonly (keyof Given)[] }> = {
   open: { needs: [], may: ['shell', 'argv', 'cwd', 'env', 'cols', 'rows', 'user', 'name'] },
   write: { needs: ['terminal_id', 'data'], may: ['seq'] },
@@ -37,7 +37,7 @@ export async function terminal(ctx: Context<HasLinks>, given: Given) {
   try {
     return await act(ctx, given, signal)
   } catch (error) {
-    // Why it was broken off, where that was so.
+    // The reason for which it was broken off, where that was so.
     throw signal.aborted && signal.reason instanceof Refusal ? signal.reason : error
   }
 }
@@ -92,7 +92,7 @@ function open(
   if (shell !== undefined && argv !== undefined)
     refuse('invalid_parameter', { param: 'shell', message: 'Give either `shell` or `argv`.' })
   const input = {
-    // Made here: asked twice, one is opened.
+    // The id is made here: asked twice, one terminal is opened.
     terminal_id: newId(),
     argv: argv ?? (shell === undefined ? null : [shell]),
     cwd: cwd ?? null,
@@ -105,9 +105,9 @@ function open(
   return links.ask(id, 'terminal.open', input, { signal })
 }
 
-/** Newest first: what somebody looks for is hardly ever behind what has ended since yesterday. */
+/** Lists terminals, newest first: the one that somebody looks for is hardly ever behind those that ended yesterday. */
 async function list(links: Links, { id, cursor, ...given }: Given, signal: AbortSignal): Promise<Page<Terminal>> {
-  // Of a call that comes without a query, such as an agent's, it may be absent whatever its type says.
+  // A call that comes without a query, such as an agent's, may leave it out whatever its type says.
   const limit = (given.limit as number | undefined) ?? 25
   const before = positionOf('terminals', id, cursor)?.map(String)
   const parts = await wholeList(links, id, 'terminal.list', signal)
@@ -124,7 +124,7 @@ async function list(links: Links, { id, cursor, ...given }: Given, signal: Abort
 }
 
 const placeOf = ({ created_at, terminal_id }: Terminal): string[] => [created_at, terminal_id]
-/** Above 0 where the first is the later one. */
+/** The order by time: above 0 where the first is the later one. */
 const later = ([a = '', x = '']: readonly string[], [b = '', y = '']: readonly string[]): number =>
   a === b ? (x < y ? -1 : Number(x > y)) : a < b ? -1 : 1
 
@@ -164,6 +164,6 @@ async function read(links: Links, { id, terminal_id, from, max_bytes, wait_ms, s
   }
 }
 
-/** Who counts what it types: each key and each session by itself. */
+/** The name under which a caller's typing is numbered: each key and each session has its own. */
 export const viewerOf = ({ accountId, credential }: Principal): string =>
   credential.kind === 'server' ? `${accountId}:${credential.run?.id ?? 'server'}` : `${accountId}:${credential.id}`

@@ -1,4 +1,4 @@
-/** A terminal live: what a stream of the link says, to a WebSocket, and back. The viewer never slows the program. */
+/** A live terminal: carries a stream of the link to a WebSocket, and back. The viewer never slows the program. */
 import { randomBytes } from 'node:crypto'
 import type { WebSocket } from 'ws'
 import type { Context } from '#engine/context.ts'
@@ -17,12 +17,18 @@ import { readViewer } from './viewer.ts'
 
 type Stream = AskedStream<'terminal.attach'>
 
-/** What a viewer may have unread here. Then no more is asked for, and the keeper sends a snapshot instead of the rest. */
+/**
+ * The most bytes that a viewer may have unread here. Then no more is asked for, and the keeper sends a snapshot instead
+ * of the rest.
+ */
 const UNREAD_BYTES = 262_144
 /** Close codes, of those that applications may define. */
 const CLOSE = { ended: 1000, offline: 4409, gone: 4404, failed: 1011 } as const
 
-/** Answers what speaks on the socket once it stands. Refuses where the computer or its terminal cannot be reached. */
+/**
+ * Opens a terminal for a viewer. Answers what speaks on the socket once it stands. Refuses where the computer or its
+ * terminal cannot be reached.
+ */
 export async function openAttach(
   ctx: Context<HasLinks>,
   { id, terminal_id, from, viewer }: Input<typeof endpoint>,
@@ -30,7 +36,7 @@ export async function openAttach(
   const { links } = ctx.engine
   const { accountId } = ctx.principal
   const who = `${accountId}:${viewer ?? newName()}`
-  /** Numbers what its viewer does not. */
+  /** The name under which input is numbered that its viewer does not number. */
   const here = `${accountId}:${newName()}`
   let count = 0
   let at = from ?? null
@@ -98,19 +104,19 @@ const closeFor = (error: unknown): [number, string] => {
 }
 
 interface Heard {
-  /** How far the bytes go. */
+  /** Says how far the bytes go. */
   seen(offset: number): void
-  /** The computer has this input. True: the viewer numbered it, and is told. */
+  /** Says that the computer has this input. True: the viewer numbered it, and is told. */
   typed(viewer: string, seq: number): boolean
 }
 
-/** What a viewer is sent: bytes as they are, events as JSON. */
+/** The messages to a viewer: bytes as they are, events as JSON. */
 async function* toViewer(stream: Stream, { seen, typed }: Heard): AsyncGenerator<string | Uint8Array> {
   let drawing: { at: number; left: number; parts: Gathered } | null = null
   for await (const item of stream) {
     if (item.type === 'event') {
       const { data: event } = TerminalEvent.safeParse(item.event)
-      // One of a later version, or of a daemon that says anything.
+      // The event is of a later version, or of a daemon that says anything.
       if (event === undefined) continue
       if (event.type === 'typed') {
         const { type, viewer, seq } = event

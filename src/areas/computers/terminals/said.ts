@@ -11,8 +11,8 @@ const MOST_BYTES = 262_144
 const MOST = 1_000
 
 /**
- * What a viewer said and the computer may not have: it goes out again over the next link, so that a link that breaks neither
- * loses a key nor types it twice.
+ * The input of a viewer that the computer may not have: it goes out again over the next link, so that a link that
+ * breaks neither loses a key nor types it twice.
  */
 export class Said {
   #stream: Pick<Stream, 'event'>
@@ -24,7 +24,7 @@ export class Said {
     this.#stream = stream
   }
 
-  /** So much waits that its viewer should, too. */
+  /** Whether so much waits that its viewer should, too. */
   get isFull(): boolean {
     return this.#bytes >= MOST_BYTES || this.#waiting.length >= MOST
   }
@@ -38,13 +38,13 @@ export class Said {
     this.#stream.event(event)
   }
 
-  /** The computer has it, and all that this viewer numbered lower. */
+  /** Says that the computer has this input, and all that this viewer numbered lower. */
   typed(viewer: unknown, seq: unknown): void {
     this.#waiting = this.#waiting.filter((one) => one.viewer !== viewer || !(one.seq <= Number(seq)))
     this.#bytes = this.#waiting.reduce((sum, { data }) => sum + data.length, 0)
   }
 
-  /** Over another link, whose other end knows nothing of this viewer. */
+  /** Sends the input again over another link, whose other end knows nothing of this viewer. */
   goOn(stream: Pick<Stream, 'event'>): void {
     this.#stream = stream
     if (this.#size !== null) stream.event(this.#size)

@@ -89,7 +89,7 @@ test('alice opens a terminal, types into it, reads it by offsets, and sees its s
   assert.equal(stranger.status, 404, stranger.text)
 })
 
-test('what was typed with a number is not typed again with the same one', async () => {
+test('input that was typed with a number is not typed again with the same one', async () => {
   const { terminal_id } = await open()
   for (const seq of [1, 1, 2, 2]) await done({ action: 'write', terminal_id, data: `echo typed-$((${seq}*10))\r`, seq })
   const text = await readUntil(terminal_id, /typed-20\r/)
@@ -198,7 +198,7 @@ test('a terminal goes on while its daemon is another, and so does its viewer', a
   await done({ action: 'close', terminal_id })
 })
 
-test('what is typed while the link is broken comes to the program when it is back, once, whoever counts', async () => {
+test('input that is typed while the link is broken comes to the program when it is back, once, whoever counts', async () => {
   await using proxy = await proxyTo(server.origin)
   await using own = daemonHome()
   const paired = await pairedComputer(alice)

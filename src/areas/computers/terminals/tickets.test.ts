@@ -97,7 +97,7 @@ test('only who may use terminals gets one, and it gives no more than they have',
   await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['terminal'] })
 })
 
-test('what a ticket opened ends within 5 seconds of the grant, the key or the session that it hangs on', async () => {
+test('a terminal that a ticket opened ends within 5 seconds of the grant, the key or the session that it hangs on', async () => {
   const { email, password } = bob
   const signedIn = await server.stranger.post('/auth/sign-in', { email, password }, { 'x-uk-csrf': '1' })
   const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!

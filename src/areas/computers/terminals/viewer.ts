@@ -1,13 +1,13 @@
-/** What a viewer says over its WebSocket: bytes that are typed, or JSON. */
+/** The messages of a viewer over its WebSocket: bytes that are typed, or JSON. */
 import type { RawData, WebSocket } from 'ws'
 import { ViewerEvent } from '#wire/operations.ts'
 import { z } from 'zod'
 
 type Said = z.infer<typeof ViewerEvent>
 
-/** One event of the link. */
+/** The most bytes in one event of the link. */
 const MOST_AT_ONCE = 32_768
-/** Typed by a program, not a person: taken no faster than this, so that what a terminal does not read waits with the viewer. */
+/** The pace of input that a program types: faster input waits with the viewer, as a terminal may not read it. */
 const BYTES_PER_MS = 1_024
 
 const Message = z.discriminatedUnion('type', [

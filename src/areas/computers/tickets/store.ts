@@ -35,7 +35,7 @@ export type NewTicket = Omit<
   lenders: readonly Lender[]
 }
 
-/** What a ticket lets its holder in to. */
+/** The thing that a ticket lets its holder in to. */
 export type Place = { computerId: Id; port: number } | { computerId: Id; terminalId: string }
 
 const newToken = (): string => randomBase62(43)

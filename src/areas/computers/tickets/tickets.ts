@@ -25,7 +25,7 @@ export async function makeTicket(ctx: Context, place: Place): Promise<{ ticket: 
   return { ticket, expiresAt }
 }
 
-/** Who is behind what a ticket was redeemed for, as their rights are now, and until when. Null: it has ended. */
+/** The holder of a redeemed ticket, with their rights as they are now, and its end. Null: it has ended. */
 export async function holderOf(
   engine: Engine,
   place: Place,

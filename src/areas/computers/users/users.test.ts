@@ -60,7 +60,7 @@ test('alice makes, changes and removes a user of her computer', { skip: !isRoot 
   assert.equal((await alice.get(`/computers/${id}/users/${username}`)).status, 404)
 })
 
-test('what belongs to the system is out of reach, and others than its owner need the grant', async () => {
+test('accounts of the system are out of reach, and others than the computer’s owner need the grant', async () => {
   for (const name of ['root', 'daemon', 'nobody']) {
     assert.equal((await alice.get(`/computers/${id}/users/${name}`)).status, 404)
     const answer = await alice.delete(`/computers/${id}/users/${name}`)

@@ -20,7 +20,7 @@ test('a table is read as RFC 4180 says, with the separator that its first line h
   assert.deepEqual([long.rows.length, long.isCut], [1_000, true])
 })
 
-test('what can be opened beside a chat is known by its language, or by how it begins', () => {
+test('code that can be opened beside a chat is known by its language, or by how it begins', () => {
   const kind = (language: string, text: string) => kindOf({ language, text })
   assert.equal(kind('html', '<p>'), 'html')
   assert.equal(kind('', '<!DOCTYPE html><p>'), 'html')

@@ -3,7 +3,7 @@ const MOST_CELLS = 60
 
 export interface Table {
   rows: string[][]
-  /** There is more than is read. */
+  /** Whether there is more than is read. */
   isCut: boolean
 }
 
@@ -38,7 +38,7 @@ export function readCsv(text: string, separator: ',' | ';' | '\t' = separatorOf(
   return { rows, isCut: at < text.length }
 }
 
-/** The one that the first line has most of. */
+/** The separator that the first line has most of. */
 function separatorOf(text: string): ',' | ';' | '\t' {
   const line = text.slice(0, text.indexOf('\n') === -1 ? undefined : text.indexOf('\n'))
   const count = (sign: string): number => line.split(sign).length

@@ -148,7 +148,7 @@ function TableView({ text }: { text: string }) {
   )
 }
 
-/** As bytes that no browser opens as a page of this server. */
+/** Downloads an artefact, as bytes that no browser opens as a page of this server. */
 function download(artefact: Artefact): void {
   const address = URL.createObjectURL(new Blob([artefact.text], { type: 'application/octet-stream' }))
   const link = document.createElement('a')

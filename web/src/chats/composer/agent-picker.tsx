@@ -9,7 +9,10 @@ const agentsQuery = (workspaceId: string) =>
     staleTime: 60_000,
   })
 
-/** Who answers: an agent of the workspace, or a model alone. Not there in a workspace without agents. */
+/**
+ * The picker of the one who answers: an agent of the workspace, or a model alone. Nothing in a workspace without
+ * agents.
+ */
 export function AgentPicker({
   workspaceId,
   agentId,
@@ -18,7 +21,7 @@ export function AgentPicker({
 }: {
   workspaceId: string
   agentId: string | null
-  /** Of the agent that answers now. */
+  /** The name of the agent that answers now. */
   name: string | null
   onAgent: (agentId: string | null) => void
 }) {

@@ -6,23 +6,23 @@ import { type Source, inlineSource } from '../temporary/inline.ts'
 
 /** A file that will go with the message: it lies in the drive by then, or goes within a message of a temporary chat. */
 export interface Attached {
-  /** Of this list, from the moment on that it is chosen. */
+  /** The number of the file in this list, from the moment on that it is chosen. */
   key: number
   name: string
   isPicture: boolean
-  /** Its bytes, where they were chosen in this window. */
+  /** The bytes, where the file was chosen in this window. */
   file?: File
   state: { is: 'coming' } | { is: 'there'; source: Source } | { is: 'failed'; why: string }
 }
 
 export interface Attaching {
   files: readonly Attached[]
-  /** One is on its way still. */
+  /** Whether a file is on its way still. */
   busy: boolean
   add(files: readonly File[]): void
   remove(key: number): void
   clear(): void
-  /** Those that were taken away come back. */
+  /** Brings files back that were taken away. */
   bring(files: readonly Attached[]): void
 }
 
@@ -35,7 +35,7 @@ const FOLDER = 'Chat uploads'
 export function useAttached(workspaceId: string | null, temporary: boolean): Attaching {
   const [files, set] = useState<readonly Attached[]>([])
   const next = useRef(0)
-  /** The last way that each was sent; what comes of an earlier one is not wanted any more. */
+  /** The last way that each file was sent; the outcome of an earlier one is not wanted any more. */
   const ways = useRef(new Map<number, Promise<Source>>())
   const settle = (key: number, state: Attached['state']): void =>
     set((now) => now.map((one) => (one.key === key ? { ...one, state } : one)))
@@ -78,14 +78,14 @@ export function useAttached(workspaceId: string | null, temporary: boolean): Att
     },
     clear: () => set([]),
     bring(back) {
-      // They may have had their keys on another page.
+      // The files may have had their keys on another page.
       next.current = Math.max(next.current, ...back.map(({ key }) => key + 1))
       set((now) => [...back, ...now])
     },
   }
 }
 
-/** Takes away for good what was uploaded for a message that goes without it. */
+/** Removes for good a file that was uploaded for a message that goes without it. */
 function takeBack(source: Source): void {
   if (source.kind !== 'file') return
   const id = source.file_id

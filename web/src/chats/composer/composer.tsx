@@ -8,7 +8,10 @@ export interface Written {
   files: readonly Attached[]
 }
 
-/** What is about to be said: grows with its text, takes files by drop and paste, becomes “stop” while an answer comes. */
+/**
+ * The field for the next message: grows with its text, takes files by drop and paste, becomes “stop” while an answer
+ * comes.
+ */
 export function Composer({
   workspaceId,
   temporary = false,
@@ -25,16 +28,16 @@ export function Composer({
   note,
 }: {
   workspaceId: string | null
-  /** Files go within the message, and not into the drive. */
+  /** Whether files go within the message, and not into the drive. */
   temporary?: boolean
   draft: string
   onDraft: (text: string) => void
   onSend: (written: Written) => Promise<boolean>
-  /** Null: nothing goes on that could be stopped. */
+  /** Stops the run; null: nothing goes on that could be stopped. */
   onStop: (() => void) | null
   sending: boolean
   error: string | null
-  /** Takes the focus whenever this changes. */
+  /** The field takes the focus whenever this changes. */
   focusOn: string
   /** A message that was written on another page and refused on this one: it is here to be sent again. */
   returned?: Written | null
@@ -58,7 +61,7 @@ export function Composer({
   const send = async (): Promise<void> => {
     if (!ready) return
     const { files } = attached
-    // At once: the answer may take minutes, and what is attached meanwhile is for the next message.
+    // The files go at once: the answer may take minutes, and a file that is attached meanwhile is for the next message.
     attached.clear()
     field.current?.focus()
     if (!(await onSend({ text: draft, files }))) attached.bring(files)

@@ -6,7 +6,7 @@ import type { Messages } from '../thread/tree.ts'
 type Content = Draft['content']
 type Given = Exclude<Content, string>[number]
 
-/** What was written, as the server takes it. */
+/** The content of a message, as the server takes it. */
 export function contentOf({ text, files }: Written): Content {
   const parts = files.flatMap(({ state, isPicture, name }): Given[] => {
     if (state.is !== 'there') return []

@@ -7,7 +7,9 @@ import type { Draft } from '../thread/thread.ts'
 import { VoiceButton } from '../voice/voice-button.tsx'
 import { Composer, type Written } from './composer.tsx'
 
-/** Where the conversation goes on: what is being typed lives here, so that a key draws nothing else anew. */
+/**
+ * The place where the conversation goes on: its state holds what is being typed, so that a key draws nothing else anew.
+ */
 export function Foot({
   chatId,
   workspaceId,
@@ -37,12 +39,12 @@ export function Foot({
   /** Messages that wait for the answer to end. */
   queued: number
   isLost: boolean
-  /** One is chosen, or the server has one. */
+  /** Whether a model is chosen, or the server has one. */
   hasModel: boolean
   tools: ReactNode
 }) {
   const [draft, setDraft] = useState('')
-  /** What was typed of an earlier message and was refused. */
+  /** The text that was typed for an earlier message and was refused. */
   const kept = useRef<string | null>(null)
   useEffect(() => {
     if (edited !== null) setDraft(kept.current ?? edited.text)

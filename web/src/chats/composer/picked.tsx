@@ -2,7 +2,7 @@ import { Icon } from '../../ui/icons.tsx'
 
 export interface PickerProps {
   model: string | null
-  /** What answers while none is chosen. */
+  /** The model that answers while none is chosen. */
   byServer?: string | null
   onModel: (model: string) => void
 }

@@ -28,7 +28,7 @@ export function FindBar({
   /** The message that is looked at: its place changes when older ones come. */
   const [shownId, setShownId] = useState<string | null>(null)
   const at = found.findIndex((place) => read[place]!.id === shownId)
-  // Something is wanted that is older than what is there.
+  // A match is wanted that is older than the messages that are there.
   const [beyond, setBeyond] = useState(false)
   const isLooking = asked !== '' && (found.length === 0 || beyond) && earlier !== 'none'
   useEffect(() => {
@@ -43,10 +43,10 @@ export function FindBar({
     if (place === undefined) return
     setShownId(read[place]!.id)
     list.current!.show(place)
-    // Once the row is drawn there.
+    // The row is drawn there a moment later.
     setTimeout(() => showFirst(list.current?.box().querySelector(`[data-index="${place}"]`) ?? null, asked), 60)
   }
-  // The newest of them at once, and the next one as soon as it has come.
+  // The newest match is shown at once, and the next one as soon as it has come.
   const go = useEffectEvent(() => {
     if (found.length === 0) return
     if (beyond && at < found.length - 1) {

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 
-/** What stands before the page; what is said in a corner (a toast) does not. */
+/** The dialogs that stand before the page; a toast in a corner is none. */
 const OPEN = ':is([role=dialog], [role=alertdialog]):not([aria-modal=false]), [role=menu]'
 
 /**

@@ -15,7 +15,7 @@ export function GoalDialog({
   onChange,
 }: {
   chatId: string
-  /** The one that goes on; null: a new one. */
+  /** The goal that goes on; null: a new one. */
   goal: Goal | null
   open: boolean
   onOpen: (open: boolean) => void

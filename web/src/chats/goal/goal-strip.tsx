@@ -29,7 +29,7 @@ export function GoalStrip({
 }: {
   chatId: string
   mayWrite: boolean
-  /** A turn began or was stopped. */
+  /** Called when a turn began or was stopped. */
   onChange: () => void
 }) {
   const { data: goal } = useQuery(goalQuery(chatId))

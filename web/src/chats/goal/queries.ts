@@ -3,7 +3,7 @@ import { uk } from '../../api.ts'
 
 export type Goal = Awaited<ReturnType<typeof uk.chats.goal>>
 
-/** Null: the branch has none. */
+/** The goal of the branch; null: it has none. */
 export const goalQuery = (chatId: string) =>
   queryOptions({
     queryKey: ['goal', chatId],

@@ -5,7 +5,7 @@ import { say } from '../../ui/dialogs/toast.tsx'
 import { Icon } from '../../ui/icons.tsx'
 import { type Chat, approvalsQuery } from '../queries.ts'
 
-/** The tools that are no longer asked about in this chat, each to be taken back; not there where there is none. */
+/** The tools that are no longer asked about in this chat, each to be taken back; nothing where there is none. */
 export function Approvals({ chat: { id, agent_id } }: { chat: Chat }) {
   const { data: approvals = [] } = useQuery(approvalsQuery(id, agent_id !== null))
   if (approvals.length === 0) return null

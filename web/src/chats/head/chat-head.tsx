@@ -12,7 +12,7 @@ import { type Chat, pinnedQuery } from '../queries.ts'
 import { Approvals } from './approvals.tsx'
 import type { Copying } from './copy-dialog.tsx'
 
-// Loaded when they are first asked for.
+// The dialogs are loaded when they are first asked for.
 const GoalDialog = lazy(async () => ({ default: (await import('../goal/goal-dialog.tsx')).GoalDialog }))
 const CopyDialog = lazy(async () => ({ default: (await import('./copy-dialog.tsx')).CopyDialog }))
 const ShareDialog = lazy(async () => ({ default: (await import('../../shared/share-dialog.tsx')).ShareDialog }))
@@ -186,7 +186,10 @@ export function ChatHead({
   )
 }
 
-/** In two steps, which are tried again as one: the first does nothing to a chat that lies in the trash already. */
+/**
+ * Deletes a chat in two steps, which are tried again as one: the first does nothing to a chat that lies in the trash
+ * already.
+ */
 async function deleteForGood(id: string): Promise<void> {
   try {
     await uk.chats.trash({ id })

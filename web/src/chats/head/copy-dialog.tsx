@@ -9,7 +9,7 @@ import { SelectField } from '../../ui/field.tsx'
 import { useSend } from '../../ui/send.ts'
 import type { Chat } from '../queries.ts'
 
-/** What becomes of the chat elsewhere: all of it, or what leads to one message. */
+/** The part of the chat that goes elsewhere: all of it, or the messages that lead to one. */
 export type Copying = { how: 'copy' } | { how: 'fork'; messageId: string | null }
 
 /** Copies a chat into a workspace, or forks it there, and goes to the new one. */

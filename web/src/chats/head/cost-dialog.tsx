@@ -5,7 +5,7 @@ import { Failure } from '../../ui/notice.tsx'
 import { number, plural, usd } from '../../ui/text/format.ts'
 import { Name } from '../../ui/text/words.tsx'
 
-/** What a chat cost by model, on all its branches. */
+/** The cost of a chat by model, on all its branches. */
 export function CostDialog({
   chatId,
   open,

@@ -64,7 +64,10 @@ function LinkTo({ token: { href, text, raw }, children }: { token: Tokens.Link; 
   )
 }
 
-/** A picture is never loaded from elsewhere: whoever wrote its address would learn that, and what it carries, at once. */
+/**
+ * A picture, which is never loaded from elsewhere: the author of its address would learn of the reader, and of what it
+ * carries, at once.
+ */
 function Picture({ token: { href, text } }: { token: Tokens.Image }) {
   const target = targetOf(decode(href))
   if (target === null) return <span className="text-quiet">[a picture: {text || 'without a name'}]</span>

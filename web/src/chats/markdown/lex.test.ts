@@ -54,7 +54,7 @@ test('links lead to the web, to mail and to this server, and nowhere else', () =
   assert.equal(isMisleading('example.com/a', 'example.com:8080'), false)
 })
 
-test('what cannot be seen is made visible, and references are characters', () => {
+test('invisible characters are made visible, and references are characters', () => {
   assert.equal(visible('a\u202eb\u{e0041}'), 'a⟨U+202E⟩b⟨U+E0041⟩')
   assert.equal(decode('&lt;b&gt; &amp;amp; &#x41;&#66; &#0; &nothing;'), '<b> &amp; AB \ufffd &nothing;')
 })

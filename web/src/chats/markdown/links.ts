@@ -1,13 +1,16 @@
 const own = /^\/(?![/\\])/
-/** No site: what is read against it and leaves it leads elsewhere. */
+/** A base that is no site: an address that is read against it and leaves it leads elsewhere. */
 const NOWHERE = 'http://own.invalid'
 
-/** Where a link may lead: the web, a mail address, a page of this server. Null: nowhere, it is shown as text. */
+/**
+ * The target of a link: the web, a mail address, a page of this server. Null: it leads nowhere, and is shown as text.
+ */
 export function targetOf(href: string): { href: string; host: string | null } | null {
   const trimmed = href.trim()
   if (trimmed.startsWith('#')) return null
   if (own.test(trimmed)) {
-    // As a browser reads it: without its tabs and line ends, by which `/` and `/evil.example` become one, and with its dots walked.
+    // The address is read as a browser reads it: without its tabs and line ends, by which `/` and `/evil.example`
+    // become one, and with its dots walked.
     const page = URL.parse(trimmed, NOWHERE)
     if (page?.origin !== NOWHERE) return null
     const path = page.pathname + page.search + page.hash
@@ -24,7 +27,7 @@ export function targetOf(href: string): { href: string; host: string | null } | 
   return { href: url.href, host: url.host }
 }
 
-/** Whether the text of a link names another host than it leads to. */
+/** Tells whether the text of a link names another host than it leads to. */
 export function isMisleading(text: string, host: string | null): boolean {
   const named = /^(?:https?:\/\/)?([\w-]+(?:\.[\w-]+)+)(?:[/:?#]|$)/i.exec(text.trim())?.[1]?.toLowerCase()
   return named !== undefined && host !== null && named !== host.replace(/:\d+$/, '') && `www.${named}` !== host

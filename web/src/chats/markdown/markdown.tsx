@@ -5,12 +5,12 @@ import { Inline } from './inline.tsx'
 import { type Block, type Tokens, growingLexer } from './lex.ts'
 import type { Maths } from './maths.ts'
 
-/** Deeper lists and quotes are shown as the text that they are. */
+/** The depth beyond which lists and quotes are shown as the text that they are. */
 const DEEPEST = 32
 const MOST_COLUMNS = 40
 const MOST_ROWS = 500
 
-/** A text as its Markdown says, in elements of ours: HTML in it is text. `growing`: more of it is to come. */
+/** A Markdown text in elements of ours: HTML in it is text. `growing`: more of it is to come. */
 export function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
   const [read] = useState(growingLexer)
   const blocks = read(text)
@@ -26,7 +26,7 @@ export function Markdown({ text, growing = false }: { text: string; growing?: bo
 interface BlockProps {
   block: Block
   depth: number
-  /** Its end may not have been written yet. */
+  /** Whether its end may not have been written yet. */
   growing: boolean
 }
 
@@ -74,7 +74,7 @@ function drawBlock({ block, depth, growing }: BlockProps): ReactNode {
       return tokens ? <Inline tokens={tokens} /> : text
     }
     default:
-      // HTML, and what a later version of the lexer may know: never interpreted.
+      // HTML, and kinds that a later version of the lexer may know, are never interpreted.
       return <p className="whitespace-pre-wrap">{block.raw.trimEnd()}</p>
   }
 }
@@ -83,7 +83,7 @@ const Blocks = ({ blocks, depth, growing }: Omit<BlockProps, 'block'> & { blocks
   blocks.map((block, at) => <BlockView key={at} block={block} depth={depth + 1} growing={growing} />)
 
 function Heading({ block: { depth, tokens } }: { block: Tokens.Heading }) {
-  // Under the page's own, and under the name of who speaks.
+  // Headings stand under the page's own, and under the name of the speaker.
   const Level = depth === 1 ? 'h3' : depth === 2 ? 'h4' : depth === 3 ? 'h5' : 'h6'
   return (
     <Level className={depth === 1 ? 'text-[1.25rem]' : depth === 2 ? 'text-[1.125rem]' : 'text-base'}>

@@ -6,7 +6,10 @@ export interface Maths {
   display: boolean
 }
 
-/** Longer ones are text: how far is looked for an end stays the same, however much follows. */
+/**
+ * The longest formulas: longer ones are text, so the reach of the search for an end stays the same, however much
+ * follows.
+ */
 const LONGEST_DISPLAY = 4_000
 const LONGEST_INLINE = 1_000
 
@@ -15,7 +18,7 @@ const fences = [
   ['\\[', '\\]'],
 ] as const
 
-/** A formula that a block begins with. None goes over an empty line. */
+/** The formula that a block begins with. None goes over an empty line. */
 export function displayAt(src: string): Maths | undefined {
   for (const [open, close] of fences) {
     if (!src.startsWith(open)) continue
@@ -30,14 +33,14 @@ export function displayAt(src: string): Maths | undefined {
   return undefined
 }
 
-/** Where, behind its first character, a text has a line that such a formula begins with. */
+/** The place, behind its first character, at which a text has a line that such a formula begins with. */
 export function displayBehind(src: string): number | undefined {
   for (let at = src.indexOf('\n'); at !== -1; at = src.indexOf('\n', at + 1))
     if (displayAt(src.slice(at + 1, at + 1 + LONGEST_DISPLAY)) !== undefined) return at + 1
   return undefined
 }
 
-/** A formula at the beginning of a text in a line. Sums of money (`$5 and $6`) are not one. */
+/** The formula at the beginning of a text in a line. Sums of money (`$5 and $6`) are not one. */
 export function inlineAt(src: string): Maths | undefined {
   const near = src.slice(0, LONGEST_INLINE)
   const [open, close] = near.startsWith('$$')
@@ -61,7 +64,7 @@ export function inlineAt(src: string): Maths | undefined {
   }
 }
 
-/** Where the next one may begin. */
+/** The place at which the next formula may begin. */
 export function inlineBehind(src: string): number | undefined {
   const at = src.search(/\$|\\[([]/)
   return at === -1 ? undefined : at

@@ -1,7 +1,7 @@
 import { buttonClass } from '../../ui/button.tsx'
 import type { Message } from '../queries.ts'
 
-/** Which of several wordings or tries is shown, and the way to the others. */
+/** The number of the wording or try that is shown among several, and the way to the others. */
 export function BranchSwitch({
   message,
   siblings,
@@ -13,7 +13,7 @@ export function BranchSwitch({
 }) {
   if (siblings.length < 2) return null
   const at = siblings.findIndex(({ id }) => id === message.id)
-  // Just written, and not among the rows yet.
+  // The message was just written, and is not among the rows yet.
   if (at === -1) return null
   const step = (by: -1 | 1, label: string, sign: string) => {
     const to = siblings[at + by]

@@ -10,7 +10,7 @@ const FIRST_GUESS = 140
 export interface ListHandle {
   /** Brings a row into the middle of the view, and leaves the end. */
   show(at: number): void
-  /** What holds the rows that are drawn. */
+  /** The element that holds the rows that are drawn. */
   box(): HTMLElement
 }
 
@@ -29,12 +29,12 @@ export function MessageList({
 }: {
   ref?: Ref<ListHandle>
   rows: readonly Message[]
-  /** An answer is being written: it is read out when it is whole. */
+  /** Whether an answer is being written: it is read out when it is whole. */
   busy: boolean
   earlier: 'none' | 'more' | 'coming'
   onEarlier: () => void
   children: (message: Message) => ReactNode
-  /** What stands behind the last message. */
+  /** The elements behind the last message. */
   end: ReactNode
 }) {
   const scroller = useRef<HTMLDivElement>(null)
@@ -48,9 +48,9 @@ export function MessageList({
     anchorTo: 'end',
     followOnAppend: true,
   })
-  // At the end, the end is followed: whatever grows, comes or is measured anew.
+  // A reader at the end stays there: whatever grows, comes or is measured anew.
   const follows = useRef(true)
-  /** The reader is on the way down: at the end it is followed again. */
+  /** Whether the reader is on the way down: at the end it is followed again. */
   const returns = useRef(false)
   useLayoutEffect(() => {
     const box = scroller.current!
@@ -58,7 +58,7 @@ export function MessageList({
       if (follows.current) box.scrollTop = box.scrollHeight
     })
     for (const one of [box, ...box.children]) follow.observe(one)
-    // To find words in the page scrolls it too.
+    // The browser's own search scrolls the page too.
     const find = ({ key, ctrlKey, metaKey }: KeyboardEvent): void => {
       if (key === 'f' && (ctrlKey || metaKey)) follows.current = false
     }

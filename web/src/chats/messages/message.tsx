@@ -18,25 +18,25 @@ export interface MessageDeeds {
   again(message: Message): void
   show(sibling: Message): void
   decide: Decide
-  /** Whether tools can be allowed from here on: where the run is of one's own message. */
+  /** Tells whether tools can be allowed from here on: where the run is of one's own message. */
   mayRemember(run: Run): boolean
-  /** A new chat of what leads to it. */
+  /** Makes a new chat of the messages that lead to this one. */
   fork(message: Message): void
   readAloud(message: Message): void
 }
 
 export interface MessageRowProps {
   message: Message
-  /** Who wrote it, by name. */
+  /** The name of its author. */
   speaker: string
   siblings: readonly Message[]
   results: ReadonlyMap<string, ToolResult>
-  /** The run that goes on, where this message is of it. */
+  /** The unfinished run, where this message is of it. */
   run: Run | null
   deeds: MessageDeeds | null
 }
 
-/** One message, as its reader sees it; what can be done with it stands below it. */
+/** One message, as its reader sees it; the actions on it stand below it. */
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   const { message, speaker, siblings, results, run, deeds } = props
   const { role, status, content, text, cost_usd, created_at } = message
@@ -119,7 +119,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   )
 })
 
-/** While it is read aloud: that it is, and the way to silence. */
+/** The sign that a message is read aloud, and the way to silence. */
 function Heard({ messageId }: { messageId: string }) {
   const { messageId: now, state } = useReading()
   if (now !== messageId) return null

@@ -1,6 +1,6 @@
 import { visible } from '../../ui/text/visible.ts'
 
-/** Folded to one line; while it is being thought, its newest words are shown. */
+/** The reasoning, folded to one line; while it is being thought, its newest words are shown. */
 export function Reasoning({ title = 'Reasoning', text, open }: { title?: string; text: string; open: boolean }) {
   if (text === '') return null
   return (

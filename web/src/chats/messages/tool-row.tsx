@@ -19,7 +19,7 @@ const states = {
   unknown: { sign: '–', word: 'not carried out' },
 } as const
 
-/** One call of a tool: a line that opens to what it was given and what it answered. Decided where it stands. */
+/** One call of a tool: a line that opens to what it was given and what it answered. It is decided where it stands. */
 export function ToolRow({
   call,
   result,
@@ -31,7 +31,7 @@ export function ToolRow({
   result: ToolResult | undefined
   run: Run | null
   decide: Decide | undefined
-  /** The run is of this person's message. */
+  /** Whether the run is of this person's message. */
   mayRemember: boolean
 }) {
   const pending = run?.pending_actions.find(({ id }) => id === call.id)
@@ -100,7 +100,7 @@ function Decision({
       const { ctrlKey, metaKey, altKey, repeat, defaultPrevented, target } = event
       // A letter may have been the second of two that go to a page: `g a`.
       if (defaultPrevented || repeat || ctrlKey || metaKey || altKey || !lettersAreOn() || takesLetters(target)) return
-      // The first that waits is the one that a key decides.
+      // A key decides the first call that waits.
       if (document.querySelector('[data-decision]') !== box.current) return
       if (event.key === 'y') void send({ decision: 'allow' })
       else if (event.key === 'a' && canRemember) void send({ decision: 'allow', remember: 'chat' })

@@ -2,7 +2,9 @@ import { useEffect, useRef, useState } from 'react'
 
 const WIDEST = 1_280
 
-/** A picture that stands within its message. Drawn, for it has no address that the policy of the app would load. */
+/**
+ * A picture that stands within its message. It is drawn, for it has no address that the policy of the app would load.
+ */
 export function InlinePicture({ type, data }: { type: string; data: string }) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const [failed, setFailed] = useState(false)

@@ -3,7 +3,7 @@ import type { Draft } from '../thread/thread.ts'
 type Media = Extract<Exclude<Draft['content'], string>[number], { type: 'image' | 'file' }>
 export type Source = Media['source']
 
-/** A message takes 1 MiB, in which files grow by a third. */
+/** The most bytes of a file: a message takes 1 MiB, in which files grow by a third. */
 const MOST_BYTES = 700_000
 
 /** A file as it stands within its message: nothing of it lies in the drive, where others would find it. */

@@ -6,7 +6,7 @@ import { useSend } from '../../ui/send.ts'
 import { Ago } from '../../ui/text/time.tsx'
 import type { Chat } from '../queries.ts'
 
-/** What a temporary chat is, and the way to keep it. */
+/** The words that say what a temporary chat is, and the way to keep it. */
 export function TemporaryStrip({ chat: { id, temporary, expires_at }, onKept }: { chat: Chat; onKept: () => void }) {
   const keep = useSend(
     () => uk.chats.update({ id, temporary: false }),

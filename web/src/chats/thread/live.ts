@@ -5,7 +5,7 @@ export interface Live {
   run: Run | null
   /** The messages of its answer, in the order in which they began. */
   messages: ReadonlyMap<string, Message>
-  /** The number of the last event: where to go on from. */
+  /** The number of the last event: the place to go on from. */
   seq: number
   /** Servers of tools that could not be reached. */
   troubles: readonly string[]
@@ -15,7 +15,7 @@ export const nothingYet: Live = { run: null, messages: new Map(), seq: 0, troubl
 
 type Part = Message['content'][number]
 
-/** The state after some more events. What was told already is passed over. */
+/** The state after some more events. Events that were told already are passed over. */
 export function tell(live: Live, events: readonly RunEvent[]): Live {
   let { run, seq } = live
   const messages = new Map(live.messages)
@@ -32,7 +32,7 @@ export function tell(live: Live, events: readonly RunEvent[]): Live {
     const part = content[at]
     if (part?.type === type) content[at] = { ...part, text: part.text + delta }
     else {
-      // A part that was not told of leaves no gap.
+      // A part that no event told of leaves no gap.
       while (content.length < at) content.push({ type: 'text', text: '' })
       content[at] = type === 'text' ? { type, text: delta } : { type, text: delta, opaque: null }
     }

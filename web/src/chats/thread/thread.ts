@@ -10,22 +10,22 @@ export type Draft = Parameters<typeof uk.chats.stream>[0]
 
 export interface ThreadState {
   chat: Chat | null
-  /** Null: not asked yet. */
+  /** The messages; null: not asked for yet. */
   messages: Messages | null
   /** The runs that are not finished, in their order, and the newest that is. */
   runs: readonly Run[]
   live: Live
-  /** What this person has sent and the server has not yet shown. */
+  /** The message that this person has sent and the server has not yet shown. */
   sending: Draft | null
   earlier: 'none' | 'more' | 'coming'
-  /** `lost`: changes do not come for the moment. */
+  /** The state of the line; `lost`: changes do not come for the moment. */
   line: 'open' | 'lost'
-  /** Why the chat cannot be shown. */
+  /** The reason for which the chat cannot be shown. */
   error: unknown
 }
 
 const PAGE = 50
-/** Pages that are read at most to reach what was shown before; beyond that the thread is shown anew. */
+/** The most pages that are read to reach what was shown before; beyond that the thread is shown anew. */
 const MOST_PAGES = 20
 const HIDDEN_MS = 50
 
@@ -52,7 +52,7 @@ export class Thread {
   #again = false
   #followed: string | null = null
   #waiting: RunEvent[] = []
-  /** The next events tell a run from its beginning; what was told of it is shown until they come. */
+  /** Whether the next events tell a run from its beginning; the former state is shown until they come. */
   #anew = false
   #drawing = false
 
@@ -62,13 +62,13 @@ export class Thread {
 
   readonly state = (): ThreadState => this.#state
 
-  /** Lives as long as somebody looks. */
+  /** Lives as long as somebody listens. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener)
     if (this.#life === null) this.#start()
     return () => {
       this.#listeners.delete(listener)
-      // Not at once: a page that is drawn anew comes back within the same turn.
+      // The end waits a turn: a page that is drawn anew comes back within the same turn.
       setTimeout(() => {
         if (this.#listeners.size > 0) return
         this.#life?.abort()
@@ -90,7 +90,7 @@ export class Thread {
     this.#life.signal.addEventListener('abort', leave)
   }
 
-  /** Reads the newest again; several wishes at once are one more reading. */
+  /** Reads the newest messages again; several wishes at once are one more reading. */
   refresh(): Promise<void> {
     if (this.#refreshing !== null) {
       this.#again = true
@@ -146,7 +146,7 @@ export class Thread {
         runs: [...unfinished, ...(ended ? [ended] : [])],
         earlier: this.#cursor === null ? 'none' : 'more',
         error: null,
-        // What was sent is shown by its row now.
+        // Its row shows the message that was sent.
         ...(this.#state.sending !== null && this.#state.live.run !== null && { sending: null }),
       })
       const first = unfinished.find(({ status }) => status !== 'queued') ?? unfinished[0]
@@ -181,7 +181,7 @@ export class Thread {
   readonly #hear: Listener = (heard) => {
     if (heard.event === 'lost') return this.#set({ line: 'lost' })
     if (this.#state.line === 'lost') this.#set({ line: 'open' })
-    // What came between the first reading and now, too.
+    // Changes between the first reading and now are read, too.
     void this.refresh()
     if (heard.event !== 'change' || heard.change.type.startsWith('goal.'))
       void queryClient.invalidateQueries({ queryKey: ['goal', this.id] })
@@ -252,19 +252,20 @@ export class Thread {
     if (events.some(({ event }) => event === 'run.requires_action' || event === 'run.started')) void this.refresh()
   }
 
-  /** Sends a message and follows its answer. Rejects where it was refused: nothing of it was kept then. */
+  /** Sends a message and follows its answer. Rejects where it was refused: then nothing of it was kept. */
   async send(draft: Draft): Promise<void> {
     const signal = this.#life?.signal
     const behind = this.#followed !== null
     this.#set({ sending: draft })
     try {
-      // Behind a run that goes on it waits for its turn, and is followed by then.
+      // A message behind an unfinished run waits for its turn, and is followed by then.
       if (behind) {
         await uk.chats.send({ ...draft, background: true })
         await this.refresh()
         return this.#set({ sending: null })
       }
-      // From now on: were its run followed besides, what each of the two tells would hide what the other has yet to tell.
+      // The run has one follower from now on: a second would tell events that hide those which the first has yet to
+      // tell.
       this.#followed = ''
       const events = await uk.chats.stream(draft, signal ? { signal } : {}).catch((error: unknown) => {
         this.#followed = null
@@ -276,7 +277,7 @@ export class Thread {
       try {
         await this.#take(events)
       } catch {
-        // The run goes on at the server; what is missing is read by its events.
+        // The run goes on at the server; its events tell what is missing.
       }
       const { run } = this.#state.live
       this.#followed = null

@@ -17,7 +17,7 @@ test('a branch is what leads to its end, as far as it is loaded', () => {
   assert.equal(ids(branchTo(newest, 'a2')), 'q2 a2')
 })
 
-test('what stands beside a message, and the newest that goes on from it', () => {
+test('a message has its siblings, and the newest branch that goes on from it', () => {
   const following = followingIn(messages)
   assert.equal(ids(siblingsOf(following, messages.get('q2')!)), 'q2 q3')
   assert.equal(ids(siblingsOf(following, messages.get('a1')!)), 'a1 a4')

@@ -4,7 +4,10 @@ export type Messages = ReadonlyMap<string, Message>
 /** Messages by the one that they follow, oldest first. */
 export type Following = ReadonlyMap<string | null, readonly Message[]>
 
-/** Oldest first: what leads to `head`, as far as it is loaded. Tool messages are shown with the calls that they answer. */
+/**
+ * The messages that lead to `head`, oldest first, as far as they are loaded. Tool messages are shown with the calls
+ * that they answer.
+ */
 export function branchTo(messages: Messages, head: string | null): Message[] {
   const branch: Message[] = []
   for (let id = head; id !== null;) {
@@ -18,7 +21,10 @@ export function branchTo(messages: Messages, head: string | null): Message[] {
 
 const byAge = (a: Message, b: Message): number => a.seq - b.seq
 
-/** Made once for all messages, so that a row that asks for what stands beside it does not look through all of them. */
+/**
+ * The messages by the one that they follow. Made once for all, so that a row that asks for its siblings does not look
+ * through all of them.
+ */
 export function followingIn(messages: Messages): Following {
   const following = new Map<string | null, Message[]>()
   for (const message of messages.values()) {
@@ -48,7 +54,7 @@ export interface ToolResult {
   isError: boolean
 }
 
-/** What tools answered, by the id of their call. */
+/** The answers of tools, by the id of their call. */
 export function resultsIn(branch: readonly Message[]): Map<string, ToolResult> {
   const results = new Map<string, ToolResult>()
   for (const { content } of branch)

@@ -6,14 +6,14 @@ import { type Following, type ToolResult, branchTo, followingIn, resultsIn } fro
 
 export const useThread = (id: string): Thread => useMemo(() => new Thread(id), [id])
 
-/** One part of a thread's state: who looks at it is drawn again when that part is another one, and not for each word. */
+/** One part of a thread's state: its reader is drawn again when that part is another one, and not for each word. */
 export const useTold = <T>(thread: Thread, part: (state: ThreadState) => T): T =>
   useSyncExternalStore(thread.subscribe, () => part(thread.state()))
 
 export interface Shown {
   /** The active branch with what is being written, tools' answers left out. */
   rows: readonly Message[]
-  /** What tools answered, for a row. */
+  /** The answers of tools, for a row. */
   resultsFor: (message: Message) => ReadonlyMap<string, ToolResult>
   following: Following
 }
@@ -22,8 +22,8 @@ const none: ReadonlyMap<string, ToolResult> = new Map()
 const isShown = ({ role }: Message): boolean => role !== 'tool'
 
 /**
- * The active branch as it is drawn: rows of the server, and behind them what its events tell of the run that goes on.
- * What was there before stays the same for each word that comes, however much of it there is.
+ * The active branch as it is drawn: rows of the server, and behind them the unfinished run as its events tell it. Rows
+ * that were there before stay the same for each word that comes, however much of it there is.
  */
 export function useShown({ chat, messages, live }: ThreadState): Shown {
   const [first, newest] = useMemo(() => {
@@ -31,7 +31,7 @@ export function useShown({ chat, messages, live }: ThreadState): Shown {
     return [ids[0], ids.at(-1)]
   }, [live.messages])
   const row = newest && messages?.get(newest.id)
-  // Until the rows tell the whole of it, what was told of the run stands behind the message that it answers.
+  // The run, as its events told it, stands behind the message that it answers until the rows tell the whole of it.
   const isTold =
     first !== undefined &&
     (row === undefined || row.status === 'in_progress' || (live.run !== null && isUnfinished(live.run)))

@@ -4,7 +4,7 @@ import { sayError, uk } from '../../api.ts'
 import { pcmIn } from './pcm.ts'
 import { spokenOf } from './spoken.ts'
 
-/** What is being read aloud: one message at a time, in the whole page. */
+/** The message that is being read aloud: one at a time, in the whole page. */
 interface Reading {
   messageId: string | null
   state: 'silent' | 'coming' | 'speaking'

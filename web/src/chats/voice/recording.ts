@@ -7,15 +7,15 @@ export type Recording =
   | { is: 'writing' }
   | { is: 'failed'; why: string }
 
-/** Longer ones are cut off there and written down. */
+/** The longest recording: it is cut off there and written down. */
 const LONGEST_MS = 10 * 60_000
 
-/** The kinds that browsers make, the smallest first. */
+/** The kinds of sound that browsers make, the smallest first. */
 const kinds = ['audio/webm;codecs=opus', 'audio/mp4', 'audio/ogg;codecs=opus']
 
-/** Records what is said until it is stopped; null: it was discarded. Rejects with a sentence for people. */
+/** Records speech until it is stopped; null: it was discarded. Rejects with a sentence for people. */
 export async function record(onStart: (now: Recording & { is: 'recording' }) => void): Promise<Blob | null> {
-  // Only over https, or on the machine itself, does a browser have it.
+  // A browser has it only over https, or on the machine itself.
   if (!('mediaDevices' in navigator)) throw new Error('This browser records only over https.')
   const sound = await navigator.mediaDevices.getUserMedia({ audio: true }).catch((error: unknown) => {
     const name = error instanceof DOMException ? error.name : ''
@@ -52,9 +52,9 @@ export async function record(onStart: (now: Recording & { is: 'recording' }) => 
   }
 }
 
-/** Of a refusal by the browser or by the server. */
+/** The sentence for a refusal by the browser or by the server. */
 export const sayFailure = (error: unknown): string =>
   error instanceof Error && error.name === 'Error' ? error.message : sayError(error)
 
-/** `audio/webm;codecs=opus` is a file that ends with `webm`. */
+/** The ending of a file of this type: `audio/webm;codecs=opus` is a file that ends with `webm`. */
 export const endingOf = (type: string): string => /^audio\/(\w+)/.exec(type)?.[1] ?? 'webm'

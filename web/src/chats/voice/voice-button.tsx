@@ -82,7 +82,7 @@ export function VoiceButton({
   )
 }
 
-/** How long it has been going on. */
+/** The time for which the recording has been going on. */
 function Running({ since }: { since: number }) {
   const [now, setNow] = useState(since)
   useEffect(() => {

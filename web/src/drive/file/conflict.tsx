@@ -2,7 +2,10 @@ import { Button } from '../../ui/button.tsx'
 import { DiffView } from '../versions/diff-view.tsx'
 import type { DriveFile } from '../queries.ts'
 
-/** Somebody saved meanwhile: what theirs and yours make different, and what is to hold. Both stay as versions. */
+/**
+ * The question after somebody saved meanwhile: the differences between theirs and yours, and the text that is to hold.
+ * Both stay as versions.
+ */
 export function Conflict({
   theirs,
   theirText,

@@ -24,7 +24,7 @@ import { Preview } from './preview.tsx'
 
 const Versions = lazy(() => import('../versions/versions.tsx').then(({ Versions }) => ({ default: Versions })))
 
-/** One file: what is in it, what it was, and all that can be done with it. */
+/** One file: its content, its versions, and all that can be done with it. */
 export function FilePage() {
   const { id } = useParams({ from: '/shell/drive/file/$id' })
   const { data: workspaces = [], isPending } = useQuery(workspacesQuery)

@@ -8,7 +8,7 @@ import { TextFile } from './text-file.tsx'
 
 const PdfView = lazy(() => import('./pdf/pdf-view.tsx').then(({ PdfView }) => ({ default: PdfView })))
 
-/** What is in a file, as far as it can be shown without running any of it. */
+/** The content of a file, as far as it can be shown without running any of it. */
 export function Preview({ place }: { place: FilePlace }) {
   const { file } = place
   switch (shownAs(file)) {
@@ -45,7 +45,7 @@ export function Preview({ place }: { place: FilePlace }) {
   }
 }
 
-/** The pages as they look, or the words alone. */
+/** A PDF: the pages as they look, or the words alone. */
 function PdfFile({ file }: { file: DriveFile }) {
   const [words, setWords] = useState(false)
   if (words)
@@ -69,7 +69,7 @@ function PdfFile({ file }: { file: DriveFile }) {
   )
 }
 
-/** An `img` draws an SVG without running what is in it, and without loading what it names. */
+/** A picture; an `img` draws an SVG without running what is in it, and without loading what it names. */
 function Picture({ file }: { file: DriveFile }) {
   return (
     <div className="flex min-h-0 flex-1 items-center justify-center overflow-auto bg-sunk p-4">

@@ -16,7 +16,7 @@ import { MOST_EDITED_BYTES, textQuery } from '../versions/text.ts'
 
 const CodeView = lazy(() => import('./code/code-view.tsx').then(({ CodeView }) => ({ default: CodeView })))
 
-/** A text: Markdown as it reads, the rest as code with its lines; and changed where it stands. */
+/** A text: Markdown as it reads, the rest as code with its lines; it is changed where it stands. */
 export function TextFile({ place: { file, access } }: { place: FilePlace }) {
   const { line } = useSearch({ from: '/shell/drive/file/$id' })
   const isMarkdown = shownAs(file) === 'markdown'
@@ -25,7 +25,7 @@ export function TextFile({ place: { file, access } }: { place: FilePlace }) {
   const query = useQuery({ ...textQuery(file), enabled: isSmall })
   // The text that was opened: what others save meanwhile does not change it under the hands of who writes.
   const [edited, setEdited] = useState<{ text: string; from: DriveFile } | null>(null)
-  // Before anything that is read anew: what is being written outlives what others save.
+  // The editor comes before anything that is read anew: the text that is being written outlives what others save.
   if (mode === 'edit' && edited !== null)
     return (
       <Editing
@@ -97,7 +97,7 @@ export function TextFile({ place: { file, access } }: { place: FilePlace }) {
   )
 }
 
-/** Until the highlighter is there. */
+/** The text until the highlighter is there. */
 const Plain = ({ text }: { text: string }) => (
   <pre tabIndex={0} className="min-h-0 flex-1 overflow-auto px-4 py-2 font-mono text-[0.8125rem] leading-6">
     {text.slice(0, 20_000)}

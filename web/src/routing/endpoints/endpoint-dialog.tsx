@@ -23,7 +23,7 @@ const FIELDS = [
   'instance',
 ]
 
-/** Adds one, or changes `before`; either way the server asks it at once whether it works. */
+/** Adds a provider, or changes `before`; either way the server asks it at once whether it works. */
 export function EndpointDialog({
   before,
   open,

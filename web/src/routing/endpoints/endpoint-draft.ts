@@ -2,7 +2,7 @@ import type { Endpoint, EndpointDraft, Preset } from '../../api.ts'
 import { typedNumber } from '../../ui/text/typed-number.ts'
 
 type Listed = Endpoint['models'][number]
-/** A model as it is typed; what is not asked for here (`rest`) is kept. */
+/** A model as it is typed; fields that are not asked for here (`rest`) are kept. */
 export interface ModelDraft {
   key: number
   id: string
@@ -24,7 +24,7 @@ export interface Draft {
   base_url: string
   api_key: string
   dropKey: boolean
-  /** One `Name: value` per line. */
+  /** Headers: one `Name: value` per line. */
   headers: string
   dropHeaders: boolean
   models: ModelDraft[]
@@ -32,7 +32,7 @@ export interface Draft {
   /** The known facts about what becomes of prompts there. */
   keeps: Known
   trains: Known
-  /** `mine`, `instance`, or the id of a workspace. */
+  /** The owner: `mine`, `instance`, or the id of a workspace. */
   owner: string
 }
 
@@ -114,7 +114,7 @@ export const endpointIn = (draft: Draft): EndpointDraft => ({
   ...(draft.owner !== 'instance' && draft.owner !== 'mine' && { workspace_id: draft.owner }),
 })
 
-/** Key and headers can't be read back, so they change only where something was typed. */
+/** The changed fields. Key and headers can't be read back, so they change only where something was typed. */
 export const changesIn = (draft: Draft) => ({
   name: draft.name,
   slug: draft.slug,

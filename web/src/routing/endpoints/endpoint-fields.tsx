@@ -16,7 +16,7 @@ interface Props {
   draft: Draft
   onDraft: (draft: Draft) => void
   at: (field: string) => string | null
-  /** Null: it is being added. */
+  /** The provider that is changed; null: it is being added. */
   before: Endpoint | null
   needsKey: boolean | null
 }

@@ -19,15 +19,15 @@ export interface Doing {
 
 interface Props {
   endpoint: Endpoint
-  /** Null where there is no further to go. */
+  /** Moves the row up; null where there is no further to go. */
   up: (() => void) | null
   down: (() => void) | null
   shared: boolean
-  /** There is no order to change. */
+  /** Whether there is no order to change. */
   alone: boolean
-  /** Within which it can be dragged. */
+  /** The list within which it can be dragged. */
   list: string
-  /** Null: it is not the viewer’s to change. */
+  /** The actions on it; null: it is not the viewer’s to change. */
   doing: Doing | null
 }
 

@@ -4,24 +4,26 @@ import { ownerOf } from './endpoint-draft.ts'
 
 /** The endpoints of one owner, which have one order. */
 export interface Level {
-  /** `mine`, or the id of a workspace. */
+  /** The owner: `mine`, or the id of a workspace. */
   owner: string
   /** The name of the workspace; null: the person’s account. */
   workspace: string | null
   endpoints: Endpoint[]
-  /** The viewer may move and change them. */
+  /** Whether the viewer may move and change them. */
   changes: boolean
 }
 
 export interface Levels {
-  /** Asked first: the account’s own, then for what it has not its personal workspace’s. */
+  /** The levels that are asked first: the account’s own, then its personal workspace’s for what it has not. */
   own: Level[]
   instance: Endpoint[]
-  /** Of further workspaces, the oldest first. */
+  /** The levels of further workspaces, the oldest first. */
   further: Level[]
 }
 
-/** Endpoints by owner, in the order in which the router asks them of who works in no further workspace. */
+/**
+ * The endpoints by owner, in the order in which the router asks them for a person who works in no further workspace.
+ */
 export function levelsOf(endpoints: readonly Endpoint[], workspaces: readonly Workspace[]): Levels {
   const byOwner = Map.groupBy(endpoints, ownerOf)
   const of = (workspace: Workspace): Level[] => {

@@ -64,7 +64,7 @@ export function ModelsField({
   )
 }
 
-/** Seen above the first row only, heard at every one. */
+/** A label that is seen above the first row only, and heard at every one. */
 const Once = ({ row, children }: { row: number; children: string }) => (
   <span className={row === 0 ? '' : 'sr-only'}>{children}</span>
 )

@@ -6,7 +6,7 @@ export interface Ranked {
   slug: string
 }
 
-/** First place first; within one, the heaviest first. */
+/** The places in their order; within one, the heaviest first. */
 export function placesOf<T extends Ranked>(endpoints: readonly T[]): T[][] {
   const places = Map.groupBy(endpoints, ({ priority }) => priority)
   return [...places]
@@ -15,8 +15,8 @@ export function placesOf<T extends Ranked>(endpoints: readonly T[]): T[][] {
 }
 
 /**
- * One step up or down: out of a shared place into one of its own beside it, and from a place of its own into its
- * neighbour's. Null where there is no further to go.
+ * The places after one step up or down: out of a shared place into one of its own beside it, and from a place of its
+ * own into its neighbour's. Null where there is no further to go.
  */
 export function step<T extends Ranked>(places: readonly T[][], id: string, direction: 'up' | 'down'): T[][] | null {
   const from = places.findIndex((sharing) => sharing.some((one) => one.id === id))
@@ -31,10 +31,10 @@ export function step<T extends Ranked>(places: readonly T[][], id: string, direc
   return after.length === 0 ? null : [...before, [...after[0]!, moving], ...after.slice(1)]
 }
 
-/** Where something is dropped at a place: into it, or as one of its own beside it. */
+/** The side of a place at which something is dropped: into it, or as one of its own beside it. */
 export type Drop = 'before' | 'into' | 'after'
 
-/** One endpoint moved to a place, however far. Null where everything stays as it is. */
+/** The places after one endpoint moved, however far. Null where everything stays as it is. */
 export function moved<T extends Ranked>(places: readonly T[][], id: string, to: number, at: Drop): T[][] | null {
   const moving = places.flat().find((one) => one.id === id)
   if (moving === undefined) return null

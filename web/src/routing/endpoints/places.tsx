@@ -11,8 +11,8 @@ import { useDropPlace } from './use-drag.ts'
 const ordinal = (index: number): string => (index === 0 ? 'Asked first' : index === 1 ? 'Then' : `Place ${index + 1}`)
 
 /**
- * One owner's providers in their order. `doing` null: they are somebody else's to change. The order ends with the owner:
- * what is dragged here from another one's stays there, and is told so.
+ * One owner's providers in their order. `doing` null: they are somebody else's to change. The order ends with the
+ * owner: a row that is dragged here from another owner's stays there, and its person is told so.
  */
 export function Places({ endpoints, doing }: { endpoints: readonly Endpoint[]; doing: Doing | null }) {
   const places = placesOf(endpoints)

@@ -1,7 +1,10 @@
 import { Icon } from '../../ui/icons.tsx'
 import type { Trial } from './test-endpoint.ts'
 
-/** A test on its way, or one that nobody could ask for. What came of one stands in the row: here it is only said aloud. */
+/**
+ * The line of a test on its way, or of one that nobody could ask for. The outcome of a test stands in the row: here it
+ * is only said aloud.
+ */
 export function TrialLine({ trial }: { trial: Trial | null }) {
   return (
     <p role="status" className="text-[0.8125rem] leading-snug empty:hidden">

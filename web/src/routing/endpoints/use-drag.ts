@@ -2,7 +2,7 @@ import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-d
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import type { Drop } from './order.ts'
 
-/** Of one list, for each owner has an order of their own. */
+/** A dragged row, of one list: each owner has an order of their own. */
 interface Dragged {
   list: string
   id: string
@@ -33,7 +33,10 @@ export function useDraggable(
   return { row, handle, dragging }
 }
 
-/** A place that something can be dropped at: its upper and lower quarter are beside it. What comes of another list is not drawn there, only told. */
+/**
+ * A place that something can be dropped at: its upper and lower quarter are beside it. A row of another list is not
+ * drawn there, only told.
+ */
 export function useDropPlace(list: string, drop: (id: string, at: Drop) => void) {
   const place = useRef<HTMLLIElement>(null)
   const [over, setOver] = useState<Drop | null>(null)

@@ -90,7 +90,7 @@ test('alice makes a computer, runs commands in it, and it is one like any other'
   assert.equal((await exec(id, 'cat file')).stdout, 'kept\n')
 })
 
-test('what runs in it sees nothing of the host, and can do nothing to it', sandboxes, async () => {
+test('a program in it sees nothing of the host, and can do nothing to it', sandboxes, async () => {
   const secret = createServer((socket) => socket.end('the host')).listen(0, '127.0.0.1')
   await new Promise((resolve) => secret.once('listening', resolve))
   const { port } = secret.address() as AddressInfo
@@ -115,7 +115,7 @@ test('what runs in it sees nothing of the host, and can do nothing to it', sandb
   secret.close()
 })
 
-test('what it has no use for is refused it before the kernel looks', sandboxes, async () => {
+test('system calls that it has no use for are refused before the kernel looks at them', sandboxes, async () => {
   const id = await make()
   const calls = { keyctl: [250, 219], bpf: [321, 280], io_uring_setup: [425, 425], mount: [165, 40], setns: [308, 268] }
   const column = process.arch === 'x64' ? 0 : 1
@@ -277,7 +277,7 @@ test('a snapshot outlives its computer, and another one begins with it', sandbox
   assert.equal(gone.status, 404)
 })
 
-test('what cannot be had is said', sandboxes, async () => {
+test('options that this host cannot give are named when they are asked for', sandboxes, async () => {
   for (const [asked, param] of [
     [{ driver: 'none' }, 'driver'],
     [{ image: 'windows' }, 'image'],

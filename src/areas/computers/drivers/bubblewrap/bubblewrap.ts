@@ -70,7 +70,7 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
 
     async start(box, state) {
       const place = placeOf(box)
-      // One that was never started has no lock, and nothing that could run.
+      // A sandbox that was never started has no lock, and nothing that could run.
       if (existsSync(place.lock)) await endAll(place.pidFile, place.folder)
       const hostname = hostnameOf(box.name)
       const nameservers = box.network === 'internet' ? nameserversOfHost() : []
@@ -157,7 +157,7 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
     async destroy(box) {
       const { pidFile, folder, home, state } = placeOf(box)
       await driver.stop(box)
-      // As its owner, who may have shut folders against everybody.
+      // The tools run as the owner, who may have shut folders against everybody.
       for (const each of [home, state].filter(existsSync))
         await run(tool(box, ['find', '.', '-mindepth', '1', '-delete'], true, each), { timeoutMs: 600_000 })
       await rm(folder, { recursive: true, force: true })
@@ -168,10 +168,13 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
   return driver
 }
 
-/** In bytes, on the first line. Who has many small files has what they take. */
+/**
+ * The words that print the size of a home in bytes, on the first line. Many small files count as the room that they
+ * take.
+ */
 const DISK_USED = ['du', '-s', '-B1', '-x', '.']
 
-/** As another account: the server is root, and what runs for others never is. */
+/** A command line as another account: the server is root, and what runs for others never is. */
 const as = (account: { uid: number; gid: number } | null, line: readonly string[]): string[] =>
   account === null
     ? [...line]
@@ -225,7 +228,7 @@ async function through(argv: readonly string[], from: Readable | null, into: Wri
   }
 }
 
-/** What a sandbox must do here before anybody is given one. */
+/** Tries everything that a sandbox must do here before anybody is given one. */
 async function probeHost(host: Host, filter: string): Promise<Probe> {
   const none = (reason: string): Probe => ({ available: false, reason, images: [], network: [], ...UNHELD })
   if (process.platform !== 'linux') return none('Sandboxes by bubblewrap need Linux.')
@@ -253,7 +256,7 @@ async function probeHost(host: Host, filter: string): Promise<Probe> {
   }
 }
 
-/** Until it was tried what the host holds them to. */
+/** The limits before it was tried what the host holds sandboxes to. */
 const UNHELD = { limitsEnforced: false, diskLimitsEnforced: false }
 
 const PACKAGES: Record<string, string> = {
@@ -270,7 +273,7 @@ function explain(words: string): string {
   return `A sandbox could not be made: ${said || 'bwrap did not say why'}.`
 }
 
-/** Whether the internet can be had without what is private: tried from inside, however a socket is bound. */
+/** Tells whether the internet can be had without private addresses: tried from inside, however a socket is bound. */
 async function probeNetwork(
   account: ReturnType<Host['accountOf']>,
 ): Promise<{ there: boolean; reason: string | null }> {

@@ -42,7 +42,7 @@ async function restarted(id: string): Promise<void> {
   )
 }
 
-test('what a computer puts in the place of its state leads the server nowhere', sandboxes, async () => {
+test('a computer puts links and pipes in the place of its state, and leads the server nowhere', sandboxes, async () => {
   const id = await make()
   const victim = join(scratch, 'victim')
   writeFileSync(victim, 'mine', { mode: 0o600 })
@@ -116,7 +116,7 @@ test('a file of holes is kept and comes back as one, and one snapshot is made at
   assert.equal(stdout, '10995116277764\nend\nfull: OK\n1\n')
 })
 
-test('whoever looks at the files of a computer from the host outlives it', sandboxes, async () => {
+test('a program of the host that looks at the files of a computer outlives it', sandboxes, async () => {
   const id = await make()
   const reader = spawn('tail', ['-f', join(folder, id, 'log')], { stdio: 'ignore' })
   const script = spawn('sh', ['-c', 'sleep 1000; : "$0"', join(folder, id, 'home')], {
@@ -147,7 +147,7 @@ test('each of many computers is looked after, however many there are', sandboxes
   await Promise.all(many.map((id) => alice.delete(`/computers/${id}`)))
 })
 
-test('whoever opens connection after connection from inside keeps nobody out for long', sandboxes, async () => {
+test('a computer that opens connection after connection from inside keeps nobody out for long', sandboxes, async () => {
   const id = await make()
   const other = await make()
   // Without a word, with half a head, with a credential that is none and never closing.

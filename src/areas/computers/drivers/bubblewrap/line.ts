@@ -27,7 +27,10 @@ const CONFIGURATION = [
   'terminfo',
 ]
 
-/** Everything that is closed, for the daemon and for tools alike. As root capabilities would be kept, so they are dropped. */
+/**
+ * The words that close everything, for the daemon and for tools alike. Root would keep its capabilities, so they are
+ * dropped.
+ */
 const CLOSED = [
   '--unshare-all',
   '--unshare-user',
@@ -39,7 +42,7 @@ const CLOSED = [
   '--clearenv',
 ]
 
-/** The host's programs, to be read. */
+/** The host's programs, read-only. */
 function system(): string[] {
   const words = ['--ro-bind', '/usr', '/usr']
   for (const name of ['bin', 'sbin', 'lib', 'lib32', 'lib64']) {
@@ -76,14 +79,14 @@ export interface DaemonParts {
   etc: string
   sockets: string
   program: string
-  /** It has the network of what starts it, which is one of its own. */
+  /** Whether the sandbox keeps the network of what starts it, which is one of its own. */
   network: boolean
   processes: number | null
   diskMb: number | null
   version: string
 }
 
-/** How much its `/tmp` and `/dev/shm` hold: memory of the host, where nothing else limits it. */
+/** The size of a sandbox's `/tmp` and `/dev/shm`: memory of the host, where nothing else limits it. */
 const SCRATCH_BYTES = 536_870_912
 
 export function daemonLine(parts: DaemonParts): string[] {
@@ -92,7 +95,7 @@ export function daemonLine(parts: DaemonParts): string[] {
     'prlimit',
     '--core=0:0',
     ...(processes === null ? [] : [`--nproc=${processes}:${processes}`]),
-    // No file is larger than all together may be: that much the kernel holds it to at once, wherever it runs.
+    // The kernel holds each file to the size that all together may have: at once, wherever the sandbox runs.
     ...(diskMb === null ? [] : [`--fsize=${diskMb * 1_048_576}:${diskMb * 1_048_576}`]),
     '--',
   ]

@@ -7,10 +7,10 @@ import type { Duplex, Readable } from 'node:stream'
 import { DriverFault } from '../driver.ts'
 import type { Spec } from './spec.ts'
 
-/** Docker 20.10 has it, Podman from 3.0 on. */
+/** The version of the API: Docker has it since 20.10, Podman since 3.0. */
 const VERSION = 'v1.41'
 const ANSWERS_MS = 60_000
-/** A registry may be slow. */
+/** The time that a pull may take: a registry may be slow. */
 const PULLS_MS = 1_800_000
 const MOST_BYTES = 4_194_304
 
@@ -30,28 +30,28 @@ export interface Inspected {
 
 export interface ContainerEngine {
   info(): Promise<EngineInfo>
-  /** Of Podman, the file with its profile of system calls; null: it is Docker, whose profile is its own. */
+  /** The file with Podman's profile of system calls; null: the engine is Docker, whose profile is its own. */
   podman(): Promise<{ seccompProfile: string } | null>
   hasImage(image: string): Promise<boolean>
   pull(image: string): Promise<void>
   /** Makes an image of a `tar` of its root. */
   importImage(image: string, tar: Readable): Promise<void>
-  /** Answers the id of the container. */
+  /** Makes a container. Answers its id. */
   create(name: string, spec: Spec): Promise<string>
-  /** Null: there is none. */
+  /** The state of a container; null: it does not exist. */
   inspect(name: string): Promise<Inspected | null>
   start(name: string): Promise<void>
   pause(name: string): Promise<void>
   unpause(name: string): Promise<void>
-  /** Ends it at once. Resolves once neither it nor what it wrote into volumes of its own is there. */
+  /** Ends a container at once. Resolves once neither it nor what it wrote into volumes of its own is there. */
   remove(name: string): Promise<void>
-  /** The code with which it ended. */
+  /** Waits for a container to end. Answers its exit code. */
   wait(name: string): Promise<number>
-  /** Those with all of these labels, whatever they do. */
+  /** The containers with all of these labels, whatever they do. */
   list(labels: readonly string[]): Promise<{ Id: string; Labels: Record<string, string> }[]>
-  /** The end of what it said. */
+  /** The last output of a container. */
   logs(name: string): Promise<string>
-  /** Its input and outputs, as the engine multiplexes them. To be opened before it starts. */
+  /** The input and outputs of a container, as the engine multiplexes them. To be opened before it starts. */
   attach(name: string): Promise<Duplex>
 }
 
@@ -103,7 +103,7 @@ export function containerEngine(socketPath: string): ContainerEngine {
       failIn(said.body)
     },
     async importImage(image, tar) {
-      // With its tag in it: Podman reads no other.
+      // The address has its tag in it: Podman reads no other.
       failIn((await ask('POST', `/images/create?${query({ fromSrc: '-', repo: image })}`, { stream: tar })).body)
     },
     async create(name, spec) {
@@ -171,9 +171,9 @@ export function containerEngine(socketPath: string): ContainerEngine {
 interface Asked {
   json?: unknown
   stream?: Readable
-  /** Refusals that the caller has an answer for. */
+  /** Statuses of refusal that the caller has an answer for. */
   allow?: readonly number[]
-  /** Null: however long it takes. */
+  /** Milliseconds; null: the call may take as long as it takes. */
   timeoutMs?: number | null
   version?: string
 }
@@ -205,7 +205,7 @@ function messageIn(body: Buffer): string {
   }
 }
 
-/** A pull or an import says in the lines of a 200 that it failed. */
+/** Throws where a pull or an import says in the lines of a 200 that it failed. */
 function failIn(body: Buffer): void {
   for (const line of body.toString('utf8').split('\n')) {
     if (!line.includes('"error"')) continue
@@ -214,7 +214,7 @@ function failIn(body: Buffer): void {
   }
 }
 
-/** What is in frames of the engine, whichever output they are of. */
+/** The text in the engine's frames, of either output. */
 function plain(body: Buffer): string {
   const parts: Buffer[] = []
   for (let at = 0; at + 8 <= body.length;) {

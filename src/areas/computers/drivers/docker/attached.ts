@@ -9,11 +9,11 @@ import { feed } from '../unpacking/feed.ts'
 export interface Through {
   from?: Readable
   into?: Writable
-  /** It is ended after so long. */
+  /** Milliseconds after which the program is ended. */
   timeoutMs?: number
 }
 
-/** Runs it to its end and removes it. Throws a fault with its last words where its code is not 0. */
+/** Runs a container to its end and removes it. Throws a fault with its last words where its exit code is not 0. */
 export async function runContainer(
   engine: ContainerEngine,
   name: string,
@@ -39,7 +39,7 @@ export async function runContainer(
       demultiplex((text) => (said.stderr = (said.stderr + text).slice(-500))),
       into ?? collect((text) => (said.stdout = (said.stdout + text).slice(-MOST))),
     )
-    // What it reads may end before its input does, where it fails: then its code says why.
+    // The program may end before its input does, where it fails: then its exit code says why.
     const writing = from ? feed(from, halfOf(socket)) : Promise.resolve()
     const [wrote] = await Promise.allSettled([writing, reading])
     const code = await engine.wait(name)
@@ -59,7 +59,7 @@ export async function runContainer(
 
 const MOST = 65_536
 
-/** The half that is written: the other half goes on when it has ended. */
+/** The half of a socket that is written: the other half goes on when it has ended. */
 const halfOf = (socket: Duplex): Writable =>
   new Writable({
     write: (part, _, done) => void socket.write(part, done),
@@ -75,7 +75,7 @@ const collect = (take: (text: string) => void): Writable =>
   })
 
 /**
- * Output out of frames: a byte for which one, three of nothing, four for how long it is.
+ * Takes output out of its frames: a byte for the stream, three zero bytes, four for the length.
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerAttach
  */
 export function demultiplex(onStderr: (text: string) => void): Transform {

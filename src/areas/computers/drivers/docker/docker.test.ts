@@ -78,7 +78,7 @@ test('alice makes a computer of an image, and it is one like any other', contain
   assert.equal((await exec(id, 'cat file')).stdout, 'kept\n')
 })
 
-test('what runs in it sees nothing of the host, and can do nothing to it', containers, async () => {
+test('a program in it sees nothing of the host, and can do nothing to it', containers, async () => {
   const secret = createServer((socket) => socket.end('the host')).listen(0, '127.0.0.1')
   await new Promise((resolve) => secret.once('listening', resolve))
   const { port } = secret.address() as AddressInfo

@@ -23,9 +23,9 @@ export interface DockerParts {
   /** The folder of the program that runs inside. */
   program: () => Promise<string>
   version: string
-  /** Null: where Docker and Podman usually listen. */
+  /** The socket of the engine; null: where Docker and Podman usually listen. */
   socket: string | null
-  /** What computers may be made of. */
+  /** The images that computers may be made of. */
   images: readonly string[]
 }
 
@@ -52,7 +52,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
     const spec = toolSpec({ ...asked, ...common, home: placeOf(box).home, tools })
     return runContainer(engine, `${nameOf(box.id)}-${asked.tool}`, spec, { ...through, timeoutMs: LONGEST_MS })
   }
-  /** What a process of the server that was killed began. */
+  /** Removes the tools that a killed process of the server began. */
   async function removeTools(id: string): Promise<void> {
     const left = await engine.list([`ukiyo.host=${host.id}`, `ukiyo.computer=${id}`, 'ukiyo.role=tool'])
     for (const { Id } of left) await engine.remove(Id)
@@ -142,7 +142,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
       const found = await engine.inspect(nameOf(box.id))
       const held = found !== null && (found.State.Running || found.State.Paused)
       try {
-        // Paused by a process of the server that was killed before it could pack.
+        // A process of the server that was killed before it could pack may have paused it.
         if (held && !found.State.Paused) await engine.pause(nameOf(box.id))
         const look = { as: 'root', writes: false } as const
         // Sockets can't be packed, and mean nothing without the program behind them.
@@ -173,7 +173,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
     async destroy(box) {
       const { folder, home } = placeOf(box)
       await driver.stop(box)
-      // As root inside of it alone: its owner may have shut folders against everybody.
+      // The tool is root inside of the home alone: its owner may have shut folders against everybody.
       if (existsSync(home))
         await tool(box, { tool: 'find', argv: ['.', '-mindepth', '1', '-delete'], as: 'root', writes: true })
       await rm(folder, { recursive: true, force: true })
@@ -184,5 +184,5 @@ export function docker({ host, program, version, socket, images }: DockerParts):
 }
 
 type Which = Pick<Box, 'id' | 'number'>
-/** Docker's, and Podman's for root. */
+/** The usual sockets: Docker's, and Podman's for root. */
 const USUAL = ['/var/run/docker.sock', '/run/podman/podman.sock']

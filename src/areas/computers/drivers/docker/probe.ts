@@ -1,4 +1,4 @@
-/** What a container engine must do here before anybody is given a computer that it makes. */
+/** Tries everything that a container engine must do here before anybody is given a computer that it makes. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
@@ -13,7 +13,7 @@ import { type Account, type DaemonSpec, daemonSpec } from './spec.ts'
 import { placeProfile } from './profile.ts'
 import { toolOf } from './tools.ts'
 
-/** An image of nothing: what our own programs run in, which bring all they need. */
+/** An empty image, in which our own programs run: they bring all they need. */
 export const EMPTY = 'localhost/ukiyo-empty:1'
 
 export async function ensureEmpty(engine: ContainerEngine): Promise<void> {
@@ -84,15 +84,15 @@ export async function probeEngine(parts: ProbeParts): Promise<Probed> {
 const lacking = (info: EngineInfo): string =>
   [!info.MemoryLimit && 'memory', !info.PidsLimit && 'processes', !info.CpuCfsQuota && 'CPU'].filter(Boolean).join(', ')
 
-/** Whose the files of homes are: an account for each where the server is root, else the server's own. */
+/** The owners of the files of homes: an account for each where the server is root, else the server's own. */
 function accountsOf(host: Host, rootless: 'podman' | 'docker' | null): (number: bigint) => Account {
   const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
-  // Its root is who it runs as; Podman can leave that account as it is.
+  // The engine's root is whoever runs it; Podman can leave that account as it is.
   if (rootless === 'docker') return () => ({ uid: 0, gid: 0, mode: null })
   return (number) => ({ ...(host.accountOf(number) ?? own), mode: rootless === 'podman' ? 'keep-id' : null })
 }
 
-/** A computer of which nothing is kept, that runs this script. Answers what that wrote into its home. */
+/** Runs a script in a computer of which nothing is kept. Answers what it wrote into its home. */
 async function tryOne(
   parts: ProbeParts & Pick<DaemonSpec, 'seccomp'>,
   account: Account,
@@ -133,7 +133,10 @@ async function tryOne(
 const BOX = { number: 0n, name: 'probe', image: EMPTY, cpu: 1, memoryMb: 128, processes: 64, diskMb: null } as const
 const TOOLS = '/opt/ukiyo-tools'
 
-/** With nothing but what the shell itself can do. What it says shows on the host only where both are one machine. */
+/**
+ * A script that tries whether everything is closed, with nothing but what the shell itself can do. Its words show on
+ * the host only where both are one machine.
+ */
 const CLOSED = `said() { echo "$1" > ${INSIDE.home}/said; exit 0; }
 while read -r name value; do
   case $name in
@@ -148,14 +151,17 @@ done < /proc/self/status
 ${toolOf(TOOLS, 'unshare')} -U ${toolOf(TOOLS, 'sh')} -c : 2>/dev/null && said 'it makes namespaces of its own'
 said closed`
 
-/** What may change the network is given up. That it is shut was looked at before. */
+/**
+ * A script that tries whether the right to change the network was given up. That the network is shut was looked at
+ * before.
+ */
 const SHUT = `said() { echo "$1" > ${INSIDE.home}/said; exit 0; }
 while read -r name value; do
   case $name in CapEff:|CapBnd:|CapPrm:) [ "$value" = 0000000000000000 ] || said "$name $value" ;; esac
 done < /proc/self/status
 said shut`
 
-/** What a process of this host may have: an engine without root's rights, or in a container, cannot give more. */
+/** The limits of a process of this host: an engine without root's rights, or in a container, cannot give more. */
 export function limitsOfHost(): DaemonSpec['ulimits'] {
   const text = readFileSync('/proc/self/limits', 'utf8')
   const most = (shape: RegExp): number => Number(shape.exec(text)?.[1] ?? Number.MAX_SAFE_INTEGER)
@@ -167,5 +173,5 @@ export function limitsOfHost(): DaemonSpec['ulimits'] {
   ]
 }
 const MOST_FILES = 1_048_576
-/** Podman leaves itself no more. What a computer may have is bounded by its control group. */
+/** The most processes that Podman leaves itself. Its control group bounds what a computer may have. */
 const MOST_PROCESSES = 32_768

@@ -17,7 +17,7 @@ const Rule = z.looseObject({
 const Profile = z.looseObject({ defaultAction: z.string(), syscalls: z.array(Rule) })
 export type Profile = z.infer<typeof Profile>
 
-/** The same profile without what it allows to everybody and we to nobody. */
+/** The profile without what it allows to everybody and we to nobody. */
 export function narrowed(profile: Profile): Profile {
   if (profile.defaultAction !== 'SCMP_ACT_ERRNO') throw new Error('it refuses nothing that it does not name')
   const refused = new Set([...refusedCalls, 'clone', 'clone3'])

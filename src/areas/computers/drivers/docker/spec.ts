@@ -1,4 +1,4 @@
-/** What a container of a computer is, in the words of the engine. Pure. */
+/** The containers of computers, in the words of the engine. Pure. */
 import type { Box } from '../driver.ts'
 import { INSIDE, hostnameOf } from '../inside/identity.ts'
 import { PROGRAM } from '../inside/program.ts'
@@ -37,7 +37,9 @@ export interface Spec {
   }
 }
 
-/** Whom it runs as; `mode`: how accounts of the host are seen inside, in the words of the engine. */
+/**
+ * The account that a container runs as; `mode`: how accounts of the host are seen inside, in the words of the engine.
+ */
 export interface Account {
   uid: number
   gid: number
@@ -66,18 +68,18 @@ export interface DaemonSpec extends Common {
   box: Box
   places: Places
   nameservers: readonly string[]
-  /** What it does not reach, though it has the internet. */
+  /** The addresses that a computer does not reach, though it has the internet. */
   shut: readonly string[]
   version: string
-  /** In place of the daemon, a script. */
+  /** A script in place of the daemon. */
   script?: string
 }
 
-/** How much its `/tmp` holds. */
+/** The size of a container's `/tmp`. */
 const SCRATCH_BYTES = 536_870_912
 const TOOLS = '/opt/ukiyo-tools'
 
-/** Reaps what is left by others, and ends with the daemon: the first process of a container has to. */
+/** The first process of a container: it reaps what is left by others, as it has to, and ends with the daemon. */
 const DAEMON = `SHELL=/bin/sh; [ -x /bin/bash ] && SHELL=/bin/bash; export SHELL
 ${toolOf(TOOLS, 'node', INSIDE.program)} --disable-warning=ExperimentalWarning ${INSIDE.program}/${PROGRAM.daemon} ${INSIDE.state} ${INSIDE.sockets} ${INSIDE.program}/${PROGRAM.addon} &
 wait $!`
@@ -109,7 +111,7 @@ export function daemonSpec(parts: DaemonSpec): Spec {
       ...['passwd', 'group'].map((name) => `${etc}/${name}:/etc/${name}:ro`),
     ],
     labels,
-    // No file is larger than all together may be.
+    // Each file may have the size that all together may have, and no more.
     ulimits: fileLimit === null ? ulimits : [...ulimits, { Name: 'fsize', Soft: fileLimit, Hard: fileLimit }],
     seccomp,
     mode: account.mode,
@@ -120,7 +122,7 @@ export function daemonSpec(parts: DaemonSpec): Spec {
     NetworkMode: online ? 'bridge' : 'none',
     ...(online && { Dns: [...nameservers] }),
     Memory: memory,
-    // As much with swap as without: none of it.
+    // Memory and swap together are as much as memory alone: so there is no swap.
     MemorySwap: memory,
     NanoCpus: Math.round((box.cpu ?? 0) * 1e9),
     PidsLimit: box.processes ?? -1,
@@ -135,7 +137,7 @@ export interface ToolSpec extends Common {
   tools: string
   tool: string
   argv: readonly string[]
-  /** As root it gets past any mode of what is there; its owner makes what is his. */
+  /** Whom the program runs as: root gets past any mode of what is there; the owner makes what is the owner's. */
   as: 'root' | 'owner'
   writes: boolean
 }
@@ -180,7 +182,7 @@ interface Closed {
   mode: string | null
 }
 
-/** All that no container of ours has. Docker's own profile of system calls holds as long as none is named. */
+/** Everything that no container of ours has. Docker's own profile of system calls holds as long as none is named. */
 const closed = ({ image, user, argv, env, caps, binds, labels, ulimits, seccomp, mode }: Closed): Spec => ({
   Image: image,
   User: user,

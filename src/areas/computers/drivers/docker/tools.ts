@@ -12,11 +12,16 @@ const TOOLS = { sh: 'dash', tar: 'tar', find: 'find', ip: 'iproute2', setpriv: '
 const LIBRARIES = 'lib'
 const LOADER = 'loader'
 
-/** The words that run one of them in a container that has the folder of all at `tools`. `place`: where the program itself is. */
+/**
+ * The words that run a tool in a container that has the folder of all at `tools`. `place`: where the program itself is.
+ */
 export const toolOf = (tools: string, name: string, place = tools): string =>
   `${tools}/${LIBRARIES}/${LOADER} --library-path ${tools}/${LIBRARIES} ${place}/${name}`
 
-/** Puts them into `place`, in a folder that is named after what they are. Answers that folder. `others`: need their libraries. */
+/**
+ * Puts the tools into `place`, in a folder that is named after what they are. Answers that folder. `others`: need their
+ * libraries.
+ */
 export async function placeTools(place: string, others: readonly string[]): Promise<string> {
   const programs = new Map<string, string>()
   for (const [name, from] of Object.entries(TOOLS)) {
@@ -60,7 +65,7 @@ async function put(from: string, to: string): Promise<void> {
   await chmod(to, 0o555)
 }
 
-/** The host's own updates change size and time of what they replace. */
+/** Names files by size and time: the host's own updates change both. */
 async function stampOf(files: readonly string[]): Promise<string> {
   const hash = createHash('sha256')
   for (const file of files) {

@@ -1,7 +1,7 @@
-/** Where and who a program is inside of a cloud computer, whatever that is made of. */
+/** The place and the name of a program inside of a cloud computer, whatever that is made of. */
 import { readFileSync } from 'node:fs'
 
-/** Where things are inside. */
+/** The paths inside. */
 export const INSIDE = {
   home: '/home/user',
   state: '/run/ukiyo/state',
@@ -9,7 +9,7 @@ export const INSIDE = {
   program: '/opt/ukiyo',
 } as const
 
-/** What a program finds in `/etc` that says who and where it is. */
+/** The files in `/etc` that tell a program who and where it is. */
 export const identity = (
   hostname: string,
   nameservers: readonly string[],
@@ -21,7 +21,7 @@ export const identity = (
   'resolv.conf': nameservers.map((address) => `nameserver ${address}\n`).join(''),
 })
 
-/** Those that a network of its own can ask: not the host's own loopback. */
+/** The host's name servers that a network of its own can ask: none on the host's own loopback. */
 export function nameserversOfHost(): string[] {
   for (const file of ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']) {
     try {
@@ -35,7 +35,7 @@ export function nameserversOfHost(): string[] {
   return []
 }
 
-/** As a machine may be called. */
+/** A name in the form of a host name. */
 export const hostnameOf = (name: string): string =>
   name
     .toLowerCase()

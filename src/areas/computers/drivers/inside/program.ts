@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { bundle, isFolder, stampOf } from '../../install/bundle.ts'
 
-/** The files of it in their folder. */
+/** The files of the program in their folder. */
 export const PROGRAM = {
   node: 'node',
   daemon: 'daemon.cjs',
@@ -17,7 +17,7 @@ export const PROGRAM = {
 
 const SOURCES = join(import.meta.dirname, '../../../..')
 const MAIN = join(SOURCES, 'daemon/sandboxed.ts')
-/** All that the bundle is made of, beside dependencies. */
+/** The rooms of the house that the bundle is made of, beside dependencies. */
 const ROOMS = ['daemon', 'wire', 'kernel', 'areas/computers/drivers/inside', '../package.json']
 
 /**

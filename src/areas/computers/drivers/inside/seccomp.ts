@@ -9,7 +9,10 @@ import { type Line, SEEN, assemble } from './bpf.ts'
 
 export type Arch = 'x64' | 'arm64'
 
-/** Their numbers on x64 (asm/unistd_64.h) and arm64 (asm-generic/unistd.h); null: it has none there. */
+/**
+ * The refused calls with their numbers on x64 (asm/unistd_64.h) and arm64 (asm-generic/unistd.h); null: it has none
+ * there.
+ */
 const REFUSED: Record<string, readonly [number | null, number | null]> = {
   // Keys of the kernel are of no namespace.
   add_key: [248, 217],
@@ -80,7 +83,7 @@ const REFUSED: Record<string, readonly [number | null, number | null]> = {
 
 export const refusedCalls: readonly string[] = Object.keys(REFUSED)
 
-/** Those that are refused by what they are asked. */
+/** The calls that are refused by what they are asked. */
 const LOOKED_INTO = {
   clone: [56, 220],
   clone3: [435, 435],
@@ -90,11 +93,13 @@ const LOOKED_INTO = {
 } as const
 
 const ARCHES = { x64: 0xc000003e, arm64: 0xc00000b7 } as const
-/** Calls of the x32 ABI have it in their numbers. */
+/** The bit that calls of the x32 ABI have in their numbers. */
 const X32 = 0x40000000
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 export const NAMESPACES = 0x7e020000
-/** Bytes into somebody's terminal, as if typed (TIOCSTI), and a console's way of it (TIOCLINUX). */
+/**
+ * The requests that put bytes into somebody's terminal, as if typed (TIOCSTI), and a console's way of it (TIOCLINUX).
+ */
 const TYPES = [0x5412, 0x541c]
 /** AF_ALG and AF_VSOCK: ciphers of the kernel, and the host of a virtual machine. */
 const FAMILIES = [38, 40]
@@ -105,7 +110,9 @@ const ALLOW = 0x7fff0000
 const KILL = 0x80000000
 const refusal = (errno: number): number => 0x00050000 | errno
 const EPERM = 1
-/** A C library then makes its threads by `clone`, which can be looked into. */
+/**
+ * The error for a call that does not exist: a C library then makes its threads by `clone`, which can be looked into.
+ */
 const ENOSYS = 38
 const EAFNOSUPPORT = 97
 

@@ -1,11 +1,14 @@
 /**
- * What a computer with the internet never reaches. The rules are policies of the kernel's IPsec, which need no further
- * program than `ip` and hold however a socket is bound; what is inside has no right to change them.
+ * The addresses that a computer with the internet never reaches. The rules are policies of the kernel's IPsec, which
+ * need no further program than `ip` and hold however a socket is bound; a program inside has no right to change them.
  */
 import { isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
-/** Never reached: what is private, of one link, of the machine itself, or metadata of a cloud. */
+/**
+ * The ranges that are never reached: private ones, those of one link, of the machine itself, and the metadata of
+ * clouds.
+ */
 const SHUT = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -26,7 +29,7 @@ const SHUT = [
   '2002::/16',
 ]
 
-/** By their numbers: where it runs nothing may know their names. */
+/** The numbers of the protocols: where the script runs nothing may know their names. */
 const UDP = 17
 const TCP = 6
 
@@ -48,11 +51,14 @@ export const shutScript = (nameservers: readonly string[], ip = 'ip', also: read
   return `${ip} -batch - <<'RULES'\n${rules.join('\n')}\nRULES\n`
 }
 
-/** Those of this host, whatever range they are of: behind a bridge they lead to what listens on it. */
+/** The addresses of this host, of whatever range: behind a bridge they lead to what listens on it. */
 export const addressesOfHost = (): string[] =>
   Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
 
-/** The kernel refuses the very look-up of a way there: 3 where it knows one, 4 where nothing leads anywhere. */
+/**
+ * A script that checks the rules: the kernel refuses the very look-up of a way there: 3 where it knows one, 4 where
+ * nothing leads anywhere.
+ */
 export const checkScript = (ip = 'ip'): string => `policies=$(${ip} xfrm policy)
 case $policies in *'dst 169.254.0.0/16'*'action block'*) ;; *) exit 3 ;; esac
 test -n "$(${ip} -o route show default)" || { echo 'the host has no way out' >&2; exit 4; }

@@ -13,7 +13,10 @@ const kernel: GroupFiles = {
   kind: (folder) => statfsSync(folder).type,
 }
 
-/** Null: none can be made here. On version 1 a `mkdir` in the wrong place succeeds and limits nothing: what is in there is looked at. */
+/**
+ * Opens the control groups; null: none can be made here. On version 1 a `mkdir` in the wrong place succeeds and limits
+ * nothing: so the new folder is looked into.
+ */
 export function openControlGroups(files: GroupFiles = kernel): ControlGroups | null {
   for (const open of [...version2, version1]) {
     const groups = probed(open, files)

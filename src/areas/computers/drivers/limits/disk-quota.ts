@@ -5,15 +5,16 @@ import { type Host, makeFolderFor } from '../host.ts'
 import { run } from '../run.ts'
 
 export interface DiskQuota {
-  /** Null: no limit. */
+  /** Sets the quota of an account; null: no limit. */
   set(number: bigint, mb: number | null): Promise<void>
 }
 
 const PROBE_KB = 1_024
 
 /**
- * Null: the kernel holds nobody to a quota here. Needed are root's rights, by which each computer has an account of its own, a
- * file system that is mounted with quotas of accounts (`usrquota`, `uquota`), and setquota(8). Whether that holds is tried.
+ * Opens the quotas; null: the kernel holds nobody to a quota here. Needed are root's rights, by which each computer has
+ * an account of its own, a file system that is mounted with quotas of accounts (`usrquota`, `uquota`), and setquota(8).
+ * Whether that holds is tried.
  */
 export async function openDiskQuota(host: Host): Promise<DiskQuota | null> {
   const account = host.accountOf(0n)

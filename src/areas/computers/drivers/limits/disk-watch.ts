@@ -1,27 +1,36 @@
-/** Looks how much cloud computers keep on the disk, one after another: where the kernel does not hold them to it, a server does. */
+/**
+ * Measures how much cloud computers keep on the disk, one after another: where the kernel does not hold them to it, a
+ * server does.
+ */
 import type { Id } from '#kernel/ids.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Driver } from '../driver.ts'
 import type { Ran } from '../run.ts'
 import { type CloudRow, boxOf, cloudStore } from '../store.ts'
 
-/** Between two looks at one computer; ten times as long as the last took, where that is longer. */
+/** The time between two looks at one computer; ten times as long as the last took, where that is longer. */
 const LOOK_MS = 5_000
 const MORE = 10
-/** What is over when it is started may stay so: its owner removes things there. It may not grow by more. */
+/**
+ * The bytes by which a computer that is over its limit when it is started may still grow: its owner removes things
+ * there.
+ */
 const SLACK_BYTES = 1_048_576
 
 interface Known {
-  /** Of the start that this is of. */
+  /** The start of the computer to which this belongs. */
   startedAt: number
-  /** What it had when it was started. */
+  /** The bytes that the computer had when it was started. */
   before: number
   used: number
   lookAt: number
 }
 
 export interface DiskWatch {
-  /** Measures one that runs when it is time to. Answers what it has if that is more than it may have and more than it began with. */
+  /**
+   * Measures a running computer when it is time to. Answers its bytes if they are more than it may have and more than
+   * it began with.
+   */
   beyond(row: CloudRow, driver: Driver): number | null
   forget(id: Id): void
 }
@@ -62,8 +71,8 @@ export function watchDisks(db: Db, failed: (error: unknown, id: Id) => void): Di
 }
 
 /**
- * What du(1) found, in bytes; null: nothing. It ends with 1 where something was removed while it looked: what makes and removes
- * files without end is measured by the rest.
+ * The bytes that du(1) found; null: none. It ends with 1 where something was removed while it looked: a program that
+ * makes and removes files without end is measured by the rest.
  */
 export function totalOf({ code, stdout }: Pick<Ran, 'code' | 'stdout'>): number | null {
   const [, bytes] = /^(\d+)\s/.exec(stdout.trimEnd().split('\n').at(-1)!) ?? []

@@ -1,23 +1,23 @@
-/** What control groups are to this program, of either version. */
+/** Control groups as this program uses them, of either version. */
 import type { Box } from '../driver.ts'
 
 export type Limits = Pick<Box, 'id' | 'cpu' | 'memoryMb' | 'processes'>
 
 export interface ControlGroups {
-  /** Makes those of a computer. Answers the files into which its first process writes itself. */
+  /** Makes the groups of a computer. Answers the files into which its first process writes itself. */
   make(limits: Limits): string[]
   remove(id: string): void
 }
 
-/** What is asked of the kernel; each throws as Node's own. */
+/** The calls to the kernel; each throws as Node's own. */
 export interface GroupFiles {
   read(file: string): string
-  /** Of a file that is there. */
+  /** Writes into a file that is there. */
   write(file: string, text: string): void
   list(folder: string): string[]
   make(folder: string): void
   remove(folder: string): void
-  /** `statfs(2)` */
+  /** The kind of a file system: `statfs(2)`. */
   kind(folder: string): number
 }
 

@@ -2,13 +2,13 @@
 import { statfs } from 'node:fs/promises'
 import { DriverFault } from '../driver.ts'
 
-/** A home is held still, or filled, no longer than that, whatever is in it. */
+/** The longest time that a home is held still, or filled, whatever is in it. */
 export const LONGEST_MS = 1_800_000
-/** Room is looked at each time when so much was written; so much of it stays for others. */
+/** The bytes after which room is looked at again; as many stay for others. */
 const LOOK_BYTES = 64 * 1_048_576
 const SPARE_BYTES = 1_073_741_824
 
-/** The disk has no room for it. */
+/** The refusal where the disk has no room for a home. */
 export class NoRoom extends DriverFault {
   readonly freeBytes: number
   readonly neededBytes: number | null
@@ -19,13 +19,13 @@ export class NoRoom extends DriverFault {
   }
 }
 
-/** What a folder's disk has for computers, in bytes: less than what stays for others. */
+/** The bytes that a folder's disk has for computers: less than what stays for others. */
 export async function roomIn(folder: string): Promise<number> {
   const { bavail, bsize, blocks } = await statfs(folder)
   return Math.max(0, Math.floor(bavail * bsize - Math.min(SPARE_BYTES, (blocks * bsize) / 20)))
 }
 
-/** What is packed or unpacked, as long as the disk of the folder has room for it. */
+/** The bytes of a `tar` as they are packed or unpacked, as long as the disk of the folder has room for them. */
 export async function* whileRoom(tar: AsyncIterable<Buffer>, folder: string): AsyncGenerator<Buffer> {
   let since = LOOK_BYTES
   for await (const part of tar) {

@@ -3,10 +3,13 @@ import { type ControlGroups, type GroupFiles, MOUNT, PERIOD_US, removeGroup } fr
 
 const CGROUP2 = 0x63677270
 const CONTROLLERS = ['memory', 'pids', 'cpu']
-/** Where the server itself goes: a group that has processes of its own cannot limit groups below it. */
+/** The group that the server itself goes to: a group that has processes of its own cannot limit groups below it. */
 const SERVER = 'ukiyo-server'
 
-/** As root of the whole system beside its services, else below what this server was delegated. Each throws where it has no right to. */
+/**
+ * The places to try: as root of the whole system beside its services, else below what this server was delegated. Each
+ * throws where it has no right to.
+ */
 export const version2 = [
   (files: GroupFiles): ControlGroups => below(files, MOUNT),
   (files: GroupFiles): ControlGroups => below(files, withoutServer(files, delegated(files))),
@@ -24,7 +27,7 @@ function delegated(files: GroupFiles): string {
   return path === '/' ? MOUNT : join(MOUNT, path)
 }
 
-/** Moves this server out of its group, into one below. Processes may come meanwhile: until there is none. */
+/** Moves this server out of its group, into one below. Processes may come meanwhile: it is done until there is none. */
 function withoutServer(files: GroupFiles, folder: string): string {
   const procs = join(folder, 'cgroup.procs')
   checkControllers(files, folder)

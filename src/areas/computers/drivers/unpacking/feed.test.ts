@@ -18,7 +18,7 @@ test('a program that stops reading before the end has all that it takes, and the
   }
 })
 
-test('what breaks off on its way is said, and the program does not wait for more', async () => {
+test('a source that breaks off on its way is told, and the program does not wait for more', async () => {
   const child = spawn('cat', { stdio: ['pipe', 'ignore', 'inherit'] })
   const closed = once(child, 'close')
   const from = Readable.from(

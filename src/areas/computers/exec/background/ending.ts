@@ -7,7 +7,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { HasLinks } from '../../link/links.ts'
 import { type Unwanted, commandsUnderWay } from './under-way.ts'
 
-/** A cancelled command lives on so long at most while its computer is linked. */
+/** The longest time that a cancelled command lives on while its computer is linked. */
 const LOOK_MS = 2_000
 const KILL_MS = 30_000
 
@@ -19,11 +19,11 @@ export function endUnwantedCommands(engine: Engine<HasLinks>): AsyncDisposable {
   async function end({ operation_id: key, computer_id: computerId, settled }: Unwanted): Promise<void> {
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(KILL_MS)])
     try {
-      // It has all that the command started; where it knows of none, that has ended.
+      // The computer has all that the command started; where it knows of none, that has ended.
       const { found } = await links.ask(computerId, 'exec.kill', { key, signal: null }, { signal })
       if (found || settled) await commandsUnderWay.forget(postgres.db, key)
     } catch (error) {
-      // It is there until its computer has said so.
+      // The row stays until the computer has said so.
       if (!stopping.signal.aborted && !(error instanceof Refusal || error instanceof LinkLost))
         log.warn({ error, computer_id: computerId }, 'a command that was cancelled was not ended')
     }

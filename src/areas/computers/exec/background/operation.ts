@@ -12,7 +12,7 @@ import { commandsUnderWay } from './under-way.ts'
 export interface ExecInput {
   computer_id: Id
   base64: boolean
-  /** Of each output in the result, where its caller wants no more. */
+  /** The most bytes of each output in the result, where its caller wants no more. */
   most: number | null
   command: Omit<Command, 'stdin' | 'key'> & { stdin_base64: string | null }
 }
@@ -20,11 +20,11 @@ export interface ExecInput {
 const DAY_SECONDS = 86_400
 /** A computer that is away, or a server that restarts, does not end what goes on there. */
 const PATIENCE_MS = 7 * DAY_SECONDS * 1000
-/** Of each channel in the result: the content has all of it that is kept. */
+/** The most bytes of each channel in the result: the content has all of it that is kept. */
 const MOST_RESULT_BYTES = 1_048_576
 
 export const execOperation = defineOperation<ExecInput, HasLinks>('computers.exec', runInBackground, {
-  // Asked again with its key the command is not begun twice.
+  // A command that is asked for again with its key is not begun twice.
   repeatable: true,
   attempts: 1_000,
   scope: 'computer:exec',
@@ -48,7 +48,7 @@ async function runInBackground(
       signal: permitted.signal,
       patienceMs: PATIENCE_MS,
       leaving: operation.signal,
-      // It may go on there, begun by a server that was restarted: its computer comes back when it has noticed.
+      // The command may go on there, begun by a server that was restarted: its computer comes back when it has noticed.
       underWay: operation.attempt > 1,
     },
   )
@@ -73,7 +73,7 @@ async function runInBackground(
   throw new Error('a command ended without an end')
 }
 
-/** PostgreSQL holds no NUL in a text. */
+/** The text without NUL, which PostgreSQL does not hold. */
 const storable = <T extends { stdout: string; stderr: string }>(result: T): T => ({
   ...result,
   stdout: result.stdout.replaceAll('\0', '\uFFFD'),

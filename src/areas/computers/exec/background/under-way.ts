@@ -9,7 +9,7 @@ declare module '#engine/postgres/tables.ts' {
   }
 }
 interface CommandTable {
-  /** What their computer knows them by, too. */
+  /** The operation of the command, by which its computer knows it, too. */
   operation_id: Id
   computer_id: Id
   created_at: Generated<Date>
@@ -18,18 +18,20 @@ interface CommandTable {
 export interface Unwanted {
   operation_id: Id
   computer_id: Id
-  /** Whoever asked for it to begin has been told long ago what became of that. */
+  /** Whether the caller has been told long ago what became of the command. */
   settled: boolean
 }
 
-/** What was asked of a computer by another process may come there behind what is asked by this one. */
+/** The time in which a call of another process may still arrive at the computer behind one of this process. */
 const ON_ITS_WAY_SECONDS = 60
 
-/** Longer than an operation lasts, and than a computer goes on with what nobody follows. */
+/**
+ * The days that a row is kept: longer than an operation lasts, and than a computer goes on with what nobody follows.
+ */
 const KEPT_DAYS = 16
 
 export const commandsUnderWay = {
-  /** Before it is begun. */
+  /** Notes a command before it is begun. */
   async note(db: Db, operationId: Id, computerId: Id): Promise<void> {
     await db
       .insertInto('computer_commands')
@@ -38,12 +40,15 @@ export const commandsUnderWay = {
       .execute()
   },
 
-  /** It lives no more. */
+  /** Forgets a command that lives no more. */
   async forget(db: Db, operationId: Id): Promise<void> {
     await db.deleteFrom('computer_commands').where('operation_id', '=', operationId).execute()
   },
 
-  /** Those of these computers that nobody waits for any more: they were cancelled, took too long, or their caller lost the right. */
+  /**
+   * The commands on these computers that nobody waits for any more: they were cancelled, took too long, or their caller
+   * lost the right.
+   */
   async unwanted(db: Db, computers: readonly Id[]): Promise<Unwanted[]> {
     const { rows } = await sql<Unwanted>`select c.operation_id, c.computer_id,
       (o.completed_at > now() - make_interval(secs => ${ON_ITS_WAY_SECONDS})) is not true as settled from computer_commands c left join operations o on o.id = c.operation_id
@@ -52,7 +57,7 @@ export const commandsUnderWay = {
     return rows
   },
 
-  /** What a computer that never came back would have been told. */
+  /** Drops the rows that a computer which never came back would have been told of. */
   async retain(db: Db): Promise<void> {
     await sql`delete from computer_commands where created_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db)
   },

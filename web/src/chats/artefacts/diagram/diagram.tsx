@@ -4,7 +4,7 @@ import { IconButton, buttonClass } from '../../../ui/button.tsx'
 import { CodeBlock } from '../../../ui/code/code-block.tsx'
 import type { ToFrame, Zoom } from './messages.ts'
 
-/** From its opening on, what draws it included. A diagram that takes longer is one that nobody reads. */
+/** The longest time from the opening on, with the loading of Mermaid. Nobody reads a diagram that takes longer. */
 const LONGEST_MS = 20_000
 
 /** A diagram that a model wrote down, drawn in a frame of its own (src/faces/app/frames.ts) in the look of the app. */

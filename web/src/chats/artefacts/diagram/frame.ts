@@ -12,13 +12,13 @@ interface Mermaid {
   render(id: string, source: string): Promise<{ svg: string }>
 }
 
-/** A diagram is laid out in one go, and nothing else of the frame moves meanwhile. */
+/** The longest source: a diagram is laid out in one go, and nothing else of the frame moves meanwhile. */
 const MOST_CHARACTERS = 20_000
 const MOST_EDGES = 300
 
 const place = document.getElementById('diagram')!
 
-/** What is drawn, and how many pixels of its own it is wide; null while nothing is. */
+/** The drawing, with its own width in pixels; null while nothing is drawn. */
 let drawing: { svg: SVGSVGElement; width: number } | null = null
 
 window.addEventListener('message', ({ source, data }) => {
@@ -82,7 +82,7 @@ const STEP = 1.25
 const NEAREST = 8
 const FARTHEST = 0.1
 
-/** The window scrolls over what is larger than it. */
+/** Draws larger or smaller: the window scrolls over a drawing that is larger than it. */
 function zoom(to: Zoom): void {
   if (drawing === null) return
   const { svg, width } = drawing
@@ -96,7 +96,7 @@ function zoom(to: Zoom): void {
   Object.assign(svg.style, { width: `${width * scale}px`, maxWidth: 'none', maxHeight: 'none' })
 }
 
-/** Once: another look draws the same diagram anew. */
+/** The library, read once: another look draws the same diagram anew. */
 let reading: Promise<Mermaid> | undefined
 const read = (): Promise<Mermaid> => (reading ??= load())
 
@@ -110,7 +110,7 @@ function load(): Promise<Mermaid> {
   return promise
 }
 
-/** What was written stands there, with what its reader said of it. */
+/** Shows the source as it was written, with what its reader said of it. */
 function refuse(source: string, why: string): void {
   const box = document.createElement('section')
   const said = document.createElement('p')

@@ -40,7 +40,7 @@ export function CodeView({
 }: {
   name: string
   text: string
-  /** The line to begin at. */
+  /** The line to begin at; null: the first. */
   line: number | null
   edits?: Edits
 }) {
@@ -59,7 +59,7 @@ export function CodeView({
       state: EditorState.create({
         doc: text,
         extensions: [
-          // As the file has them: another ending of each line would be a change of all of it.
+          // The editor keeps the line ends of the file: another ending of each line would be a change of all of it.
           EditorState.lineSeparator.of(/\r\n/.test(text) ? '\r\n' : '\n'),
           lineNumbers(),
           hidden,
@@ -92,7 +92,7 @@ export function CodeView({
       view.destroy()
       box.remove()
     }
-    // Its text is its own from here on; another one comes as another view.
+    // The text is the editor's own from here on; another one comes as another view.
   }, [])
   return <div ref={place} data-code className="min-h-0 flex-1 overflow-hidden" />
 }

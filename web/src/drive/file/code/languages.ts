@@ -73,7 +73,7 @@ const byEnding: Record<string, Load> = {
   tex: stex,
 }
 
-/** How a file of this name is read for its colours; null: as plain text. */
+/** The way to colour a file of this name; null: as plain text. */
 export function languageOf(name: string): Load | null {
   if (/^dockerfile$/i.test(name)) return dockerfile
   const ending = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''

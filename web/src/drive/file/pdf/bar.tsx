@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { number } from '../../../ui/text/format.ts'
 
-/** Which page, how large, and what else can be done with the pages. */
+/** The page number, the size, and the other actions on the pages. */
 export function PdfBar({
   page,
   pages,
@@ -22,7 +22,7 @@ export function PdfBar({
   onFind: () => void
   onWords: () => void
 }) {
-  /** What is typed into the field of the page; null: it shows where one is. */
+  /** The text typed into the field of the page; null: it shows the page that is read. */
   const [typed, setTyped] = useState<string | null>(null)
   return (
     <div

@@ -1,10 +1,10 @@
 import type { Pdf } from './open-pdf.ts'
 
-/** Pages that are searched, and letters of each that are kept. */
+/** The most pages that are searched, and the most letters of each that are kept. */
 const MOST_PAGES = 3_000
 const MOST_LETTERS = 200_000
 
-/** The words of each page, small, as far as somebody asked for them. */
+/** The words of each page, in small letters, as far as somebody asked for them. */
 export class PageWords {
   readonly #pdf: Pdf
   readonly #words = new Map<number, Promise<string>>()
@@ -13,7 +13,10 @@ export class PageWords {
     this.#pdf = pdf
   }
 
-  /** Pages that have these words, from the first on; each as soon as it is known. Ends early once it is no longer asked. */
+  /**
+   * The pages that have these words, from the first on; each as soon as it is known. Ends early once it is no longer
+   * asked.
+   */
   async *pagesWith(words: string, isAsked: () => boolean): AsyncGenerator<number> {
     const wanted = words.trim().toLowerCase()
     const last = Math.min(this.#pdf.numPages, MOST_PAGES)

@@ -7,15 +7,15 @@ import { PARTS } from './parts.ts'
 export type { PDFPageProxy }
 export type Pdf = PDFDocumentProxy
 
-/** Why a PDF is not shown. */
+/** The reason for which a PDF is not shown. */
 export type Refusal = 'locked' | 'broken' | 'slow' | 'gone'
 
-/** A document that keeps its reader busy for longer than this without a first page is given up. */
+/** The time after which a document without a first page is given up. */
 const OPENING_MS = 30_000
-/** Pictures with more pixels are left out of their page. */
+/** The most pixels of a picture: larger ones are left out of their page. */
 const MOST_PIXELS = 64 << 20
 
-/** Asked of the person where a document is locked: `wrong`, the password before did not open it. */
+/** The question for the password of a locked document; `wrong`: the password before did not open it. */
 export interface AskedPassword {
   wrong: boolean
   answer: (password: string) => void
@@ -58,7 +58,7 @@ export function openPdf(url: string, ask: (asked: AskedPassword) => void): { rea
     const failed = (): void => reject(new Refused('broken'))
     port.addEventListener('error', failed)
     task.onPassword = (open: (password: string) => void, reason: number) => {
-      // Who looks for a password takes their time.
+      // A person who looks for a password takes their time.
       clearTimeout(late)
       ask({
         wrong: reason === PasswordResponses.INCORRECT_PASSWORD,

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { PDFPageProxy, Pdf } from './open-pdf.ts'
 import { type Size, type Zoom, densityFor, sane, scaleFor } from './size.ts'
 
-/** Pieces of text of a page that can be selected: each is an element. */
+/** The most pieces of text of a page that can be selected: each is an element. */
 const MOST_PIECES = 5_000
 
 /** One page: its picture, and over it its words, invisible, to be selected, found and read aloud. */
@@ -19,7 +19,7 @@ export function PdfPage({
   number: number
   zoom: Zoom
   room: number
-  /** In points, as far as it is known. */
+  /** The size in points, as far as it is known. */
   size: Size
   onSize: (number: number, size: Size) => void
 }) {
@@ -57,7 +57,7 @@ export function PdfPage({
   )
 }
 
-/** Draws what the document says beside what was drawn before, and shows it once it is whole. Returns what ends it. */
+/** Draws a page beside what was drawn before, and shows it once it is whole. Returns what ends it. */
 function draw(page: PDFPageProxy, sheet: HTMLElement, shown: Size, scale: number, onFailed: () => void): () => void {
   const viewport = page.getViewport({ scale })
   const density = densityFor(shown, devicePixelRatio)

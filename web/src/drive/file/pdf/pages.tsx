@@ -18,7 +18,7 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
   const sizes = useRef(new Map<number, Size>())
   const [zoom, setZoom] = useState<Zoom>('width')
   const [finding, setFinding] = useState(false)
-  /** Pages are mostly alike: the first says how large the others are until they are read. */
+  /** The size of a page: pages are mostly alike, so the first stands for the others until they are read. */
   const sizeOf = (number: number): Size => sizes.current.get(number) ?? sizes.current.get(1) ?? LETTER
   const heightOf = (number: number): number => {
     const size = sizeOf(number)
@@ -44,7 +44,7 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
   }, [])
   const offset = (list.scrollOffset ?? 0) + (scroller.current?.clientHeight ?? 0) / 3
   const current = (list.getVirtualItemForOffset(offset)?.index ?? 0) + 1
-  // Where one reads stays where it is when the pages become larger or smaller.
+  // The page that is read stays in its place when the pages become larger or smaller.
   const place = useRef({ page: 0, part: 0 })
   const resized = useRef(false)
   useLayoutEffect(() => {
@@ -133,7 +133,7 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
   )
 }
 
-/** The width that a page may have, without what stands beside it. */
+/** The width that a page may have, without the elements beside it. */
 function useRoom(of: React.RefObject<HTMLElement | null>): number {
   const [room, setRoom] = useState(0)
   useEffect(() => {

@@ -1,21 +1,21 @@
-/** How large a page is drawn. Pure. */
+/** The size that a page is drawn with. Pure. */
 export interface Size {
   width: number
   height: number
 }
 
-/** US Letter in points: what a page is taken for until it is read. */
+/** US Letter in points: the size of a page until it is read. */
 export const LETTER: Size = { width: 612, height: 792 }
 
 export const ZOOMS = [0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3, 4] as const
-/** A multiple of the size on paper, or as wide as there is room. */
+/** The zoom: a multiple of the size on paper, or as wide as there is room. */
 export type Zoom = number | 'width'
 
 /** CSS pixels in a point of paper. */
 const PER_POINT = 96 / 72
 /** The longest side that a page is drawn with, in CSS pixels, whatever it says of itself. */
 const LONGEST = 16_000
-/** Pixels of one drawn page: 4 bytes each. */
+/** The most pixels of one drawn page: 4 bytes each. */
 const MOST_PIXELS = 8 << 20
 
 /** The size as far as it makes sense: a document may say anything. */
@@ -34,7 +34,7 @@ export function scaleFor(page: Size, zoom: Zoom, room: number): number {
 export const densityFor = (shown: Size, ofScreen: number): number =>
   Math.min(ofScreen, Math.sqrt(MOST_PIXELS / (shown.width * shown.height)))
 
-/** One step nearer or farther, from what is shown now. */
+/** The next zoom: one step nearer or farther than now. */
 export function nextZoom(now: number, by: 'in' | 'out'): number {
   const steps = by === 'in' ? ZOOMS.filter((zoom) => zoom > now + 0.01) : ZOOMS.filter((zoom) => zoom < now - 0.01)
   return (by === 'in' ? steps[0] : steps.at(-1)) ?? now
