@@ -11,50 +11,47 @@ import { stopwatch } from '../until.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test(
-  'the way to the database goes dead without a word: who waits is answered within seconds, and broadcasts come again',
-  async () => {
-    await using database = await testDatabase()
-    using way = await wayToDatabase(database.connection)
-    await using near = await testServer({
-      database: { ...database, connection: way.connection },
-      // The break is logged, as it should be.
-      log: createLog('silent'),
-    })
-    await using far = await testServer({ database })
-    const alice = await near.person('Alice')
-    const elsewhere: Caller = { ...alice, ...(await far.person('Bob')) }
-    const { id: teamId } = (await alice.post('/workspaces', { name: 'Team' })).body.data
-    const invited = await alice.post(`/workspaces/${teamId}/invitations`, { email: 'bob@example.com' })
-    assert.equal((await elsewhere.post('/invitations/accept', { token: invited.body.data.token })).status, 200)
-    const events = readEvents(alice, `/realtime/subscribe?channels=custom:${teamId}:room`)
-    assert.equal((await events.next()).value!.event, 'subscribed')
-    // Several connections, so that several go dead.
-    await Promise.all(Array.from({ length: 8 }, () => alice.get('/chats')))
+test('the way to the database goes dead without a word: who waits is answered within seconds, and broadcasts come again', async () => {
+  await using database = await testDatabase()
+  using way = await wayToDatabase(database.connection)
+  await using near = await testServer({
+    database: { ...database, connection: way.connection },
+    // The break is logged, as it should be.
+    log: createLog('silent'),
+  })
+  await using far = await testServer({ database })
+  const alice = await near.person('Alice')
+  const elsewhere: Caller = { ...alice, ...(await far.person('Bob')) }
+  const { id: teamId } = (await alice.post('/workspaces', { name: 'Team' })).body.data
+  const invited = await alice.post(`/workspaces/${teamId}/invitations`, { email: 'bob@example.com' })
+  assert.equal((await elsewhere.post('/invitations/accept', { token: invited.body.data.token })).status, 200)
+  const events = readEvents(alice, `/realtime/subscribe?channels=custom:${teamId}:room`)
+  assert.equal((await events.next()).value!.event, 'subscribed')
+  // Several connections, so that several go dead.
+  await Promise.all(Array.from({ length: 8 }, () => alice.get('/chats')))
 
-    way.swallow()
-    const since = stopwatch()
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, i) => (i % 2 ? alice.get('/chats') : alice.post('/chats', { title: `${i}` }))),
-    )
-    const waited = since()
-    assert.ok(waited < 7_000, `waited ${waited} ms`)
-    for (const { status, text } of answers) assert.ok([200, 201, 503].includes(status), text)
-    while ((await alice.get('/chats')).status !== 200) await pause(100)
-    const served = since()
-    assert.ok(served < 10_000, `served again after ${served} ms`)
+  way.swallow()
+  const since = stopwatch()
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => (i % 2 ? alice.get('/chats') : alice.post('/chats', { title: `${i}` }))),
+  )
+  const waited = since()
+  assert.ok(waited < 7_000, `waited ${waited} ms`)
+  for (const { status, text } of answers) assert.ok([200, 201, 503].includes(status), text)
+  while ((await alice.get('/chats')).status !== 200) await pause(100)
+  const served = since()
+  assert.ok(served < 10_000, `served again after ${served} ms`)
 
-    const said = setInterval(
-      () => void elsewhere.post(`/realtime/custom:${teamId}:room/broadcast`, { event: 'again' }).catch(() => {}),
-      250,
-    )
-    assert.equal((await events.next()).value!.data.event, 'again')
-    clearInterval(said)
-    const heard = since()
-    assert.ok(heard < 20_000, `heard again after ${heard} ms`)
-    await events.return()
-  },
-)
+  const said = setInterval(
+    () => void elsewhere.post(`/realtime/custom:${teamId}:room/broadcast`, { event: 'again' }).catch(() => {}),
+    250,
+  )
+  assert.equal((await events.next()).value!.data.event, 'again')
+  clearInterval(said)
+  const heard = since()
+  assert.ok(heard < 20_000, `heard again after ${heard} ms`)
+  await events.return()
+})
 
 test('a statement that takes its time, and a transaction that thinks, are left alone', async () => {
   await using server = await testServer()

@@ -68,41 +68,38 @@ for (const { read, environment } of READERS) {
     await stopped
   })
 
-  test(
-    `what outlasts the time that a stopping server has is told so, each in its own way, ${read}`,
-    async () => {
-      const { server, alice, openai, anthropic, chat, message, inference } = await world('1', environment)
-      const asked = words(600, 100)
-      const body = { model: 'sim/script', messages: asked }
-      const refusalOf = (call: Promise<unknown>) =>
-        call.then(
-          () => assert.fail('answered'),
-          (error: unknown) => error as { status: number; message: string },
-        )
-      const wholes = [
-        refusalOf(openai.chat.completions.create(body)),
-        refusalOf(anthropic.messages.create({ ...body, max_tokens: 1000 })),
-      ]
-      const answered = alice.post('/inference/text', body)
-      const streams = await Promise.all([chat(asked), message(asked), inference(asked)])
-      const stopped = server[Symbol.asyncDispose]()
-      await assert.rejects(streams[0].rest(), (error) => {
-        assert.ok(error instanceof OpenAI.APIError)
-        return /shutting down/.test(error.message)
-      })
-      await assert.rejects(streams[1].rest(), (error) => {
-        assert.ok(error instanceof Anthropic.APIError)
-        return /shutting down/.test(error.message)
-      })
-      const text = (await streams[2].rest()).join('')
-      assert.match(text, /event: run\.failed\ndata: .*"code":"shutting_down"[^\n]*\n\n$/)
-      for (const { status, message: why } of await Promise.all(wholes)) {
-        assert.equal(status, 503)
-        assert.match(why, /shutting down/)
-      }
-      const { status, body: refused } = await answered
-      assert.deepEqual([status, refused.error.type, refused.error.code], [503, 'unavailable', 'shutting_down'])
-      await stopped
-    },
-  )
+  test(`what outlasts the time that a stopping server has is told so, each in its own way, ${read}`, async () => {
+    const { server, alice, openai, anthropic, chat, message, inference } = await world('1', environment)
+    const asked = words(600, 100)
+    const body = { model: 'sim/script', messages: asked }
+    const refusalOf = (call: Promise<unknown>) =>
+      call.then(
+        () => assert.fail('answered'),
+        (error: unknown) => error as { status: number; message: string },
+      )
+    const wholes = [
+      refusalOf(openai.chat.completions.create(body)),
+      refusalOf(anthropic.messages.create({ ...body, max_tokens: 1000 })),
+    ]
+    const answered = alice.post('/inference/text', body)
+    const streams = await Promise.all([chat(asked), message(asked), inference(asked)])
+    const stopped = server[Symbol.asyncDispose]()
+    await assert.rejects(streams[0].rest(), (error) => {
+      assert.ok(error instanceof OpenAI.APIError)
+      return /shutting down/.test(error.message)
+    })
+    await assert.rejects(streams[1].rest(), (error) => {
+      assert.ok(error instanceof Anthropic.APIError)
+      return /shutting down/.test(error.message)
+    })
+    const text = (await streams[2].rest()).join('')
+    assert.match(text, /event: run\.failed\ndata: .*"code":"shutting_down"[^\n]*\n\n$/)
+    for (const { status, message: why } of await Promise.all(wholes)) {
+      assert.equal(status, 503)
+      assert.match(why, /shutting down/)
+    }
+    const { status, body: refused } = await answered
+    assert.deepEqual([status, refused.error.type, refused.error.code], [503, 'unavailable', 'shutting_down'])
+    await stopped
+  })
 }

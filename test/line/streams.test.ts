@@ -198,35 +198,32 @@ test('a stream lasts as long as its session, which lasts longer when it is used'
   assert.ok(lasted > 3_800 && lasted < 15_000, `${lasted} ms`)
 })
 
-test(
-  'events that come faster than they are read all arrive; who reads nothing is cut off',
-  async () => {
-    const words = 'x'.repeat(1 << 20)
-    let told = 0
-    const cut = Promise.withResolvers<void>()
-    const { service } = ticks(async function* (ctx) {
-      try {
-        // More than any socket buffers, without a breath in between.
-        for (let n = 0; n < 16; n++) yield { event: 'tick', data: { words } }
-        for (; ctx.caller.userAgent === 'sleeper'; told++) yield { event: 'tick', data: { words } }
-      } finally {
-        if (ctx.caller.userAgent === 'sleeper') cut.resolve()
-      }
-    })
-    await using server = await testServer({ services: [service] })
-    const alice = await server.person('Alice')
-    const read = await alice.get('/ticks')
-    assert.equal(read.text.split('event: tick\n').length - 1, 16)
+test('events that come faster than they are read all arrive; who reads nothing is cut off', async () => {
+  const words = 'x'.repeat(1 << 20)
+  let told = 0
+  const cut = Promise.withResolvers<void>()
+  const { service } = ticks(async function* (ctx) {
+    try {
+      // More than any socket buffers, without a breath in between.
+      for (let n = 0; n < 16; n++) yield { event: 'tick', data: { words } }
+      for (; ctx.caller.userAgent === 'sleeper'; told++) yield { event: 'tick', data: { words } }
+    } finally {
+      if (ctx.caller.userAgent === 'sleeper') cut.resolve()
+    }
+  })
+  await using server = await testServer({ services: [service] })
+  const alice = await server.person('Alice')
+  const read = await alice.get('/ticks')
+  assert.equal(read.text.split('event: tick\n').length - 1, 16)
 
-    const { hostname, port } = new URL(server.origin)
-    const sleeper = connect(Number(port), hostname)
-    sleeper.on('error', () => {})
-    sleeper.pause()
-    sleeper.write(
-      `GET /v1/ticks HTTP/1.1\r\nhost: ${hostname}\r\nuser-agent: sleeper\r\ncookie: ${alice.headers.cookie}\r\n\r\n`,
-    )
-    await cut.promise
-    assert.ok(told < 8, `${told} events were asked for beyond what was unread`)
-    sleeper.destroy()
-  },
-)
+  const { hostname, port } = new URL(server.origin)
+  const sleeper = connect(Number(port), hostname)
+  sleeper.on('error', () => {})
+  sleeper.pause()
+  sleeper.write(
+    `GET /v1/ticks HTTP/1.1\r\nhost: ${hostname}\r\nuser-agent: sleeper\r\ncookie: ${alice.headers.cookie}\r\n\r\n`,
+  )
+  await cut.promise
+  assert.ok(told < 8, `${told} events were asked for beyond what was unread`)
+  sleeper.destroy()
+})

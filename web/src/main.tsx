@@ -6,7 +6,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queryClient } from './api.ts'
 import { takeToken } from './invitations/token.ts'
-import { router } from './router.tsx'
+import { router } from './router/router.ts'
 import { onLostPart } from './shell/states/version.ts'
 import { Toasts } from './ui/dialogs/toast.tsx'
 

@@ -21,51 +21,45 @@ async function serverElsewhere({ connection, dataDir }: TestDatabase) {
   return { child, ...(JSON.parse(line.toString()) as { ids: string[]; headers: Record<string, string> }) }
 }
 
-test(
-  'an operation whose process hangs has ended within ten seconds of its cancel, and stays so when the process comes to itself',
-  async (t) => {
-    const database = await testDatabase()
-    t.after(() => database[Symbol.asyncDispose]())
-    const { child, ids, headers } = await serverElsewhere(database)
-    const kinds = endless(() => {})
-    await using other = await testServer({ database, operations: kinds, services: [worksService(kinds)] })
-    const person = caller(other.origin, headers)
-    child.kill('SIGSTOP')
-    try {
-      const since = stopwatch()
-      assert.equal((await person.post(`/operations/${ids[0]}/cancel`)).status, 200)
-      assert.equal((await ended(person, ids[0]!)).status, 'cancelled')
-      assert.ok(since() < 10_000, `${since()} ms`)
-      child.kill('SIGCONT')
-      // It hears of it and of the other, and ends only what is its own.
-      await person.post(`/operations/${ids[1]}/cancel`)
-      assert.equal((await ended(person, ids[1]!)).status, 'cancelled')
-      assert.equal((await person.get(`/operations/${ids[0]}`)).body.data.status, 'cancelled')
-    } finally {
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-    }
-  },
-)
-
-test(
-  'when its process is killed, an operation is done again where that is safe, else it has failed as interrupted',
-  async (t) => {
-    const database = await testDatabase()
-    t.after(() => database[Symbol.asyncDispose]())
-    const { child, ids, headers } = await serverElsewhere(database)
+test('an operation whose process hangs has ended within ten seconds of its cancel, and stays so when the process comes to itself', async (t) => {
+  const database = await testDatabase()
+  t.after(() => database[Symbol.asyncDispose]())
+  const { child, ids, headers } = await serverElsewhere(database)
+  const kinds = endless(() => {})
+  await using other = await testServer({ database, operations: kinds, services: [worksService(kinds)] })
+  const person = caller(other.origin, headers)
+  child.kill('SIGSTOP')
+  try {
+    const since = stopwatch()
+    assert.equal((await person.post(`/operations/${ids[0]}/cancel`)).status, 200)
+    assert.equal((await ended(person, ids[0]!)).status, 'cancelled')
+    assert.ok(since() < 10_000, `${since()} ms`)
+    child.kill('SIGCONT')
+    // It hears of it and of the other, and ends only what is its own.
+    await person.post(`/operations/${ids[1]}/cancel`)
+    assert.equal((await ended(person, ids[1]!)).status, 'cancelled')
+    assert.equal((await person.get(`/operations/${ids[0]}`)).body.data.status, 'cancelled')
+  } finally {
     child.kill('SIGKILL')
     await once(child, 'exit')
+  }
+})
 
-    const begun = Promise.withResolvers<string>()
-    const again = endless(begun.resolve)
-    await using restarted = await testServer({ database, operations: again, services: [worksService(again)] })
-    const person = caller(restarted.origin, headers)
-    assert.equal(await begun.promise, 'works.again')
-    const once_ = await ended(person, ids[1]!)
-    assert.deepEqual([once_.status, once_.error.code], ['failed', 'interrupted'])
-    assert.equal((await person.get(`/operations/${ids[0]}`)).body.data.status, 'running')
-    await person.post(`/operations/${ids[0]}/cancel`)
-    assert.equal((await ended(person, ids[0]!)).status, 'cancelled')
-  },
-)
+test('when its process is killed, an operation is done again where that is safe, else it has failed as interrupted', async (t) => {
+  const database = await testDatabase()
+  t.after(() => database[Symbol.asyncDispose]())
+  const { child, ids, headers } = await serverElsewhere(database)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+
+  const begun = Promise.withResolvers<string>()
+  const again = endless(begun.resolve)
+  await using restarted = await testServer({ database, operations: again, services: [worksService(again)] })
+  const person = caller(restarted.origin, headers)
+  assert.equal(await begun.promise, 'works.again')
+  const once_ = await ended(person, ids[1]!)
+  assert.deepEqual([once_.status, once_.error.code], ['failed', 'interrupted'])
+  assert.equal((await person.get(`/operations/${ids[0]}`)).body.data.status, 'running')
+  await person.post(`/operations/${ids[0]}/cancel`)
+  assert.equal((await ended(person, ids[0]!)).status, 'cancelled')
+})

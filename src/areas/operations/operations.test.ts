@@ -141,21 +141,18 @@ test('who follows an operation hears of each of its moves and of its progress, i
   assert.deepEqual((await ann.get(`/operations/${id}`)).body.data.result, { n: 1 })
 })
 
-test(
-  'a hundred at once through two processes are each done once, and all have ended',
-  async () => {
-    done.clear()
-    const there = caller(twin.origin, ann.headers)
-    const ids = await Promise.all(
-      Array.from({ length: 100 }, (_, i) => start(i % 2 === 0 ? ann : there, 'works.counted')),
-    )
-    for (const id of ids) assert.equal((await ended(ann, id)).status, 'succeeded')
-    assert.deepEqual(
-      ids.map((id) => done.get(id)),
-      ids.map(() => 1),
-    )
-  },
-)
+test('a hundred at once through two processes are each done once, and all have ended', async () => {
+  done.clear()
+  const there = caller(twin.origin, ann.headers)
+  const ids = await Promise.all(
+    Array.from({ length: 100 }, (_, i) => start(i % 2 === 0 ? ann : there, 'works.counted')),
+  )
+  for (const id of ids) assert.equal((await ended(ann, id)).status, 'succeeded')
+  assert.deepEqual(
+    ids.map((id) => done.get(id)),
+    ids.map(() => 1),
+  )
+})
 
 test('content that is a file is a redirect to it, and a mere result is JSON', async () => {
   anew()

@@ -92,110 +92,101 @@ const changesOf = async (postgres: Postgres, channel: string): Promise<Change[]>
     )
   ).rows
 
-test(
-  'transactions that commit in the reverse order of their ids lose nothing, and each channel has its own order without gaps',
-  async (t) => {
-    const { postgres, bus, relay } = await instance(t)
-    await relay()
-    await relay()
-    const first = await open(postgres, 'thing.first', 'chat:a', 'user:u')
-    const second = await open(postgres, 'thing.second', 'chat:a')
-    await second()
-    bus.poke('outbox')
-    const all = (n: number) => () => changesOf(postgres, 'chat:a').then((rows) => (rows.length >= n ? rows : null))
-    // The open transaction holds nobody up.
-    assert.deepEqual(
-      (await until(bus, 'changes', all(1))).map(({ type, offset }) => [type, offset]),
-      [['thing.second', 1n]],
-    )
-    await first()
-    bus.poke('outbox')
-    assert.deepEqual(
-      (await until(bus, 'changes', all(2))).map(({ type, offset }) => [type, offset]),
-      [
-        ['thing.second', 1n],
-        ['thing.first', 2n],
-      ],
-    )
-    assert.deepEqual(
-      (await changesOf(postgres, 'user:u')).map(({ offset }) => offset),
-      [1n],
-    )
-    assert.equal((await postgres.pool.query('select 1 from outbox')).rowCount, 0)
-  },
-)
+test('transactions that commit in the reverse order of their ids lose nothing, and each channel has its own order without gaps', async (t) => {
+  const { postgres, bus, relay } = await instance(t)
+  await relay()
+  await relay()
+  const first = await open(postgres, 'thing.first', 'chat:a', 'user:u')
+  const second = await open(postgres, 'thing.second', 'chat:a')
+  await second()
+  bus.poke('outbox')
+  const all = (n: number) => () => changesOf(postgres, 'chat:a').then((rows) => (rows.length >= n ? rows : null))
+  // The open transaction holds nobody up.
+  assert.deepEqual(
+    (await until(bus, 'changes', all(1))).map(({ type, offset }) => [type, offset]),
+    [['thing.second', 1n]],
+  )
+  await first()
+  bus.poke('outbox')
+  assert.deepEqual(
+    (await until(bus, 'changes', all(2))).map(({ type, offset }) => [type, offset]),
+    [
+      ['thing.second', 1n],
+      ['thing.first', 2n],
+    ],
+  )
+  assert.deepEqual(
+    (await changesOf(postgres, 'user:u')).map(({ offset }) => offset),
+    [1n],
+  )
+  assert.equal((await postgres.pool.query('select 1 from outbox')).rowCount, 0)
+})
 
-test(
-  'of many at once every event is carried exactly once, also when the relay changes hands',
-  async (t) => {
-    const { postgres, bus, relay } = await instance(t)
-    const one = await relay()
-    await relay()
-    const write = async (n: number) => {
-      await postgres.db.transaction().execute((db) => tell(db, `n.${n}`, 'chat:busy', `chat:${n % 3}`))
-      bus.poke('outbox')
+test('of many at once every event is carried exactly once, also when the relay changes hands', async (t) => {
+  const { postgres, bus, relay } = await instance(t)
+  const one = await relay()
+  await relay()
+  const write = async (n: number) => {
+    await postgres.db.transaction().execute((db) => tell(db, `n.${n}`, 'chat:busy', `chat:${n % 3}`))
+    bus.poke('outbox')
+  }
+  // More writers than connections, and no more: all 600 at once would only time out in the queue for one.
+  const writers = async (from: number, to: number): Promise<void> => {
+    const left = Array.from({ length: to - from }, (_, n) => from + n).values()
+    const writer = async () => {
+      for (const n of left) await write(n)
     }
-    // More writers than connections, and no more: all 600 at once would only time out in the queue for one.
-    const writers = async (from: number, to: number): Promise<void> => {
-      const left = Array.from({ length: to - from }, (_, n) => from + n).values()
-      const writer = async () => {
-        for (const n of left) await write(n)
-      }
-      await Promise.all(Array.from({ length: 60 }, writer))
-    }
-    await writers(0, 100)
-    const rest = writers(100, 600)
-    await one[Symbol.asyncDispose]()
-    await rest
-    const rows = await until(bus, 'changes', () =>
-      changesOf(postgres, 'chat:busy').then((found) => (found.length >= 600 ? found : null)),
-    )
-    assert.deepEqual(
-      rows.map(({ offset }) => offset),
-      Array.from({ length: 600 }, (_, n) => BigInt(n + 1)),
-    )
-    assert.equal(new Set(rows.map(({ type }) => type)).size, 600)
-  },
-)
+    await Promise.all(Array.from({ length: 60 }, writer))
+  }
+  await writers(0, 100)
+  const rest = writers(100, 600)
+  await one[Symbol.asyncDispose]()
+  await rest
+  const rows = await until(bus, 'changes', () =>
+    changesOf(postgres, 'chat:busy').then((found) => (found.length >= 600 ? found : null)),
+  )
+  assert.deepEqual(
+    rows.map(({ offset }) => offset),
+    Array.from({ length: 600 }, (_, n) => BigInt(n + 1)),
+  )
+  assert.equal(new Set(rows.map(({ type }) => type)).size, 600)
+})
 
-test(
-  'a relay whose lease another has taken carries nothing more, and again when that one’s time is over',
-  async (t) => {
-    const { postgres, bus, relay } = await instance(t)
-    const other = await startProcess({ postgres, log })
-    t.after(() => other[Symbol.asyncDispose]())
-    await relay()
-    const write = async (type: string) => {
-      await tell(postgres.db, type, 'chat:a')
-      bus.poke('outbox')
-    }
-    const carried = (n: number) =>
-      until(bus, 'changes', () => changesOf(postgres, 'chat:a').then((rows) => (rows.length >= n ? rows : null)))
-    await write('thing.first')
-    await carried(1)
-    const { pool } = postgres
-    await pool.query(
-      `update leases set holder = $1, fence = fence + 1, expires_at = now() + interval '3 seconds' where name = 'relay'`,
-      [other.id],
+test('a relay whose lease another has taken carries nothing more, and again when that one’s time is over', async (t) => {
+  const { postgres, bus, relay } = await instance(t)
+  const other = await startProcess({ postgres, log })
+  t.after(() => other[Symbol.asyncDispose]())
+  await relay()
+  const write = async (type: string) => {
+    await tell(postgres.db, type, 'chat:a')
+    bus.poke('outbox')
+  }
+  const carried = (n: number) =>
+    until(bus, 'changes', () => changesOf(postgres, 'chat:a').then((rows) => (rows.length >= n ? rows : null)))
+  await write('thing.first')
+  await carried(1)
+  const { pool } = postgres
+  await pool.query(
+    `update leases set holder = $1, fence = fence + 1, expires_at = now() + interval '3 seconds' where name = 'relay'`,
+    [other.id],
+  )
+  await write('thing.second')
+  for (let theirs = true; theirs;) {
+    const { rows } = await pool.query<{ n: number; theirs: boolean }>(
+      `select (select count(*) from changes)::int as n, expires_at > now() + interval '0.3 seconds' as theirs from leases where name = 'relay'`,
     )
-    await write('thing.second')
-    for (let theirs = true; theirs;) {
-      const { rows } = await pool.query<{ n: number; theirs: boolean }>(
-        `select (select count(*) from changes)::int as n, expires_at > now() + interval '0.3 seconds' as theirs from leases where name = 'relay'`,
-      )
-      theirs = rows[0]!.theirs
-      if (theirs) assert.equal(rows[0]!.n, 1)
-      bus.poke('outbox')
-    }
-    assert.deepEqual(
-      (await carried(2)).map(({ type, offset }) => [type, offset]),
-      [
-        ['thing.first', 1n],
-        ['thing.second', 2n],
-      ],
-    )
-  },
-)
+    theirs = rows[0]!.theirs
+    if (theirs) assert.equal(rows[0]!.n, 1)
+    bus.poke('outbox')
+  }
+  assert.deepEqual(
+    (await carried(2)).map(({ type, offset }) => [type, offset]),
+    [
+      ['thing.first', 1n],
+      ['thing.second', 2n],
+    ],
+  )
+})
 
 test('consumers get their types in order, and again what they failed at', async (t) => {
   const { postgres, relay } = await instance(t)

@@ -92,30 +92,27 @@ function answersOf(path: string) {
   return { found, [Symbol.dispose]: () => void unsubscribe('http.server.request.start', hear) }
 }
 
-test(
-  'a follower that reads nothing more and loses its right is gone soon, with what waits for it',
-  async () => {
-    await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0' } })
-    const alice = await server.person('Alice')
-    const key = await alice.key()
-    const channel = `custom:${alice.workspaceId}:flood`
-    using answers = answersOf('/v1/realtime/subscribe')
-    const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')
-    socket.write(
-      `GET /v1/realtime/subscribe?channels=${channel} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key.key}\r\n\r\n`,
-    )
-    await once(socket, 'data')
-    socket.pause()
-    const [response] = answers.found
-    const data = 'x'.repeat(60_000)
-    // The system's own memory for it is full when something waits here.
-    while (response!.writableLength < 120_000)
-      assert.equal((await alice.post(`/realtime/${channel}/broadcast`, { event: 'x', data })).status, 200)
-    assert.equal(response!.destroyed, false)
-    const closed = once(response!, 'close')
-    using _hurry = hurried(10_000)
-    await alice.delete(`/api-keys/${key.keyId}`)
-    await closed
-    socket.destroy()
-  },
-)
+test('a follower that reads nothing more and loses its right is gone soon, with what waits for it', async () => {
+  await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0' } })
+  const alice = await server.person('Alice')
+  const key = await alice.key()
+  const channel = `custom:${alice.workspaceId}:flood`
+  using answers = answersOf('/v1/realtime/subscribe')
+  const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')
+  socket.write(
+    `GET /v1/realtime/subscribe?channels=${channel} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key.key}\r\n\r\n`,
+  )
+  await once(socket, 'data')
+  socket.pause()
+  const [response] = answers.found
+  const data = 'x'.repeat(60_000)
+  // The system's own memory for it is full when something waits here.
+  while (response!.writableLength < 120_000)
+    assert.equal((await alice.post(`/realtime/${channel}/broadcast`, { event: 'x', data })).status, 200)
+  assert.equal(response!.destroyed, false)
+  const closed = once(response!, 'close')
+  using _hurry = hurried(10_000)
+  await alice.delete(`/api-keys/${key.keyId}`)
+  await closed
+  socket.destroy()
+})

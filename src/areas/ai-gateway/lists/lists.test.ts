@@ -148,29 +148,26 @@ test('a model has the same date on every surface, and no model is of 1970', asyn
   }
 })
 
-test(
-  'an Ollama that is slow to tell of each of its models holds nobody up for long',
-  async (t) => {
-    const models = Array.from({ length: 100 }, (_, i) => ({ name: `m${i}`, model: `m${i}` }))
-    const tarpit = createServer((request, response) => {
-      request.resume()
-      if (request.url === '/api/tags') response.end(JSON.stringify({ models }))
-    }).listen(0, '127.0.0.1')
-    t.after(() => {
-      tarpit.closeAllConnections()
-      tarpit.close()
-    })
-    await once(tarpit, 'listening')
-    const base_url = `http://127.0.0.1:${(tarpit.address() as AddressInfo).port}`
-    const dave = await server.person('Dave')
-    const made = await dave.post(at, { slug: 'tarpit', name: 'Tarpit', shape: 'ollama', base_url })
-    assert.equal(made.status, 201, made.text)
-    const since = stopwatch()
-    const found = (await dave.get('/models/search?provider=tarpit')).body
-    assert.equal(found.total_count, models.length, 'they are served all the same')
-    assert.ok(since() < 12_000)
-  },
-)
+test('an Ollama that is slow to tell of each of its models holds nobody up for long', async (t) => {
+  const models = Array.from({ length: 100 }, (_, i) => ({ name: `m${i}`, model: `m${i}` }))
+  const tarpit = createServer((request, response) => {
+    request.resume()
+    if (request.url === '/api/tags') response.end(JSON.stringify({ models }))
+  }).listen(0, '127.0.0.1')
+  t.after(() => {
+    tarpit.closeAllConnections()
+    tarpit.close()
+  })
+  await once(tarpit, 'listening')
+  const base_url = `http://127.0.0.1:${(tarpit.address() as AddressInfo).port}`
+  const dave = await server.person('Dave')
+  const made = await dave.post(at, { slug: 'tarpit', name: 'Tarpit', shape: 'ollama', base_url })
+  assert.equal(made.status, 201, made.text)
+  const since = stopwatch()
+  const found = (await dave.get('/models/search?provider=tarpit')).body
+  assert.equal(found.total_count, models.length, 'they are served all the same')
+  assert.ok(since() < 12_000)
+})
 
 test('of what a provider says it serves, only what can be true of a model is believed', async (t) => {
   const absurd = { context_length: 1e300, max_completion_tokens: -1, created: 1e12 }

@@ -243,29 +243,26 @@ test('who asks for more than there will ever be gets nothing, and the end', asyn
     assert.deepEqual(await allEvents(beyond, `/chats/${chat}/runs/${run.id}/events?last_event_id=${after}`), [])
 })
 
-test(
-  'a run whose workspace is deleted leaves its provider, and who waits for it is told',
-  async () => {
-    const team = (await alice.post('/workspaces', { name: 'Gone soon' })).body.data.id
-    const chat = (await alice.post('/chats', { model: 'sim/script', workspace_id: team })).body.data.id
-    const run = await begun(chat)
-    const reading = ended(chat, run)
-    const waiting = alice.post(`/chats/${chat}/messages`, { content: 'never answered' })
-    await until(
-      async () => (await alice.get(`/chats/${chat}/runs`)).body.data.length,
-      (length) => length >= 2,
-    )
-    assert.equal((await beyond.delete(`/workspaces/${team}?confirm=Gone%20soon`)).status, 200)
-    assert.equal((await waiting).status, 404)
-    assert.equal(joined(await reading), 'first words')
-    const { engine } = server.app
-    for (;;) {
-      await engine.ledger.flush()
-      const { rows } = await engine.postgres.pool.query('select status from calls where run_id = $1', [run])
-      if (rows[0]?.status === 'cancelled') break
-    }
-  },
-)
+test('a run whose workspace is deleted leaves its provider, and who waits for it is told', async () => {
+  const team = (await alice.post('/workspaces', { name: 'Gone soon' })).body.data.id
+  const chat = (await alice.post('/chats', { model: 'sim/script', workspace_id: team })).body.data.id
+  const run = await begun(chat)
+  const reading = ended(chat, run)
+  const waiting = alice.post(`/chats/${chat}/messages`, { content: 'never answered' })
+  await until(
+    async () => (await alice.get(`/chats/${chat}/runs`)).body.data.length,
+    (length) => length >= 2,
+  )
+  assert.equal((await beyond.delete(`/workspaces/${team}?confirm=Gone%20soon`)).status, 200)
+  assert.equal((await waiting).status, 404)
+  assert.equal(joined(await reading), 'first words')
+  const { engine } = server.app
+  for (;;) {
+    await engine.ledger.flush()
+    const { rows } = await engine.postgres.pool.query('select status from calls where run_id = $1', [run])
+    if (rows[0]?.status === 'cancelled') break
+  }
+})
 
 test('who has a chat shared to edit sends and stops on their own account; to view, they only follow', async () => {
   const [bob, carol] = await Promise.all([server.person('Bobby'), server.person('Carol')])

@@ -47,34 +47,31 @@ test('of several pictures those that came are kept and paid, and the answer says
   assert.deepEqual([data.files.length, data.cost_usd, data.losses], [2, 0.08, ['n']])
 })
 
-test(
-  'a caller who leaves finds what was submitted among the operations, and the picture in the drive',
-  async () => {
-    const before = vendor.jobs.length
-    vendor.script({ media: { job: { polls: 2 } } })
-    const leaving = new AbortController()
-    const asked = fetch(`${server.origin}/v1/inference/images`, {
-      method: 'POST',
-      headers: { ...alice.headers, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, prompt: 'Left alone' }),
-      signal: leaving.signal,
-    }).catch(() => null)
-    await until(
-      () => Promise.resolve(vendor.jobs.length),
-      (jobs) => jobs === before + 1,
-    )
-    leaving.abort()
-    assert.equal(await asked, null)
-    const [shown] = await until(
-      async () => (await alice.get('/operations?kind=inference.images')).body.data as { id: string }[],
-      (rows) => rows.length === 1,
-    )
-    const operation = await ended(alice, shown!.id)
-    assert.equal(operation.status, 'succeeded', JSON.stringify(operation.error))
-    assert.equal(operation.result.files[0].name, 'Left alone.jpg')
-    assert.equal(vendor.jobs.length, before + 1)
-  },
-)
+test('a caller who leaves finds what was submitted among the operations, and the picture in the drive', async () => {
+  const before = vendor.jobs.length
+  vendor.script({ media: { job: { polls: 2 } } })
+  const leaving = new AbortController()
+  const asked = fetch(`${server.origin}/v1/inference/images`, {
+    method: 'POST',
+    headers: { ...alice.headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, prompt: 'Left alone' }),
+    signal: leaving.signal,
+  }).catch(() => null)
+  await until(
+    () => Promise.resolve(vendor.jobs.length),
+    (jobs) => jobs === before + 1,
+  )
+  leaving.abort()
+  assert.equal(await asked, null)
+  const [shown] = await until(
+    async () => (await alice.get('/operations?kind=inference.images')).body.data as { id: string }[],
+    (rows) => rows.length === 1,
+  )
+  const operation = await ended(alice, shown!.id)
+  assert.equal(operation.status, 'succeeded', JSON.stringify(operation.error))
+  assert.equal(operation.result.files[0].name, 'Left alone.jpg')
+  assert.equal(vendor.jobs.length, before + 1)
+})
 
 test('a link that has expired before it was fetched is told without its address, and what was made is paid', async () => {
   vendor.script({ media: { link: { expired: true } } })

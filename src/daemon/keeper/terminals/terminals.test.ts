@@ -281,9 +281,12 @@ test('after its keeper was killed a terminal is lost, with its last screen', asy
   const shelved = async (): Promise<number> => {
     const { terminals } = await call(other.client, 'terminal.list', {})
     const files = readdirSync(shelf).filter((name) => name.endsWith('.json'))
-    const kept = files.map((name) => JSON.parse(readFileSync(join(shelf, name), 'utf8')) as { row: { terminal_id: string }; at: number })
-    return terminals.filter((row) => kept.some((one) => one.row.terminal_id === row.terminal_id && one.at === row.offset))
-      .length
+    const kept = files.map(
+      (name) => JSON.parse(readFileSync(join(shelf, name), 'utf8')) as { row: { terminal_id: string }; at: number },
+    )
+    return terminals.filter((row) =>
+      kept.some((one) => one.row.terminal_id === row.terminal_id && one.at === row.offset),
+    ).length
   }
   await until(shelved, (count) => count === 2)
   await other.kill()

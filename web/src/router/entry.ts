@@ -1,10 +1,10 @@
 /** The pages of those who are not signed in yet, and the root that all pages stand below. */
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
-import { queryClient } from './api.ts'
-import { sessionQuery } from './session.ts'
-import { canonicalPath } from './shell/canonical.ts'
-import { BrokenAlone } from './shell/states/broken.tsx'
-import { MissingAlone } from './shell/states/missing.tsx'
+import { queryClient } from '../api.ts'
+import { sessionQuery } from '../session.ts'
+import { canonicalPath } from '../shell/canonical.ts'
+import { BrokenAlone } from '../shell/states/broken.tsx'
+import { MissingAlone } from '../shell/states/missing.tsx'
 
 export const root = createRootRoute({
   // Of every page: what tells of a thing names it by the id as it is stored.
@@ -31,42 +31,42 @@ const entry = createRoute({
     const session = await queryClient.ensureQueryData(sessionQuery)
     if (session) throw redirect({ to: entering(search).next ?? '/', replace: true })
   },
-  component: lazyRouteComponent(() => import('./entry/entry.tsx'), 'Entry'),
+  component: lazyRouteComponent(() => import('../entry/entry.tsx'), 'Entry'),
 })
 const signIn = createRoute({
   getParentRoute: () => entry,
   path: '/sign-in',
   validateSearch: entering,
-  component: lazyRouteComponent(() => import('./entry/sign-in.tsx'), 'SignIn'),
+  component: lazyRouteComponent(() => import('../entry/sign-in.tsx'), 'SignIn'),
 })
 const signUp = createRoute({
   getParentRoute: () => entry,
   path: '/sign-up',
   validateSearch: entering,
-  component: lazyRouteComponent(() => import('./entry/sign-up.tsx'), 'SignUp'),
+  component: lazyRouteComponent(() => import('../entry/sign-up.tsx'), 'SignUp'),
 })
 
 /** Open to everybody, signed in or not. */
 const door = createRoute({
   getParentRoute: () => root,
   id: 'door',
-  component: lazyRouteComponent(() => import('./entry/entry.tsx'), 'Entry'),
+  component: lazyRouteComponent(() => import('../entry/entry.tsx'), 'Entry'),
 })
 const invitation = createRoute({
   getParentRoute: () => door,
   path: '/invitation',
   validateSearch: ({ join }: Record<string, unknown>): { join?: true } => (join === true ? { join } : {}),
-  component: lazyRouteComponent(() => import('./invitations/invitation.tsx'), 'InvitationPage'),
+  component: lazyRouteComponent(() => import('../invitations/invitation.tsx'), 'InvitationPage'),
 })
 const signedIn = createRoute({
   getParentRoute: () => door,
   path: '/signed-in',
-  component: lazyRouteComponent(() => import('./entry/signed-in.tsx'), 'SignedIn'),
+  component: lazyRouteComponent(() => import('../entry/signed-in.tsx'), 'SignedIn'),
 })
 const recovery = createRoute({
   getParentRoute: () => door,
   path: '/recovery',
-  component: lazyRouteComponent(() => import('./entry/recovery.tsx'), 'Recovery'),
+  component: lazyRouteComponent(() => import('../entry/recovery.tsx'), 'Recovery'),
 })
 
 export const entryRoutes = entry.addChildren([signIn, signUp])
