@@ -7,12 +7,20 @@ const WHOLE = '/usr/bin/chromium'
 const SHELL = '/usr/bin/chromium-headless-shell'
 export const hasChromium = existsSync(WHOLE)
 
-/** A real Chromium that reaches this machine and nothing else. `whole`: with all that is not of pages, as pushes. */
-export const openBrowser = ({ whole = false } = {}): Promise<Browser> =>
+interface Kind {
+  /** With all that is not of pages, as pushes. */
+  whole?: boolean
+  /** Frames without an origin have a process of their own, as in Chromium for desktops. */
+  apart?: boolean
+}
+
+/** A real Chromium that reaches this machine and nothing else. */
+export const openBrowser = ({ whole = false, apart = false }: Kind = {}): Promise<Browser> =>
   chromium.launch({
     executablePath: !whole && existsSync(SHELL) ? SHELL : WHOLE,
     args: [
       ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+      ...(apart ? ['--site-per-process'] : []),
       '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost',
       '--no-proxy-server',
       '--disable-background-networking',
@@ -28,7 +36,7 @@ export const openBrowser = ({ whole = false } = {}): Promise<Browser> =>
   })
 
 /** One for all the stories of a file: each has a context of its own in it, with nothing of the others. */
-export function sharedBrowser(options: { whole?: boolean } = {}): () => Browser {
+export function sharedBrowser(options: Kind = {}): () => Browser {
   let browser: Browser | undefined
   before(async () => {
     if (hasChromium) browser = await openBrowser(options)

@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import type { Visitor } from './browser.ts'
 
 export async function signIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
   await page.goto('/app/sign-in')
@@ -15,4 +16,14 @@ export async function drawnIn(page: Page, scheme: 'light' | 'dark'): Promise<voi
   while ((await page.evaluate<boolean>(isDark)) !== (scheme === 'dark'));
   // The content follows a frame later.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+}
+
+/** Drops files and folders of this machine onto the middle of the page, as a file manager does. */
+export async function dropOn({ page, context }: Visitor, paths: readonly string[]): Promise<void> {
+  const session = await context.newCDPSession(page)
+  const { width, height } = page.viewportSize()!
+  const data = { items: [], files: [...paths], dragOperationsMask: 1 }
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await session.send('Input.dispatchDragEvent', { type, x: width * 0.6, y: height * 0.75, data })
+  await session.detach()
 }

@@ -9,6 +9,10 @@ export const DefaultModel = z
   })
   .meta({ id: 'DefaultModel', description: '`id` is that of the workspace.' })
 
+const ChatModel = z
+  .object({ id: idOut, created_at: time, model: z.string().nullable().describe('Null: none can be used there.') })
+  .meta({ id: 'ChatModel', description: '`id` is that of the chat.' })
+
 const chatGoal = <G extends z.ZodType>(Goal: G) =>
   z
     .object({ id: idOut, created_at: time, goal: Goal.nullable().describe('Null: none governs the active branch.') })
@@ -23,6 +27,17 @@ export const appEndpoints = <C extends z.ZodType, G extends z.ZodType>(Chat: C, 
       scope: 'chat:read',
       on: 'chat',
       reply: one(chatGoal(Goal)),
+      beyond: true,
+    }),
+    model: endpoint('GET /app/chat-models/:id', {
+      summary: 'See which model answers your next message in a chat',
+      description:
+        'The one of the chat, else of its agent, else the one that answers you where neither names one. Who may not send a message there is refused.',
+      scope: 'chat:run',
+      on: 'chat',
+      onShare: 'edit',
+      reply: one(ChatModel),
+      errors: ['invalid_state'],
       beyond: true,
     }),
     default_model: endpoint('GET /app/chat-model', {

@@ -12,7 +12,7 @@ import { iso } from '#kernel/time.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { approvals, showApproval } from './approvals/approvals.ts'
-import { defaultModel } from './agent/choose-model.ts'
+import { defaultModel, modelIn } from './agent/choose-model.ts'
 import { accept } from './commands/accept.ts'
 import { changeChat, tellOfChat } from './commands/change.ts'
 import type { NewMessage } from './commands/fresh-run.ts'
@@ -249,6 +249,11 @@ export const chatService = implementWith<Context<ChatHandles>>()(
     async goal_or_none(ctx) {
       const row = chat.of(ctx)
       return { id: row.id, created_at: iso(row.created_at), goal: await goalOrNone(ctx, row) }
+    },
+
+    async model(ctx) {
+      const { id, created_at } = chat.of(ctx)
+      return { id, created_at: iso(created_at), model: await modelIn(ctx, chat.of(ctx)) }
     },
 
     async default_model(ctx) {

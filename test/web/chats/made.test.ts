@@ -10,7 +10,7 @@ import { breaches } from '../axe.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
 
-const browser = sharedBrowser()
+const browser = sharedBrowser({ apart: true })
 const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``
 
 /** Tries all that a page could do with a person's session, or to carry off what it knows, and writes down how it went. */
@@ -151,8 +151,9 @@ test(
       await said.getByText('This diagram cannot be drawn').waitFor()
       await said.getByText('A -->').last().waitFor()
       await said.getByText(/Parse error on line/).waitFor()
-      // One that is never done is given up, with what it is made of.
-      await page.route(/mermaid/, () => {})
+      // One whose layout never ends is given up, with what it is made of; the page goes on meanwhile.
+      const endless = 'globalThis.mermaid = { initialize() {}, render() { for (;;); } }'
+      await page.route(/mermaid/, (route) => route.fulfill({ contentType: 'text/javascript', body: endless }))
       await page.clock.install()
       await press('Draw').first().press('Enter')
       await pane.getByRole('toolbar', { name: 'Zoom' }).waitFor()

@@ -14,23 +14,14 @@ import { testServer } from '../../server.ts'
 import { until } from '../../until.ts'
 import { wav } from '../../vendors/media/made/sound.ts'
 import { breaches } from '../axe.ts'
-import { type Visitor, hasChromium, sharedBrowser, visit } from '../browser.ts'
-import { signIn } from '../steps.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { dropOn, signIn } from '../steps.ts'
 
 const browser = sharedBrowser()
 const chromium = needs(hasChromium, 'Chromium')
 const grid = (page: Page) => page.getByRole('grid')
 const row = (page: Page, name: string) => grid(page).getByRole('row', { name: new RegExp(name.replace('.', '\\.')) })
 const ofThePage = (page: Page, number: number) => page.getByRole('group', { name: `Page ${number}`, exact: true })
-
-/** Drops files and folders of this machine onto the middle of the page, as a file manager does. */
-async function dropOn({ page, context }: Visitor, paths: readonly string[]): Promise<void> {
-  const session = await context.newCDPSession(page)
-  const data = { items: [], files: [...paths], dragOperationsMask: 1 }
-  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
-    await session.send('Input.dispatchDragEvent', { type, x: 800, y: 600, data })
-  await session.detach()
-}
 
 test(
   'alice drops files and a folder, uploads another folder, takes a range by mouse and moves it; she hears, sees and reads what she has',

@@ -19,7 +19,7 @@ import { GoalStrip } from './goal/goal-strip.tsx'
 import { ChatHead } from './head/chat-head.tsx'
 import type { MessageDeeds } from './messages/message.tsx'
 import { Said } from './said.tsx'
-import { type Message, type Run, agentQuery, defaultModelQuery, settingsQuery } from './queries.ts'
+import { type Message, type Run, agentQuery, chatModelQuery, settingsQuery } from './queries.ts'
 import { TemporaryStrip } from './temporary/strip.tsx'
 import { isUnfinished } from './thread/live.ts'
 import type { Draft, Thread } from './thread/thread.ts'
@@ -73,9 +73,10 @@ function Conversation({ id }: { id: string }) {
   )
   const [fork, setFork] = useState<{ messageId: string; open: boolean } | null>(null)
   const { run, latest } = useMemo(() => standing(told, runs), [told, runs])
-  const model = chat?.model ?? agent?.model ?? settings?.default_model ?? null
-  const isUnnamed = chat !== null && settings !== undefined && (chat.agent_id === null || agent) && model === null
-  const { data: byServer } = useQuery(defaultModelQuery(isUnnamed ? (workspace?.id ?? null) : null))
+  // Whose agent is not theirs to see learns from the server what answers.
+  const model = chat?.model ?? agent?.model ?? (agent === null ? null : (settings?.default_model ?? null))
+  const isUnnamed = settings !== undefined && (chat?.agent_id === null || agent !== undefined) && model === null
+  const { data: byServer } = useQuery(chatModelQuery(isUnnamed ? chat : null))
   // A chat that is shared to be read has no workspace of this person's; the server says so where it is tried all the same.
   const mayWrite = chat !== null && chat.status === 'active'
 
@@ -161,7 +162,7 @@ function Conversation({ id }: { id: string }) {
         {mayWrite ? (
           <Foot
             chatId={id}
-            workspaceId={workspaceId}
+            workspaceId={workspaces === undefined ? undefined : workspaceId}
             temporary={chat.temporary}
             edited={edited}
             onEdited={setEdited}

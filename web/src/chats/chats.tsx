@@ -81,7 +81,7 @@ function Begin() {
   })
   return (
     <Composer
-      workspaceId={workspace?.id ?? null}
+      workspaceId={workspace?.id}
       temporary={temporary}
       draft={draft}
       onDraft={setDraft}

@@ -42,6 +42,15 @@ export const settingsQuery = queryOptions({
   staleTime: 60_000,
 })
 
+/** The model that answers this person in a chat; null where none can. Refused to who may only read it. */
+export const chatModelQuery = (chat: Chat | null) =>
+  queryOptions({
+    // Beside the models, as the one below: a provider that is added or gone may change it.
+    queryKey: ['models', 'of a chat', chat?.id, chat?.model, chat?.agent_id],
+    queryFn: async () => (await uk.chats.model({ id: chat!.id })).model,
+    enabled: chat !== null,
+  })
+
 /** The model that the server takes where nothing of a chat names one; null where it has none. */
 export const defaultModelQuery = (workspaceId: string | null) =>
   queryOptions({

@@ -2,15 +2,15 @@
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from '../api.ts'
 import { sessionQuery } from '../session.ts'
-import { canonicalPath } from '../shell/canonical.ts'
+import { canonicalPath, canonicalSearch } from '../shell/canonical.ts'
 import { BrokenAlone } from '../shell/states/broken.tsx'
 import { MissingAlone } from '../shell/states/missing.tsx'
 
 export const root = createRootRoute({
   // Of every page: what tells of a thing names it by the id as it is stored.
   beforeLoad({ location: { pathname, search, hash } }) {
-    const canonical = canonicalPath(pathname)
-    if (canonical !== pathname) throw redirect({ to: canonical, search, hash, replace: true })
+    const canonical = { to: canonicalPath(pathname), search: canonicalSearch(search) }
+    if (canonical.to !== pathname || canonical.search !== search) throw redirect({ ...canonical, hash, replace: true })
   },
   errorComponent: BrokenAlone,
   notFoundComponent: MissingAlone,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { canonicalPath } from './canonical.ts'
+import { canonicalPath, canonicalSearch } from './canonical.ts'
 
 const ID = '01KAJ8R3T2M6QK5W9V0XBZC4DE'
 
@@ -12,4 +12,17 @@ test('an address with ids in lower case leads to the one with them as they are w
   }
   for (const path of ['/', '/chats', '/ai-routing/usage', '/settings/developer', `/x/${ID.toLowerCase()}0`, '/i/ilou'])
     assert.equal(canonicalPath(path), path)
+})
+
+test('so does what stands behind the path, on every page and in lists; words that are searched for stay as they were typed', () => {
+  const low = ID.toLowerCase()
+  assert.deepEqual(canonicalSearch({ workspace: low, new: low, days: 7, types: [low, 'chat'], status: 'archived' }), {
+    workspace: ID,
+    new: ID,
+    days: 7,
+    types: [ID, 'chat'],
+    status: 'archived',
+  })
+  for (const search of [{}, { whose: 'mine', workspace: ID }, { q: low, path: low, model: low, provider: low }])
+    assert.equal(canonicalSearch(search), search)
 })

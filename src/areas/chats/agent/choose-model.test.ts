@@ -32,3 +32,41 @@ test('alice sees which model answers where she chose none, and it does: the one 
   assert.deepEqual([refused.status, refused.body.error.code], [400, 'missing_parameter'], refused.text)
   assert.equal((await seen(bob)).status, 404)
 })
+
+test('bob sees which model answers him in a chat that alice lets him write in, and it does; who may only read it sees none', async () => {
+  await using server = await testServer({ environment: { UK_SIM: 'on' } })
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const carol = await server.person('Carol')
+  await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 5, note: 'to write with' })
+  const agent = (await alice.post('/agents', { name: 'Scribe', model: 'sim/script' })).body.data
+  const plain = (await alice.post('/chats', {})).body.data
+  const behind = (await alice.post('/chats', { agent_id: agent.id })).body.data
+  const named = (await alice.post('/chats', { model: 'sim/script' })).body.data
+  for (const { id: resource_id } of [plain, behind, named])
+    for (const [{ email }, access, who] of [
+      [bob, 'edit', bob],
+      [carol, 'view', carol],
+    ] as const) {
+      const share = { resource_type: 'chat', resource_id, grantee: { email }, access }
+      await who.post('/invitations/accept', { token: (await alice.post('/shares', share)).body.data.token })
+    }
+  const answers = async (id: string, model: string): Promise<void> => {
+    const shown = await bob.get(`/app/chat-models/${id}`)
+    assert.deepEqual([shown.status, shown.body.data?.model], [200, model], shown.text)
+    const sent = await bob.post(`/chats/${id}/messages`, { content: '{"steps":[{"text":"Yes."}]}' })
+    assert.deepEqual([sent.status, sent.body.data?.run.model], [200, model], sent.text)
+  }
+  // The agent is not his to see; it answers all the same.
+  assert.equal((await bob.get(`/agents/${agent.id}`)).status, 404)
+  await answers(plain.id, 'sim/echo')
+  await answers(behind.id, 'sim/script')
+  await answers(named.id, 'sim/script')
+  assert.equal((await carol.get(`/chats/${plain.id}`)).status, 200)
+  assert.equal((await carol.get(`/app/chat-models/${plain.id}`)).status, 403)
+  assert.equal((await (await server.person('Dan')).get(`/app/chat-models/${plain.id}`)).status, 404)
+
+  await alice.delete(`/agents/${agent.id}`)
+  const gone = await bob.get(`/app/chat-models/${behind.id}`)
+  assert.deepEqual([gone.status, gone.body.error.param], [409, 'agent_id'], gone.text)
+})

@@ -66,6 +66,12 @@ export async function chooseModel(
 export const defaultModel = async (ctx: Context<HasEndpoints>, workspaceId: Id): Promise<string | null> =>
   (await settingOf(ctx)) ?? (await serversChoice(ctx, workspaceId))
 
+/** The model that answers this caller in the chat where the message names none; null where none can be used. */
+export async function modelIn(ctx: Context<HasEndpoints>, chat: ChatRow): Promise<string | null> {
+  const agent = await agentOf(ctx, chat)
+  return chat.model ?? agent?.model ?? defaultModel(ctx, chat.workspace_id)
+}
+
 async function serversChoice(ctx: Context<HasEndpoints>, workspaceId: Id): Promise<string | null> {
   const { endpoints, config } = ctx.engine
   const rules = rulesFor(ctx.principal, workspaceId)

@@ -28,11 +28,17 @@ export interface Attaching {
 
 const FOLDER = 'Chat uploads'
 
+const NO_PLACE: Attached['state'] = { is: 'failed', why: 'There is no place for files here.' }
+
+/** The workspace into whose drive files go; undefined while it is not known, null where this person has none here. */
+export type FilesGoTo = string | null | undefined
+
 /**
- * Files that were dropped, pasted or chosen; each is uploaded to the drive of the workspace at once, but for a temporary chat.
- * Where the chat becomes temporary, or is kept after all, they go the other way: nothing of a temporary one stays in the drive.
+ * Files that were dropped, pasted or chosen; each is uploaded to the drive of the workspace as soon as that is known, but
+ * for a temporary chat. Where the chat becomes temporary, is kept after all or will be in another workspace, they go the
+ * other way: nothing of a temporary one stays in the drive.
  */
-export function useAttached(workspaceId: string | null, temporary: boolean): Attaching {
+export function useAttached(workspaceId: FilesGoTo, temporary: boolean): Attaching {
   const [files, set] = useState<readonly Attached[]>([])
   const next = useRef(0)
   /** The last way that each file was sent; the outcome of an earlier one is not wanted any more. */
@@ -40,7 +46,8 @@ export function useAttached(workspaceId: string | null, temporary: boolean): Att
   const settle = (key: number, state: Attached['state']): void =>
     set((now) => now.map((one) => (one.key === key ? { ...one, state } : one)))
   const carry = (key: number, name: string, file: File): void => {
-    const sent = temporary ? inlineSource(file) : upload(workspaceId!, file, name)
+    if (!temporary && typeof workspaceId !== 'string') return
+    const sent = temporary ? inlineSource(file) : upload(workspaceId as string, file, name)
     ways.current.set(key, sent)
     const isWanted = (): boolean => ways.current.get(key) === sent
     sent.then(
@@ -49,7 +56,8 @@ export function useAttached(workspaceId: string | null, temporary: boolean): Att
     )
   }
   const add = (chosen: readonly File[]): void => {
-    if (workspaceId === null) return
+    if (chosen.length > 0 && !temporary && workspaceId === null)
+      return say('No files go with messages here: this chat is in a workspace that you are not in.')
     for (const file of chosen) {
       const key = next.current++
       const name = file.name || 'pasted'
@@ -57,17 +65,20 @@ export function useAttached(workspaceId: string | null, temporary: boolean): Att
       carry(key, name, file)
     }
   }
-  const was = useRef(temporary)
+  const way = temporary ? 'within' : workspaceId
+  const was = useRef(way)
   useEffect(() => {
-    if (was.current === temporary) return
-    was.current = temporary
+    if (way === undefined || was.current === way) return
+    const began = was.current === undefined
+    was.current = way
     for (const { key, name, file, state } of files) {
-      if (file === undefined) continue
-      settle(key, { is: 'coming' })
+      // What came from the page before lies where it belongs.
+      if (file === undefined || (began && state.is !== 'coming')) continue
+      settle(key, way === null ? NO_PLACE : { is: 'coming' })
       carry(key, name, file)
       if (state.is === 'there') takeBack(state.source)
     }
-  }, [temporary])
+  }, [way])
   return {
     files,
     busy: files.some(({ state }) => state.is === 'coming'),

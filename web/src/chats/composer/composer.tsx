@@ -1,7 +1,8 @@
-import { type ClipboardEvent, type DragEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type ClipboardEvent, type ReactNode, useEffect, useId, useRef } from 'react'
 import { IconButton } from '../../ui/button.tsx'
 import { Refused } from '../../ui/notice.tsx'
-import { type Attached, AttachedList, useAttached } from './attached.tsx'
+import { type Attached, AttachedList, type FilesGoTo, useAttached } from './attached.tsx'
+import { useDroppedFiles } from './dropped.ts'
 
 export interface Written {
   text: string
@@ -27,7 +28,7 @@ export function Composer({
   voice,
   note,
 }: {
-  workspaceId: string | null
+  workspaceId: FilesGoTo
   /** Whether files go within the message, and not into the drive. */
   temporary?: boolean
   draft: string
@@ -50,7 +51,7 @@ export function Composer({
   const picker = useRef<HTMLInputElement>(null)
   const id = useId()
   const attached = useAttached(workspaceId, temporary)
-  const [over, setOver] = useState(false)
+  const over = useDroppedFiles(attached.add)
   useEffect(() => field.current?.focus({ preventScroll: true }), [focusOn])
   useEffect(() => {
     if (returned === null) return
@@ -66,11 +67,6 @@ export function Composer({
     field.current?.focus()
     if (!(await onSend({ text: draft, files }))) attached.bring(files)
   }
-  const drop = (event: DragEvent): void => {
-    event.preventDefault()
-    setOver(false)
-    attached.add([...event.dataTransfer.files])
-  }
   const paste = (event: ClipboardEvent): void => {
     if (event.clipboardData.files.length === 0) return
     event.preventDefault()
@@ -82,12 +78,6 @@ export function Composer({
         event.preventDefault()
         void send()
       }}
-      onDragOver={(event) => {
-        event.preventDefault()
-        setOver(true)
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={drop}
       className="mx-auto w-full max-w-[48rem] px-4 pt-2 pb-4"
     >
       <Refused>{error}</Refused>
@@ -125,7 +115,7 @@ export function Composer({
             label="Attach files"
             icon="plus"
             onClick={() => picker.current?.click()}
-            disabled={workspaceId === null}
+            disabled={workspaceId === null && !temporary}
           />
           <input
             ref={picker}

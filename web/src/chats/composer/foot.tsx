@@ -5,6 +5,7 @@ import { contentOf } from './content.ts'
 import type { Message } from '../queries.ts'
 import type { Draft } from '../thread/thread.ts'
 import { VoiceButton } from '../voice/voice-button.tsx'
+import type { FilesGoTo } from './attached.tsx'
 import { Composer, type Written } from './composer.tsx'
 
 /**
@@ -26,7 +27,7 @@ export function Foot({
   tools,
 }: {
   chatId: string
-  workspaceId: string | null
+  workspaceId: FilesGoTo
   temporary: boolean
   /** The earlier message that is said anew. */
   edited: Message | null
@@ -78,7 +79,7 @@ export function Foot({
       tools={tools}
       voice={
         <VoiceButton
-          workspaceId={workspaceId}
+          workspaceId={workspaceId ?? null}
           onWords={(words) => setDraft((now) => (now.trim() === '' ? words : `${now.trimEnd()} ${words}`))}
         />
       }

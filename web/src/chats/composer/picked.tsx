@@ -12,11 +12,18 @@ export const pickerClass =
 
 export const Picked = ({ model, byServer = null }: Pick<PickerProps, 'model' | 'byServer'>) => (
   <>
-    <span className="truncate">
-      <span className="sr-only">Model: </span>
-      {model ?? byServer ?? 'Choose a model'}
+    <span className="flex min-w-0 max-sm:flex-col max-sm:text-left max-sm:leading-tight">
+      <span className="truncate">
+        <span className="sr-only">Model: </span>
+        {model ?? byServer ?? 'Choose a model'}
+      </span>
+      {model === null && byServer !== null && (
+        <span className="shrink-0 whitespace-pre max-sm:text-xs">
+          <span className="max-sm:sr-only"> · </span>
+          chosen by the server
+        </span>
+      )}
     </span>
-    {model === null && byServer !== null && <span className="shrink-0 max-sm:sr-only"> · chosen by the server</span>}
     <Icon name="chevron" className="size-3.5" />
   </>
 )

@@ -1,0 +1,85 @@
+// Thorough: run by the merge check, or by name.
+/** What stands before the first message in a real browser: files that come early, and the model that would answer. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { until } from '../../until.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { dropOn, signIn } from '../steps.ts'
+
+const browser = sharedBrowser()
+
+test(
+  'a file that alice drops beside the field before her workspaces are known goes with her first message; ben, who may write there too, sees on his phone which model the server takes',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'dropped-'))
+    try {
+      const path = join(folder, 'early.csv')
+      writeFileSync(path, 'a,b\n')
+      await using server = await testServer({ environment: { UK_SIM: 'on' } })
+      const alice = await server.person('Alice')
+      const ben = await server.person('Ben')
+      await using visitor = await visit(browser(), server.origin)
+      const { page } = visitor
+      await signIn(page, alice)
+      const known = Promise.withResolvers<void>()
+      await page.route(/\/v1\/workspaces(\?|$)/, (route) => known.promise.then(() => route.continue()))
+      await page.goto('/app/chats')
+      await page.getByRole('textbox', { name: 'Message' }).waitFor()
+      await dropOn(visitor, [path])
+      const attached = page.getByRole('list', { name: 'Attached files' })
+      await attached.getByText('early.csv').waitFor()
+      await page.getByText('uploading …').waitFor()
+      await page.getByRole('textbox', { name: 'Message' }).fill('What is in it?')
+      assert.ok(await page.getByRole('button', { name: 'Send (Enter)' }).isDisabled())
+      known.resolve()
+      await page.getByText('uploading …').waitFor({ state: 'detached' })
+      await page.getByRole('button', { name: 'Send (Enter)' }).press('Enter')
+      await page.waitForURL(/chats\/\w{26}$/)
+      const [chat] = (await alice.get('/chats')).body.data
+      const [first] = await until(
+        async () => (await alice.get(`/chats/${chat.id}/messages`)).body.data,
+        ([message]) => message !== undefined,
+      )
+      assert.deepEqual(
+        first.content.map(({ type, name }: { type: string; name?: string }) => [type, name]),
+        [
+          ['text', undefined],
+          ['file', 'early.csv'],
+        ],
+      )
+      assert.deepEqual(visitor.wrongs, [])
+
+      const share = { resource_type: 'chat', resource_id: chat.id, grantee: { email: ben.email }, access: 'edit' }
+      await ben.post('/invitations/accept', { token: (await alice.post('/shares', share)).body.data.token })
+      await using phone = await visit(browser(), server.origin, { width: 390 })
+      await signIn(phone.page, ben)
+      await phone.page.goto(`/app/chats/${chat.id}`)
+      const model = phone.page.getByRole('button', { name: 'Model: sim/echo · chosen by the server' })
+      const shown = await model.getByText('chosen by the server').boundingBox()
+      assert.ok(shown && shown.width > 50 && shown.x >= 0 && shown.x + shown.width <= 390, JSON.stringify(shown))
+      // Nobody's drive is the place of what he would send.
+      await dropOn(phone, [path])
+      await phone.page.getByText('No files go with messages here').waitFor()
+
+      // An address that somebody typed names the same as those that the pages write, on every page.
+      for (const to of [
+        'drive?workspace=ID',
+        'search?q=paper&workspace=ID',
+        'agents?workspace=ID',
+        'automations?new=ID',
+      ]) {
+        await page.goto(`/app/${to.replace('ID', alice.workspaceId.toLowerCase())}`)
+        await page.waitForURL((url) => url.search.includes(alice.workspaceId))
+      }
+      assert.deepEqual([...visitor.wrongs, ...phone.wrongs], [])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  },
+)
