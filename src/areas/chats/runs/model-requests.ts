@@ -68,9 +68,13 @@ export async function requestsOf(
   )
 }
 
-/** Requests older than the retention go; all of them where none are kept any more. */
+/**
+ * Removes requests older than so many days; all of them where none are kept any more, also one of this moment: its time is
+ * rounded to a millisecond, and may lie ahead.
+ */
 export async function retainRequests(db: Db, days: number): Promise<void> {
-  await sql`delete from model_requests where created_at <= now() - make_interval(days => ${days})`.execute(db)
+  const old = days === 0 ? sql`true` : sql`created_at <= now() - make_interval(days => ${days})`
+  await sql`delete from model_requests where ${old}`.execute(db)
 }
 
 export const requestSchedules = ({ postgres: { db }, config }: Engine): Schedule[] => [
