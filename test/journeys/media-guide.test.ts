@@ -1,3 +1,4 @@
+// Thorough: run by the merge check, or by name.
 /** The guide on media as a person works through it: its commands are run as they stand, with `BASE` and `KEY`. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

@@ -1,3 +1,4 @@
+// Thorough: run by the merge check, or by name.
 // Sherpa-onnx and a daemon, each in a process of its own.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

@@ -56,7 +56,7 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
     coming++
     mount
       .upgrade(request, socket, head, newId())
-      // From here on it is a machine's, which has one link.
+      // The connection is a machine's from here on, which has one link.
       .then(() => unknown.delete(socket as Socket))
       .catch(refused)
       .finally(() => coming--)

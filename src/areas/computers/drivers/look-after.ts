@@ -188,7 +188,8 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
       let before: bigint | null = null
       if (!adopted) {
         const state = await stateOf(row)
-        // From here on none of what ran before links again: its credential has ended. A link that it still has is not this one's.
+        // Earlier programs of the computer do not link again: their credential has ended. A link that one still has is
+        // not this one's.
         before = await cloudStore.linkEpoch(db, id)
         await driver.start(box, state)
       }

@@ -129,7 +129,7 @@ export function processesOf(pidFile: string, folder: string): number[] {
       const line = readFileSync(`/proc/${name}/cmdline`, 'latin1')
       if (line.includes(`${folder}/`) && isOfSandbox(line.split('\0'))) found.add(Number(name))
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   }
   const held = supervisorOf(pidFile)
@@ -146,7 +146,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 

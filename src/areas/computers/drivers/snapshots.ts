@@ -127,7 +127,7 @@ async function pack(
     zstd,
     { signal },
   )
-  // Where packing breaks off, what was read until then must not look like its end.
+  // The end of packing that breaks off must not look like the end of the archive.
   counted.catch((error: unknown) => tar.destroy(error as Error))
   const [staged, { entries }] = await Promise.all([blobs.stage(zstd, { signal }), counted, squeezed])
   return { staged, entries, hash: hash.digest('hex') }

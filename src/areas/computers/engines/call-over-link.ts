@@ -54,7 +54,7 @@ function told(error: Error): Error {
   return broken(error instanceof Refusal ? error.message : 'The computer broke the answer off.')
 }
 
-/** One answer on its way; its handler's hold on it. */
+/** An answer on its way; its handler's hold on it. */
 class LinkCall implements Dispatcher.DispatchController {
   readonly #handler: Dispatcher.DispatchHandler
   readonly #leaving = new AbortController()

@@ -77,7 +77,7 @@ const hasCome = (operation: { id: string }, bytes: number) =>
   )
 const folder = () => join(home.folder, 'local/models')
 const lying = () => readdirSync(folder()).toSorted()
-/** It is there once, whole, and nothing else of it. */
+/** Asserts that the model is there once, whole, and nothing else of it. */
 function whole(name: string, { bytes }: { bytes: Buffer }): void {
   assert.deepEqual(
     lying().filter((file) => file.startsWith(`${name}.`)),
@@ -106,7 +106,7 @@ test('an installation goes on through a restart of its server and then of its da
   const last = await shown(begun)
   assert.deepEqual([last.bytes_done, last.bytes_total], [model.bytes.length, model.bytes.length])
   whole('slow', model)
-  // What had come was not fetched again.
+  // The bytes that had come were not fetched again.
   assert.equal(slow.ranges[0], null)
   assert.ok(
     slow.ranges.slice(1).every((range) => /^bytes=[1-9]\d{4,}-$/.test(range ?? '')),
@@ -195,7 +195,7 @@ test('a source that lies about its length, or sends something else, leaves nothi
     files.next.length = 0
     return error
   }
-  // Before its first byte, and with the numbers.
+  // The refusal comes before the first byte, and with the numbers.
   const full = await fails('huge', answers(200, { 'content-length': 10 ** 15 }))
   assert.equal(full.type, 'storage_full')
   assert.equal(full.details.needed_bytes, 10 ** 15)

@@ -56,7 +56,7 @@ async function endless(key: string, origin?: string) {
   await chunks.next()
   const asked = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
   return {
-    /** It breaks off within five seconds, for its reader and for the Ollama. */
+    /** Asserts that the stream breaks off within five seconds, for its reader and for the Ollama. */
     async ends() {
       const passed = stopwatch()
       await assert.rejects(async () => {
@@ -85,7 +85,7 @@ test('a grant of `inference` serves the members of a workspace, and nobody who i
   assert.deepEqual([await status(elsewhere.key), await status(there.key)], [404, 200])
   const reading = await bob.key({ scopes: ['computer:read', 'chat:read'] })
   assert.equal(await status(reading.key), 403)
-  // Bound to what it costs, which is nothing.
+  // The key is bound to what a call costs, which is nothing.
   const poor = await bob.key({ spend_cap_usd: 0.000001, spend_cap_period: 'total' })
   assert.deepEqual([await status(poor.key), await status(poor.key)], [200, 200])
 })

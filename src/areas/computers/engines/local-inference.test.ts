@@ -179,7 +179,7 @@ test('local models answer by the SDKs of OpenAI and Anthropic, whole, streamed a
   assert.equal(third.status, 200, third.text)
   assert.equal(third.body.usage.cost, 0)
   assert.match(third.headers.get('x-uk-route')!, /provider=local/)
-  // Asked at the process that does not hold the link.
+  // The call goes to the process that does not hold the link.
   const beyond = await openai(key.key, twin.origin).chat.completions.create(ask)
   assert.equal(beyond.choices[0]!.message.content, whole.choices[0]!.message.content)
 })

@@ -111,7 +111,7 @@ test('a model of its library arrives with its progress told; one that is cancell
   const { result } = await ended(next)
   assert.deepEqual([result.name, result.status, result.size_bytes], ['smollm:135m', 'ready', 605_300])
   assert.match(result.digest, /^[0-9a-f]{64}$/)
-  // As Ollama serves it, whatever it was trained with.
+  // The length is the one that Ollama serves, whatever the model was trained with.
   assert.equal(result.context_length, 2_048)
 })
 
@@ -149,7 +149,7 @@ test('its models answer on all surfaces, whole and streamed, in chats, by /infer
   for await (const chunk of await client.chat.completions.create({ ...ask(), stream: true }))
     streamed += chunk.choices[0]?.delta.content ?? ''
   assert.equal(streamed, 'hello there')
-  // Its own name is what reaches it, and one limit of the two that OpenAI has.
+  // Ollama gets its own name for the model, and one limit of the two that OpenAI has.
   const asked = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
   assert.equal(asked.json()['model'], 'tiny:latest')
   await client.chat.completions.create({ ...ask('one two three four five six'), max_completion_tokens: 2 })
@@ -168,7 +168,7 @@ test('its models answer on all surfaces, whole and streamed, in chats, by /infer
   )
   assert.equal(third.status, 200, third.text)
   assert.deepEqual([third.body.choices[0].message.content, third.body.usage.cost], ['hello there', 0])
-  // At the process that does not hold the link.
+  // The call goes to the process that does not hold the link.
   const beyond = await openai(twin.origin).chat.completions.create(ask())
   assert.equal(beyond.choices[0]!.message.content, 'hello there')
 

@@ -67,7 +67,7 @@ test('the same model on two machines is one model: either answers, and each by i
       box === den ? [before[0]! + 1, before[1]] : [before[0], before[1]! + 1],
     )
   }
-  // What a preview draws is what a call draws.
+  // A call draws as a preview draws.
   for (const box of [den, loft]) {
     const before = answersOf(box)
     const seed = await drawnFirst(box)

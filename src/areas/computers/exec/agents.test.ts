@@ -71,7 +71,7 @@ test('its tools ask first where the policy says so, and deny', async () => {
     call('computers_exec', { id, command: 'true' }),
   )
   assert.equal(denied.outputs[0]?.is_error, true)
-  // Who may use a computer, and who has it, is a person's word each time.
+  // Sharing a computer or giving it away is a person's word each time.
   const expose = { id, workspace_id: team, capabilities: ['exec'] }
   const exposing = await played(
     alice.workspaceId,
@@ -89,7 +89,7 @@ test('an agent does on a computer what whoever talks to it may, and nothing else
     outputs[0]!.output.error?.type,
     outputs[0]!.output.error?.code,
   ]
-  // In the team's chats alice's agent reaches her own computer no more than bob's does.
+  // Alice's agent reaches her own computer in the team's chats no more than bob's does.
   assert.deepEqual(codeOf(await played(team, alice, allowed, command)), ['not_found', undefined])
   assert.deepEqual(codeOf(await played(team, bob, allowed, command)), ['not_found', undefined])
   await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['terminal'] })

@@ -7,7 +7,7 @@ import { type Person, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
 const SECRET = 'sk-of-whoever-started-it'
-/** As a person who has keys in their shell starts a daemon. */
+/** The environment of a person who has keys in their shell and starts a daemon. */
 const shell = [
   'env',
   ...['OPENAI_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'UK_KEY', 'NODE_AUTH_TOKEN', 'SSH_AUTH_SOCK', 'LD_AUDIT_OF_MINE'].map(

@@ -91,7 +91,7 @@ test('a command reads what is written to its open stdin: as it comes, no byte tw
   const closed = await alice.post(`/computers/${id}/exec`, { command: 'sleep 60', background: true })
   const refused = await until(
     () => alice.post(`/computers/${id}/exec/${closed.body.data.id}/stdin`, { offset: 0, data: 'x' }),
-    // Not begun yet.
+    // The command has not begun yet.
     ({ status }) => status !== 404,
   )
   assert.deepEqual([refused.status, refused.body.error.code], [409, 'invalid_state'])

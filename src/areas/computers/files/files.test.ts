@@ -188,7 +188,7 @@ test('an upload stands in its place once it is whole, and replaces only what it 
   assert.equal((await upload(alice, at('new.txt'), 'again', {}, '&overwrite=true')).status, 201)
   assert.equal(readFileSync(at('new.txt'), 'utf8'), 'again')
   assert.deepEqual(code(await upload(alice, at('nowhere/new.txt'), 'x')), [404, undefined])
-  // In parts.
+  // The upload comes in parts.
   const first = await upload(alice, at('parts.txt'), 'abc', { 'content-range': 'bytes 0-2/6' })
   assert.deepEqual(
     [first.status, first.body.data, first.headers.get('upload-offset')],
@@ -222,7 +222,7 @@ test('an upload of which all has come is ended without a body; one goes on only 
   const short = await upload(alice, at('ended.txt'), '', { 'content-range': 'bytes */4' }, about)
   assert.deepEqual([...code(short), short.body.error.details.offset], [409, 'stale_update', 3])
   for (const again of [1, 2]) {
-    // Its end may never have been heard of.
+    // The caller may never have heard of its end.
     const made = await upload(alice, at('ended.txt'), '', { 'content-range': 'bytes */3' }, about)
     assert.deepEqual(
       [made.status, made.body.data?.mode, made.body.data?.modified_at],

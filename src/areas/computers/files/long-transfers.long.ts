@@ -85,7 +85,7 @@ test('both ways go on through cuts of the network, and not a byte is lost or com
     assert.equal(sha(readFileSync(at('cut.bin'))), sha(bytes))
     const beyond = { ...alice, origin: twin.origin }
     let reading = await get(beyond, at('cut.bin'))
-    // What begins while it is away is refused.
+    // Calls that begin while it is away are refused.
     for (; reading.status === 409 || reading.status === 503; reading = await get(beyond, at('cut.bin'))) {
       await reading.text()
       await server.app.engine.links.online(id, 20_000)
@@ -140,7 +140,7 @@ test('150 MB go up and down, and memory stays where it was, on the computer and 
     writeSync(file, block)
   }
   closeSync(file)
-  /** By another program, so that only what servers need counts here. */
+  /** Curl in a program of its own, so that only what servers need counts here. */
   const curl = async (words: string[]): Promise<string> => {
     const cookie = alice.headers.cookie!
     const { stdout } = await promisify(execFile)('curl', ['-sS', '-f', '-b', cookie, '-H', 'x-uk-csrf: 1', ...words])

@@ -42,7 +42,7 @@ test('an empty home becomes a computer by `curl â€¦ | sh`, and a Node comes alon
   assert.match(said, /Downloading Node from http.*, once/)
   assert.match(said, /is the computer ".+" \(.+\) of http/)
   assert.match(said, /runs as process \d+ and is linked/)
-  // It runs: nobody is told to begin it. And it is found where no PATH leads to it.
+  // The computer runs: nobody is told to begin it. And the program is found where no PATH leads to it.
   assert.doesNotMatch(said, /Let it be used/)
   assert.ok(said.includes(`call it as ${join(box.home, '.local/bin/uk')}\n`), said)
   const helped = await Promise.all(
@@ -61,12 +61,12 @@ test('an empty home becomes a computer by `curl â€¦ | sh`, and a Node comes alon
   assert.ok(existsSync(join(box.home, '.local/bin/uk')))
   assert.deepEqual(versionsIn(box), [box.release()])
 
-  // Once more, by somebody who forgot: it stays the computer that it is.
+  // Somebody who forgot installs once more: it stays the computer that it is.
   const script = await (await raw('/install')).text()
   const again = await ends('sh', [], { env: box.env, cwd: box.home }, script)
   assert.match(again.said, /This machine is paired already/)
   assert.equal(box.computerId(), id)
-  // With a token it would become another one, and says how.
+  // A token would make it another computer: the refusal says how.
   const paired = await box.install(server.origin, alice)
   assert.match(paired.said, /is paired with .*--replace/s)
   assert.notEqual(paired.code, 0)
@@ -186,7 +186,7 @@ test('a second server gets no program of its own into the place of another oneâ€
   const made = await box.install(server.origin, alice)
   assert.equal(made.code, 0, made.said)
   const [release, id] = [box.release(), box.computerId()]
-  // To the machine this is another server: it has another address.
+  // The machine takes this for another server: it has another address.
   const here = await box.install(proxy.origin, alice)
   assert.equal(here.code, 1)
   assert.match(here.said, /this machine is paired with http.*--replace.*XDG_DATA_HOME and UK_CONFIG_DIR/)
@@ -209,7 +209,7 @@ test('a second server gets no program of its own into the place of another oneâ€
   assert.match(paired.said, /comes from .* With the credential of .* it does not run\.\n.*XDG_DATA_HOME=/)
   assert.equal(existsSync(join(box.home, 'second/computer.json')), false)
   assert.deepEqual([box.release(), box.computerId(), versionsIn(box)], [release, id, [release]])
-  // With a place of its own it is a computer like any other.
+  // The second installation has a place of its own, and is a computer like any other.
   const own = { ...elsewhere, XDG_DATA_HOME: join(box.home, 'data'), UK_PAIR_TOKEN: await token() }
   const apart = await ends('sh', [], { env: own, cwd: box.home }, script)
   assert.equal(apart.code, 0, apart.said)

@@ -22,7 +22,7 @@ test('however many machines there are, few go over to a new version in the same 
 })
 
 test('machines that come back at once are each told another moment for their update', async () => {
-  // Before it is bundled nobody is offered anything.
+  // The program is bundled first: before that nobody is offered anything.
   await releaseAt(server.origin)
   const computers = await Promise.all(Array.from({ length: 12 }, () => pairedComputer(alice)))
   const words = { ...hello, release: 'a'.repeat(64) }

@@ -1,4 +1,6 @@
-/** When each of many machines goes over to a new version, so that they do not do it in the same second. */
+/**
+ * The moment at which each of many machines goes over to a new version, so that they do not do it in the same second.
+ */
 import { sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 

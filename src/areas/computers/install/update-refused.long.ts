@@ -129,6 +129,6 @@ test('an update is nothing that the server had not: where it may not run command
     assert.doesNotMatch(box.log(), /offers/)
     assert.notEqual(box.release(), offered)
   }
-  // What a machine allows is its own: the new program says the same.
+  // The machine's own capabilities stay: the new program says the same.
   assert.deepEqual((await show(asks.computerId())).allows, ['fs_read'])
 })

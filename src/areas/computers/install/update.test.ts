@@ -34,7 +34,8 @@ test('a daemon goes over to the version of its server, under a shell and a comma
   const offered = await releaseAt(later.origin)
   assert.notEqual(offered, first)
   proxy.to(later.origin)
-  // It is tried out by a process of its own, and then goes on in the same one: the main one of whatever service began it.
+  // The new program is tried out by a process of its own, and then goes on in the same one: the main one of whatever
+  // service began it.
   await until(
     () => show(id),
     (row) =>
@@ -122,7 +123,7 @@ test('a daemon of the protocol before is served as ever, and offered nothing tha
   const signal = new AbortController().signal
   const { links } = server.app.engine
   assert.deepEqual(await links.ask(id, 'exec.kill', { key: 'x', signal: null }, { signal }), { found: true })
-  // One of now, with a release of somewhere else, is offered this server's.
+  // A daemon of now, with a release of somewhere else, is offered this server's.
   const release = 'a'.repeat(64)
   using newer = await linkUp(server.origin, credential, undefined, { ...older, protocol: 2, release })
   assert.equal((newer.greeting.update as { sha256: string }).sha256, await releaseAt(server.origin))

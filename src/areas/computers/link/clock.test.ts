@@ -53,7 +53,7 @@ test('a machine whose clock is hours wrong, jumps, and sleeps, keeps its link, i
   const first = await epoch()
   const { terminal_id } = await ask('terminal', { action: 'open', argv: ['cat'] })
 
-  // It jumps while something goes on: nobody has to notice.
+  // The clock jumps while something goes on: nobody has to notice.
   const go = join(folder, 'go')
   const running = ask('exec', {
     command: `while [ ! -e ${go} ]; do sleep 0.05; done; echo done; exit 3`,

@@ -1,4 +1,4 @@
-/** What a daemon says is the word of a stranger: here it says everything but what was asked. */
+/** The words of a daemon are those of a stranger: here it says everything but what was asked. */
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ const { server, twin, alice, beyond } = await twoServers()
 const names = Object.keys(operations) as OperationName[]
 const programs = alice.key()
 
-/** What its caller is told in the end: nothing where all went well. */
+/** The answer to its caller in the end: nothing where all went well. */
 interface Told {
   status: number
   error?: { type?: string; code?: string; message?: string; param?: string; details?: Record<string, unknown> }
@@ -33,7 +33,7 @@ const get =
     told(caller.get(`/computers/${id}/${path}`))
 const terminal = (body: object): Ask => post('terminal', { terminal_id: 't', ...body })
 const fs = (body: object): Ask => post('fs', { path: '/x', ...body })
-/** What no route asks by itself. */
+/** The operations that no route asks by itself. */
 const inside =
   (op: OperationName, input: object): Ask =>
   async (id, caller) => {
@@ -98,7 +98,7 @@ const upload = (id: string, caller: typeof beyond, size: number): Promise<Told> 
     }),
   )
 
-/** How an operation ended. */
+/** The end of an operation. */
 async function inTheEnd(operation: string): Promise<Told> {
   const { body } = await until(
     () => alice.get(`/operations/${operation}/await?timeout_seconds=5`),
@@ -121,7 +121,7 @@ function attached(id: string, origin: string): Promise<Told> {
   })
 }
 
-/** By a key, as programs do: whether something listens is what a ticket asks for first. */
+/** Opens a preview by a key, as programs do: a ticket would ask first whether something listens. */
 async function previewed(id: string, origin: string): Promise<Told> {
   const { key } = await programs
   return new Promise((resolve, reject) => {
@@ -183,7 +183,7 @@ test('whatever a daemon answers instead, its caller gets a clear refusal', async
     await Promise.all(
       names.map(async (op) => {
         const { status, error } = await asks[op](id, alice)
-        // Where nothing is to be said, anything that is said is nothing.
+        // An operation without an answer passes over any that comes.
         const fine = operations[op].output.safeParse(JSON.parse(output)).success
         if (!fine) assertClear({ status, error: error! }, `${op}: ${output}`)
       }),

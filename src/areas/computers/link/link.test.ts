@@ -116,7 +116,7 @@ test('a machine speaks for itself alone, and only with a credential that holds',
     await assert.rejects(linkUp(server.origin, credential), { status: 401 })
   const { key } = await alice.key()
   await assert.rejects(linkUp(server.origin, key), { status: 401 })
-  // Whoever it says it is, it is who its credential says.
+  // A daemon is the machine of its credential, whoever it says it is.
   using linked = await linkUp(server.origin, mine.credential, answer, { ...hello, computer_id: other.id })
   assert.equal(linked.greeting.computer_id, mine.id)
   assert.equal(await connection(other.id), 'never_connected')

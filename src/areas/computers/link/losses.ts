@@ -52,7 +52,7 @@ export function lossesOf(
         gone(since.at)
       }
       signal.throwIfAborted()
-      // Its row may name a link that is broken, or a process that has died, for a moment yet.
+      // The row may name a link that is broken, or a process that has died, for a moment yet.
       if (again || isUnreached(error)) await sleep(RETRY_MS)
     },
   }

@@ -28,7 +28,7 @@ test('alice makes a pairing; a machine that knows nobody redeems its token, and 
   const { token, code: typed, command, install_command, id, status, computer_id, expires_at } = made.body.data
   assert.match(token, /^ukp_[0-9A-Za-z]{43}$/)
   assert.match(typed, /^[2-9A-Z]{4}-[2-9A-Z]{4}$/)
-  // What it will allow is read before it is run, and struck out where it is too much.
+  // The command names what it will allow: it is read before it is run, and struck out where it is too much.
   const allow = '--allow exec,terminal,fs_read,fs_write,ports,inference'
   assert.equal(command, `UK_PAIR_TOKEN=${token} uk computer run --url ${server.origin} ${allow}`)
   assert.equal(install_command, `curl -fsS ${server.origin}/install | UK_PAIR_TOKEN=${token} sh -s -- ${allow}`)

@@ -13,7 +13,7 @@ test('a program sets cookies of its own origin alone, however it spells them', (
     'uk_session=x',
     '__Host-uk_session=x; Path=/',
     ' uk_preview =x',
-    // Without a name, as browsers take it: what they send back is its value.
+    // A cookie without a name, as browsers take it: what they send back is its value.
     '=uk_session=x',
     ' = uk_preview=x',
     '=__Host-uk_preview=x',

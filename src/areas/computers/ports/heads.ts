@@ -46,7 +46,7 @@ export function requestHead({ method, rawHeaders, host, protocol, upgrade }: Ask
     const kept = key === 'cookie' ? withoutOurs(value) : value
     if (kept !== '') head.push(name, kept)
   }
-  // Without a length Node would say `chunked` for these.
+  // Node would say `chunked` for these where they have no length.
   if (!framed && /^(POST|PUT|PATCH)$/.test(method)) head.push('Content-Length', '0')
   if (upgrade) head.push('Connection', 'Upgrade', 'Upgrade', 'websocket')
   else head.push('Connection', 'close')

@@ -21,9 +21,9 @@ after(() => stack.disposeAsync())
 const { bob, carol, vera, team } = await peopleAround(server, alice)
 let daemon: StartedDaemon
 let id: string
-/** Of a program on the computer. */
+/** The port of a program on the computer. */
 let port: number
-/** What came to the program, newest last. */
+/** The requests that came to the program, newest last. */
 const came: IncomingMessage[] = []
 
 before(async () => {
@@ -72,7 +72,7 @@ interface Said {
   headers: IncomingMessage['headers']
   text: string
 }
-/** As a browser does that resolves `*.localhost` by itself. */
+/** Asks as a browser does that resolves `*.localhost` by itself. */
 function ask(
   path: string,
   {
@@ -114,7 +114,7 @@ async function enter(who: Caller, of = port): Promise<string> {
 const cookieOf = (set: string): string => set.split(';')[0]!
 
 test('a program that answers and closes before all has come breaks no other connection of its computer', async () => {
-  // In a process of its own, which must outlive it.
+  // The server stands in a process of its own, which must outlive it.
   const rude = createNetServer((socket) => {
     socket.on('error', () => {})
     socket.once('data', () => {
@@ -171,19 +171,19 @@ test('a ticket opens one port of one computer, once; its cookie is good for noth
   assert.equal((await ask(pathname + search)).status, 410)
   const cookie = cookieOf(set)
   assert.match((await ask('/', { headers: { cookie } })).text, /<title>Program/)
-  // By the other process, which does not hold the link.
+  // The other process, which does not hold the link, answers too.
   assert.match((await ask('/', { headers: { cookie }, origin: twin.origin })).text, /<title>Program/)
   assert.equal((await ask('/', { headers: { cookie }, of: port + 1 })).status, 401)
   assert.equal((await ask('/')).status, 401)
   assert.equal((await ask('/', { headers: { cookie: 'uk_preview=nonsense' } })).status, 401)
-  // It is no session of the platform.
+  // The cookie is no session of the platform.
   assert.equal((await server.stranger.get('/me', { cookie })).status, 401)
   const other = { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
   assert.equal((await ask('/', { headers: other })).status, 403)
   const goes = { cookie, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate' }
   assert.equal((await ask('/', { headers: { ...goes, 'sec-fetch-dest': 'document' } })).status, 200)
   assert.equal((await ask('/', { headers: { ...goes, 'sec-fetch-dest': 'iframe' } })).status, 403)
-  // Where no browser says the site, a form of another port that hides its origin is no page of this one.
+  // A form of another port that hides its origin is no page of this one, where no browser says the site.
   for (const hidden of ['null', `http://${hostOf(server.origin, port + 1)}`])
     assert.equal((await ask('/', { method: 'POST', headers: { cookie, origin: hidden } })).status, 403, hidden)
   const own = { cookie, origin: `http://${hostOf(server.origin)}` }
@@ -228,7 +228,7 @@ test('all paths of a preview are the program’s, and none of the platform’s s
     ['theirs=1', undefined, undefined, undefined, hostOf(server.origin), 'http', hostOf(server.origin)],
   )
   assert.ok(!rawHeaders.join().includes(key.key))
-  // What is the program's own passes.
+  // The program's own fields pass.
   await ask('/x', { headers: { cookie, authorization: 'Bearer theirs' } })
   assert.equal(came.at(-1)!.headers.authorization, 'Bearer theirs')
   const body = 'x'.repeat(3_000_000)

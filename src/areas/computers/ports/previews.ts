@@ -13,7 +13,8 @@ import { saidTo } from './pages.ts'
 import { ticketStore } from '../tickets/store.ts'
 import { type Tunnel, dial } from './tunnel.ts'
 
-// Not imported: an import reads all that the module offers, and some of that loads the whole of Node's `fetch`: 10 MB.
+// Node's module is not imported: an import reads all that the module offers, and some of that loads the whole of Node's
+// `fetch`: 10 MB.
 const http = process.getBuiltinModule('node:http')
 
 /** The time between two looks at the rights: a revoked right ends a use within 5 seconds. */
@@ -96,7 +97,7 @@ export function previewMount(engine: Engine<HasLinks>, authority: Pick<Authority
       method: request.method!,
       path: pathOf(request.url!),
       setHost: false,
-      // One after the other, as they came.
+      // The fields go one after the other, as they came.
       headers: requestHead({
         method: request.method!,
         rawHeaders: request.rawHeaders,
@@ -246,7 +247,7 @@ function pathOf(url: string): string {
  */
 function checkSameOrigin({ method, headers }: IncomingMessage): void {
   const site = headers['sec-fetch-site']
-  // Not into a frame: a page of another port around this one would have them click what they do not see.
+  // The page goes into no frame: a page of another port around this one would have them click what they do not see.
   const goes = method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
   const foreign = (): never => refuse('cross_site', { message: 'Only pages of this very port may ask for this.' })
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !goes) foreign()

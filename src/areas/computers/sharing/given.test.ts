@@ -70,7 +70,7 @@ const map = async (who: Caller, { id, modelId }: Box, slug: string | null) => {
   })
   return [status, body.error ? (body.error.code ?? body.error.type) : body.data.mapping]
 }
-/** Who answers a call of this model: the name of a machine, or a status. */
+/** The one who answers a call of this model: the name of a machine, or a status. */
 async function answers(who: Caller, name: string): Promise<string | number> {
   const messages = [{ role: 'user', content: 'a secret' }]
   const { status, body } = await who.post('/inference/text', { model: name, messages, max_output_tokens: 5 })
@@ -146,7 +146,7 @@ test('of several lenders none answers for the others: their models of one name a
   await lend(erin, forge)
   const doras = await dora.key({ workspace_id: guild })
   const answered = new Set<string | number>()
-  // Those of one lender are one model, as they say.
+  // The machines of one lender have one model, as they say.
   for (let i = 0; i < 20 && answered.size < 2; i++) answered.add(await answers(doras, 'local/tiny'))
   assert.deepEqual([...answered].toSorted(), ['Forge', 'Mill'])
   assert.deepEqual(await map(erin, mill, 'openai/gpt-5-nano'), [200, 'openai/gpt-5-nano'])
@@ -168,7 +168,7 @@ test('of several lenders none answers for the others: their models of one name a
     assert.match(body.error.message, choice)
   }
   assert.equal(await answers(doras, 'local/mill/tiny'), 'Mill')
-  // To whoever has it, it is the one that is meant.
+  // The name means the same model to whoever has it.
   for (let i = 0; i < 8; i++) assert.notEqual(await answers(erin, 'local/tiny'), 'Decoy')
 })
 
@@ -179,7 +179,7 @@ test('machines of two workspaces are no one model either, though each is its own
   await box(mallory, 'Snare', DIGEST, await teamOf(mallory, [[fay, 'member']]))
   assert.equal(await answers(fay, 'local/tiny'), 404)
   assert.equal(await answers(fay, 'local/loom/tiny'), 'Loom')
-  // In a workspace its own machines have the name.
+  // The machines of a workspace have the name in it.
   const { owner } = (await gwen.get(`/computers/${loom.id}`)).body.data
   const held = await fay.key({ workspace_id: owner.id })
   for (let i = 0; i < 8; i++) assert.equal(await answers(held, 'local/tiny'), 'Loom')

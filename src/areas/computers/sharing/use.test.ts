@@ -33,7 +33,7 @@ after(async () => {
   await home[Symbol.asyncDispose]()
 })
 
-/** What the team may do with it; none: it does not know of it. */
+/** Grants the team these capabilities; none: it does not know of the computer. */
 async function grant(capabilities: readonly string[]): Promise<void> {
   const at = `/computers/${id}/exposures`
   if (capabilities.length === 0) return void (await alice.delete(`${at}/${team}`))
@@ -167,7 +167,7 @@ interface Use {
   /** Resolves with how it was taken from them. */
   ends: Promise<string>
 }
-/** What lasts: each begins something that would go on for a minute. */
+/** The lasting uses: each begins something that would go on for a minute. */
 const LASTING: Record<string, (who: Caller) => Promise<Use>> = {
   async 'a command that is waited for'(who) {
     const ends = who.post(`/computers/${id}/exec`, { command: 'sleep 60' }).then(told)
@@ -218,7 +218,7 @@ const LASTING: Record<string, (who: Caller) => Promise<Use>> = {
   },
 }
 
-/** How somebody may lose the right, after which others still have it. */
+/** The ways to lose the right, after which others still have it. */
 const LOSSES: Record<string, (who: { key: Caller & { keyId: string } }) => Promise<unknown>> = {
   'the grant is withdrawn': () => grant([]),
   'the grant is another one': () => grant(['fs_read']),
@@ -249,7 +249,7 @@ for (const [loss, lose] of Object.entries(LOSSES))
     assert.ok(passed() < 6_000, `${passed()} ms`)
     for (const [what, how] of ended)
       assert.match(how, /^(40[134] |told|cut|1008|not_found|capability_denied|insufficient_role)/, `${what}: ${how}`)
-    // Whoever still has the right keeps what is theirs.
+    // The owner still has the right, and keeps what is hers.
     assert.equal(await Promise.race([owners.ends, sleep(100, 'goes on')]), 'goes on')
   })
 
@@ -276,7 +276,7 @@ test('an agent loses what it runs within five seconds of its user’s right, and
     for await (const { event } of readEvents(bob, `/chats/${chat}/messages/stream`, { body: { content } })) {
       last = event
       if (event !== 'tool_call.started' || ++calls !== 2) continue
-      // It is asked for, and a moment later it runs.
+      // The call was asked for, and a moment later it runs.
       await sleep(1_000)
       passed = stopwatch()
       await grant([])
@@ -285,7 +285,7 @@ test('an agent loses what it runs within five seconds of its user’s right, and
     assert.ok(passed() < 6_000, `${passed()} ms`)
     const { data } = (await bob.get(`/chats/${chat}/messages?limit=100`)).body
     const [listed, ...outputs] = data.flatMap(results) as { output: any; is_error: boolean }[]
-    // It is the newest, and there are more than a page has.
+    // The terminal is the newest, and there are more than a page has.
     assert.ok(listed!.output.data.some((one: { terminal_id: string }) => one.terminal_id === terminal_id))
     assert.deepEqual(
       outputs.map(({ is_error, output }) => [is_error, output.error?.type]),

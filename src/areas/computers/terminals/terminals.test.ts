@@ -20,7 +20,7 @@ const done = async (body: object, caller: Caller = alice) => {
 }
 const open = (more: object = {}) =>
   done({ action: 'open', shell: '/bin/sh', env: { PS1: '$ ' }, name: 'work', ...more })
-/** All that it put out, once it holds this. */
+/** The whole output, once it holds this. */
 async function readUntil(terminal_id: string, holds: RegExp, caller: Caller = alice): Promise<string> {
   let all = ''
   let from = 0
@@ -239,7 +239,7 @@ test('input that is typed while the link is broken comes to the program when it 
       lines.push(`${what} ${round}`)
       await sees(`${what} ${round}`)
     }
-    // Its own number, and of the others nothing.
+    // The viewer hears its own number, and nothing of the others.
     await until(
       async () => viewer.events.filter(({ type }) => type === 'typed').map(({ seq }) => seq),
       (seqs) => seqs.at(-1) === round,

@@ -28,7 +28,7 @@ interface Open {
   text(): string
   closed: Promise<number>
 }
-/** As a page does: an address, and an origin that the browser adds. */
+/** Opens a terminal as a page does: by an address, with an origin that the browser adds. */
 function open(url: string, headers: Record<string, string> = { origin: 'https://page.example' }): Promise<Open> {
   const socket = new WebSocket(url, { headers })
   const parts: Buffer[] = []
@@ -52,7 +52,7 @@ const refused = (url: string, headers?: Record<string, string>) =>
 test('a ticket opens one terminal from any page, by any process, once', async () => {
   const url = await urlOf(alice)
   assert.match(url, /^ws:\/\/.*\/attach\?ticket=[0-9A-Za-z]{43}$/)
-  // Of another terminal, and of another computer, it is none.
+  // The ticket is none of another terminal, nor of another computer.
   assert.equal(await refused(url.replace(terminal_id, 'other')), 410)
   const elsewhere = await pairedComputer(alice)
   assert.equal(await refused(url.replace(id, elsewhere.id)), 410)
@@ -69,7 +69,7 @@ test('a ticket opens one terminal from any page, by any process, once', async ()
   assert.equal(await refused(url), 410)
   for (const wrong of ['', 'x', 'x'.repeat(43), `${url.slice(-43)}%00`])
     assert.equal(await refused(url.replace(/ticket=.*/, `ticket=${wrong}`)), 410, wrong)
-  // It is no key of anything else.
+  // The ticket is no key of anything else.
   const ticket = (await urlOf(alice)).slice(-43)
   assert.equal((await caller(server.origin, { authorization: `Bearer ${ticket}` }).get('/me')).status, 401)
   assert.equal((await server.stranger.get(`/computers/${id}?ticket=${ticket}`)).status, 401)

@@ -21,7 +21,7 @@ const Message = z.discriminatedUnion('type', [
 
 export interface Viewer {
   say(event: Said): void
-  /** No more is taken of it until `goOn` finds that false. */
+  /** Whether too much waits: nothing more is read from the viewer until `goOn` finds that false. */
   isFull(): boolean
 }
 

@@ -19,7 +19,7 @@ interface TicketTable {
   account_id: Id
   session_id: Id | null
   key_id: Id | null
-  /** Null: all. */
+  /** The scopes of the ticket; null: all. */
   scopes: string[] | null
   held_to: Id | null
   lenders: ColumnType<Lender[], string, string>

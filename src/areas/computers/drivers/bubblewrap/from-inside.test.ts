@@ -48,7 +48,8 @@ test('a computer puts links and pipes in the place of its state, and leads the s
   writeFileSync(victim, 'mine', { mode: 0o600 })
   const { uid } = statSync(victim)
   const state = '/run/ukiyo/state/computer.json'
-  // To a file of the host, to one that is not there, a pipe that nobody reads, a folder that resists.
+  // The links lead to a file of the host, to one that is not there, to a pipe that nobody reads and to a folder that
+  // resists.
   for (const trick of [
     `ln -s ${victim} ${state}`,
     `ln -s ${join(scratch, 'new')} ${state}`,
@@ -150,7 +151,7 @@ test('each of many computers is looked after, however many there are', sandboxes
 test('a computer that opens connection after connection from inside keeps nobody out for long', sandboxes, async () => {
   const id = await make()
   const other = await make()
-  // Without a word, with half a head, with a credential that is none and never closing.
+  // The connections come without a word, with half a head, or with a false credential, and never close.
   const script = `cat > flood.py <<'P'
 import os, socket, sys, time
 paths = ["/run/ukiyo/link/" + name for name in os.listdir("/run/ukiyo/link")]

@@ -50,7 +50,7 @@ function system(): string[] {
       if (lstatSync(`/${name}`).isSymbolicLink()) words.push('--symlink', readlinkSync(`/${name}`), `/${name}`)
       else words.push('--ro-bind', `/${name}`, `/${name}`)
     } catch {
-      // Not on this system.
+      // The file is not on this system.
     }
   }
   for (const name of CONFIGURATION) words.push('--ro-bind-try', `/etc/${name}`, `/etc/${name}`)

@@ -118,7 +118,7 @@ test('limits hold, and all that it started ends with it', containers, async () =
     timeout_ms: 60_000,
   })
   assert.notEqual(eaten.stdout, '900000000\n')
-  // What others leave is reaped by the first process.
+  // The first process reaps what others leave.
   await until(async () => (await lifecycle(id)) === 'running' && (await read(id)).connection === 'online')
   await exec(id, 'for n in 1 2 3 4 5; do setsid -f true; done')
   await until(async () => !(await exec(id, 'ps -e')).stdout.includes('defunct'))

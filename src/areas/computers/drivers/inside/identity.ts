@@ -29,7 +29,7 @@ export function nameserversOfHost(): string[] {
       const usable = found.filter((address) => !/^(127\.|::1$|fe80)/i.test(address))
       if (usable.length > 0) return usable
     } catch {
-      // Not on this system.
+      // The file is not on this system.
     }
   }
   return []

@@ -10,7 +10,7 @@ interface Call {
 }
 const ARCHES = { x64: 0xc000003e, arm64: 0xc00000b7 }
 
-/** What the kernel would do with it: the few instructions of classic BPF that a filter has. */
+/** The kernel's answer to a call by a filter: the few instructions of classic BPF that a filter has. */
 function answerOf(filter: Buffer, { number, arch = 0, args = [] }: Call): string {
   const seen = Buffer.alloc(64)
   seen.writeUInt32LE(number, 0)
@@ -32,7 +32,7 @@ function answerOf(filter: Buffer, { number, arch = 0, args = [] }: Call): string
   throw new Error('it has no end')
 }
 
-/** By name, since the two have other numbers for most. */
+/** Numbers by name, since the two machines have other numbers for most. */
 const NUMBERS = {
   x64: {
     read: 0,

@@ -11,9 +11,9 @@ const fault = (code: string): never => {
 }
 
 interface Given {
-  /** Where this server is: the second part of its line in `/proc/self/cgroup`. */
+  /** The group of this server: the second part of its line in `/proc/self/cgroup`. */
   own: string
-  /** What of the tree its account may write. */
+  /** The part of the tree that its account may write. */
   mine: string
   controllers?: string
 }

@@ -40,7 +40,7 @@ function withoutServer(files: GroupFiles, folder: string): string {
       try {
         files.write(join(folder, SERVER, 'cgroup.procs'), pid)
       } catch (error) {
-        // It has just ended.
+        // The process has just ended.
         if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
       }
     }

@@ -10,7 +10,7 @@ import { until } from '#test/until.ts'
 
 /** Seconds that nobody else on this machine sleeps. */
 const seconds = (which: number): string => String(3_000_000 + which * 100_000 + process.pid)
-/** It heeds nothing, and neither does what it starts in a session of its own. */
+/** A command that heeds nothing, nor does what it starts in a session of its own. */
 const STUBBORN = (time: string): string =>
   `trap '' TERM HUP INT; setsid sh -c "trap '' TERM; sleep ${time} & wait; sleep ${time}" & echo up; wait; sleep ${time}`
 
@@ -33,7 +33,7 @@ async function away(server: TestServer, alice: Caller, computerId: string): Prom
   assert.equal(await server.app.engine.links.online(computerId, 0), false)
 }
 
-/** What becomes of a command while its computer is away, in what order with the server’s restart. */
+/** The events around a command while its computer is away, by their order with the server’s restart. */
 const ORDERS = {
   'cancelled, then the server starts anew': ['cancel', 'restart'],
   'the server starts anew, then it is cancelled': ['restart', 'cancel'],
@@ -81,7 +81,7 @@ for (const [at, [what, steps]] of Object.entries(ORDERS).entries())
         async () => withWord(ends),
         (left) => left.length === 0,
       )
-      // What nobody cancelled goes on, and its caller still has it.
+      // A command that nobody cancelled goes on, and its caller still has it.
       assert.ok(withWord(stays).length > 0)
       await until(
         () => statusOf(alice, other),

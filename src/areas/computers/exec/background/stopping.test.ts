@@ -19,7 +19,7 @@ const bubbles = needs((await run(['bwrap', '--version'])).code === 0, 'bubblewra
 const going = 1_000_000 + process.pid
 const followed = 2_000_000 + process.pid
 
-/** What keeps a computer in use: a command in the background, and a terminal that is looked at. */
+/** Begins two uses of a computer: a command in the background, and a terminal that is looked at. */
 async function inUse(alice: Caller, id: string): Promise<{ operation: string; over: Promise<unknown> }> {
   const begun = await alice.post(`/computers/${id}/exec`, { command: `echo up; sleep ${going}`, background: true })
   assert.equal(begun.status, 202, begun.text)
@@ -36,7 +36,7 @@ async function inUse(alice: Caller, id: string): Promise<{ operation: string; ov
   return { operation, over: closed }
 }
 
-/** What was followed has ended with its server, what was not goes on, and once. */
+/** Asserts that the followed command has ended with its server, and that the other goes on, once. */
 async function goesOn(exec: (argv: string[]) => Promise<string>): Promise<void> {
   const count = (seconds: number) => exec(['sh', '-c', `pgrep -cx -f 'sleep ${seconds}' || true`])
   await until(
