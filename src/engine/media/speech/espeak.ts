@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { createTurns } from '../../confined/turns.ts'
 import type { Pcm } from '../facts.ts'
 import { continued, readWaveHead } from '../convert/wave.ts'
@@ -14,6 +15,11 @@ export interface Espeak extends Disposable {
 
 const LIMITS: ProgramLimits = { timeMs: 600_000, memoryMb: 512 }
 const TURNS = { atOnce: 4, each: 2, waitingEach: 30, waiting: 1_000 }
+/**
+ * The voices of each program, by its path and the time of its last change: a process asks a program once, and another
+ * process asks for itself.
+ */
+const known = new Map<string, Promise<readonly LocalVoice[]>>()
 /** Words a minute that the program speaks by itself, and the bounds of what it takes (its manual, `-s`). */
 const [USUAL, SLOWEST, FASTEST] = [175, 80, 700]
 /** The least of `speed` that it follows. */
@@ -21,7 +27,6 @@ export const SLOWEST_SPEED = SLOWEST / USUAL
 
 export function createEspeak(program: string): Espeak {
   const turns = createTurns(TURNS)
-  let known: Promise<readonly LocalVoice[]> | null = null
 
   async function list(): Promise<readonly LocalVoice[]> {
     const said = await all(runProgram(program, ['--voices'], null, { ...LIMITS, timeMs: 10_000 }))
@@ -29,11 +34,16 @@ export function createEspeak(program: string): Espeak {
     if (voices.length === 0) throw new ProgramFailed('espeak-ng has no voices.')
     return voices
   }
-  const voices = (): Promise<readonly LocalVoice[]> =>
-    (known ??= list().catch((error: unknown) => {
-      known = null
-      throw error
-    }))
+  async function voices(): Promise<readonly LocalVoice[]> {
+    const found = await stat(program).catch(() => null)
+    if (found === null) throw new ProgramFailed('espeak-ng is not installed any more.')
+    const version = `${program} ${found.mtimeMs}`
+    const asked = known.get(version) ?? list()
+    known.set(version, asked)
+    // A program that failed is asked again.
+    asked.catch(() => known.delete(version))
+    return asked
+  }
 
   async function* inTurn(
     text: string,
