@@ -1,10 +1,9 @@
 /** Measures the chat and writes what came out into docs/app.md: `sh bin/run test/web/chats/times-in-docs.ts`. */
-import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
-import { join } from 'node:path'
 import { testServer } from '../../server.ts'
 import { until } from '../../until.ts'
 import { openBrowser, visit } from '../browser.ts'
+import { writeInDocs } from '../in-docs.ts'
 import { keysMs, median, openMs, p95, seenMs, steady } from './times.ts'
 import { longChat } from './long-chat.ts'
 import { signIn } from '../steps.ts'
@@ -53,17 +52,10 @@ const rows = [
 ]
 const date = new Date().toISOString().slice(0, 10)
 const table = [
-  '<!-- chat times -->',
   `| what takes time | median, p95 | goal |\n|---|---|---|`,
   ...rows.map((cells) => `| ${cells.join(' | ')} |`),
   '',
   `Headless Chromium and the server on one machine of ${availableParallelism()} cores with a load of ${load.toFixed(0)}, ${date}; written by \`sh bin/run test/web/chats/times-in-docs.ts\`.`,
-  '<!-- /chat times -->',
 ].join('\n')
-const path = join(import.meta.dirname, '../../../docs/app.md')
-const text = readFileSync(path, 'utf8')
-writeFileSync(
-  path,
-  text.replace(/<!-- chat times -->[\s\S]*<!-- \/chat times -->/, () => table),
-)
+writeInDocs('chat times', table)
 process.stdout.write(`${table}\n${visitor.wrongs.join('\n')}\n`)
