@@ -54,12 +54,20 @@ test(
       .getByText('Cut short, and clear.')
       .waitFor()
 
-    await page.getByLabel('Instructions').fill('You edit texts.\nAnswer in one line.')
+    // Instructions have their colours; letters written there go nowhere else, and Tab leaves the field.
+    const instructions = page.locator('[data-code]').getByRole('textbox', { name: 'Instructions' })
+    await instructions.fill('# Who you are\nYou edit texts.\nAnswer in one line.')
+    await instructions.press('Control+End')
+    await page.keyboard.type(' g c')
+    await page.keyboard.press('Tab')
+    assert.equal(await page.evaluate('document.activeElement.textContent.startsWith("Model: ")'), true)
+    // Only what means something stands in an element of its own within its line.
+    await instructions.locator('span', { hasText: '# Who you are' }).waitFor()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved as version 3').waitFor()
     await page.getByRole('link', { name: 'Versions' }).click()
     const versions = page.getByRole('list', { name: 'Versions' }).getByRole('listitem')
-    await versions.first().getByText('Answer in one line.').waitFor()
+    await versions.first().getByText('Answer in one line. g c').waitFor()
     await versions.first().getByText('Ask when a sentence can be read in two ways.').waitFor()
     await page.getByRole('button', { name: 'Go back to version 2' }).click()
     await page.getByText('As in version 2; saved as version 4').waitFor()

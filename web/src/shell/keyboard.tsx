@@ -38,7 +38,9 @@ export function Keyboard() {
   const before = useRef<Typed | null>(null)
   useEffect(() => {
     const hear = (event: KeyboardEvent): void => {
-      const { key, ctrlKey, metaKey, altKey, shiftKey, isComposing, target, repeat } = event
+      const { key, ctrlKey, metaKey, altKey, shiftKey, isComposing, repeat } = event
+      // Of an editor's shadow root only this says where in it the letter is written.
+      const [target = null] = event.composedPath()
       if (isComposing || event.defaultPrevented) return
       if ((ctrlKey || metaKey) && !altKey && !shiftKey && key.toLowerCase() === 'k') {
         event.preventDefault()

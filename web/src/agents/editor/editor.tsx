@@ -15,6 +15,7 @@ import { usd } from '../../ui/text/format.ts'
 import { type Agent, refreshAgents } from '../queries.ts'
 import { Computers } from './computers.tsx'
 import { type AgentDraft, changesOf, draftOf } from './draft.ts'
+import { InstructionsField } from './instructions-field.tsx'
 import { ServersField } from './servers-field.tsx'
 import { SubagentsField } from './subagents-field.tsx'
 import { ToolsField } from './tools-field.tsx'
@@ -86,13 +87,10 @@ export function Editor({
             hint="For the people who choose it."
             error={at('description')}
           />
-          <AreaField
-            label="Instructions"
-            rows={8}
+          <InstructionsField
             value={draft.system_prompt}
             onValue={set('system_prompt')}
-            readOnly={locked}
-            placeholder="Who it is, what it does, how it answers."
+            locked={locked}
             error={at('system_prompt')}
           />
           <div>

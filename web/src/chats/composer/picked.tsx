@@ -8,7 +8,7 @@ export interface PickerProps {
 }
 
 export const pickerClass =
-  'flex h-9 min-w-0 items-center gap-1.5 rounded-xs px-2.5 text-sm text-quiet hover:bg-sunk hover:text-ink'
+  'flex h-9 min-w-0 items-center gap-1 rounded-xs px-1.5 sm:gap-1.5 sm:px-2.5 text-sm text-quiet hover:bg-sunk hover:text-ink'
 
 export const Picked = ({ model, byServer = null }: Pick<PickerProps, 'model' | 'byServer'>) => (
   <>
@@ -18,12 +18,11 @@ export const Picked = ({ model, byServer = null }: Pick<PickerProps, 'model' | '
         {model ?? byServer ?? 'Choose a model'}
       </span>
       {model === null && byServer !== null && (
-        <span className="shrink-0 whitespace-pre max-sm:text-xs">
-          <span className="max-sm:sr-only"> · </span>
-          chosen by the server
+        <span className="whitespace-pre max-sm:truncate max-sm:text-xs sm:shrink-0">
+          <span className="max-sm:sr-only"> · chosen </span>by the server
         </span>
       )}
     </span>
-    <Icon name="chevron" className="size-3.5" />
+    <Icon name="chevron" className="size-3.5 shrink-0" />
   </>
 )

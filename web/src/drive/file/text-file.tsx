@@ -14,7 +14,9 @@ import { Conflict } from './conflict.tsx'
 import { DocumentText } from './document-text.tsx'
 import { MOST_EDITED_BYTES, textQuery } from '../versions/text.ts'
 
-const CodeView = lazy(() => import('./code/code-view.tsx').then(({ CodeView }) => ({ default: CodeView })))
+const CodeView = lazy(() =>
+  import('../../ui/code/editor/code-view.tsx').then(({ CodeView }) => ({ default: CodeView })),
+)
 
 /** A text: Markdown as it reads, the rest as code with its lines; it is changed where it stands. */
 export function TextFile({ place: { file, access } }: { place: FilePlace }) {

@@ -8,15 +8,9 @@ import {
 } from '@codemirror/language'
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
 import { Compartment, EditorState, type Extension } from '@codemirror/state'
-import {
-  EditorView,
-  drawSelection,
-  highlightActiveLine,
-  highlightSpecialChars,
-  keymap,
-  lineNumbers,
-} from '@codemirror/view'
+import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
 import { useEffect, useRef } from 'react'
+import { hidden } from './hidden.ts'
 import { colours, theme } from './theme.ts'
 import { languageOf } from './languages.ts'
 
@@ -24,9 +18,6 @@ interface Edits {
   onText: (text: string) => void
   onSave: () => void
 }
-
-/** Marks of direction and other characters that are not seen are drawn as dots that say what they are. */
-const hidden = highlightSpecialChars({ addSpecialChars: /[\u{e0000}-\u{e007f}]/gu })
 
 /**
  * A text with its lines, read or changed. The editor lives in a shadow root, whose style sheet it adopts: in the page

@@ -53,7 +53,9 @@ export const colours = [
   },
   { tag: [tags.tagName, tags.deleted, tags.invalid], color: 'var(--color-seal)' },
   { tag: [tags.attributeName, tags.propertyName, tags.typeName], color: 'var(--color-ai-deep)' },
-  { tag: tags.heading, fontWeight: '650' },
+  { tag: tags.heading, color: 'var(--color-ai-deep)', fontWeight: '650' },
+  { tag: [tags.link, tags.url], color: 'var(--color-ai)' },
+  { tag: tags.escape, color: 'var(--color-quiet)' },
   { tag: tags.emphasis, fontStyle: 'italic' },
   { tag: tags.strong, fontWeight: '650' },
 ]

@@ -26,6 +26,7 @@ const csharp: Load = async () => (await import('@codemirror/legacy-modes/mode/cl
 const diff: Load = async () => (await import('@codemirror/legacy-modes/mode/diff')).diff
 const properties: Load = async () => (await import('@codemirror/legacy-modes/mode/properties')).properties
 const dockerfile: Load = async () => (await import('@codemirror/legacy-modes/mode/dockerfile')).dockerFile
+const markdown: Load = async () => (await import('./markdown.ts')).markdown
 const stex: Load = async () => (await import('@codemirror/legacy-modes/mode/stex')).stex
 
 const byEnding: Record<string, Load> = {
@@ -71,6 +72,8 @@ const byEnding: Record<string, Load> = {
   env: properties,
   properties,
   tex: stex,
+  md: markdown,
+  markdown,
 }
 
 /** The way to colour a file of this name; null: as plain text. */

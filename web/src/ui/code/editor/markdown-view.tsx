@@ -1,0 +1,95 @@
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
+import { HighlightStyle, StreamLanguage, syntaxHighlighting } from '@codemirror/language'
+import { search, searchKeymap } from '@codemirror/search'
+import { EditorState } from '@codemirror/state'
+import { EditorView, drawSelection, keymap, placeholder } from '@codemirror/view'
+import { useEffect, useRef } from 'react'
+import { hidden } from './hidden.ts'
+import { markdown } from './markdown.ts'
+import { colours, theme } from './theme.ts'
+
+/** As the fields of a form look, and as high as what is written, up to most of the window. */
+const field = EditorView.theme({
+  '&': { fontSize: 'inherit' },
+  '.cm-scroller': { fontFamily: 'inherit', lineHeight: '1.625', maxHeight: '70dvh' },
+  '.cm-content': { padding: '0.375rem 0' },
+  '.cm-line': { padding: '0 0.625rem' },
+  '.cm-placeholder': { color: 'var(--color-quiet)' },
+})
+
+/**
+ * A field for Markdown of any length in the colours of what it means. Tab leaves it, as it does every field. It lives in a
+ * shadow root for the reason that `CodeView` does.
+ */
+export default function MarkdownView({
+  label,
+  value,
+  onValue,
+  rows,
+  hint,
+}: {
+  label: string
+  value: string
+  onValue: (value: string) => void
+  /** Lines that are there before anything is written. */
+  rows: number
+  /** What stands there until something is written. */
+  hint: string
+}) {
+  const place = useRef<HTMLDivElement>(null)
+  const view = useRef<EditorView>(null)
+  const now = useRef(onValue)
+  now.current = onValue
+  /** The text that both sides know of. */
+  const known = useRef(value)
+  useEffect(() => {
+    const root = place.current!.shadowRoot ?? place.current!.attachShadow({ mode: 'open' })
+    const made = new EditorView({
+      root,
+      parent: root,
+      state: EditorState.create({
+        doc: known.current,
+        extensions: [
+          history(),
+          hidden,
+          drawSelection(),
+          search({ top: true }),
+          syntaxHighlighting(HighlightStyle.define(colours)),
+          StreamLanguage.define(markdown),
+          // What comes first goes before what comes later.
+          field,
+          EditorView.theme({ '.cm-content': { minHeight: `${rows * 1.625 + 0.85}em` } }),
+          theme,
+          EditorView.lineWrapping,
+          placeholder(hint),
+          EditorView.contentAttributes.of({
+            'aria-label': label,
+            spellcheck: 'true',
+            autocorrect: 'on',
+            autocapitalize: 'sentences',
+          }),
+          EditorView.updateListener.of((update) => {
+            if (!update.docChanged) return
+            const text = update.state.sliceDoc()
+            if (text === known.current) return
+            known.current = text
+            now.current(text)
+          }),
+          keymap.of([...searchKeymap, ...historyKeymap, ...defaultKeymap]),
+        ],
+      }),
+    })
+    view.current = made
+    return () => {
+      view.current = null
+      made.destroy()
+    }
+  }, [])
+  useEffect(() => {
+    // The draft was thrown away, or somebody else's was taken.
+    if (value === known.current || view.current === null) return
+    known.current = value
+    view.current.dispatch({ changes: { from: 0, to: view.current.state.doc.length, insert: value } })
+  }, [value])
+  return <div ref={place} data-code className="field overflow-hidden p-0" />
+}
