@@ -111,7 +111,7 @@ test('a server without a trusted certificate, or with one of another name, is no
 })
 
 test('a server that takes a connection and says nothing is given up in time', async () => {
-  const mute = createTcpServer(() => {})
+  const mute = createTcpServer((socket) => void socket.on('error', () => {}).resume())
   await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
   await using outbound = createOutbound(addressPolicy(['127.0.0.1/32']), { connectMs: 100 })
   const origin = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`

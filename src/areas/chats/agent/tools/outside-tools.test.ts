@@ -156,7 +156,7 @@ test('a server that cannot be reached, refuses, talks nonsense or is silent is t
 
 /** Takes connections and says nothing. */
 async function startSilent() {
-  const silent = createServer(() => {})
+  const silent = createServer((socket) => void socket.on('error', () => {}).resume())
   silent.listen(0, '127.0.0.1')
   await once(silent, 'listening')
   return {
