@@ -67,6 +67,24 @@ test(
       await dropOn(phone, [path])
       await phone.page.getByText('No files go with messages here').waitFor()
 
+      // Who may only read it is shown nothing that changes it, and why.
+      const carol = await server.person('Carol')
+      const read = { ...share, grantee: { email: carol.email }, access: 'view' }
+      await carol.post('/invitations/accept', { token: (await alice.post('/shares', read)).body.data.token })
+      await using reader = await visit(browser(), server.origin)
+      await signIn(reader.page, carol)
+      await reader.page.goto(`/app/chats/${chat.id}`)
+      await reader.page.getByText('This chat is shared with you to be read.').waitFor()
+      assert.equal(await reader.page.getByRole('textbox', { name: 'Message' }).count(), 0)
+      await reader.page.getByRole('button', { name: 'More for this message by sim/echo' }).press('Enter')
+      await reader.page.getByRole('menuitem', { name: 'Fork from here' }).waitFor()
+      assert.equal(await reader.page.getByRole('menuitem', { name: 'Try again' }).count(), 0)
+      await reader.page.keyboard.press('Escape')
+      await reader.page.getByRole('button', { name: 'More for this chat' }).press('Enter')
+      await reader.page.getByRole('menuitem', { name: 'Copy to a workspace' }).waitFor()
+      for (const name of ['Rename', 'Set a goal', 'Archive', 'Move to the trash'])
+        assert.equal(await reader.page.getByRole('menuitem', { name, exact: true }).count(), 0, name)
+
       // An address that somebody typed names the same as those that the pages write, on every page.
       for (const to of [
         'drive?workspace=ID',
@@ -77,7 +95,7 @@ test(
         await page.goto(`/app/${to.replace('ID', alice.workspaceId.toLowerCase())}`)
         await page.waitForURL((url) => url.search.includes(alice.workspaceId))
       }
-      assert.deepEqual([...visitor.wrongs, ...phone.wrongs], [])
+      assert.deepEqual([...visitor.wrongs, ...phone.wrongs, ...reader.wrongs], [])
     } finally {
       rmSync(folder, { recursive: true })
     }

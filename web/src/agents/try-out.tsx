@@ -128,20 +128,22 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
   }, [first, send])
   const deeds: MessageDeeds = useMemo(
     () => ({
-      edit(message) {
-        setEdited(message)
-        setDraft(message.text)
+      changes: {
+        edit(message) {
+          setEdited(message)
+          setDraft(message.text)
+        },
+        again(message) {
+          const known = thread.state().messages
+          const asked = known?.get(message.parent_id ?? '')
+          const question = asked && known && questionOf(asked, known)
+          if (question) void send({ content: givenOf(question), parent_id: question.parent_id })
+        },
+        show: (sibling) => void thread.show(leafBelow(followingIn(thread.state().messages!), sibling.id)).catch(fail),
+        decide: (runId, actions) => thread.decide(runId, actions),
+        // The agent is being changed, which ends what is allowed from here on.
+        mayRemember: () => false,
       },
-      again(message) {
-        const known = thread.state().messages
-        const asked = known?.get(message.parent_id ?? '')
-        const question = asked && known && questionOf(asked, known)
-        if (question) void send({ content: givenOf(question), parent_id: question.parent_id })
-      },
-      show: (sibling) => void thread.show(leafBelow(followingIn(thread.state().messages!), sibling.id)).catch(fail),
-      decide: (runId, actions) => thread.decide(runId, actions),
-      // The agent is being changed, which ends what is allowed from here on.
-      mayRemember: () => false,
       fork: ({ id: message_id }) =>
         void uk.chats
           .fork_to_workspace({ id, message_id, workspace_id: thread.state().chat!.workspace_id })

@@ -6,8 +6,9 @@ import { namesQuery, useAccount, workspacesQuery } from '../session.ts'
 import { type Code, OpenBeside } from '../ui/code/code-block.tsx'
 import { useMedia } from '../ui/media.ts'
 import { Failure, Waiting } from '../ui/notice.tsx'
-import { Archived } from './archived.tsx'
+import { Reading } from './reading.tsx'
 import { type Artefact, kindOf, verbs } from './artefacts/kinds.ts'
+import { useChatRights } from './chat-rights.ts'
 import { AgentPicker } from './composer/agent-picker.tsx'
 import type { Written } from './composer/composer.tsx'
 import { Foot } from './composer/foot.tsx'
@@ -17,7 +18,7 @@ import { useFindKeys } from './find/find-keys.ts'
 import { takeFirst } from './first-message.ts'
 import { GoalStrip } from './goal/goal-strip.tsx'
 import { ChatHead } from './head/chat-head.tsx'
-import type { MessageDeeds } from './messages/message.tsx'
+import type { MessageChanges, MessageDeeds } from './messages/message.tsx'
 import { Said } from './said.tsx'
 import { type Message, type Run, agentQuery, chatModelQuery, settingsQuery } from './queries.ts'
 import { TemporaryStrip } from './temporary/strip.tsx'
@@ -77,8 +78,8 @@ function Conversation({ id }: { id: string }) {
   const model = chat?.model ?? agent?.model ?? (agent === null ? null : (settings?.default_model ?? null))
   const isUnnamed = settings !== undefined && (chat?.agent_id === null || agent !== undefined) && model === null
   const { data: byServer } = useQuery(chatModelQuery(isUnnamed ? chat : null))
-  // A chat that is shared to be read has no workspace of this person's; the server says so where it is tried all the same.
-  const mayWrite = chat !== null && chat.status === 'active'
+  const rights = useChatRights(chat)
+  const mayWrite = chat !== null && chat.status === 'active' && rights.write === true
 
   const send = useSending(thread, setRefused)
   // The first message of a chat that was begun on the page before.
@@ -93,7 +94,7 @@ function Conversation({ id }: { id: string }) {
   }, [id, send])
 
   const workspaceId = workspace?.id ?? null
-  const deeds: MessageDeeds | null = useMemo(() => {
+  const changes: MessageChanges | null = useMemo(() => {
     if (!mayWrite) return null
     return {
       edit: setEdited,
@@ -109,11 +110,17 @@ function Conversation({ id }: { id: string }) {
       },
       decide: (runId, actions) => thread.decide(runId, actions),
       mayRemember: ({ created_by }) => created_by === me,
+    }
+  }, [id, me, mayWrite, send, thread])
+  const deeds: MessageDeeds = useMemo(
+    () => ({
+      changes,
       fork: ({ id: messageId }) => setFork({ messageId, open: true }),
       readAloud: ({ id: messageId, text }) =>
         void readAloud(messageId, text, workspaceId).catch((failure: unknown) => setRefused(sayError(failure))),
-    }
-  }, [id, me, mayWrite, send, thread, workspaceId])
+    }),
+    [changes, workspaceId],
+  )
   const speakerOf = useCallback(
     ({ role, created_by, model: by }: Message): string =>
       role === 'user'
@@ -144,7 +151,7 @@ function Conversation({ id }: { id: string }) {
   return (
     <div className="flex h-full">
       <div className="flex min-w-0 flex-1 flex-col" inert={artefact !== null && !hasRoom}>
-        <ChatHead chat={chat} workspace={workspace?.name ?? null} onChange={refresh} onFind={find} />
+        <ChatHead chat={chat} workspace={workspace?.name ?? null} rights={rights} onChange={refresh} onFind={find} />
         <TemporaryStrip chat={chat} onKept={refresh} />
         <GoalStrip chatId={id} mayWrite={mayWrite} onChange={refresh} />
         <OpenBeside value={beside}>
@@ -194,7 +201,7 @@ function Conversation({ id }: { id: string }) {
             }
           />
         ) : (
-          <Archived id={id} status={chat.status} onRestored={refresh} />
+          <Reading chat={chat} rights={rights} place={workspace ?? null} refused={refused} onRestored={refresh} />
         )}
       </div>
       {artefact && (

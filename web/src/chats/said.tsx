@@ -28,7 +28,7 @@ export function Said({
   run: Run | null
   /** The newest run, also when it has ended. */
   latest: Run | null
-  deeds: MessageDeeds | null
+  deeds: MessageDeeds
   speakerOf: (message: Message) => string
   onAgain: (run: Run) => void
   /** Whether words are being looked for. */

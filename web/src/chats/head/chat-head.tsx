@@ -8,6 +8,7 @@ import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { Tag } from '../../ui/page.tsx'
 import { usd } from '../../ui/text/format.ts'
+import type { ChatRights } from '../chat-rights.ts'
 import { type Chat, pinnedQuery } from '../queries.ts'
 import { Approvals } from './approvals.tsx'
 import type { Copying } from './copy-dialog.tsx'
@@ -22,11 +23,13 @@ const CostDialog = lazy(async () => ({ default: (await import('./cost-dialog.tsx
 export function ChatHead({
   chat,
   workspace,
+  rights,
   onChange,
   onFind,
 }: {
   chat: Chat
   workspace: string | null
+  rights: ChatRights
   onChange: () => void
   onFind: () => void
 }) {
@@ -41,6 +44,7 @@ export function ChatHead({
   const share = useOpen<true>()
   const deleting = useOpen<true>()
   const place = usePlace(chat.workspace_id)
+  const writes = rights.write === true
   useEffect(() => {
     document.title = `${title} · Ukiyo`
   }, [title])
@@ -79,8 +83,8 @@ export function ChatHead({
             ? { label: 'Take the pin away', run: () => change(uk.chats.unpin({ id }), 'No longer pinned') }
             : { label: 'Pin', run: () => change(uk.chats.pin({ id }), 'Pinned') },
         ]),
-    { label: 'Rename', run: () => setTyped(title) },
-    ...(status === 'active' ? [{ label: 'Set a goal', run: () => goal.show(true) }] : []),
+    ...(writes ? [{ label: 'Rename', run: () => setTyped(title) }] : []),
+    ...(writes && status === 'active' ? [{ label: 'Set a goal', run: () => goal.show(true) }] : []),
     { label: 'What it cost', run: () => cost.show(true) },
     ...(place.may('share:write') && status === 'active' && !temporary
       ? [{ label: 'Share', run: () => share.show(true) }]
@@ -90,23 +94,29 @@ export function ChatHead({
     { label: 'Export as Markdown', run: () => exported('markdown') },
     { label: 'Export as JSON', run: () => exported('json') },
     { label: 'Export as HTML', run: () => exported('html') },
-    status === 'active' ? { label: 'Archive', run: () => change(uk.chats.archive({ id }), 'Archived') } : back,
-    {
-      label: temporary ? 'Delete now' : 'Move to the trash',
-      danger: true,
-      run: () =>
-        temporary
-          ? deleting.show(true)
-          : change(
-              uk.chats.trash({ id }).then(() => navigate({ to: '/chats' })),
-              'Moved to the trash',
-            ),
-    },
+    ...(rights.keep
+      ? [
+          status === 'active' ? { label: 'Archive', run: () => change(uk.chats.archive({ id }), 'Archived') } : back,
+          {
+            label: temporary ? 'Delete now' : 'Move to the trash',
+            danger: true,
+            run: () =>
+              temporary
+                ? deleting.show(true)
+                : change(
+                    uk.chats.trash({ id }).then(() => navigate({ to: '/chats' })),
+                    'Moved to the trash',
+                  ),
+          },
+        ]
+      : []),
   ]
   return (
     <header className="flex min-h-14 items-center gap-3 border-b border-line px-4 py-2 sm:px-6">
       <h1 className="min-w-0 flex-1 font-serif text-lg leading-tight">
-        {typed === null ? (
+        {!writes ? (
+          <span className="block truncate">{title}</span>
+        ) : typed === null ? (
           <button
             type="button"
             title="Rename"

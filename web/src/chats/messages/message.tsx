@@ -13,13 +13,19 @@ import { BranchSwitch } from './branch-switch.tsx'
 import { Reasoning } from './reasoning.tsx'
 import { type Decide, ToolRow } from './tool-row.tsx'
 
-export interface MessageDeeds {
+/** What changes the chat. */
+export interface MessageChanges {
   edit(message: Message): void
   again(message: Message): void
   show(sibling: Message): void
   decide: Decide
   /** Tells whether tools can be allowed from here on: where the run is of one's own message. */
   mayRemember(run: Run): boolean
+}
+
+export interface MessageDeeds {
+  /** Null for who may only read. */
+  changes: MessageChanges | null
   /** Makes a new chat of the messages that lead to this one. */
   fork(message: Message): void
   readAloud(message: Message): void
@@ -33,13 +39,14 @@ export interface MessageRowProps {
   results: ReadonlyMap<string, ToolResult>
   /** The unfinished run, where this message is of it. */
   run: Run | null
-  deeds: MessageDeeds | null
+  deeds: MessageDeeds
 }
 
 /** One message, as its reader sees it; the actions on it stand below it. */
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   const { message, speaker, siblings, results, run, deeds } = props
   const { role, status, content, text, cost_usd, created_at } = message
+  const { changes } = deeds
   const isPerson = role === 'user'
   const isWriting = status === 'in_progress' && run !== null
   return (
@@ -77,8 +84,8 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
                     call={part}
                     result={results.get(part.id)}
                     run={run}
-                    decide={deeds?.decide}
-                    mayRemember={run !== null && deeds?.mayRemember(run) === true}
+                    decide={changes?.decide}
+                    mayRemember={run !== null && changes?.mayRemember(run) === true}
                   />
                 )
               case 'compaction':
@@ -96,16 +103,18 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
             </p>
           )}
         </div>
-        {deeds && !isWriting && (
+        {!isWriting && (
           <div className="mt-1.5 -ml-2 flex min-h-9 items-center gap-1">
-            <BranchSwitch message={message} siblings={siblings} onShow={deeds.show} />
+            {changes && <BranchSwitch message={message} siblings={siblings} onShow={changes.show} />}
             <div className="flex opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100">
               <Actions
                 label={`More for this message by ${speaker}`}
                 actions={[
                   { label: 'Copy as Markdown', run: () => void navigator.clipboard.writeText(text) },
-                  ...(isPerson ? [{ label: 'Edit', run: () => deeds.edit(message) }] : []),
-                  ...(role === 'assistant' ? [{ label: 'Try again', run: () => deeds.again(message) }] : []),
+                  ...(changes && isPerson ? [{ label: 'Edit', run: () => changes.edit(message) }] : []),
+                  ...(changes && role === 'assistant'
+                    ? [{ label: 'Try again', run: () => changes.again(message) }]
+                    : []),
                   ...(text.trim() === '' ? [] : [{ label: 'Read aloud', run: () => deeds.readAloud(message) }]),
                   { label: 'Fork from here', run: () => deeds.fork(message) },
                 ]}
