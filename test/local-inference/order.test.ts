@@ -28,6 +28,7 @@ test('what a daemon said before its model came, and its engine ran, does not und
   const held: { op: string; release(): void }[] = []
   let holds = false
   using _link = await linkUp(server.origin, credential, async ({ op }) => {
+    if (op === 'engine.remove') models = []
     const answer =
       op === 'engine.models'
         ? { models }
@@ -59,6 +60,21 @@ test('what a daemon said before its model came, and its engine ran, does not und
   assert.deepEqual(await shown(), ['ready', ['tiny']])
   for (const { release } of held) release()
   for (const { status: code } of await Promise.all(early)) assert.equal(code, 200)
-  const row = (await server.app.engine.postgres.db.selectFrom('local_models').select('name').execute()).length
-  assert.deepEqual([(await alice.get(`/computers/${id}`)).body.data.engine, row], ['ready', 1])
+  const kept = async () =>
+    (await server.app.engine.postgres.db.selectFrom('local_models').select('name').execute()).length
+  assert.deepEqual([(await alice.get(`/computers/${id}`)).body.data.engine, await kept()], ['ready', 1])
+
+  // A list with the model in it is on its way while the model is removed.
+  held.length = 0
+  holds = true
+  const listed = alice.get(`${at}/models`)
+  await until(
+    async () => held.length,
+    (count) => count === 1,
+  )
+  holds = false
+  const { rows } = await server.app.engine.postgres.pool.query('select id from local_models')
+  assert.equal((await alice.delete(`${at}/models/${rows[0].id}`)).status, 200)
+  held[0]!.release()
+  assert.deepEqual([(await listed).body.data, await kept()], [[], 0])
 })

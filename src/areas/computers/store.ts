@@ -134,6 +134,11 @@ export const computerStore = {
     await db.updateTable('computers').set(changes).where('id', '=', id).execute()
   },
 
+  /** Lists of models that were asked for before this place are dropped from now on. */
+  async dropModelsBefore(db: Db, id: Id, place: bigint): Promise<void> {
+    await sql`update computers set models_asked = greatest(models_asked, ${place}) where id = ${id}`.execute(db)
+  },
+
   /** Computers that any of these workspaces may use without owning them. */
   async exposedTo(db: Db, workspaces: readonly Id[]): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`select distinct computer_id as id from computer_exposures

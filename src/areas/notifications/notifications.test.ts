@@ -260,6 +260,15 @@ test('a browser subscribes; the push is signed for its service and only the brow
   assert.deepEqual([refused.status, refused.body.error.param], [400, 'keys.p256dh'], 'nothing could be sealed for it')
   const again = await dave.post('/notifications/push-subscriptions', service.subscription)
   assert.equal(again.body.data.id, made.body.data.id)
+  const other = { ...service.subscription, endpoint: `${service.subscription.endpoint}-other` }
+  const both = await Promise.all(
+    [dave, dave, alice, alice].map((one) => one.post('/notifications/push-subscriptions', other)),
+  )
+  assert.deepEqual(
+    [both.map(({ status }) => status), new Set(both.map(({ body }) => body.data.id)).size],
+    [[201, 201, 201, 201], 1],
+  )
+  for (const one of [dave, alice]) await one.delete(`/notifications/push-subscriptions/${both[0]!.body.data.id}`)
   const words = 'ü'.repeat(3_000)
   const sent = await dave.post('/notifications', { title: 'Ping', body: words, severity: 'warning' })
   const { payload, headers } = await service.next()

@@ -1,4 +1,5 @@
 import { callersAccount } from '#areas/accounts/service.ts'
+import { checkLive } from '#access/live.ts'
 import { checkMet } from '#access/members.ts'
 import type { Context } from '#engine/context.ts'
 import { finder } from '#kernel/context.ts'
@@ -208,6 +209,7 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
           message: 'This is not a point of P-256: nothing can be sealed for it.',
         })
       return ctx.transaction(async (ctx) => {
+        await checkLive(ctx)
         const row = await pushStore.save(ctx.db, ctx.engine.secrets, {
           id: newId(),
           accountId,

@@ -15,7 +15,7 @@ import { tell } from '../events.ts'
 import { read } from '../manage.ts'
 import { type ComputerRow, computerStore } from '../store.ts'
 import { checkOnline, installEngine } from './install.ts'
-import { controlEngines, learnModels, workspacesOf } from './learn.ts'
+import { controlEngines, learnModels, placeOfQuestion, workspacesOf } from './learn.ts'
 import { type LocalModelRow, localModels } from './model-store.ts'
 import { localOperations } from './operation-store.ts'
 import { type ShownOperation, showLocalModel, showLocalOperations } from './show.ts'
@@ -81,10 +81,13 @@ export async function removeModel(ctx: Ctx, row: ComputerRow, id: Id): Promise<{
       const gone = model.engine === 'ollama' ? ['not_found', 'engine_not_ready'] : ['not_found']
       if (!(error instanceof Refusal && gone.includes(error.code))) throw error
     })
-  await changed(ctx, row.id, 'local_model_removed', (db) => localModels.remove(db, id), {
-    local_model_id: id,
-    model: model.name,
-  })
+  // A list that was asked for before this may come later, with the model in it.
+  const place = await placeOfQuestion(ctx.engine)
+  const remove = async (db: Ctx['db']): Promise<void> => {
+    await computerStore.dropModelsBefore(db, row.id, place)
+    await localModels.remove(db, id)
+  }
+  await changed(ctx, row.id, 'local_model_removed', remove, { local_model_id: id, model: model.name })
   return { id }
 }
 

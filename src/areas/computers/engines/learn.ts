@@ -65,7 +65,10 @@ export async function controlEngines(
     return false
   })
   // A question that came after this one may have been answered before its start or stop was done.
-  if (overtaken && asked.action !== 'status') await engineStatus(engine, computerId, signal)
+  if (overtaken && asked.action !== 'status')
+    await engineStatus(engine, computerId, signal).catch((error: unknown) =>
+      engine.log.debug({ error, computer_id: computerId }, 'a computer does not say how its engines are now'),
+    )
   return told
 }
 
@@ -77,7 +80,7 @@ export const engineStatus = (engine: Parts, computerId: Id, signal: AbortSignal)
  * The place of a question among all that any process asks, taken before it is asked. The answer of an earlier question
  * may come last and tells of what is over: where that of a later one was noted, it is dropped.
  */
-async function placeOfQuestion({ postgres }: Pick<Parts, 'postgres'>): Promise<bigint> {
+export async function placeOfQuestion({ postgres }: Pick<Parts, 'postgres'>): Promise<bigint> {
   const { rows } = await sql<{ place: bigint }>`select nextval('questions_to_daemons') as place`.execute(postgres.db)
   return rows[0]!.place
 }

@@ -73,6 +73,8 @@ export const pushStore = {
     },
   ): Promise<PushRow> => {
     const endpoint_hash = hash('sha256', endpoint, 'buffer')
+    // One browser may be named twice at once, by two people even.
+    await sql`select pg_advisory_xact_lock(${endpoint_hash.readBigInt64BE(0)})`.execute(db)
     const known = await db
       .selectFrom('push_subscriptions')
       .selectAll()

@@ -108,6 +108,8 @@ export function useMarquee(
       onPointerMove(event: PointerEvent) {
         const held = press.current
         if (held?.pointer !== event.pointerId) return
+        // The button was let go where nothing of it came here.
+        if ((event.buttons & 1) === 0) return end()
         const before = held.now
         const now = { x: event.clientX, y: event.clientY }
         if (!held.drawn) {

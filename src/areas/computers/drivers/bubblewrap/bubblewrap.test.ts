@@ -1,5 +1,6 @@
 // Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -183,17 +184,19 @@ test('a machine that was paired is started and stopped by its owner', async () =
 })
 
 test('a server that is restarted finds what runs, and starts again what ended meanwhile', sandboxes, async () => {
+  // Nothing that another run left asleep is taken for it.
+  const seconds = String(randomInt(1e7, 1e8))
   const id = await make()
   const other = await make()
-  await alice.post(`/computers/${id}/terminal`, { action: 'open', argv: ['/bin/sleep', '27182'] })
-  await until(() => processesWith('sleep 27182').length > 0)
-  const [pid] = processesWith('sleep 27182')
+  await alice.post(`/computers/${id}/terminal`, { action: 'open', argv: ['/bin/sleep', seconds] })
+  await until(() => processesWith(`sleep ${seconds}`).length > 0)
+  const [pid] = processesWith(`sleep ${seconds}`)
   await restart(async () => {
     process.kill(Number.parseInt(readFileSync(join(hostFolder(), other, 'pid'), 'utf8'), 10), 'SIGKILL')
     await until(() => processesWith(`computers/${other}/`).length === 0)
   })
   await until(async () => (await alice.get(`/computers/${id}`)).body.data.connection === 'online')
-  assert.deepEqual(processesWith('sleep 27182'), [pid])
+  assert.deepEqual(processesWith(`sleep ${seconds}`), [pid])
   assert.equal((await exec(id, 'pgrep -c sleep')).stdout, '1\n')
   await until(
     async () =>

@@ -1,5 +1,6 @@
 // Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -122,14 +123,15 @@ test('limits hold, and all that it started ends with it', containers, async () =
   await until(async () => (await lifecycle(id)) === 'running' && (await read(id)).connection === 'online')
   await exec(id, 'for n in 1 2 3 4 5; do setsid -f true; done')
   await until(async () => !(await exec(id, 'ps -e')).stdout.includes('defunct'))
+  const sleeps = `sleep ${randomInt(1e7, 1e8)}`
   await alice.post(`/computers/${id}/exec`, {
-    command: 'setsid -f env -i sleep 31416; (sleep 31416 &); sleep 31416',
+    command: `setsid -f env -i ${sleeps}; (${sleeps} &); ${sleeps}`,
     background: true,
   })
-  await until(() => processesWith('sleep 31416').length >= 3)
+  await until(() => processesWith(sleeps).length >= 3)
   await alice.post(`/computers/${id}/stop`)
   await settles(id, 'stopped')
-  assert.deepEqual(processesWith('sleep 31416'), [])
+  assert.deepEqual(processesWith(sleeps), [])
   assert.equal(
     (await engine('/containers/json?all=true')).some((one: { Names: string[] }) => one.Names[0]?.includes(nameOf(id))),
     false,
