@@ -167,10 +167,10 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
   } catch (error) {
     // A server that stops leaves the installation to the next one.
     const stopping = operation.signal.aborted || (error instanceof Refusal && error.code === 'shutting_down')
-    if (what.kind === 'model' && (operation.cancelled.aborted || !stopping))
-      await localModels.giveUp(engine.postgres.db, what.model_id)
+    const over = operation.cancelled.aborted || !stopping
+    if (what.kind === 'model' && over) await localModels.giveUp(engine.postgres.db, what.model_id)
     // The engine may have been noted as starting meanwhile. Whoever cancels does not wait for that.
-    if (what.kind === 'engine' && !stopping)
+    if (what.kind === 'engine' && over)
       void noteOnceStill(engine, computer_id).catch((cause: unknown) =>
         engine.log.debug({ error: cause, computer_id }, 'a computer does not say how its engine is'),
       )
