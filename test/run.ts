@@ -1,94 +1,91 @@
 /**
- * `npm test`: types, lint and format beside the `*.test.ts`, all on one PostgreSQL of this run. Files whose first line says
- * `// Thorough` run with `UK_TEST_ALL=1`, as the merge check sets it, or when they are named. Arguments narrow it to files
- * whose path holds one of them: `npm test -- accounts`. `--long` runs `*.long.ts` instead; `--note-times` writes down how
- * long each file took, by which later runs are ordered.
+ * `npm test`: types, lint and format beside the `*.test.ts`, all on one PostgreSQL of this run. Its options are in
+ * `test/runner/options.ts`, and `npm test -- --help` shows them.
  */
 import { spawn } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { buildApp } from '#faces/app/build.ts'
 import { startTestPostgres } from './database.ts'
 import { runLong } from './runner/long-figures.ts'
-import { runFiles } from './runner/crew.ts'
+import { type Options, readOptions, USAGE } from './runner/options.ts'
+import { type Counts, runShort, summaryOf } from './runner/short-run.ts'
 import { noteTimes } from './runner/times.ts'
-import type { Outcome } from './runner/worker.ts'
 
 const root = join(import.meta.dirname, '..')
-const args = process.argv.slice(2)
-const long = args.includes('--long')
-const words = args.filter((arg) => !arg.startsWith('--'))
+const { words, long, folder, ...options } = optionsOrExit()
+const matches = filesOrExit()
+// Only a full run checks types, lint, format and unused code, and leaves out what takes long.
+const all = !long && words.length === 0 && folder === undefined
+const thorough = (file: string): boolean => readFileSync(resolve(root, file), 'utf8').startsWith('// Thorough')
+const files = all && process.env.UK_TEST_ALL !== '1' ? matches.filter((file) => !thorough(file)) : matches
 
-const found = globSync(
-  ['src/**', 'test/**', 'bench/**', 'tools/**', 'web/src/**'].map(
-    (folder) => `${folder}/*.${long ? 'long' : 'test'}.ts`,
-  ),
-  { cwd: root },
-)
-  .filter((file) => !file.includes('node_modules'))
-  .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
-  .sort()
-if (found.length === 0) {
-  process.stderr.write(`no test file holds ${words.join(' or ')} in its path\n`)
-  process.exit(1)
-}
-
-const all = !long && words.length === 0
-const thorough = (file: string): boolean => readFileSync(join(root, file), 'utf8').startsWith('// Thorough')
-const files = all && process.env.UK_TEST_ALL !== '1' ? found.filter((file) => !thorough(file)) : found
 // The tools need neither database nor app, and in a fresh clone both of those leave a processor idle.
-const checking = all ? check() : true
-// In a fresh clone every server that a test starts would begin to build the app, and stop before it is there.
-const [{ connection, stop }] = await Promise.all([startTestPostgres(), all && buildApp(tmpdir())])
-const environment = { UKIYO_TEST_POSTGRES: JSON.stringify(connection) }
-const [{ passed, failed, skipped }, checked] = await Promise.all([
-  long ? runLong(files, environment) : runShort(),
-  checking,
-])
+const checking = all ? check() : Promise.resolve(true)
+// In a fresh clone every server that a test starts would start to build the app, and be stopped before the build ends.
+const [{ environment, stop }] = await Promise.all([database(), all && buildApp(tmpdir())])
+const [counts, checked] = await Promise.all([long ? runLong(files, environment) : run(), checking])
 await stop()
-if (files.length < found.length)
+if (files.length < matches.length)
   process.stdout.write(
-    `\n${found.length - files.length} thorough files did not run: UK_TEST_ALL=1 npm test, or npm test -- NAME\n`,
+    `\n${matches.length - files.length} thorough files did not run: UK_TEST_ALL=1 npm test, or npm test -- NAME\n`,
   )
-process.stdout.write(
-  `\n${passed} passed, ${failed} failed, ${skipped} skipped${checked ? '' : '; types, lint, format or unused code failed'}\n`,
-)
-process.exit(failed === 0 && checked ? 0 : 1)
+const { text, status } = summaryOf(counts, checked)
+process.stdout.write(text)
+process.exit(status)
 
-async function runShort(): Promise<{ passed: number; failed: number; skipped: number }> {
-  // The workers end by themselves when nobody is there to tell.
+async function run(): Promise<Counts> {
+  // The workers end by themselves when this process does.
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void stop().finally(() => process.exit(1)))
-  const outcomes: Outcome[] = []
-  await runFiles(files, environment, (outcome) => {
-    outcomes.push(outcome)
-    const [lines, failures] = told(outcome)
-    const [mark, more] = outcome.failed ? ['✖', `${failures}\n`] : ['✔', '']
-    process.stdout.write(
-      `${mark} ${outcome.file} (${outcome.seconds.toFixed(1)} s, ${outcome.processor.toFixed(1)} of processor)\n${lines}\n${more}`,
-    )
-  })
-  if (args.includes('--note-times')) noteTimes(outcomes)
-  // The failures are said once more where the eye is.
-  for (const outcome of outcomes.filter(({ failed }) => failed > 0))
-    process.stdout.write(`\n✖ ${outcome.file}\n${told(outcome)[1]}\n`)
-  const sum = (count: (outcome: Outcome) => number): number => outcomes.reduce((all, one) => all + count(one), 0)
-  return { passed: sum((one) => one.passed), failed: sum((one) => one.failed), skipped: sum((one) => one.skipped) }
+  const result = await runShort(files, environment, options.retryFailed ? checking : undefined)
+  if (options.noteTimes) noteTimes(result.outcomes)
+  return result.counts
 }
 
-/** The lines of the tests, indented, and why some failed; the counts between them are summed up for all. */
-function told({ text }: Outcome): [lines: string, failures: string] {
-  const [lines = '', counts = ''] = text.split(/^ℹ tests \d+\n/m)
-  return [lines.trimEnd().replace(/^/gm, '  '), counts.replace(/^ℹ .*\n/gm, '').trim() || lines]
+function optionsOrExit(): Options {
+  try {
+    const read = readOptions(process.argv.slice(2))
+    if (!read.help) return read
+    process.stdout.write(USAGE)
+    process.exit(0)
+  } catch (error) {
+    return exit((error as Error).message)
+  }
 }
 
-/** Beside the tests; what the tools say is shown when all have ended. */
+function filesOrExit(): string[] {
+  const name = `*.${long ? 'long' : 'test'}.ts`
+  const folders = folder === undefined ? ['src', 'test', 'bench', 'tools', 'web/src'] : [folder]
+  const every = globSync(
+    folders.map((each) => `${each}/**/${name}`),
+    { cwd: root },
+  ).filter((file) => !file.includes('node_modules'))
+  const unmatched = words.filter((word) => !every.some((file) => file.includes(word)))
+  if (unmatched.length > 0) exit(`No ${name} file has "${unmatched.join('" or "')}" in its path.`)
+  if (every.length === 0) exit(`There is no ${name} file in ${folders.join(', ')}.`)
+  return every.filter((file) => words.length === 0 || words.some((word) => file.includes(word))).sort()
+}
+
+function exit(message: string): never {
+  process.stderr.write(`${message}\nnpm test -- --help lists the options.\n`)
+  process.exit(2)
+}
+
+/** A run that a test starts uses the PostgreSQL of the run that it is part of. */
+async function database(): Promise<{ environment: Record<string, string>; stop: () => Promise<void> }> {
+  if (process.env.UKIYO_TEST_POSTGRES !== undefined) return { environment: {}, stop: async () => {} }
+  const { connection, stop: end } = await startTestPostgres()
+  return { environment: { UKIYO_TEST_POSTGRES: JSON.stringify(connection) }, stop: end }
+}
+
+/** Beside the tests; what the tools print is shown when all have ended. */
 async function check(): Promise<boolean> {
   const child = spawn(process.execPath, [join(root, 'test/check.ts')], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (said += part.toString()))
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
-  process.stdout.write(said)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (output += part.toString()))
+  const code = await new Promise<number | null>((done) => child.on('close', done))
+  process.stdout.write(output)
   return code === 0
 }

@@ -5,7 +5,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve as resolvePath } from 'node:path'
 import { expected, readTimes } from './times.ts'
 import type { Outcome } from './worker.ts'
 
@@ -45,7 +45,7 @@ export async function runFiles(
 ): Promise<void> {
   const times = readTimes()
   const waiting = files
-    .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }))
+    .map((file) => ({ file, text: readFileSync(resolvePath(root, file), 'utf8') }))
     .map(({ file, text }): Waiting => {
       const network = NETWORK.find(([, uses]) => uses.test(text))?.[0]
       const seconds = expected(times, file, text)
@@ -73,12 +73,7 @@ export async function runFiles(
     Array.from({ length: Math.min(WORKERS, waiting.length) }, async () => {
       let worker: Worker | null = null
       const run = async (next: Waiting): Promise<Outcome> => {
-        if (next.alone) {
-          const own = startWorker(environment)
-          const outcome = await own.run(next.file)
-          await own.end()
-          return outcome
-        }
+        if (next.alone) return runAlone(next.file, environment)
         if (!worker?.usable()) {
           await worker?.end()
           worker = startWorker(environment)
@@ -89,6 +84,14 @@ export async function runFiles(
       await (worker as Worker | null)?.end()
     }),
   )
+}
+
+/** Runs one file in a process of its own. */
+export async function runAlone(file: string, environment: Record<string, string>): Promise<Outcome> {
+  const worker = startWorker(environment)
+  const outcome = await worker.run(file)
+  await worker.end()
+  return outcome
 }
 
 interface Worker {

@@ -1,0 +1,83 @@
+/** Runs test files, prints each as it ends, and gives those that failed a second run if the caller asks for it. */
+import { runAlone, runFiles } from './crew.ts'
+import type { Outcome } from './worker.ts'
+
+/** More than these and the run fails: with so many, a fault of the product looks like chance. */
+const MOST_FLAKY = 3
+/** With more failed files than these, something is broken for all of them, and second runs would only take long. */
+const MOST_RETRIED = 10
+
+export interface Counts {
+  passed: number
+  failed: number
+  skipped: number
+}
+
+/** `retryAfter`: failed files run once more, alone, when it has resolved. Without it there is no second run. */
+export async function runShort(
+  files: readonly string[],
+  environment: Record<string, string>,
+  retryAfter?: Promise<unknown>,
+): Promise<{ outcomes: Outcome[]; counts: Counts }> {
+  const first: Outcome[] = []
+  await runFiles(files, environment, (outcome) => {
+    first.push(outcome)
+    print(outcome)
+  })
+  const failed = first.filter(isFailed)
+  const second = new Map<string, Outcome>()
+  if (retryAfter && failed.length > MOST_RETRIED)
+    process.stdout.write(`\n${failed.length} files failed; no second run with more than ${MOST_RETRIED}\n`)
+  else if (retryAfter && failed.length > 0) {
+    await retryAfter
+    process.stdout.write(`\nsecond run of failed files, each alone:\n`)
+    for (const { file } of failed) {
+      const outcome = await runAlone(file, environment)
+      second.set(file, outcome)
+      print(outcome)
+    }
+  }
+  const flaky = failed.filter(({ file }) => second.has(file) && !isFailed(second.get(file)!))
+  const tolerated = flaky.length <= MOST_FLAKY
+  const outcomes = first.map((outcome) => (tolerated ? (second.get(outcome.file) ?? outcome) : outcome))
+  // Repeats failures at the end, where the reader looks. A flaky file's first run is the only one with a reason.
+  for (const outcome of failed) process.stdout.write(`\n✖ ${outcome.file}\n${partsOf(outcome).failures}\n`)
+  if (flaky.length > 0) process.stdout.write(`\nflaky:\n${flaky.map(({ file }) => `  ${file}\n`).join('')}`)
+  if (!tolerated)
+    process.stdout.write(
+      `\n${flaky.length} flaky files fail the run, as at most ${MOST_FLAKY} are accepted; their first runs count\n`,
+    )
+  const sum = (count: (outcome: Outcome) => number): number => outcomes.reduce((all, one) => all + count(one), 0)
+  const counts = {
+    passed: sum((one) => one.passed),
+    failed: sum((one) => one.failed),
+    skipped: sum((one) => one.skipped),
+  }
+  return { outcomes, counts }
+}
+
+/** Programs read the last line: it has this form whatever failed, and its count of failures is 0 only in a green run. */
+export function summaryOf({ passed, failed, skipped }: Counts, checked: boolean): { text: string; status: 0 | 1 } {
+  const failures = failed + Number(!checked)
+  const checks = checked ? '' : '\n✖ types, lint, format or unused code, counted as one failure (see above)\n'
+  return {
+    text: `${checks}\n${passed} passed, ${failures} failed, ${skipped} skipped\n`,
+    status: failures === 0 ? 0 : 1,
+  }
+}
+
+const isFailed = ({ failed }: Outcome): boolean => failed > 0
+
+function print(outcome: Outcome): void {
+  const { lines, failures } = partsOf(outcome)
+  const [mark, more] = isFailed(outcome) ? ['✖', `${failures}\n`] : ['✔', '']
+  process.stdout.write(
+    `${mark} ${outcome.file} (${outcome.seconds.toFixed(1)} s, ${outcome.processor.toFixed(1)} of processor)\n${lines}\n${more}`,
+  )
+}
+
+/** The lines of the tests, indented, and why some failed. The counts between them are added up for the whole run. */
+function partsOf({ text }: Outcome): { lines: string; failures: string } {
+  const [lines = '', counts = ''] = text.split(/^ℹ tests \d+\n/m)
+  return { lines: lines.trimEnd().replace(/^/gm, '  '), failures: counts.replace(/^ℹ .*\n/gm, '').trim() || lines }
+}
