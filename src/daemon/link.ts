@@ -7,6 +7,7 @@ import { type DaemonHello, ServerHello, readHello } from '#wire/hello.ts'
 import { CLOSE, type Mux, type MuxOptions } from '#wire/mux.ts'
 import { overWebSocket } from '#wire/over-websocket.ts'
 import { DaemonFault } from './state.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 15_000
@@ -132,7 +133,7 @@ function linkBy(
     )
     socket.once('unexpected-response', (request, response) => {
       let text = ''
-      response.setEncoding('utf8').on('data', (part: string) => (text = (text + part).slice(0, 4_096)))
+      response.setEncoding('utf8').on('data', (part: string) => (text = shorten(text + part, 4_096)))
       response.once('close', () => {
         settle(refusedBy(url, response.statusCode ?? 0, text, response.headers['retry-after']))
         request.destroy()
@@ -178,7 +179,7 @@ const needsMask = (url: string): boolean => {
 function refusedBy(url: string, status: number, text: string, retryAfter: string | undefined): End {
   let message = ''
   try {
-    message = String((JSON.parse(text) as { error: { message: unknown } }).error.message).slice(0, 500)
+    message = shorten(String((JSON.parse(text) as { error: { message: unknown } }).error.message), 500)
   } catch {
     // Somebody else's page.
   }

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { freemem, homedir, hostname, loadavg, totalmem, uptime } from 'node:os'
 import type { Output } from '#wire/operations.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** What a machine says of itself. */
-export const machine = () => ({ os: process.platform, arch: process.arch, hostname: hostname().slice(0, 255) })
+export const machine = () => ({ os: process.platform, arch: process.arch, hostname: shorten(hostname(), 255) })
 
 let boot: string | null | undefined
 

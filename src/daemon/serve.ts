@@ -2,6 +2,7 @@ import { type Capability, type Input, type OperationName, type Output, operation
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { OperationRequest, MuxOptions } from '#wire/mux.ts'
 import type { Stream } from '#wire/stream.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 type Handler<O extends OperationName> = (
   input: Input<O>,
@@ -18,7 +19,7 @@ export type Handlers = { [O in OperationName]?: Handler<O> }
 export function serve(handlers: Handlers, allows: readonly Capability[]): MuxOptions['answer'] {
   return async ({ op, input }: OperationRequest, stream, call) => {
     if (!isOperation(op))
-      return refuse('not_supported', { message: `This daemon does not know \`${op.slice(0, 64)}\`.` })
+      return refuse('not_supported', { message: `This daemon does not know \`${shorten(op, 64)}\`.` })
     const { needs, input: schema } = operations[op]
     if (needs !== null && !allows.includes(needs))
       refuse('capability_denied', {

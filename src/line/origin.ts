@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { Config } from '#config'
 import type { CallContext } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 type Caller = CallContext['caller']
 
@@ -82,7 +83,7 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
     },
     callerOf: (request) => ({
       ip: origins.clientIp(request),
-      userAgent: request.headers['user-agent']?.slice(0, 512) ?? null,
+      userAgent: shorten(request.headers['user-agent'] ?? '', 512) || null,
       loopback: origins.isLoopback(request),
       origin: ownOrigin(request),
     }),

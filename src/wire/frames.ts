@@ -1,3 +1,5 @@
+import { shortenBytes } from '#kernel/text/shorten.ts'
+
 /**
  * The frames of a link: `u8 type · u8 flags · u32 stream · u64 offset · payload`, numbers in network order.
  *
@@ -144,4 +146,4 @@ export function writeJson(value: object): Buffer | null {
 }
 
 /** The reason that a RESET carries, as bytes. */
-export const reasonBytes = (reason: string): Buffer => Buffer.from(reason.slice(0, LARGEST_REASON / 4))
+export const reasonBytes = (reason: string): Buffer => Buffer.from(shortenBytes(reason, LARGEST_REASON))

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { CAPABILITIES } from '#kernel/scopes.ts'
 import { Violation } from './frames.ts'
 import { plain } from './shapes/text.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /**
  * The newest protocol of the link, and the oldest that is still spoken: the one before. With 2 a daemon names its release in
@@ -62,6 +63,6 @@ export type ServerHello = z.infer<typeof ServerHello>
 /** Throws `Violation`. */
 export function readHello<T>(schema: z.ZodType<T>, hello: unknown): T {
   const { data, error } = schema.safeParse(hello)
-  if (error) throw new Violation(`HELLO: ${error.issues[0]?.path.join('.')} ${error.issues[0]?.message}`.slice(0, 120))
+  if (error) throw new Violation(shorten(`HELLO: ${error.issues[0]?.path.join('.')} ${error.issues[0]?.message}`, 120))
   return data
 }

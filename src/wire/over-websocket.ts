@@ -1,8 +1,11 @@
 import type { WebSocket } from 'ws'
 import { CLOSE, Mux, type MuxOptions } from './mux.ts'
+import { shortenBytes } from '#kernel/text/shorten.ts'
 
 /** The time in which the other end has to close, too. */
 const CLOSING_MS = 2_000
+/** A close frame carries a code of 2 bytes and a reason of up to 123 (RFC 6455, 5.5). */
+const MOST_REASON = 123
 
 /** A link over an open WebSocket: each frame one binary message. */
 export function overWebSocket(socket: WebSocket, options: MuxOptions): Mux {
@@ -17,7 +20,7 @@ export function overWebSocket(socket: WebSocket, options: MuxOptions): Mux {
         return socket.bufferedAmount
       },
       close(code, reason) {
-        socket.close(code, reason.slice(0, 100))
+        socket.close(code, shortenBytes(reason, MOST_REASON))
         setTimeout(() => socket.terminate(), CLOSING_MS).unref()
       },
     },

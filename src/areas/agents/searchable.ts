@@ -1,5 +1,6 @@
 import { searchableResource } from '#access/searchable-resource.ts'
 import { MOST_BODY } from '#engine/text/index/searchable.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 export const agentSearchable = searchableResource('agent', 'agents', async (db, ids) => {
   const rows = await db
@@ -11,6 +12,6 @@ export const agentSearchable = searchableResource('agent', 'agents', async (db, 
   return rows.map(({ description, system_prompt, ...row }) => ({
     ...row,
     keywords: '',
-    body: [description, system_prompt].filter(Boolean).join('\n\n').slice(0, MOST_BODY),
+    body: shorten([description, system_prompt].filter(Boolean).join('\n\n'), MOST_BODY),
   }))
 })

@@ -11,6 +11,7 @@ import { refuse } from '#kernel/errors.ts'
 import { storable } from '#kernel/text/storable.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Inputs, NamedSource, StoredInput } from './ask.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** The most bytes of one picture or recording that a call brings (contract, part 16). */
 const MOST_BYTES = { image: 64 << 20, audio: 512 << 20 } as const
@@ -99,9 +100,7 @@ async function judged(
   } catch (error) {
     throw error instanceof UnreadableMedia ? unreadable(error, param) : error
   }
-  const stem = storable(name ?? field)
-    .replace(/\.[^.]{1,8}$/, '')
-    .slice(0, 100)
+  const stem = shorten(storable(name ?? field).replace(/\.[^.]{1,8}$/, ''), 100)
   return { field, place, sha256: staged.sha256, name: `${stem || field}.${facts.extension}`, facts, staged }
 }
 

@@ -12,6 +12,7 @@ import { showNotification } from './show.ts'
 import { type NotificationRow, notificationStore } from './store.ts'
 import { type KnownType, type Severity, typeOf } from './preferences/types.ts'
 import { configs, preferences } from './preferences/preference-store.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 export interface NewNotification {
   to: Id
@@ -49,8 +50,8 @@ export async function notify(engine: Engine, db: Db, word: NewNotification, at =
     workspace_id: word.workspaceId ?? null,
     sender_id: word.senderId ?? null,
     type: word.type,
-    title: word.title.slice(0, 200),
-    body: word.body?.slice(0, 4_000) ?? null,
+    title: shorten(word.title, 200),
+    body: word.body == null ? null : shorten(word.body, 4_000),
     severity: word.severity ?? typeOf(word.type).severity,
     resource_type: word.resource?.type ?? null,
     resource_id: word.resource?.id ?? null,

@@ -5,6 +5,7 @@ import { type Id, parseId } from '#kernel/ids.ts'
 import { checkPlace } from '#access/place.ts'
 import { type Membership, type Principal, hasScope, membershipIn, isHeldToOne } from '#kernel/principal.ts'
 import { type Scope, isScope, scopes } from '#kernel/scopes.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 export type Channel =
   | { kind: 'user' | 'workspace' | 'chat' | 'operation'; id: Id; name: string }
@@ -125,7 +126,7 @@ export function checkMaySend({ place }: Readable): void {
   if (place) checkPlace(place, 'realtime:write')
 }
 
-export const unknownChannel = (words: string): string => `There is no channel ${words.slice(0, 130)} here.`
+export const unknownChannel = (words: string): string => `There is no channel ${shorten(words, 130)} here.`
 
 export const mayReceive = ({ scopes }: Pick<Readable, 'scopes'>, scope: Scope | null): boolean =>
   scope === null || scopes === null || (isScope(scope) && scopes.has(scope))

@@ -6,6 +6,7 @@ import { type Readable, unknownChannel, parseChannel, readable } from './channel
 import { eventFrame } from './frames.ts'
 import type { HasHub, Hub } from './hub.ts'
 import { Reader, type Start } from './reader.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 const MOST_CHANNELS = 100
 
@@ -39,7 +40,7 @@ async function readableOnes(ctx: Context, words: string): Promise<Map<string, Re
       return refuse('not_found', {
         param: 'channels',
         message: unknownChannel(name),
-        details: { channel: name.slice(0, 130) },
+        details: { channel: shorten(name, 130) },
       })
     found.set(mine.channel.name, mine)
   }

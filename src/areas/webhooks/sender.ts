@@ -5,6 +5,7 @@ import type { Id } from '#kernel/ids.ts'
 import { FAILING_DAYS, nextAttempt } from './retries.ts'
 import { disable, placeOfResponsible } from './responsible.ts'
 import { type Attempt, type DeliveryRow, type EndpointRow, deliveryStore, endpointStore } from './store.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 const POLL_MS = 1_000
 const AT_ONCE = 64
@@ -159,4 +160,4 @@ async function secretsOf({ postgres, secrets }: Engine, endpoint: EndpointRow, a
   ]
 }
 
-const storable = (text: string): string => text.replaceAll('\0', '').slice(0, SHOWN_CHARACTERS).toWellFormed()
+const storable = (text: string): string => shorten(text.replaceAll('\0', ''), SHOWN_CHARACTERS).toWellFormed()

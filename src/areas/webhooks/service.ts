@@ -15,6 +15,7 @@ import { payloadOf } from './consumer.ts'
 import { webhooks } from './contract.ts'
 import { sendableTypes, firstUnknownPattern } from './matches.ts'
 import { type DeliveryRow, type EndpointRow, type FormerSecret, deliveryStore, endpointStore } from './store.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 export { webhookConsumer } from './consumer.ts'
 export { disableWebhooksOf } from './responsible.ts'
@@ -205,7 +206,7 @@ function checkEvents({ engine }: Context, events: readonly string[]): void {
   if (wrong !== null)
     refuse('invalid_parameter', {
       param: 'events',
-      message: `There is no event ${wrong.slice(0, 64)}. GET /v1/webhook-endpoints/event-types lists them all.`,
+      message: `There is no event ${shorten(wrong, 64)}. GET /v1/webhook-endpoints/event-types lists them all.`,
     })
 }
 

@@ -7,6 +7,7 @@ import { createReadStream } from 'node:fs'
 import { open, readFile, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** A release in its folder. Its name is the SHA-256 of its manifest. */
 export interface Version {
@@ -118,6 +119,6 @@ const FORGOTTEN_MS = 86_400_000
 export const noteFailed = (place: string, sha256: string, why: string): Promise<void> =>
   writeFile(
     failedFile(place),
-    JSON.stringify({ sha256, why: why.slice(0, 500), at: new Date().toISOString() } satisfies Failed),
+    JSON.stringify({ sha256, why: shorten(why, 500), at: new Date().toISOString() } satisfies Failed),
     { mode: 0o600 },
   )

@@ -9,6 +9,7 @@ import { type Meter, fetchThrough } from './fetch.ts'
 import type { Outbound } from './outbound.ts'
 import { RetrieveFailed } from './retrieve.ts'
 import type { ExchangeOwner } from './send.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** A server of the Model Context Protocol that somebody named, over streamable HTTP. */
 export interface OutsideServer {
@@ -168,6 +169,6 @@ function told(error: unknown): OutsideFailed {
   if (status !== null) return new OutsideFailed(`The server answered ${status}.`)
   const { name, message, code } = error as Error & { code?: unknown }
   if (code === 'REQUEST_TIMEOUT') return new OutsideFailed('The server did not answer in time.')
-  if (name === 'ProtocolError') return new OutsideFailed(`The server says: ${message.slice(0, LONGEST_MESSAGE)}`)
+  if (name === 'ProtocolError') return new OutsideFailed(`The server says: ${shorten(message, LONGEST_MESSAGE)}`)
   return new OutsideFailed('The server did not answer as the Model Context Protocol says.')
 }

@@ -3,6 +3,7 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import type { Outbound } from './outbound.ts'
 import type { Send, ExchangeOwner } from './send.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 export interface Wanted extends ExchangeOwner {
   url: URL
@@ -148,7 +149,7 @@ async function unpacked({ headers, bytes }: Answer, most: number): Promise<Buffe
   if (coding === 'identity' || coding === '' || bytes.length === 0) return bytes
   const unpack = unpackers[coding as keyof typeof unpackers]
   if (unpack === undefined)
-    throw new RetrieveFailed('garbled', `It is packed as ${coding.slice(0, 40)}, which was not asked for.`)
+    throw new RetrieveFailed('garbled', `It is packed as ${shorten(coding, 40)}, which was not asked for.`)
   try {
     return await unpack(bytes, { maxOutputLength: most })
   } catch (error) {

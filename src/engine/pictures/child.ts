@@ -1,5 +1,6 @@
 /** The process in which pictures of strangers are made small: it holds no keys, and may neither write files nor start programs. */
 import type { PictureRequest, PictureResult } from './maker.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 const MOST_PIXELS = 100_000_000
 /** Bytes of a picture as it lies in memory: what a plain one of few bytes may have, for each byte of its file, and at all. */
@@ -12,7 +13,7 @@ process.on('disconnect', () => process.exit(0))
 
 async function answer({ bytes, pixels }: PictureRequest): Promise<void> {
   process.send!(
-    await drawn(bytes, pixels).catch((error: unknown): PictureResult => ({ none: String(error).slice(0, 300) })),
+    await drawn(bytes, pixels).catch((error: unknown): PictureResult => ({ none: shorten(String(error), 300) })),
   )
 }
 

@@ -3,6 +3,7 @@ import { storable } from '#kernel/text/storable.ts'
 import type { Config } from '#config'
 import type { Log } from '../log.ts'
 import { type Postgres, sqlState } from '../postgres/client.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** A provider that was asked, or was to be. */
 export interface Tried {
@@ -146,7 +147,7 @@ async function insert({ pool }: Postgres, rows: readonly LoggedRequest[]): Promi
 }
 
 const short = (words: string | null, most: number): string | null =>
-  words === null ? null : storable(words.slice(0, most))
+  words === null ? null : storable(shorten(words, most))
 
 /** Names and messages are others': no longer than anybody reads. */
 const bounded = (row: LoggedRequest): LoggedRequest => ({

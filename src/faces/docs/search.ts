@@ -1,3 +1,4 @@
+import { shorten } from '#kernel/text/shorten.ts'
 /** An entry of the search: a page, or a part of one. */
 export interface Entry {
   path: string
@@ -93,6 +94,6 @@ function excerptOf(text: string, asked: readonly string[]): string {
   const hits = asked.map((word) => lower.indexOf(word)).filter((at) => at >= 0)
   const from = Math.max(0, Math.min(...hits, flat.length) - 60)
   const start = hits.length === 0 || from === 0 ? 0 : flat.indexOf(' ', from) + 1
-  const cut = flat.slice(start, start + EXCERPT)
+  const cut = shorten(flat.slice(start), EXCERPT)
   return `${start > 0 ? '… ' : ''}${cut}${start + EXCERPT < flat.length ? ' …' : ''}`
 }

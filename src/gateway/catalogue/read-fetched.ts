@@ -3,6 +3,7 @@ import { formatUsd, fromUsd } from '#kernel/money.ts'
 import type { Snapshot } from './catalogue.ts'
 import { isMediaKind, videoModes } from './media.ts'
 import type { CatalogueModel, Kind, Prices, Pricing, Tier } from './model.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** The fetched data is not a catalogue; the sentence says why and is safe to show. */
 export class NoCatalogue extends Error {
@@ -195,7 +196,7 @@ export function readFetched(json: unknown, day: string, version: string): Fetche
   return fromModelsDev(json as Record<string, unknown>, day, version)
 }
 
-const firstOf = ({ issues: [issue] }: z.ZodError): string => `${issue!.path.join('.')}: ${issue!.message}`.slice(0, 300)
+const firstOf = ({ issues: [issue] }: z.ZodError): string => shorten(`${issue!.path.join('.')}: ${issue!.message}`, 300)
 
 function fromModelsDev(json: Record<string, unknown>, day: string, version: string): Fetched {
   let skipped = 0

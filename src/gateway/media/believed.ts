@@ -12,6 +12,7 @@ import {
   type VendorJob,
 } from './adapter.ts'
 import { badAnswer } from './answers.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** The most of a unit that one request can come to. What says more is wrong, and counts as not said. */
 const MOST: Readonly<Record<keyof MediaUnits, number>> = {
@@ -51,7 +52,7 @@ export function believedUnits(told: MediaUnits): MediaUnits {
  */
 export function believed<R extends MediaRequest>(maker: Maker<R>, endpoint: ProviderEndpoint): Maker<R> {
   const words = (said: string): string =>
-    storable(scrub({ kind: 'server_error', message: said }, endpoint).message).slice(0, MOST_WORDS)
+    shorten(storable(scrub({ kind: 'server_error', message: said }, endpoint).message), MOST_WORDS)
 
   const told = (fault: unknown): unknown =>
     fault instanceof MediaFault ? new MediaFault(fault.kind, words(fault.message), fault) : fault

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { refuse } from '#kernel/errors.ts'
 import { checkShape, refuseJson } from '#kernel/text/json-text.ts'
 import type { JsonScan, Scan } from '../json-scan/json-scan.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** Marks of things in a request that decide what becomes of it: bits of a scan's words. */
 export const mention = {
@@ -243,7 +244,7 @@ export function refuseTwice(body: Body): void {
 }
 
 const refuseSecond = (name: string): never =>
-  refuse('invalid_parameter', { message: `\`${name.slice(0, 100)}\` is there twice.`, param: name.slice(0, 100) })
+  refuse('invalid_parameter', { message: `\`${shorten(name, 100)}\` is there twice.`, param: shorten(name, 100) })
 
 function walk(bytes: Buffer, wanted: string): Place {
   let found: Place | null = null

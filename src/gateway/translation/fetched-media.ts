@@ -7,6 +7,7 @@ import { isObject } from '../model/json.ts'
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
 import { magicType } from '../wire/shared/media.ts'
 import type { MediaSource, CanonicalRequest, CanonicalPart, UpstreamFault } from '../model/canonical-request.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
 
@@ -84,7 +85,7 @@ export async function fetchMedia(
       timeoutMs: Math.max(1, until - performance.now()),
     }
     const found = await fetchOne(url, type, outside, { ...bounds, party, signal })
-    if (typeof found === 'string') return unread(`${url.slice(0, 200)}: ${found}`)
+    if (typeof found === 'string') return unread(`${shorten(url, 200)}: ${found}`)
     left -= found.data.length
     fetched.set(url, found)
   }

@@ -15,6 +15,7 @@ import { simulate } from '../sim/simulate.ts'
 import { countInput } from '../sim/words.ts'
 import { supportsShape, usesConverse } from '../providers/supports.ts'
 import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** The part of a client's shape that a translation needs to know. */
 export interface ClientShape {
@@ -205,5 +206,5 @@ const MOST_NAMES = 32
 export const lossesHeader = (losses: readonly Loss[]): string =>
   losses
     .slice(0, MOST_NAMES)
-    .map((name) => name.slice(0, 64).replaceAll(/[^\w.-]/g, '_'))
+    .map((name) => shorten(name, 64).replaceAll(/[^\w.-]/g, '_'))
     .join(', ')

@@ -1,5 +1,6 @@
 import type { FaultKind, UpstreamFault } from '../model/canonical-request.ts'
 import { isObject, isWord, type Json, listOf, objectOf, parseJson, textOf } from '../model/json.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** An answer's headers as node and undici give them, in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
@@ -80,7 +81,7 @@ export function fault(
   status: number | null,
   headers: AnswerHeaders = {},
 ): UpstreamFault {
-  const message = instead[kind] ?? (withoutKeys(sentence).slice(0, 2000) || 'The provider gave no reason.')
+  const message = instead[kind] ?? (shorten(withoutKeys(sentence), 2000) || 'The provider gave no reason.')
   const seconds = retryAfter(headers)
   return {
     kind,
@@ -148,9 +149,9 @@ function atFault(error: unknown): Pick<UpstreamFault, 'code' | 'param' | 'detail
   const code = own ?? objectOf(details)['error_code']
   const isShort = isObject(details) && JSON.stringify(details).length <= MOST_DETAILS
   return {
-    ...(typeof code === 'string' && code !== '' && { code: code.slice(0, 100) }),
+    ...(typeof code === 'string' && code !== '' && { code: shorten(code, 100) }),
     ...(isShort && { details }),
-    ...(typeof param === 'string' && { param: param.slice(0, 200) }),
+    ...(typeof param === 'string' && { param: shorten(param, 200) }),
   }
 }
 

@@ -1,4 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /**
  * A name that somebody gave (a model's, a voice's, a job's) as segments of a path, each encoded. Null: one of them is `.` or
@@ -21,7 +22,7 @@ export const modelSegment = (model: string): string =>
 
 /** What is said of such a name. */
 export const notAName = (what: string, name: string): string =>
-  `\`${name.slice(0, 100)}\` is not the name of a ${what}: \`.\` and \`..\` lead to other paths of the provider.`
+  `\`${shorten(name, 100)}\` is not the name of a ${what}: \`.\` and \`..\` lead to other paths of the provider.`
 
 /** Whether a path leads up as a URL reads it, with its dots encoded or not, and backslashes for slashes. */
 export const leadsUp = (path: string): boolean =>

@@ -1,5 +1,6 @@
 import type { Config } from '#config'
 import { type Found, fail, off, ok, warn, wordsOf } from './check.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** Checks that ask somebody else: the mail server, the address that people use, the bus. */
 
@@ -45,7 +46,7 @@ export async function checkPublicUrl({ publicUrl, host }: Config): Promise<Found
     )
   try {
     const answer = await fetch(`${publicUrl}/healthz`, { signal: AbortSignal.timeout(10_000), redirect: 'manual' })
-    const words = (await answer.text()).slice(0, 200)
+    const words = shorten(await answer.text(), 200)
     if (answer.status !== 200 || !/"status":"ok"/.test(words))
       return fail(
         `${publicUrl}/healthz answered ${answer.status}, and not as Ukiyo does.`,

@@ -1,9 +1,10 @@
 import { refuse } from '../errors.ts'
+import { shorten } from './shorten.ts'
 
 /** Refuses a body that `JSON.parse` threw at, in its words: they say where it stopped. */
 export const refuseJson = (error: unknown): never =>
   refuse('malformed_json', {
-    message: `The body is not well-formed JSON: ${error instanceof Error ? error.message : ''}`.slice(0, 200),
+    message: shorten(`The body is not well-formed JSON: ${error instanceof Error ? error.message : ''}`, 200),
   })
 
 /** Text up to here is parsed at once, whatever it holds. */

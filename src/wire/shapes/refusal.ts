@@ -1,5 +1,6 @@
 /** The error of an END that has no output. */
 import { type Code, Refusal } from '#kernel/errors.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /**
  * The codes that the other end may use: they are about the computer and what was asked of it. Whether a caller is signed
@@ -75,4 +76,4 @@ const cleaned = (value: unknown): unknown =>
       : value
 
 /** Text that a database holds: no U+0000, no half of a surrogate pair. */
-const plain = (text: string, most: number): string => text.slice(0, most).replaceAll('\0', '').toWellFormed()
+const plain = (text: string, most: number): string => shorten(text, most).replaceAll('\0', '').toWellFormed()

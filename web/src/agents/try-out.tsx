@@ -14,6 +14,7 @@ import { type Place, usePlacesFor } from '../rights.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { Refused, Waiting } from '../ui/notice.tsx'
 import type { Agent } from './queries.ts'
+import { shorten } from '../../../src/kernel/text/shorten.ts'
 
 /** A chat with the agent as it is saved. It is a chat like any other, and costs like one. */
 export function TryOut({ agent, place, unsaved }: { agent: Agent; place: Place; unsaved: boolean }) {
@@ -69,7 +70,7 @@ function First({
     setRefused(null)
     try {
       const { id } = await uk.chats.create({
-        title: `Trying ${agent.name}`.slice(0, 200),
+        title: shorten(`Trying ${agent.name}`, 200),
         agent_id: agent.id,
         ...(workspaceId !== undefined && { workspace_id: workspaceId }),
       })

@@ -11,6 +11,7 @@ import { Empty, Refused, Waiting } from '../ui/notice.tsx'
 import { Page, Rows } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { type Shared, takeShared } from './worker.ts'
+import { shorten } from '../../../src/kernel/text/shorten.ts'
 
 /** Where another app's “Share” leads: into a new chat, or into the drive. Nothing happens before somebody says which. */
 export function Share() {
@@ -127,8 +128,4 @@ function Choice({ shared }: { shared: Shared }) {
   )
 }
 
-const nameFor = ({ title }: Shared): string =>
-  title
-    .trim()
-    .replaceAll(/[/\\\0]/g, ' ')
-    .slice(0, 80) || 'Shared'
+const nameFor = ({ title }: Shared): string => shorten(title.trim().replaceAll(/[/\\\0]/g, ' '), 80) || 'Shared'

@@ -14,6 +14,7 @@ import { Cancel } from './operations.tsx'
 import { Progress } from './progress.tsx'
 import { type Operation, isGoing, operationQuery } from './queries.ts'
 import { durationOf, placeOf, says, saysKind, tones } from './words.ts'
+import { shorten } from '../../../src/kernel/text/shorten.ts'
 
 const MOST_SHOWN = 50_000
 
@@ -140,7 +141,7 @@ function Result({ result }: { result: unknown }) {
         aria-label="Result"
         className="max-h-[50dvh] overflow-auto border border-line bg-sunk/50 px-4 py-3 font-mono text-[0.8125rem] whitespace-pre-wrap [overflow-wrap:anywhere]"
       >
-        {text.slice(0, MOST_SHOWN)}
+        {shorten(text, MOST_SHOWN)}
       </pre>
     </Section>
   )

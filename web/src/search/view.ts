@@ -1,4 +1,5 @@
 import { type HitType, types as known } from './hit.ts'
+import { shorten } from '../../../src/kernel/text/shorten.ts'
 
 /** The search, as the address says it. */
 export interface View {
@@ -13,7 +14,7 @@ export function viewIn({ q, types, workspace }: Record<string, unknown>): View {
   const given = Array.isArray(types) ? types : []
   const some = known.map(({ type }) => type).filter((type) => given.includes(type))
   return {
-    ...(words !== '' && { q: words.slice(0, 1_000) }),
+    ...(words !== '' && { q: shorten(words, 1_000) }),
     ...(some.length > 0 && { types: some }),
     ...(typeof workspace === 'string' && /^\w{26}$/.test(workspace) && { workspace }),
   }

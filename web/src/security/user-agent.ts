@@ -1,3 +1,5 @@
+import { shorten } from '../../../src/kernel/text/shorten.ts'
+
 /** The program and the system behind a `User-Agent`. Browsers name each other; the last to come counts. */
 export function sayAgent(words: string | null): string {
   if (!words) return 'Unknown program'
@@ -21,6 +23,6 @@ export function sayAgent(words: string | null): string {
       [/Linux|X11/, 'Linux'],
     ] as const
   ).find(([mark]) => mark.test(words))?.[1]
-  if (!browser) return words.split(/[ /]/)[0]!.slice(0, 40)
+  if (!browser) return shorten(words.split(/[ /]/)[0]!, 40)
   return system ? `${browser} on ${system}` : browser
 }

@@ -4,6 +4,7 @@ import type { Engine } from '#engine/context.ts'
 import { fetchThrough } from '#engine/http-client/fetch.ts'
 import type { Log } from '#engine/log.ts'
 import { refuse } from '#kernel/errors.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 // Loaded with the first sign-in by it: most instances have none.
 const openid = () => import('openid-client')
@@ -102,7 +103,7 @@ export function createProvider({
           subject: told.sub,
           email: typeof email === 'string' && /^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254 ? email : null,
           verified: email_verified === true || email_verified === 'true',
-          name: typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 120) : null,
+          name: typeof name === 'string' && name.trim() !== '' ? shorten(name.trim(), 120) : null,
         }
       }),
     async signOutUrl(backTo) {

@@ -6,6 +6,7 @@ import { ollama } from '#gateway/providers/local/ollama.ts'
 import { type Id, idOf } from '#kernel/ids.ts'
 import { NOTHING, modalitiesOf, type Row } from '../catalogues/rows.ts'
 import type { Source } from '../endpoints/sources.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 export interface LocalModel {
   /** The model's name on its computer. */
@@ -75,7 +76,7 @@ function sourceOf(workspaceId: Id, machine: Machine, engine: LocalModel['engine'
   const endpoint: ProviderEndpoint = {
     id: idOf('computer', workspaceId, machine.id, engine),
     slug: 'local',
-    name: machine.name.slice(0, 120),
+    name: shorten(machine.name, 120),
     ...ENGINES[engine],
     apiKey: null,
     headers: {},

@@ -7,6 +7,7 @@ import type { FaultKind } from '#gateway/model/canonical-request.ts'
 import { scrub } from '#gateway/wire/scrub.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { upstreamOf } from '#gateway/providers/upstream.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** A provider did not answer as it should. The sentence is safe to show. */
 export class AskFailed extends Error {
@@ -154,7 +155,7 @@ function saidIn(json: unknown, text: string): string {
   const error = (json as { error?: unknown } | null)?.error ?? json
   const message = typeof error === 'string' ? error : (error as { message?: unknown } | null)?.message
   const words = typeof message === 'string' ? message : json === null ? text : ''
-  const short = words.replace(/\s+/g, ' ').trim().replace(/\.$/, '').slice(0, 300)
+  const short = shorten(words.replace(/\s+/g, ' ').trim().replace(/\.$/, ''), 300)
   return short === '' ? '' : `: ${short}`
 }
 

@@ -4,6 +4,7 @@ import type { Kind } from '#gateway/catalogue/model.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { AskFailed, getJson, checkKey } from './ask-provider.ts'
 import { quirksOwner } from '#gateway/providers/supports.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** A model as its provider lists it; null and empty: it does not say. */
 export interface ListedModel {
@@ -102,7 +103,7 @@ export function rowsIn(answer: unknown, key: string): Json[] {
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 /** A name as long as people may give one. */
-const name = (value: unknown): string | null => text(value)?.slice(0, LONGEST_NAME).toWellFormed() ?? null
+const name = (value: unknown): string | null => shorten(text(value) ?? '', LONGEST_NAME).toWellFormed() || null
 const whole = (value: unknown): number | null =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MOST_TOKENS ? value : null
 function instant(value: unknown): string | null {

@@ -5,6 +5,7 @@ import { providerOf } from '#gateway/providers/every-provider.ts'
 import { kokoroFastApi } from '#gateway/providers/local/kokoro-fastapi.ts'
 import { AskFailed, getJson } from '../lists/ask-provider.ts'
 import type { FoundVoice } from './found-voice.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 const MOST = 5_000
 const LONGEST = 200
@@ -37,7 +38,7 @@ function rows(answer: unknown, key: string): Json[] {
   return all.filter(isObject)
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value.slice(0, LONGEST).toWellFormed() : '')
+const text = (value: unknown): string => (typeof value === 'string' ? shorten(value, LONGEST).toWellFormed() : '')
 const texts = (...values: unknown[]): string[] => [...new Set(values.map(text).filter((word) => word !== ''))]
 const web = (value: unknown): string | null => (/^https:\/\/\S{1,2000}$/.test(String(value)) ? String(value) : null)
 

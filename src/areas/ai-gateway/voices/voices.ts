@@ -12,6 +12,7 @@ import { type Source, catalogueProviderOf } from '../endpoints/sources.ts'
 import { geminiVoices, isMadeThere, openaiVoices } from './built-in.ts'
 import { fetchVoices, listsVoices } from './fetch-voices.ts'
 import type { FoundVoice } from './found-voice.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** A voice that a caller can speak with. */
 export interface Voice extends Omit<FoundVoice, 'id' | 'model' | 'createdAt'> {
@@ -131,7 +132,7 @@ export function createVoices({
       const others = ((await foundAt(source)) ?? []).filter((voice) => speaksWith(voice, offer)).slice(0, MOST_TOLD)
       return refuse('invalid_parameter', {
         param: 'voice',
-        message: `\`${slug}\` has no voice ${JSON.stringify(named.slice(0, 100))}. Some that it has: ${others.map(({ id }) => `\`${id}\``).join(', ')}. GET /audio/voices lists all of them.`,
+        message: `\`${slug}\` has no voice ${JSON.stringify(shorten(named, 100))}. Some that it has: ${others.map(({ id }) => `\`${id}\``).join(', ')}. GET /audio/voices lists all of them.`,
       })
     },
   }

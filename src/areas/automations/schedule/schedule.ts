@@ -1,6 +1,7 @@
 import { Cron } from 'croner'
 import { refuse } from '#kernel/errors.ts'
 import { Zone } from './zone.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** A cron schedule in its time zone. */
 export interface Schedule {
@@ -30,7 +31,7 @@ export function scheduleOf(pattern: string, timeZone: string): Schedule {
       ? byTime(cronOf(pattern, timeZone))
       : byWall(cronOf(pattern, 'UTC'), zone)
   if (!isOnce && schedule.next(new Date()) === null)
-    refuse('invalid_cron', { param: 'schedule', message: `\`${pattern.slice(0, 100)}\` never fires.` })
+    refuse('invalid_cron', { param: 'schedule', message: `\`${shorten(pattern, 100)}\` never fires.` })
   if (known.size >= MOST_KNOWN) known.clear()
   known.set(key, schedule)
   return schedule
@@ -42,7 +43,7 @@ export function firstTick(pattern: string, timeZone: string, now: Date): Date {
   if (first !== null) return first
   return refuse('invalid_cron', {
     param: 'schedule',
-    message: `\`${pattern.slice(0, 100)}\` lies in the past in ${timeZone}: it would never fire.`,
+    message: `\`${shorten(pattern, 100)}\` lies in the past in ${timeZone}: it would never fire.`,
   })
 }
 
@@ -85,7 +86,7 @@ function cronOf(pattern: string, timezone: string): Cron {
   } catch (error) {
     return refuse('invalid_cron', {
       param: 'schedule',
-      message: `\`${pattern.slice(0, 100)}\` is not a cron schedule of 5 or 6 fields, such as \`0 9 * * 1-5\`, or a local time such as \`2026-12-24T09:00\`: ${error instanceof Error ? error.message.slice(0, 120) : ''}`,
+      message: `\`${shorten(pattern, 100)}\` is not a cron schedule of 5 or 6 fields, such as \`0 9 * * 1-5\`, or a local time such as \`2026-12-24T09:00\`: ${error instanceof Error ? shorten(error.message, 120) : ''}`,
     })
   }
 }
@@ -105,7 +106,7 @@ export function zoneOf(name: string): Zone {
     if (!(error instanceof RangeError)) throw error
     return refuse('invalid_time_zone', {
       param: 'time_zone',
-      message: `\`${name.slice(0, 60)}\` is not an IANA time zone, such as Europe/Berlin or UTC.`,
+      message: `\`${shorten(name, 60)}\` is not an IANA time zone, such as Europe/Berlin or UTC.`,
     })
   }
 }

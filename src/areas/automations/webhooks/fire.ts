@@ -11,6 +11,7 @@ import { runStore } from '../runs/run-store.ts'
 import { type AutomationRow, automationStore } from '../store.ts'
 import type { ChatHandles } from '#areas/chats/service.ts'
 import { runEvent, showRun } from '../runs/show-run.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 const LARGEST = 1 << 20
 /** Characters of a body that an agent is shown. */
@@ -47,7 +48,7 @@ export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
       trigger: 'webhook' as const,
       at: null,
       webhookId: given.webhook_id ?? null,
-      payload: body.toString('utf8').replaceAll('\0', '').slice(0, SHOWN_CHARACTERS).toWellFormed(),
+      payload: shorten(body.toString('utf8').replaceAll('\0', ''), SHOWN_CHARACTERS).toWellFormed(),
       skip: null,
     }
     const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())

@@ -16,6 +16,7 @@ import { finalText, titleOf } from '../messages/parts.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import { insertChat } from './post-message.ts'
 import { mistake } from '../messages/tool-calls.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** Tasks of one run at most. */
 const MOST_TASKS = 32
@@ -91,7 +92,7 @@ async function begin(ctx: Context<ChatHandles>, run: RunRow, agentId: Id, task: 
       message: `A run hands on ${MOST_TASKS} tasks at most.`,
       details: { limit: MOST_TASKS },
     })
-  const title = `${agent.name}: ${titleOf(task)}`.slice(0, 200).toWellFormed()
+  const title = shorten(`${agent.name}: ${titleOf(task)}`, 200).toWellFormed()
   const chat = await insertChat(ctx, run.workspace_id, agent.id, title, run.chat_id)
   return accept(ctx, chat, {
     content: [{ type: 'text', text: task }],

@@ -8,6 +8,7 @@ import { embedded } from '../messages/read-files.ts'
 import { showMessage } from '../messages/show.ts'
 import { showChat } from '../show.ts'
 import type { ChatRow } from '../store.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 export type Format = 'markdown' | 'json' | 'html'
 
@@ -70,10 +71,7 @@ async function* messagesOf(ctx: Context, chat: ChatRow, branch: 'active' | 'all'
 }
 
 const nameOf = (title: string): string =>
-  title
-    .replaceAll(/[/\\:*?"<>|\p{C}]/gu, ' ')
-    .trim()
-    .slice(0, 80) || 'chat'
+  shorten(title.replaceAll(/[\/\\:*?"<>\|[\p{C}--[\u200C\u200D]]]/gv, ' ').trim(), 80) || 'chat'
 
 const who: Readonly<Record<MessageRow['role'], string>> = {
   user: 'User',

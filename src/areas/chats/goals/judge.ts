@@ -12,6 +12,7 @@ import type { PathMessage } from '../messages/history.ts'
 import { type SealedRequest, sealRequest } from '../runs/model-requests.ts'
 import type { RunRow } from '../runs/run-store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 export interface Verdict {
   achieved: boolean
@@ -40,7 +41,7 @@ export function verdictOf(text: string): Verdict {
   const given = Given.safeParse(parsed(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)))
   if (!given.success) return { achieved: false, progress: false, feedback: 'The judge gave no verdict on this turn.' }
   const { achieved, progress = true, feedback = '' } = given.data
-  return { achieved, progress: achieved || progress, feedback: feedback.slice(0, LONGEST_FEEDBACK) }
+  return { achieved, progress: achieved || progress, feedback: shorten(feedback, LONGEST_FEEDBACK) }
 }
 
 function parsed(json: string): unknown {
@@ -59,9 +60,9 @@ export function transcriptOf(path: readonly PathMessage[]): string {
         case 'text':
           return `${role}: ${part.text}`
         case 'tool_call':
-          return `${role} calls ${part.name}: ${part.arguments.slice(0, 2_000)}`
+          return `${role} calls ${part.name}: ${shorten(part.arguments, 2_000)}`
         case 'tool_result':
-          return `${part.is_error ? 'refused' : 'result'}: ${JSON.stringify(part.output)?.slice(0, 2_000) ?? ''}`
+          return `${part.is_error ? 'refused' : 'result'}: ${shorten(JSON.stringify(part.output) ?? '', 2_000)}`
         case 'compaction':
           return `summary of what came before: ${part.summary}`
         case 'reasoning':

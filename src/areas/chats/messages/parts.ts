@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Part as PartSchema } from '../contract-messages.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** A part of a message's content, as it is stored and shown. */
 export type Part = z.output<typeof PartSchema>
@@ -33,9 +34,8 @@ export function titleOf(text: string): string | null {
     )
     .find((line) => line !== '')
   if (line === undefined) return null
-  const characters = [...line]
-  if (characters.length <= LONGEST_TITLE) return line
-  const cut = characters.slice(0, LONGEST_TITLE - 1).join('')
+  if (line.length <= LONGEST_TITLE) return line
+  const cut = shorten(line, LONGEST_TITLE - 1)
   const space = cut.lastIndexOf(' ')
   return `${(space > LONGEST_TITLE / 2 ? cut.slice(0, space) : cut).trimEnd()}…`
 }

@@ -4,6 +4,7 @@ import type { Engine } from '#engine/context.ts'
 import { Refusal } from '#kernel/errors.ts'
 import type { PathMessage } from './history.ts'
 import { type FromDrive, type Part, isFromDrive } from './parts.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** Bytes of pictures and PDFs in one call of a model, and characters of texts. */
 const MOST_BYTES = 20 << 20
@@ -52,7 +53,7 @@ async function forModel(
     const text = await textAttached(engine, source, signal)
     if (Math.min(text.length, LONGEST_TEXT) > room.characters)
       return note(source, 'it has no room beside the newer files')
-    const cut = text.slice(0, LONGEST_TEXT).toWellFormed()
+    const cut = shorten(text, LONGEST_TEXT).toWellFormed()
     room.characters -= cut.length
     const more = text.length > cut.length ? `\n[The first ${cut.length} of ${text.length} characters.]` : ''
     return { type: 'text', text: `[${name}]\n${cut}${more}` }

@@ -1,6 +1,7 @@
 /** Calls of tools as a message holds them, and their results. */
 import { storable, storableJson } from '#kernel/text/storable.ts'
 import type { Part } from './parts.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 export interface Result {
   output: unknown
@@ -45,7 +46,7 @@ const MOST_OUTPUT = 64_000
 export function bounded({ output, is_error }: Result): Result {
   const json = JSON.stringify(output ?? null)
   if (json.length <= MOST_OUTPUT) return { output: storableJson(json), is_error }
-  const text = storable(json.slice(0, MOST_OUTPUT).toWellFormed())
+  const text = storable(shorten(json, MOST_OUTPUT).toWellFormed())
   return {
     output: {
       truncated: true,

@@ -18,6 +18,7 @@ import { watchDisks } from './limits/disk-watch.ts'
 import { snapshotStore } from './snapshot-store.ts'
 import { readSnapshot } from './snapshots.ts'
 import { type CloudRow, type RemainsRow, boxOf, cloudStore, leaseOf, move } from './store.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** The topic on the bus that says: something is to be done. */
 export const POKE = 'cloud_computers'
@@ -283,7 +284,7 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
     return moved
   }
   const fail = (row: CloudRow, reason: string): Promise<boolean> =>
-    to(row.computer_id, [row.lifecycle], 'error', reason.slice(0, 1_000))
+    to(row.computer_id, [row.lifecycle], 'error', shorten(reason, 1_000))
 
   /** The state for a start. Each start has a credential of its own, and ends those before. */
   async function stateOf({ computer_id, name, made }: CloudRow): Promise<string> {

@@ -4,6 +4,7 @@ import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { PLATFORMS } from './addons.ts'
 import type { File, Releases } from './releases.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 export const INSTALL_PREFIX = '/install'
 
@@ -25,7 +26,7 @@ export async function openInstall(releases: Releases, method: string, url: strin
   if (which === 'node') {
     const file = await releases.node(what)
     return file === null
-      ? nothing(`This server has no Node for ${what.slice(0, 40)}: it gives out its own only.`)
+      ? nothing(`This server has no Node for ${shorten(what, 40)}: it gives out its own only.`)
       : plain(`${file.sha256}  node\n`)
   }
   if (which !== undefined) return nothing()
@@ -35,7 +36,7 @@ export async function openInstall(releases: Releases, method: string, url: strin
   return nothing(
     (PLATFORMS as readonly string[]).includes(what)
       ? `This server could not bring the program for ${what}: its log says why.`
-      : `There is no program for ${what.slice(0, 40)}: only for ${PLATFORMS.join(', ')}.`,
+      : `There is no program for ${shorten(what, 40)}: only for ${PLATFORMS.join(', ')}.`,
   )
 }
 

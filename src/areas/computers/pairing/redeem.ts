@@ -18,6 +18,7 @@ import { computerStore } from '../store.ts'
 import { addCredential } from './credentials.ts'
 import { codeOf, halfOf, isCode } from './pairings.ts'
 import { type PairingRow, pairingStore } from './store.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 type Pair = (typeof computers)['endpoints']['pair']
 
@@ -38,7 +39,7 @@ export async function redeem(ctx: Context, { token, name, ...machine }: Input<Pa
     await insertResource(ctx, { id, kind: 'computer', workspace_id: pairing.workspace_id })
     const called = pairing.name ?? name ?? (machine.hostname || 'Computer')
     const vouched = vouchesIn(ctx.principal, pairing.workspace_id)
-    await computerStore.insert(ctx.db, { id, kind: 'paired', name: called.slice(0, 120), vouched, ...machine })
+    await computerStore.insert(ctx.db, { id, kind: 'paired', name: shorten(called, 120), vouched, ...machine })
     const { credential } = await addCredential(ctx.db, id)
     await pairingStore.setComputer(ctx.db, pairing.id, id)
     const row = (await computerStore.get(ctx.db, id))!

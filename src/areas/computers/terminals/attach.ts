@@ -14,6 +14,7 @@ import { lossesOf } from '../link/losses.ts'
 import { MOST_SNAPSHOT_BYTES } from './actions.ts'
 import { Said } from './said.ts'
 import { readViewer } from './viewer.ts'
+import { shortenBytes } from '#kernel/text/shorten.ts'
 
 type Stream = AskedStream<'terminal.attach'>
 
@@ -100,7 +101,7 @@ const closeFor = (error: unknown): [number, string] => {
   if (!(error instanceof Refusal)) return [CLOSE.failed, 'the terminal cannot be followed']
   const code =
     error.code === 'computer_offline' ? CLOSE.offline : error.code === 'not_found' ? CLOSE.gone : CLOSE.failed
-  return [code, error.message.slice(0, 100)]
+  return [code, shortenBytes(error.message, 123)]
 }
 
 interface Heard {

@@ -10,6 +10,7 @@ import { findStore } from '../find/find-store.ts'
 import { TURN_MS } from '../find/glob.ts'
 import { type Encoding, type Line, MOST_TEXT_BYTES, countLines, eachLine, encodingOf } from './lines.ts'
 import type { FileRow } from '../store.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 const HEAD_BYTES = 65_536
 /** A pattern is looked for in so many bytes; the rest is named as not looked at. */
@@ -162,7 +163,7 @@ async function search(
     () => searching && !searched.over,
     (line) => {
       clipped ||= line.text.length > mostLooked
-      const match = pattern.matcher(line.text.slice(0, mostLooked)).find()
+      const match = pattern.matcher(shorten(line.text, mostLooked)).find()
       if (match) matches += 1
       more ||= matches > offset + limit
       if (more && after === 0) searching = false
@@ -230,7 +231,7 @@ export function compile(pattern: string, how: 'sensitive' | 'insensitive' | 'sma
   } catch (error) {
     return refuse('invalid_pattern', {
       param: 'pattern',
-      message: `The pattern is not valid (RE2 syntax): ${error instanceof Error ? error.message : ''}`.slice(0, 300),
+      message: shorten(`The pattern is not valid (RE2 syntax): ${error instanceof Error ? error.message : ''}`, 300),
     })
   }
 }

@@ -1,4 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
+import { shortenBytes } from '#kernel/text/shorten.ts'
 
 /** The most bytes of a name in UTF-8, as on most disks. */
 export const MOST_NAME_BYTES = 255
@@ -44,11 +45,8 @@ export function numberedName(name: string, n: number): string {
   return clipped(name.slice(0, name.length - ending.length), ` (${n})${ending}`)
 }
 
-function clipped(stem: string, ending: string): string {
-  let points = [...stem]
-  while (Buffer.byteLength(points.join('') + ending) > MOST_NAME_BYTES) points = points.slice(0, -1)
-  return points.join('').normalize('NFC') + ending
-}
+const clipped = (stem: string, ending: string): string =>
+  shortenBytes(stem, MOST_NAME_BYTES - Buffer.byteLength(ending)).normalize('NFC') + ending
 
 /** The place of a thing in its workspace. */
 export interface TreePlace {

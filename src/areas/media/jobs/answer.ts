@@ -11,6 +11,7 @@ import { subtitlesOf } from '#gateway/media/transcript/subtitles.ts'
 import type { CollectedFile } from './collect.ts'
 import type { PartEnd } from './part-end.ts'
 import type { MediaJob, Settlement } from './store.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** A link lives as long as an answer is likely to be looked at; after that one is asked for. */
 const LINK_SECONDS = 86_400
@@ -90,13 +91,7 @@ const shownSpoken = ({ startSeconds, endSeconds, text, speaker }: Spoken) => ({
 export function fileNames(ask: MediaAsk, files: readonly Pick<CollectedFile, 'facts'>[]): string[] {
   const words = wordsOf(ask).replaceAll(/\s+/g, ' ').trim()
   // The end of a sentence is not one of a name.
-  const stem =
-    ask.name === null
-      ? [...words]
-          .slice(0, NAME_CHARACTERS)
-          .join('')
-          .replace(/[\s.,;:]+$/, '')
-      : words
+  const stem = ask.name === null ? shorten(words, NAME_CHARACTERS).replace(/[\s.,;:]+$/, '') : words
   return files.map(({ facts: { extension } }) => {
     const ending = `.${extension}`
     const base = stem.toLowerCase().endsWith(ending) ? stem.slice(0, -ending.length) : stem

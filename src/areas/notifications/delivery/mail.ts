@@ -1,5 +1,6 @@
 import { type Mail, escapeHtml, htmlOf } from '#engine/mail/mail.ts'
 import type { NotificationRow } from '../store.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** Notifications as one mail: one alone under its own title, several as a list. */
 export function notificationMail(
@@ -23,7 +24,7 @@ export function notificationMail(
   return {
     to,
     // A line break in a subject would begin another header.
-    subject: subject.replaceAll(/\s+/g, ' ').slice(0, 200),
+    subject: shorten(subject.replaceAll(/\s+/g, ' '), 200),
     text: `${text}\n\n--\nChoose what you hear of by e-mail: ${settings}\n`,
     html: htmlOf(
       ...html,

@@ -5,6 +5,7 @@ import { type Db, nextTime } from '#engine/postgres/client.ts'
 import { newestFirst } from '#engine/postgres/newest-first.ts'
 import type { SealedColumns } from '#engine/reseal.ts'
 import type { Id } from '#kernel/ids.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -85,7 +86,7 @@ export const pushStore = {
     const sealed = {
       endpoint: secrets.seal(endpoint, id),
       keys: secrets.seal(JSON.stringify(keys), id),
-      user_agent: userAgent?.slice(0, 300) ?? null,
+      user_agent: userAgent === null ? null : shorten(userAgent, 300),
       account_id: accountId,
       session_id: sessionId,
       key_id: keyId,

@@ -4,6 +4,7 @@ import { keptValue, replaceValue, valueOf } from '#engine/processes/instance.ts'
 import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
 import type { NotificationRow } from '../store.ts'
 import type { Subscription } from './push-store.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 export interface VapidKeys {
   publicKey: string
@@ -68,7 +69,7 @@ export async function push(
   const { publicKey, privateKey } = await engine.pushKeys()
   const { generateRequestDetails } = (await import('web-push')).default
   const { id, type, title, severity, action_url } = row
-  const body = row.body === null ? null : row.body.slice(0, MOST_BODY).toWellFormed()
+  const body = row.body === null ? null : shorten(row.body, MOST_BODY).toWellFormed()
   const payload = JSON.stringify({ id, type, title, body, severity, action_url })
   const details = generateRequestDetails(subscription, payload, {
     vapidDetails: { subject: contactOf(engine), publicKey, privateKey },

@@ -3,6 +3,7 @@ import type { Db } from '#engine/postgres/client.ts'
 import type { SearchDocument } from '#engine/text/index/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
 import { forIndex, isUnspaced } from './unspaced.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** Names hold words that are run together: `brewTea_v2.ts` is found by each. */
 export const splitNames = (name: string): string =>
@@ -37,8 +38,8 @@ async function writeHeld(
   const clean = (text: string): string => text.replaceAll('\0', '').toWellFormed()
   const rows = documents.map((one) => ({
     ...one,
-    title: clean(one.title).slice(0, 500),
-    names: forIndex(clean(splitNames(`${one.title}\n${one.keywords}`)).slice(0, 10_000)),
+    title: shorten(clean(one.title), 500),
+    names: forIndex(shorten(clean(splitNames(`${one.title}\n${one.keywords}`)), 10_000)),
     body: clean(one.body),
   }))
   /** The body as the index takes it, where that is not the body itself. */

@@ -1,3 +1,4 @@
+import { characterStart } from '#kernel/text/shorten.ts'
 import { isUnspaced, unspacedSpans } from '../index/unspaced.ts'
 
 /** The part of a text that shows best why it was found, and where the words stand in it. Pure. */
@@ -39,8 +40,8 @@ export function snippetOf(
   prefix: string | null,
 ): { snippet: string; spans: Span[] } {
   const first = bestPlace(body, stems, prefix)
-  const start = first <= BEFORE ? 0 : edge(body, first - BEFORE)
-  const end = Math.min(body.length, edge(body, start + SNIPPET))
+  const start = first <= BEFORE ? 0 : characterStart(body, edge(body, first - BEFORE))
+  const end = characterStart(body, edge(body, start + SNIPPET))
   const snippet = body.slice(start, end).toWellFormed()
   return { snippet, spans: spansOf(snippet, stems, prefix).filter((span) => span.end <= snippet.length) }
 }

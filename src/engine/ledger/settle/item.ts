@@ -3,6 +3,7 @@ import { NANO, type Nano } from '#kernel/money.ts'
 import { storable } from '#kernel/text/storable.ts'
 import { type CallCap, isReserved, spendSubjectsOf, drawsBalance, isGuarded, capsOf } from '../caps.ts'
 import type { AnsweredRequest, MeteredCall, Outcome, Payer } from '../ledger.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** One call for `settle_batch`: `line` has the fields of its own in that function's order, but for the place of what it shares. */
 export interface Item {
@@ -139,4 +140,4 @@ const MOST_UNITS = 1e12
 export const billed = (cost: Nano): Nano => (cost < 0n ? 0n : cost > MOST ? MOST : cost)
 const MOST = 1_000_000n * NANO
 const milliseconds = (count: number): number => Math.min(2 ** 31 - 1, whole(count))
-const short = (words: string): string => storable(words.slice(0, 512))
+const short = (words: string): string => storable(shorten(words, 512))

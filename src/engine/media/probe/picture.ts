@@ -5,6 +5,7 @@ import { bareBytes } from './bare-bytes.ts'
 import type { Beginning } from './kind.ts'
 import type { ProbeResult } from './probe.ts'
 import { UnreadableMedia } from './unreadable.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** Pictures of more are neither taken nor kept (contract, part 16). */
 export const MOST_PIXELS = 100_000_000
@@ -79,10 +80,8 @@ async function whole(picture: Sharp): Promise<void> {
 
 /** libvips' own words, its first line: they name neither paths nor memory. */
 const wordsOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : '')
-    .split('\n')[0]!
-    .replace(/[^\x20-\x7e]|\/\S+/g, '')
-    .slice(0, 120) || 'its pixels cannot be decoded'
+  shorten((error instanceof Error ? error.message : '').split('\n')[0]!.replace(/[^\x20-\x7e]|\/\S+/g, ''), 120) ||
+  'its pixels cannot be decoded'
 
 function factsOf({ type, extension, sizeBytes }: Beginning, metadata: Metadata): MediaFacts {
   // As it is seen: a camera's picture may lie on its side.

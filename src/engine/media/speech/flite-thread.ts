@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { readWaveHead } from '../convert/wave.ts'
 import { type WasmModule, runWasi } from './wasi.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 export interface FliteRequest {
   text: string
@@ -19,7 +20,7 @@ parentPort!.on('message', (request: FliteRequest) => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     (answer) => parentPort!.postMessage(answer),
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    (error: unknown) => parentPort!.postMessage({ error: String(error).slice(0, 300) } satisfies FliteAnswer),
+    (error: unknown) => parentPort!.postMessage({ error: shorten(String(error), 300) } satisfies FliteAnswer),
   )
 })
 
@@ -37,7 +38,7 @@ async function spoken({ text, voice, speed }: FliteRequest): Promise<FliteAnswer
     'out.wav',
   ])
   const head = code === 0 ? readWaveHead(file) : null
-  if (head === null) return { error: `flite ended with ${code}: ${said.trim().slice(0, 200)}` }
+  if (head === null) return { error: `flite ended with ${code}: ${shorten(said.trim(), 200)}` }
   // A copy: of a view the whole that it looks at would be sent.
   return { sampleRate: head.sampleRate, pcm: new Uint8Array(file.subarray(head.start)) }
 }

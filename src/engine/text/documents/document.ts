@@ -1,3 +1,5 @@
+import { shorten } from '#kernel/text/shorten.ts'
+
 /** The kinds that documents are read as. */
 export type DocumentKind = 'html' | 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'text'
 
@@ -54,7 +56,7 @@ export class Unreadable extends Error {
 export const MOST_TEXT = 8_000_000
 
 export const clipped = (text: string): { text: string; truncated: boolean } =>
-  text.length <= MOST_TEXT ? { text, truncated: false } : { text: text.slice(0, MOST_TEXT), truncated: true }
+  text.length <= MOST_TEXT ? { text, truncated: false } : { text: shorten(text, MOST_TEXT), truncated: true }
 
 /** The kind that a content type or a file name stands for, or null for what holds no text that can be read. */
 export function kindOf(type: string | null, name: string): DocumentKind | null {

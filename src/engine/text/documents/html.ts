@@ -3,6 +3,7 @@ import { parseHTML } from 'linkedom'
 import { charsetWithin, decode } from './charset.ts'
 import { type DocumentInput, type Read, plainRead, clipped } from './document.ts'
 import { type Bounds, overAt } from './markup.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** The most HTML that is parsed, for more takes seconds. The rest is left out, and the reader is told. */
 const MOST_HTML = 4_000_000
@@ -13,7 +14,7 @@ const MOST: Bounds = { elements: 20_000, attributes: 100_000, attributesOfOne: 5
 /** The article of a page as Markdown: headings, lists, tables, code; menus and footers go, links are absolute. */
 export async function readHtml({ bytes, charset, url }: DocumentInput): Promise<Read> {
   const all = decode(bytes, charset, charsetWithin(bytes))
-  const within = all.length > MOST_HTML ? all.slice(0, MOST_HTML) : all
+  const within = all.length > MOST_HTML ? shorten(all, MOST_HTML) : all
   const html = within.slice(0, overAt(within, MOST, { elements: 0, attributes: 0 }, 'html') ?? undefined)
   const article = await distilled(html, url)
   // Pages that are only a list or a form have no article; then all that they show is read.
@@ -60,4 +61,5 @@ function distilled(html: string, url: string | undefined, contentSelector?: stri
   return Defuddle(document, url, options)
 }
 
-const words = (text: string | undefined): string | null => text?.replace(/\s+/g, ' ').trim().slice(0, 2_000) || null
+const words = (text: string | undefined): string | null =>
+  shorten((text ?? '').replace(/\s+/g, ' ').trim(), 2_000) || null

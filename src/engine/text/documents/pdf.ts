@@ -1,5 +1,6 @@
 import { extractText, getDocumentProxy, getMeta } from 'unpdf'
 import { type DocumentInput, type Read, Unreadable, plainRead, clipped } from './document.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** Pages apart by an empty line; hyphenation and columns as the file has them. */
 export async function readPdf({ bytes }: DocumentInput): Promise<Read> {
@@ -15,4 +16,4 @@ export async function readPdf({ bytes }: DocumentInput): Promise<Read> {
 }
 
 const said = (value: unknown): string | null =>
-  typeof value === 'string' && value.trim() !== '' ? value.trim().slice(0, 500) : null
+  typeof value === 'string' && value.trim() !== '' ? shorten(value.trim(), 500) : null

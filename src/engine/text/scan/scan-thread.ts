@@ -7,6 +7,7 @@ import { looksBinary } from '../documents/text.ts'
 import { columnIn, endOfLine, lineCounter, matchingLines } from '../../search-engine/regex/lines.ts'
 import { type Pattern, compile } from '../../search-engine/regex/pattern.ts'
 import type { ScanFile, ScanLine, ScanTask, Scanned } from './scan.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 const MOST_LINE = 10_000
 const MOST_COMPILED = 16
@@ -76,7 +77,7 @@ function scan(task: ScanTask, file: ScanFile): Scanned {
 
 const shown = (bytes: Buffer, start: number, end: number): string => {
   const text = bytes.toString('utf8', start, Math.min(end, start + MOST_LINE * 4))
-  return text.length > MOST_LINE ? text.slice(0, MOST_LINE) : text
+  return text.length > MOST_LINE ? shorten(text, MOST_LINE) : text
 }
 
 function lineOf(

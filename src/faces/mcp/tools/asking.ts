@@ -1,5 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 import type { Listed } from '#kernel/registry.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 const LONGEST_TEXT = 1_000
 const MOST_SHOWN = 10_000
@@ -20,5 +21,5 @@ export function consentQuestionOf({ name, endpoint }: Listed, input: Record<stri
 
 const shortened = (text: string): string =>
   text.length > LONGEST_TEXT
-    ? `${text.slice(0, LONGEST_TEXT).toWellFormed()} … (the beginning of ${text.length} characters)`
+    ? `${shorten(text, LONGEST_TEXT).toWellFormed()} … (the beginning of ${text.length} characters)`
     : text

@@ -5,6 +5,7 @@ import { isObject, listOf, textOf } from '../../model/json.ts'
 import { providerOf } from '../../providers/every-provider.ts'
 import { isAggregator, plainPricesOf, pricedApartBy } from '../../providers/supports.ts'
 import { vendorToolIn } from './vendor-tools.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /**
  * The reservation of a call is reckoned from its model's price. Refuses the fields that make it dearer than that, by a factor
@@ -41,7 +42,7 @@ export function guardPrice(
     if (variant === ':online') refuseField('model', relay, variant)
     for (const tool of listOf(field('tools'))) {
       const type = isObject(tool) ? textOf(tool['type']) : ''
-      if (type.startsWith('openrouter:')) refuseField('tools', relay, type.slice(0, 64))
+      if (type.startsWith('openrouter:')) refuseField('tools', relay, shorten(type, 64))
     }
   }
   // On one's own key such a fee is between its owner and the vendor.

@@ -1,5 +1,6 @@
 import type { FieldReader } from '../../model/body.ts'
 import { isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /**
  * Tools that the client carries out, by their type (types of requests in openai 6 and @anthropic-ai/sdk 1.11.0): what comes
@@ -32,5 +33,5 @@ export function vendorToolIn(field: FieldReader): { field: string; name: string 
     if (Array.isArray(value) ? value.length > 0 : isObject(value)) return { field: name, name }
   }
   const tool = listOf(field('tools')).find((one): one is Json => isObject(one) && isByVendor(one))
-  return tool === undefined ? null : { field: 'tools', name: textOf(tool['type']).slice(0, LONGEST_NAME) }
+  return tool === undefined ? null : { field: 'tools', name: shorten(textOf(tool['type']), LONGEST_NAME) }
 }

@@ -5,6 +5,7 @@ import type { Deferred, ImageRequest, MediaAdapter, MediaWire, Polled, VendorJob
 import { type Inline, jsonBody } from '../request-body.ts'
 import { lossesIn, withOptions } from '../request-fields.ts'
 import { named } from './named-path.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 const MOST_PICTURES = 10
 /**
@@ -67,9 +68,9 @@ async function poll(wire: MediaWire, { polling, kind }: VendorJob): Promise<Poll
 }
 
 function said(details: unknown): string | null {
-  if (isWord(details)) return details.slice(0, 500)
+  if (isWord(details)) return shorten(details, 500)
   const reasons = Object.values(objectOf(details)).flat().filter(isWord)
-  return reasons.length === 0 ? null : reasons.join(', ').slice(0, 500)
+  return reasons.length === 0 ? null : shorten(reasons.join(', '), 500)
 }
 
 const image: Deferred<ImageRequest> = {

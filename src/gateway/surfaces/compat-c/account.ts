@@ -9,6 +9,7 @@ import type { Listed } from '../../model/offer.ts'
 import type { FinishReason } from '../../model/canonical-request.ts'
 import type { GatewayRequest } from '../../request/request.ts'
 import { endpointRow } from './endpoints.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** OpenRouter's reads besides models, by path: each answers `{data}`. */
 export const accountReads: Readonly<Record<string, (request: GatewayRequest) => void>> = {
@@ -92,7 +93,7 @@ function showGeneration(request: GatewayRequest): void {
   if (asked === null || asked === '')
     refuse('missing_parameter', { message: 'You must provide an `id` parameter.', param: 'id' })
   const id = parseId(asked.replace(/^gen-/, ''))
-  const none = { message: `There is no generation ${asked.slice(0, 64)}.`, param: 'id' }
+  const none = { message: `There is no generation ${shorten(asked, 64)}.`, param: 'id' }
   if (id === null) return refuse('not_found', none)
   request.after(request.gateway.usageLookup.call(request.caller.principal, id), (row) =>
     row === null ? refuse('not_found', none) : request.json(200, { data: writeGeneration(row) }),

@@ -6,6 +6,7 @@ import { readFinish } from './finish.ts'
 import { readInlineData } from './made-media.ts'
 import { GEMINI_FORMAT } from './signature.ts'
 import { readUsage } from './usage.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** A whole answer and the pieces of a stream are alike: each is fed here. Only the first candidate is read. */
 export class ContentReader {
@@ -46,7 +47,7 @@ export class ContentReader {
     }
     const reason = this.#native === null ? 'content_filter' : readFinish(native, this.#ids.size > 0)
     if (reason !== 'error') return [...chunks, { type: 'finish', reason, native }]
-    const message = `The provider failed while it answered: ${native.slice(0, 60)}.`
+    const message = `The provider failed while it answered: ${shorten(native, 60)}.`
     return [...chunks, { type: 'error', error: { kind: 'server_error', message } }]
   }
 

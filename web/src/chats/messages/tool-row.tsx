@@ -6,6 +6,7 @@ import { useSend } from '../../ui/send.ts'
 import { visible } from '../../ui/text/visible.ts'
 import type { Message, Run } from '../queries.ts'
 import type { ToolResult } from '../thread/tree.ts'
+import { shorten } from '../../../../src/kernel/text/shorten.ts'
 
 type Call = Extract<Message['content'][number], { type: 'tool_call' }>
 export type Decided = { id: string; decision: 'allow' | 'deny'; remember?: 'chat' }
@@ -148,13 +149,13 @@ function Text({ label, text }: { label: string; text: string }) {
 const MOST_SHOWN = 100_000
 
 const outputText = (output: unknown): string =>
-  (typeof output === 'string' ? output : JSON.stringify(output, null, 2)).slice(0, MOST_SHOWN)
+  shorten(typeof output === 'string' ? output : JSON.stringify(output, null, 2), MOST_SHOWN)
 
 function pretty(json: string): string {
   try {
-    return JSON.stringify(JSON.parse(json), null, 2).slice(0, MOST_SHOWN)
+    return shorten(JSON.stringify(JSON.parse(json), null, 2), MOST_SHOWN)
   } catch {
-    return json.slice(0, MOST_SHOWN)
+    return shorten(json, MOST_SHOWN)
   }
 }
 
@@ -163,11 +164,13 @@ function briefOf(json: string): string {
   try {
     const value: unknown = JSON.parse(json)
     if (value === null || typeof value !== 'object') return json
-    return Object.values(value)
-      .map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
-      .join(' ')
-      .slice(0, 200)
+    return shorten(
+      Object.values(value)
+        .map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
+        .join(' '),
+      200,
+    )
   } catch {
-    return json.slice(0, 200)
+    return shorten(json, 200)
   }
 }

@@ -3,6 +3,7 @@ import { ApiError } from '#faces/client.ts'
 import { sayError, uk } from '../../api.ts'
 import { pcmIn } from './pcm.ts'
 import { spokenOf } from './spoken.ts'
+import { shorten } from '../../../../src/kernel/text/shorten.ts'
 
 /** The message that is being read aloud: one at a time, in the whole page. */
 interface Reading {
@@ -45,7 +46,7 @@ export async function readAloud(messageId: string, text: string, workspaceId: st
   try {
     const events = await uk.inference.speech_stream(
       {
-        input: spokenOf(text).slice(0, LONGEST),
+        input: shorten(spokenOf(text), LONGEST),
         format: 'pcm',
         ...(workspaceId !== null && { workspace_id: workspaceId }),
       },

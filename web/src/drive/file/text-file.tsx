@@ -13,6 +13,7 @@ import { type DriveFile, type FilePlace, adopt, versionsQuery } from '../queries
 import { Conflict } from './conflict.tsx'
 import { DocumentText } from './document-text.tsx'
 import { MOST_EDITED_BYTES, textQuery } from '../versions/text.ts'
+import { shorten } from '../../../../src/kernel/text/shorten.ts'
 
 const CodeView = lazy(() =>
   import('../../ui/code/editor/code-view.tsx').then(({ CodeView }) => ({ default: CodeView })),
@@ -102,7 +103,7 @@ export function TextFile({ place: { file, access } }: { place: FilePlace }) {
 /** The text until the highlighter is there. */
 const Plain = ({ text }: { text: string }) => (
   <pre tabIndex={0} className="min-h-0 flex-1 overflow-auto px-4 py-2 font-mono text-[0.8125rem] leading-6">
-    {text.slice(0, 20_000)}
+    {shorten(text, 20_000)}
   </pre>
 )
 

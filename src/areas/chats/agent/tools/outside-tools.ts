@@ -7,6 +7,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Tool } from '#gateway/model/canonical-request.ts'
 import { type Result, mistake } from '../../messages/tool-calls.ts'
 import type { Policy } from './tool-policy.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 type Server = AgentRow['mcp_servers'][number]
 
@@ -41,7 +42,7 @@ const FAILED_MS = 15_000
 const MOST_KNOWN = 100
 const LONGEST_NAME = 128
 /** A copy: a slice would keep all that it is cut from. */
-const cut = (words: string): string => Buffer.from(words.slice(0, LONGEST_DESCRIPTION)).toString()
+const cut = (words: string): string => Buffer.from(shorten(words, LONGEST_DESCRIPTION)).toString()
 
 export const noOutsideSession: OutsideSession = {
   offer: [],

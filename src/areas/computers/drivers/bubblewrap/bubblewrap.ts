@@ -20,6 +20,7 @@ import { daemonLine, toolLine } from './line.ts'
 import { withinNetwork } from './network.ts'
 import { placeFilter } from '../inside/seccomp.ts'
 import { feed } from '../unpacking/feed.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** The image is the host’s own system, read-only. */
 const IMAGE = 'host'
@@ -267,7 +268,7 @@ const PACKAGES: Record<string, string> = {
 }
 
 function explain(words: string): string {
-  const said = words.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
+  const said = shorten(words.trim().split('\n').at(-1) ?? '', 300)
   if (/uid map: Permission denied|RTM_NEWADDR|Creating new namespace failed|No permissions to create/i.test(said))
     return `The system does not let programs make sandboxes (${said}). On Ubuntu AppArmor refuses it: load the profile \`bwrap-userns-restrict\`; elsewhere set the sysctl \`kernel.unprivileged_userns_clone\` to 1.`
   return `A sandbox could not be made: ${said || 'bwrap did not say why'}.`
@@ -285,7 +286,7 @@ async function probeNetwork(
   const nameservers = nameserversOfHost()
   const { code, stderr } = await run(as(account, withinNetwork(nameservers, ['sh', '-c', checkScript()])))
   if (code === 3) return no('a private address was reached although it was shut.')
-  if (code !== 0) return no(`${stderr.trim().split('\n').at(-1)?.slice(0, 200) || 'pasta did not start'}.`)
+  if (code !== 0) return no(`${shorten(stderr.trim().split('\n').at(-1) ?? '', 200) || 'pasta did not start'}.`)
   return {
     there: true,
     reason: nameservers.length === 0 ? 'The host names no name server that a sandbox can ask.' : null,

@@ -6,6 +6,7 @@ import { type IncomingMessage, type RequestOptions, request } from 'node:http'
 import type { Duplex, Readable } from 'node:stream'
 import { DriverFault } from '../driver.ts'
 import type { Spec } from './spec.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** The version of the API: Docker has it since 20.10, Podman since 3.0. */
 const VERSION = 'v1.41'
@@ -199,7 +200,7 @@ async function readAll(response: IncomingMessage): Promise<Answer> {
 function messageIn(body: Buffer): string {
   const text = body.toString('utf8')
   try {
-    return String((JSON.parse(text) as { message: unknown }).message).slice(0, 500)
+    return shorten(String((JSON.parse(text) as { message: unknown }).message), 500)
   } catch {
     return text.trim().slice(-300)
   }
@@ -210,7 +211,7 @@ function failIn(body: Buffer): void {
   for (const line of body.toString('utf8').split('\n')) {
     if (!line.includes('"error"')) continue
     const { error } = JSON.parse(line) as { error?: string }
-    if (error) throw new DriverFault(`The container engine has no such image: ${error.slice(0, 500)}`)
+    if (error) throw new DriverFault(`The container engine has no such image: ${shorten(error, 500)}`)
   }
 }
 

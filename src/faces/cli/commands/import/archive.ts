@@ -3,6 +3,7 @@ import { basename } from 'node:path/posix'
 import { type Entry, type ZipFile, open as openZip } from 'yauzl'
 import { Stop } from '../../exit.ts'
 import { type ExportFiles, noFiles } from './files.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** The largest JSON text that is read: what JavaScript can hold as one. */
 const MOST_BYTES = 500_000_000
@@ -76,7 +77,7 @@ function listOf(text: string, path: string): unknown[] {
     value = JSON.parse(text.replace(/^\ufeff/, ''))
   } catch (error) {
     // Nested too deep is a RangeError, and not JSON that anybody exported either.
-    throw new Stop('usage', `${path} does not hold JSON that can be read: ${(error as Error).message.slice(0, 200)}.`)
+    throw new Stop('usage', `${path} does not hold JSON that can be read: ${shorten((error as Error).message, 200)}.`)
   }
   if (Array.isArray(value)) return value
   if (value !== null && typeof value === 'object') return [value]

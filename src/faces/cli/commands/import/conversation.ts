@@ -1,3 +1,5 @@
+import { shorten } from '#kernel/text/shorten.ts'
+
 /** Chats as other programs exported them, made into what `POST /chats/import` takes. Pure. */
 
 export interface Message {
@@ -104,7 +106,7 @@ export function conversationOf(
     for (const node of path.toReversed()) {
       if (kept.has(node.id)) {
         messages.push(messageOf(node, above, exported))
-        above = node.id.slice(0, 200)
+        above = shorten(node.id, 200)
       }
       placed.set(node.id, above)
     }
@@ -116,7 +118,7 @@ export function conversationOf(
   const head = about.head === null ? null : (placed.get(about.head) ?? null)
   const created = timeOf(about.at)
   exported.conversations.push({
-    external_id: about.external_id.slice(0, 200),
+    external_id: shorten(about.external_id, 200),
     title: titleOf(about.title, messages),
     ...(created !== undefined && { created_at: created }),
     messages,
@@ -127,17 +129,17 @@ export function conversationOf(
 function messageOf(node: Node, parent: string | null, exported: Exported): Message {
   let text = node.text.replaceAll('\0', '')
   if (text.length > MOST_CHARACTERS) {
-    text = text.slice(0, MOST_CHARACTERS - CUT.length) + CUT
+    text = shorten(text, MOST_CHARACTERS - CUT.length) + CUT
     exported.leave('ends of messages of more than a million characters')
   }
   const created = timeOf(node.at)
   return {
-    id: node.id.slice(0, 200),
+    id: shorten(node.id, 200),
     parent_id: parent,
     role: node.role,
     text,
     ...(created !== undefined && { created_at: created }),
-    model: node.model === null || node.model === '' ? null : node.model.slice(0, 200),
+    model: node.model === null || node.model === '' ? null : shorten(node.model, 200),
     files: node.files ?? [],
   }
 }
@@ -145,7 +147,7 @@ function messageOf(node: Node, parent: string | null, exported: Exported): Messa
 function titleOf(given: string, messages: readonly Message[]): string {
   const words = given.replaceAll(/\s+/g, ' ').trim()
   const first = messages[0]!.text.replaceAll(/\s+/g, ' ').trim()
-  const title = [...(words === '' ? first : words)].slice(0, words === '' ? 60 : 200).join('')
+  const title = words === '' ? shorten(first, 60) : shorten(words, 200)
   return title.trim() === '' ? 'Imported chat' : title.trim()
 }
 

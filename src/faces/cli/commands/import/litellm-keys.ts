@@ -1,5 +1,6 @@
 import { isObject, millisecondsOf, textOr } from './conversation.ts'
 import { periodOf } from './litellm-plan.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /**
  * Virtual keys of a LiteLLM proxy, as `GET /key/list?return_full_object=true` answers them (`{keys: [...]}`) or as rows of its table
@@ -49,7 +50,7 @@ function planKey(
   taken: Set<string>,
 ): void {
   const alias = textOr(row.key_alias, '') || textOr(row.key_name, '')
-  const name = (alias === '' ? 'LiteLLM key' : alias).slice(0, 100)
+  const name = shorten(alias === '' ? 'LiteLLM key' : alias, 100)
   const leave = (why: string): void => void plan.left.push(`the key ${name}: ${why}`)
   if (taken.has(name)) return leave('another key above has this name')
   if (row.blocked === true) return leave('it is blocked')

@@ -13,6 +13,7 @@ import { clean, type Terminal } from '../../terminal.ts'
 import { agreed, fileField, switchField } from './import.ts'
 import { type KeyPlan, type PlannedKey, keysOf } from './litellm-keys.ts'
 import { type LitellmPlan, type PlannedEndpoint, planOf } from './litellm-plan.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 const MOST_BYTES = 10_000_000
 
@@ -153,7 +154,7 @@ async function readKeys(path: string, { called }: LitellmPlan): Promise<KeyPlan>
   } catch (error) {
     throw new Stop(
       'usage',
-      `${path} is not a list of keys that can be read: ${(error as Error).message.slice(0, 200)}.`,
+      `${path} is not a list of keys that can be read: ${shorten((error as Error).message, 200)}.`,
     )
   }
 }

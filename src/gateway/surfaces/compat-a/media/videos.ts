@@ -3,6 +3,7 @@ import type { Principal } from '#kernel/principal.ts'
 import type { GatewayRequest } from '../../../request/request.ts'
 import type { ShelvedVideo, VideoAsk, VideoShelf } from '../../../request/video-shelf.ts'
 import { type UploadedFile, fieldsOf } from './read-body.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 const PREFIX = 'video_'
 const MOST_LISTED = 100
@@ -60,7 +61,7 @@ async function answered(request: GatewayRequest, shelf: VideoShelf, path: string
 const noVideo = (name: string): never =>
   refuse('not_found', {
     param: 'video_id',
-    message: `The video \`${name.slice(0, 100)}\` does not exist, or is not yours.`,
+    message: `The video \`${shorten(name, 100)}\` does not exist, or is not yours.`,
   })
 
 function askIn(bytes: Buffer, contentType: string | undefined): VideoAsk {

@@ -6,6 +6,7 @@
 import './frame.css'
 import type { ToFrame, Zoom } from './messages.ts'
 import library from '@mermaid-js/tiny/dist/mermaid.tiny.js?url'
+import { shorten } from '../../../../../src/kernel/text/shorten.ts'
 
 interface Mermaid {
   initialize(settings: object): void
@@ -123,6 +124,6 @@ function refuse(source: string, why: string): void {
 function block(text: string): HTMLElement {
   const made = document.createElement('pre')
   made.tabIndex = 0
-  made.textContent = text.slice(0, 100_000)
+  made.textContent = shorten(text, 100_000)
   return made
 }

@@ -1,4 +1,5 @@
 import type { Pdf } from './open-pdf.ts'
+import { shorten } from '../../../../../src/kernel/text/shorten.ts'
 
 /** The most pages that are searched, and the most letters of each that are kept. */
 const MOST_PAGES = 3_000
@@ -34,6 +35,6 @@ export class PageWords {
   async #read(page: number): Promise<string> {
     const { items } = await (await this.#pdf.getPage(page)).getTextContent()
     const parts = items.map((item) => ('str' in item ? item.str + (item.hasEOL ? ' ' : '') : ''))
-    return parts.join('').slice(0, MOST_LETTERS).toLowerCase()
+    return shorten(parts.join(''), MOST_LETTERS).toLowerCase()
   }
 }

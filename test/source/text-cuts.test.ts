@@ -1,0 +1,79 @@
+// Thorough
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type Node, type SourceFile, isCallExpression, isPropertyAccessExpression } from 'typescript/unstable/ast'
+import { API, type Checker } from 'typescript/unstable/sync'
+
+const root = join(import.meta.dirname, '../..')
+
+/** Receivers that hold only ASCII: digests, random IDs, dates, digits. */
+const ASCII =
+  /digest\(|hash\(|randomUUID\(|toISOString\(|\biso\(|(?:sha256|updatedAt|updated_at|createdAt|release|today|\bday|\bdigits|(?:A-Z)?(?:a-z)?0-9[^/]*\]\+?\/gi?, '[-_ ]?'\)(?:\s*\.(?:trim|replaceAll)\([^)]*\))*)$/
+/** Cuts of ASCII or of text that isn't shown, each with its reason. */
+const ALLOWED: Readonly<Record<string, string>> = {
+  'src/areas/chats/agent/tools/outside-tools.ts: name': 'a name reduced to ASCII',
+  'src/areas/ai-gateway/endpoints/own-speech.ts: at': 'a date',
+  'src/areas/api-keys/service.ts: secret': 'the prefix of a key',
+  'src/areas/computers/pairing/pairings.ts: code': 'a code of digits and letters',
+  'src/areas/drive/find/find-store.ts: inside': 'the bound of a range, never shown',
+  'src/engine/bus/bus.ts: message': 'the random ID before a message',
+  'src/engine/ledger/reserve.ts: name': 'an ID',
+  'src/engine/media/programs.ts: said': 'a line reduced to ASCII',
+  'src/faces/cli/commands/login.ts: key': 'the prefix of a key',
+  'src/faces/cli/output/table.ts: text': 'a date',
+  'src/faces/cli/server/credentials.ts: UK_KEY': 'the prefix of a key',
+  'src/faces/cli/server/download.ts: mark': 'a digest',
+  'src/gateway/wire/shared/media.ts: url': 'where a data URL is recognized, never shown',
+  'src/gateway/wire/shared/tool-names.ts: words': 'a name reduced to ASCII',
+  'src/gateway/wire/converse/encode-messages.ts: name': 'a name reduced to ASCII',
+  'web/src/chats/artefacts/kinds.ts: text': 'where a kind is recognized, never shown',
+  'web/src/chats/markdown/maths.ts: src': 'where a formula ends is looked for, never shown',
+}
+
+const isBound = (words: string): boolean => /^(?:[\d_]+|most\w*|[A-Z][A-Z_]+(?: .*)?)$/.test(words)
+
+function cutsIn(file: SourceFile, path: string, checker: Checker): string[] {
+  const cuts: string[] = []
+  const visit = (node: Node): void => {
+    node.forEachChild(visit)
+    if (!isCallExpression(node) || !isPropertyAccessExpression(node.expression)) return
+    const { name, expression } = node.expression
+    const [from, to] = node.arguments
+    if (!/^(?:slice|substring|substr)$/.test(name.text) || from?.getText(file) !== '0' || to === undefined) return
+    if (!isBound(to.getText(file))) return
+    const type = checker.getTypeAtLocation(expression)
+    const words = type === undefined ? '' : checker.typeToString(type)
+    if (!/string|^["`]/.test(words) || words.includes('[]')) return
+    const receiver = expression.getText(file)
+    const start = /^\w*/.exec(receiver)![0]
+    if (ASCII.test(receiver) || `${path}: ${start}` in ALLOWED) return
+    cuts.push(`${path}: ${receiver.replaceAll(/\s+/g, ' ').slice(-80)}.${name.text}(0, ${to.getText(file)})`)
+  }
+  file.forEachChild(visit)
+  return cuts
+}
+
+test('text with a longest length is cut by shorten(), which never cuts inside a character', () => {
+  const api = new API({ cwd: root })
+  const cuts: string[] = []
+  let files = 0
+  try {
+    for (const config of ['tsconfig.json', 'web/tsconfig.json'].map((name) => join(root, name))) {
+      const project = api.updateSnapshot({ openProjects: [config] }).getProject(config)!
+      for (const name of project.program.getSourceFileNames()) {
+        const path = name.slice(root.length + 1)
+        const isServer = path.startsWith('src/') && config.endsWith(join(root, 'tsconfig.json'))
+        const isApp = path.startsWith('web/src/') && !config.endsWith(join(root, 'tsconfig.json'))
+        if (!(isServer || isApp) || /\.d\.ts$|\.(?:test|long)\.tsx?$|kernel\/text\/shorten\.ts$/.test(path)) continue
+        files += 1
+        const file = project.program.getSourceFile(name)!
+        if (/\.(?:slice|substring|substr)\(/.test(file.text)) cuts.push(...cutsIn(file, path, project.checker))
+      }
+    }
+  } finally {
+    api.close()
+  }
+  assert.ok(files > 1_500, `${files} files were read`)
+  assert.deepEqual(cuts, [], 'use shorten() of src/kernel/text/shorten.ts')
+})
