@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { area, endpoint, idOut, none, one, time } from '#kernel/contract.ts'
 import { shown } from './contract-passkeys.ts'
 import { Account } from './contract.ts'
+import { newPassword } from './contract-password.ts'
 
 const email = z.string().trim().max(254)
 const proved = one(
@@ -67,7 +68,7 @@ export const waysIn = area(
       auth: 'sign_in',
       body: {
         token: z.string().max(200),
-        new_password: z.string().min(8, 'must have at least 8 characters').max(256),
+        new_password: newPassword,
       },
       reply: one(Account),
       errors: ['link_expired', 'rate_limited'],

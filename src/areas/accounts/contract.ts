@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { area, base, day, deleted, endpoint, id, idOut, none, one, page, pageOr, time, usd } from '#kernel/contract.ts'
 import { callSums, usageSchema } from '#kernel/usage.ts'
 import { answeringRequests, askingForCredits } from './contract-credits.ts'
+import { newPassword } from './contract-password.ts'
 
 export const Account = z
   .object({
@@ -33,7 +34,6 @@ const email = z
   .trim()
   .max(254)
   .regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address')
-const password = z.string().min(8, 'must have at least 8 characters').max(256)
 const name = z.string().trim().min(1).max(120)
 
 export const auth = area(
@@ -48,7 +48,7 @@ export const auth = area(
       auth: 'sign_in',
       body: {
         email,
-        password,
+        password: newPassword,
         name,
         setup_token: z.string().optional().describe('Only for the first account.'),
         invitation_token: z
@@ -106,7 +106,7 @@ export const auth = area(
       auth: 'session',
       body: {
         current_password: z.string().max(256).optional().describe('Needed where the account has a password.'),
-        new_password: password,
+        new_password: newPassword,
       },
       reply: one(Account),
       errors: ['invalid_credentials', 'missing_parameter', 'proof_required', 'rate_limited'],
