@@ -1,19 +1,39 @@
-import { inspect } from 'node:util'
+import assert from 'node:assert/strict'
+import { inspect, isDeepStrictEqual } from 'node:util'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const LONGEST_MS = 90_000
-
 /**
- * The first answer of which this holds. Asked again after a moment, so that nobody comes to their limit by it. What does
- * not come true in a minute and a half throws with the last answer, before the test as a whole runs out of time.
+ * The one limit of everything that waits in a test, here and in the browser. It only ends what would never come true, so
+ * it is far above what a busy machine needs, and below the limit of a whole test (`test/runner/crew.ts`).
  */
+export const PATIENCE_MS = 180_000
+
+/** Repeats `ask` until its answer holds, and returns that answer. After `PATIENCE_MS` it throws with the last answer. */
 export async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
-  const end = performance.now() + LONGEST_MS
+  const end = performance.now() + PATIENCE_MS
   for (;;) {
     const answer = await ask()
     if (holds(answer)) return answer
     if (performance.now() > end) throw new Error(`it did not come true; the last answer was ${inspect(answer)}`)
     await sleep(10)
+  }
+}
+
+/** Repeats `ask` until its answer equals `expected` or matches it. For states that follow an act a moment later. */
+export async function becomes<T>(ask: () => Promise<T> | T, expected: T | RegExp): Promise<void> {
+  const holds = (answer: T): boolean =>
+    expected instanceof RegExp ? expected.test(String(answer)) : isDeepStrictEqual(answer, expected)
+  let last: { answer: T } | undefined
+  try {
+    await until(
+      async () => (last = { answer: await ask() }),
+      ({ answer }) => holds(answer),
+    )
+  } catch (error) {
+    if (!last || holds(last.answer)) throw error
+    // It says what differs.
+    if (expected instanceof RegExp) assert.match(String(last.answer), expected)
+    else assert.deepEqual(last.answer, expected)
   }
 }
 

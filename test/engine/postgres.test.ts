@@ -18,6 +18,7 @@ import { lstatSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { needs } from '#test/needs.ts'
+import { becomes } from '#test/until.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { findPackage } from '../../src/engine/postgres/embedded/binaries.ts'
@@ -43,13 +44,7 @@ function alive(pid: number): boolean {
   }
 }
 
-async function until(what: () => boolean, milliseconds = 60_000): Promise<void> {
-  const bound = performance.now() + milliseconds
-  while (!what()) {
-    assert.ok(performance.now() < bound, `not within ${milliseconds} ms: ${what.toString()}`)
-    await sleep(5)
-  }
-}
+const until = (what: () => boolean): Promise<void> => becomes(what, true)
 
 test('the first start makes a database, the second finds its rows', async (t) => {
   using temp = tempDir()

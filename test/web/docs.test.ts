@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { needs } from '../needs.ts'
 import { testServer } from '../server.ts'
+import { becomes } from '../until.ts'
 import { breaches } from './axe.ts'
 import { hasChromium, sharedBrowser, visit } from './browser.ts'
 import { drawnIn, signIn } from './steps.ts'
@@ -62,14 +63,14 @@ test('a stranger searches by keyboard, picks a language that is kept, and copies
   await page.waitForURL('**/docs/api/drive/upload')
   await page.getByRole('tab', { name: 'Python' }).click()
   await page.goto('/docs/api/chats/create')
-  assert.equal(await page.getByRole('tab', { name: 'Python' }).getAttribute('aria-selected'), 'true')
+  await becomes(() => page.getByRole('tab', { name: 'Python' }).getAttribute('aria-selected'), 'true')
   await page.getByRole('tab', { name: 'Python' }).press('ArrowLeft')
   const shown = page.getByRole('tabpanel', { name: 'TypeScript' })
   await shown.getByRole('button', { name: 'Copy' }).click()
   await shown.getByRole('button', { name: 'Copied' }).waitFor()
   const copied = await page.evaluate<string>('navigator.clipboard.readText()')
   assert.ok(copied.includes(`fetch('${server.origin}/v1/chats'`), copied)
-  assert.equal(await page.getByRole('heading', { name: 'Try it here' }).isVisible(), false)
+  await becomes(() => page.getByRole('heading', { name: 'Try it here' }).isVisible(), false)
   assert.deepEqual(visitor.wrongs, [])
 })
 

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { upload } from '#test/drive/drive.ts'
 import { needs } from '../needs.ts'
 import { testServer } from '../server.ts'
-import { until } from '../until.ts'
+import { becomes, until } from '../until.ts'
 import { hasChromium, sharedBrowser, visit } from './browser.ts'
 import { signIn } from './steps.ts'
 
@@ -139,7 +139,7 @@ test(
     await his.page.goto('/app/shared-with-me')
     await his.page.getByRole('link', { name: 'notes.md' }).click()
     await his.page.getByText('of the sea').waitFor()
-    assert.equal(await his.page.getByRole('button', { name: 'Edit', exact: true }).count(), 0)
+    await becomes(() => his.page.getByRole('button', { name: 'Edit', exact: true }).count(), 0)
     await using hers = await visit(browser(), server.origin)
     await signIn(hers.page, carol)
     await hers.page.goto(`/app/drive/file/${fileId}`)
@@ -228,7 +228,7 @@ test(
           .first()
           .waitFor()
       assert.match(await page.title(), /Drive · Ukiyo$/)
-      assert.equal(await page.locator('main script, main iframe, main object, main embed').count(), 0)
+      await becomes(() => page.locator('main script, main iframe, main object, main embed').count(), 0)
     }
     assert.deepEqual(visitor.wrongs, [])
   },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needs } from '../needs.ts'
 import { caller, testServer } from '../server.ts'
+import { becomes } from '../until.ts'
 import { breaches } from './axe.ts'
 import { startOpenAI } from '../vendors/openai/openai.ts'
 import { hasChromium, sharedBrowser, visit } from './browser.ts'
@@ -34,7 +35,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await page.getByText('Must be an e-mail address.').waitFor()
   // A mistake is said at its field, which has the focus; what was typed is still there.
   await page.locator('input[type=email]:focus').waitFor()
-  assert.equal(await page.getByLabel('Password').inputValue(), 'a sentence that is long')
+  await becomes(() => page.getByLabel('Password').inputValue(), 'a sentence that is long')
   await page.getByLabel('E-mail').fill('aki@example.com')
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { level: 1, name: 'AI routing' }).waitFor()
@@ -47,7 +48,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await dialog.locator('input:focus').fill('Lap')
   await page.keyboard.press('Escape')
   await page.locator('button:focus', { hasText: 'New key' }).click()
-  assert.equal(await dialog.getByLabel('Name').inputValue(), 'Lap')
+  await becomes(() => dialog.getByLabel('Name').inputValue(), 'Lap')
   await dialog.getByLabel('Name').fill(' ')
   await dialog.getByRole('button', { name: 'Create key' }).click()
   await dialog.locator('input[aria-invalid=true]').waitFor()
@@ -58,7 +59,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await dialog.getByRole('button', { name: 'Create key' }).click()
   const gatewayKey = await page.getByTestId('key').innerText()
   await page.getByRole('button', { name: 'Copy key' }).click()
-  assert.equal(await page.evaluate('navigator.clipboard.readText()'), gatewayKey)
+  await becomes(() => page.evaluate('navigator.clipboard.readText()'), gatewayKey)
   assert.deepEqual(await breaches(page), [])
   // The example is one that runs: its model, its key, its address.
   const curl = await page.getByLabel('curl example').innerText()
@@ -71,7 +72,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await page.getByRole('button', { name: 'I have stored it' }).click()
   const row = page.getByRole('listitem').filter({ hasText: 'Laptop' })
   await row.getByText('Gateway only').waitFor()
-  assert.match((await row.getByRole('meter').getAttribute('aria-valuetext')) ?? '', /of \$2\.50 this month/)
+  await becomes(() => row.getByRole('meter').getAttribute('aria-valuetext'), /of \$2\.50 this month/)
 
   const act = async (name: string) => {
     await page.getByRole('button', { name: 'More for Laptop' }).click()
@@ -123,7 +124,7 @@ test('the first account of an instance that others reach is asked for its setup 
   await page.getByLabel('Setup token').fill('not the one')
   await page.getByRole('button', { name: 'Make the account' }).click()
   await page.getByRole('alert').filter({ hasText: /token/ }).waitFor()
-  assert.equal(await page.getByLabel('Password').inputValue(), 'a sentence that is long')
+  await becomes(() => page.getByLabel('Password').inputValue(), 'a sentence that is long')
 })
 
 test(

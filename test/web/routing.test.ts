@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needs } from '../needs.ts'
 import { testServer } from '../server.ts'
+import { becomes } from '../until.ts'
 import { startOpenAI } from '../vendors/openai/openai.ts'
 import { breaches } from './axe.ts'
 import { hasChromium, sharedBrowser, visit } from './browser.ts'
@@ -57,7 +58,7 @@ test(
       Slug: 'openai',
     })
     await dialog.getByText('There is an endpoint openai already.').waitFor()
-    assert.equal(await dialog.getByLabel('Address').inputValue(), `${vendor.origin}/v1`)
+    await becomes(() => dialog.getByLabel('Address').inputValue(), `${vendor.origin}/v1`)
     await dialog.getByLabel('Slug').fill('second')
     await dialog.getByRole('button', { name: 'Add provider' }).click()
     await row('Second').getByText('working', { exact: true }).waitFor()
@@ -106,7 +107,7 @@ test(
     await page.getByRole('list', { name: 'Left out' }).getByText('openai').waitFor()
     await page.getByLabel('Answer at most').fill('many')
     await page.getByText('Must be a number.').waitFor()
-    assert.equal(await page.getByLabel('Answer at most').getAttribute('aria-invalid'), 'true')
+    await becomes(() => page.getByLabel('Answer at most').getAttribute('aria-invalid'), 'true')
     await page.getByRole('link', { name: 'Providers', exact: true }).click()
 
     await page.getByRole('switch', { name: 'Use OpenAI' }).click()
@@ -125,7 +126,7 @@ test(
       .waitFor()
     const latest = page.getByRole('list', { name: 'Latest calls' }).getByRole('listitem')
     await latest.nth(6).waitFor()
-    assert.equal(await latest.count(), 7)
+    await becomes(() => latest.count(), 7)
     assert.deepEqual(visitor.wrongs, [])
   },
 )
@@ -158,7 +159,7 @@ test(
     await endpoint('Back room', { workspace_id: shop.id, slug: 'back', priority: 1 })
     await page.reload()
     await own!.getByRole('group', { name: 'Mine' }).waitFor()
-    assert.equal(await own!.getByRole('group', { name: 'House' }).count(), 0)
+    await becomes(() => own!.getByRole('group', { name: 'House' }).count(), 0)
     // What the page says of the order of owners is what the router does.
     const asked = async (caller: Pick<typeof aki, 'post'>) =>
       (await caller.post('/ai-gateway/routing-preview', { model: 'gpt-4o', seed: 1 })).body.data.candidates.map(
@@ -181,7 +182,7 @@ test(
     await signIn(his.page, ben)
     await his.page.goto('/app/ai-routing')
     await his.page.getByText('only an admin of Print shop can').waitFor()
-    assert.equal(await his.page.getByRole('button', { name: /^(Move|Test|More for) (Shop|Back room)/ }).count(), 0)
+    await becomes(() => his.page.getByRole('button', { name: /^(Move|Test|More for) (Shop|Back room)/ }).count(), 0)
     await his.page
       .getByRole('region', { name: 'Keys of this instance' })
       .getByText(/the administrator of this instance sets their order/)
@@ -276,7 +277,7 @@ test(
     const act = async (words: string) => {
       await page.getByRole('button', { name: 'More for Till' }).click()
       await page.getByRole('menuitem', { name: words }).waitFor()
-      assert.deepEqual(await page.getByRole('menuitem').allInnerTexts(), ['Change the cap …', 'Revoke …'])
+      await becomes(() => page.getByRole('menuitem').allInnerTexts(), ['Change the cap …', 'Revoke …'])
       await page.getByRole('menuitem', { name: words }).click()
     }
     await act('Change the cap')

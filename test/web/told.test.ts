@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { needs } from '../needs.ts'
 import { testServer } from '../server.ts'
-import { until } from '../until.ts'
+import { becomes, until } from '../until.ts'
 import { hasChromium, sharedBrowser, visit } from './browser.ts'
 import { environment } from './scene.ts'
 import { signIn } from './steps.ts'
@@ -51,7 +51,7 @@ test(
     const messages = page.getByRole('log', { name: 'Messages' }).getByRole('article')
     await messages.nth(1).waitFor()
     // Both are there, and what somebody wrote is never markup.
-    assert.equal(await messages.getByText('Seven <b>views</b>').count(), 2)
+    await becomes(() => messages.getByText('Seven <b>views</b>').count(), 2)
     await messages.first().getByText('Somebody else').waitFor()
 
     await page.goto(await told('automation.failed'))
@@ -82,7 +82,7 @@ test(
     await until(wishes, (now) => isDeepStrictEqual(now, wished))
     await page.getByText('Changes are saved as you make them.').waitFor()
     await page.reload()
-    assert.equal(await page.getByRole('checkbox', { name: 'Push: A run of an automation' }).isChecked(), false)
+    await becomes(() => page.getByRole('checkbox', { name: 'Push: A run of an automation' }).isChecked(), false)
     // A chat that ben may not see is told of, not shown.
     const other = await made(aki, '/chats', { workspace_id: aki.workspaceId, title: 'Mine' })
     await page.goto(`/app/chats/${other.id}`)

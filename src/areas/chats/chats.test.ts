@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId } from '#kernel/ids.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 let server: TestServer
 let alice: Person
@@ -325,7 +326,7 @@ test('whoever listens to the chat or its workspace hears of its messages and run
   const read = () =>
     pool.query(`select type, data::text from changes where channel = $1 order by "offset"`, [`chat:${chat}`])
   let { rows } = await read()
-  for (const until = Date.now() + 60_000; rows.length < 5 && Date.now() < until; { rows } = await read())
+  for (const until = Date.now() + PATIENCE_MS; rows.length < 5 && Date.now() < until; { rows } = await read())
     await new Promise((resolve) => setTimeout(resolve, 20))
   assert.deepEqual(
     rows.map(({ type }) => type),

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 import { startAnthropic } from '#test/vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 let server: TestServer
 let alice: Person
@@ -196,7 +197,7 @@ test('who leaves a stream pays for what was written, not for the rest', async ()
     return (await pool.query('select status, output_tokens from calls where account_id = $1', [bob.id])).rows[0]
   }
   let row = await call()
-  for (const until = Date.now() + 60_000; row === undefined && Date.now() < until; row = await call())
+  for (const until = Date.now() + PATIENCE_MS; row === undefined && Date.now() < until; row = await call())
     await new Promise((resolve) => setTimeout(resolve, 20))
   assert.deepEqual([row.status, Number(row.output_tokens)], ['cancelled', 3])
 })

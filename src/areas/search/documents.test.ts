@@ -5,13 +5,14 @@ import { test } from 'node:test'
 import { docxOf, pdfOf, pptxOf, xlsxOf, zipOf } from '#test/drive/documents.ts'
 import { upload } from '#test/drive/drive.ts'
 import { type Person, testServer } from '#test/server.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 const put = async (person: Person, name: string, bytes: Buffer | string): Promise<string> =>
   (await upload(person, { workspace_id: person.workspaceId }, Buffer.from(bytes), name)).body.data.id
 
 /** Asks until it is so, or for a minute. */
 async function until<T>(ask: () => Promise<T>, enough: (answer: T) => boolean): Promise<T> {
-  for (const end = Date.now() + 60_000; ;) {
+  for (const end = Date.now() + PATIENCE_MS; ;) {
     const answer = await ask()
     if (enough(answer) || Date.now() > end) return answer
     await sleep(50)

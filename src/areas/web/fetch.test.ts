@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { docxOf, pdfOf } from '#test/drive/documents.ts'
 import { testServer } from '#test/server.ts'
 import { startSite } from '#test/outside/site.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 const article = `<!doctype html><html lang="en"><head><title>Tea | The Site</title><meta name="author" content="Ada"></head><body>
 <nav><a href="/">Home</a><a href="/about">About us all</a></nav>
@@ -156,7 +157,8 @@ test('alice leaves while a robots.txt is waited for and is free at once; bob, wh
   leaving.abort()
   await assert.rejects(left)
   let { status } = await alice.get('/me')
-  for (const until = Date.now() + 60_000; status === 429 && Date.now() < until;) ({ status } = await alice.get('/me'))
+  for (const until = Date.now() + PATIENCE_MS; status === 429 && Date.now() < until;)
+    ({ status } = await alice.get('/me'))
   assert.equal(status, 200)
   robots.writeHead(404).end()
   assert.equal((await waiting).status, 200)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Caller, testServer } from '#test/server.ts'
-import { stopwatch } from '#test/until.ts'
+import { until } from '#test/until.ts'
 
 // 1 / 2 USD per million: 100 words in and 100 out cost 0.0003 USD.
 const words = (n: number): string => Array.from({ length: n }, () => 'word').join(' ')
@@ -68,7 +68,7 @@ test('alice gives a team a budget: what was spent before counts, everybody in it
   assert.equal((await ask(his)).status, 200)
 })
 
-test('a budget that one process sets holds in another within a second', async () => {
+test('a budget that one process sets holds in another', async () => {
   await using server = await testServer()
   await using twin = await server.twin()
   const alice = await server.person('Alice')
@@ -84,6 +84,5 @@ test('a budget that one process sets holds in another within a second', async ()
     ).status
   assert.equal(await askThere(), 200)
   await alice.patch(`/workspaces/${alice.workspaceId}`, { spend_cap_usd: 0 })
-  const since = stopwatch()
-  while ((await askThere()) === 200) assert.ok(since() < 1_000)
+  await until(askThere, (status) => status !== 200)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Caller, type Person, testServer } from '#test/server.ts'
-import { stopwatch } from '#test/until.ts'
+import { becomes } from '#test/until.ts'
 import { code, join, team } from '#test/workspaces/team.ts'
 
 test('each role may what it says, and a viewer only reads', async () => {
@@ -83,7 +83,7 @@ test('a key restricted to a workspace sees nothing else', async () => {
     assert.deepEqual(code(await key.post('/invitations/accept', { token: one })), [403, 'capability_denied'])
 })
 
-test('removing bob cuts his key in every process within a second', async () => {
+test('removing bob cuts his key in every process', async () => {
   await using server = await testServer()
   const { alice, id, at, people } = await team(server, 'member')
   const [bob] = people as [Person]
@@ -92,10 +92,8 @@ test('removing bob cuts his key in every process within a second', async () => {
   const there: Caller = { ...held, get: (path) => twin.stranger.get(path, held.headers) }
   assert.equal((await there.get(`/workspaces/${id}`)).status, 200)
   assert.deepEqual((await alice.delete(`${at}/members/${bob.id}`)).body, { deleted: true, id: bob.id })
-  const since = stopwatch()
   assert.equal((await held.get(`/workspaces/${id}`)).status, 404, 'at once where it was done')
-  while ((await there.get(`/workspaces/${id}`)).status !== 404)
-    assert.ok(since() < 1_000, 'the other process still lets him in')
+  await becomes(async () => (await there.get(`/workspaces/${id}`)).status, 404)
   assert.deepEqual(
     (await bob.get('/workspaces')).body.data.map((row: { id: string }) => row.id),
     [bob.workspaceId],

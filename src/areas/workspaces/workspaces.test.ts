@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { script } from '#test/chats/chats.ts'
 import { readEvents } from '#test/events.ts'
 import { type Caller, type Person, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 import { code, join, team } from '#test/workspaces/team.ts'
 
 test('everybody has a personal workspace that stays, and is alone in it', async () => {
@@ -216,7 +216,7 @@ test('of a deleted workspace no word and no row is left but what the books and t
   }
   // The run that was under way leaves by itself, and so do jobs.
   let left = await holding()
-  for (const end = Date.now() + 60_000; left.length > 0 && Date.now() < end;) left = await holding()
+  for (const end = Date.now() + PATIENCE_MS; left.length > 0 && Date.now() < end;) left = await holding()
   assert.deepEqual(left, [])
 })
 

@@ -6,6 +6,7 @@ import { fromBufferPromise } from 'yauzl'
 import { upload } from '#test/drive/drive.ts'
 import { testServer } from '#test/server.ts'
 import { type S3Server, signatureOf, startS3 } from '#test/vendors/s3/s3.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 import { openBlobs } from './open.ts'
 import { sweepBlobs } from './sweep.ts'
 
@@ -135,7 +136,7 @@ test('a file in a bucket is sent on where it broke off, read by lines, grepped, 
   const [row] = (await alice.get('/drive/grep?pattern=a%20k.ttle&before=1')).body.data
   assert.deepEqual([row.line, row.before], [2_001, ['tea leaves']])
   let found = await alice.get('/search?q=kettle')
-  for (const until = Date.now() + 60_000; found.body.data.length === 0 && Date.now() < until;)
+  for (const until = Date.now() + PATIENCE_MS; found.body.data.length === 0 && Date.now() < until;)
     found = await alice.get('/search?q=kettle')
   assert.deepEqual([found.body.data[0]?.id, found.body.data[0]?.snippet.includes('a kettle')], [id, true])
   const copied = await alice.post(`/drive/files/${top.id}/copy`, { workspace_id: alice.workspaceId, name: 'Again' })

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { call, say, script } from '../../chats/chats.ts'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
-import { until } from '../../until.ts'
+import { becomes, until } from '../../until.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
 
@@ -60,7 +60,7 @@ test(
     await instructions.press('Control+End')
     await page.keyboard.type(' g c')
     await page.keyboard.press('Tab')
-    assert.equal(await page.evaluate('document.activeElement.textContent.startsWith("Model: ")'), true)
+    await becomes(() => page.evaluate('document.activeElement.textContent.startsWith("Model: ")'), true)
     // Only what means something stands in an element of its own within its line.
     await instructions.locator('span', { hasText: '# Who you are' }).waitFor()
     await page.getByRole('button', { name: 'Save' }).click()
@@ -104,7 +104,7 @@ test(
     const address = page.url()
     await page.reload()
     await log.getByText('First line.').waitFor()
-    assert.equal(await log.getByText('Last line.').count(), 0)
+    await becomes(() => log.getByText('Last line.').count(), 0)
     const [run] = (await alice.get(`/automations/${automation.id}/runs`)).body.data
     assert.ok(address.endsWith(`/automations/${automation.id}/runs/${run.id}`))
     const at = `/chats/${run.chat_id}/runs/${run.run_id}`
@@ -117,10 +117,10 @@ test(
     await signIn(his.page, bob)
     await his.page.goto(`/app/agents/${agents[0].id}`)
     await his.page.getByText('You are viewer in Print shop').waitFor()
-    assert.ok(await his.page.getByLabel('Name', { exact: true }).isDisabled())
+    await becomes(() => his.page.getByLabel('Name', { exact: true }).isDisabled(), true)
     await his.page.goto(`/app/automations/${automation.id}`)
     await his.page.getByRole('list', { name: 'Runs' }).getByText('succeeded').waitFor()
-    assert.equal(await his.page.getByRole('button', { name: /^(Fire now|Change|More for)/ }).count(), 0)
+    await becomes(() => his.page.getByRole('button', { name: /^(Fire now|Change|More for)/ }).count(), 0)
     await his.page.goto(address)
     await his.page.getByRole('log', { name: 'Log' }).getByText('Last line.').waitFor()
     // What she changes is on his page without his doing.
@@ -152,7 +152,7 @@ test(
     assert.equal(fired.status, 202)
     await page.getByRole('button', { name: 'I have them' }).click()
     await page.getByRole('list', { name: 'Runs' }).getByText('by its webhook').waitFor()
-    assert.equal(await page.getByText(shown).count(), 0)
+    await becomes(() => page.getByText(shown).count(), 0)
 
     // To the trash, and back by one press.
     await page.goto(`/app/agents/${agents[0].id}`)

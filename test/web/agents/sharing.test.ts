@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
+import { becomes } from '../../until.ts'
 import { breaches } from '../axe.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
@@ -31,14 +32,14 @@ test(
     await whom.fill('nobody')
     await share.press('Enter')
     await dialog.locator('[aria-invalid=true]').waitFor()
-    assert.equal(await whom.inputValue(), 'nobody')
+    await becomes(() => whom.inputValue(), 'nobody')
     await whom.fill(bob.email)
     await share.press('Enter')
     const shared = dialog.getByRole('list', { name: 'Shared with' })
     const row = (name: string) => shared.getByRole('listitem').filter({ hasText: name })
     await row(bob.email).getByText('uses it, not taken yet').waitFor()
     const link = await dialog.getByText(/invitations#token=/).innerText()
-    assert.equal(await whom.inputValue(), '')
+    await becomes(() => whom.inputValue(), '')
     assert.deepEqual(await breaches(page), [])
 
     // Whether an address has an account, nobody is told by this: each has a link of its own.
@@ -55,7 +56,7 @@ test(
     await his.page.getByRole('button', { name: 'Open it' }).press('Enter')
     await his.page.getByRole('heading', { level: 1, name: 'Clerk' }).waitFor()
     await his.page.getByText('shared with you').waitFor()
-    assert.equal(await his.page.getByRole('button', { name: 'Share', exact: true }).count(), 0)
+    await becomes(() => his.page.getByRole('button', { name: 'Share', exact: true }).count(), 0)
 
     await his.page.goto('/app/shared-with-me')
     await his.page.getByRole('link', { name: 'Clerk' }).waitFor()

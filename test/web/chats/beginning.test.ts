@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
-import { until } from '../../until.ts'
+import { becomes, until } from '../../until.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { dropOn, signIn } from '../steps.ts'
 
@@ -36,7 +36,7 @@ test(
       await attached.getByText('early.csv').waitFor()
       await page.getByText('uploading …').waitFor()
       await page.getByRole('textbox', { name: 'Message' }).fill('What is in it?')
-      assert.ok(await page.getByRole('button', { name: 'Send (Enter)' }).isDisabled())
+      await becomes(() => page.getByRole('button', { name: 'Send (Enter)' }).isDisabled(), true)
       known.resolve()
       await page.getByText('uploading …').waitFor({ state: 'detached' })
       await page.getByRole('button', { name: 'Send (Enter)' }).press('Enter')
@@ -75,15 +75,15 @@ test(
       await signIn(reader.page, carol)
       await reader.page.goto(`/app/chats/${chat.id}`)
       await reader.page.getByText('This chat is shared with you to be read.').waitFor()
-      assert.equal(await reader.page.getByRole('textbox', { name: 'Message' }).count(), 0)
+      await becomes(() => reader.page.getByRole('textbox', { name: 'Message' }).count(), 0)
       await reader.page.getByRole('button', { name: 'More for this message by sim/echo' }).press('Enter')
       await reader.page.getByRole('menuitem', { name: 'Fork from here' }).waitFor()
-      assert.equal(await reader.page.getByRole('menuitem', { name: 'Try again' }).count(), 0)
+      await becomes(() => reader.page.getByRole('menuitem', { name: 'Try again' }).count(), 0)
       await reader.page.keyboard.press('Escape')
       await reader.page.getByRole('button', { name: 'More for this chat' }).press('Enter')
       await reader.page.getByRole('menuitem', { name: 'Copy to a workspace' }).waitFor()
       for (const name of ['Rename', 'Set a goal', 'Archive', 'Move to the trash'])
-        assert.equal(await reader.page.getByRole('menuitem', { name, exact: true }).count(), 0, name)
+        await becomes(() => reader.page.getByRole('menuitem', { name, exact: true }).count(), 0)
 
       // An address that somebody typed names the same as those that the pages write, on every page.
       for (const to of [

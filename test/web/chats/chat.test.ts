@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { proxyTo } from '../../link/proxy.ts'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
-import { until } from '../../until.ts'
+import { becomes, until } from '../../until.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
 
@@ -39,7 +39,7 @@ test(
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/app\/chats\/\w{26}$/)
     await log(page).getByRole('heading', { name: 'Views' }).waitFor()
-    assert.equal(await log(page).locator('strong', { hasText: 'the mountain' }).count(), 1)
+    await becomes(() => log(page).locator('strong', { hasText: 'the mountain' }).count(), 1)
 
     await log(page).getByRole('button', { name: 'More for this message by You' }).press('Enter')
     await page.getByRole('menuitem', { name: 'Edit' }).click()
@@ -50,7 +50,7 @@ test(
     // By keyboard: the answer may still grow, and move what a pointer would press.
     await log(page).getByRole('button', { name: 'The branch before' }).press('Enter')
     await log(page).getByRole('heading', { name: 'Views' }).waitFor()
-    assert.equal(await log(page).getByText('of the lake').count(), 0)
+    await becomes(() => log(page).getByText('of the lake').count(), 0)
 
     await page.reload()
     await log(page).getByRole('heading', { name: 'Views' }).waitFor()
@@ -138,7 +138,7 @@ test(
     way.to('http://127.0.0.1:9')
     way.cut()
     await first.page.getByText('Connecting …').waitFor()
-    assert.ok(await log(first.page).getByText('The first words.', { exact: true }).isVisible())
+    await becomes(() => log(first.page).getByText('The first words.', { exact: true }).isVisible(), true)
     way.to(server.origin)
     await first.page.getByText('Connecting …').waitFor({ state: 'detached' })
     await log(first.page).getByText('The first words.', { exact: true }).waitFor()
@@ -173,7 +173,7 @@ test(
     await field(page).fill(script({ text: 'Reading it. ' }, { delay_ms: 60_000 }, { text: 'Done.' }))
     await page.getByRole('button', { name: 'Send (Enter)' }).click()
     await log(page).getByText('Reading it.', { exact: true }).waitFor()
-    assert.equal(await attached.count(), 0)
+    await becomes(() => attached.count(), 0)
     await attach('second.csv')
     await page.getByRole('button', { name: 'Stop (Esc)' }).click()
     await page.getByText('The answer was stopped.').waitFor()
@@ -215,7 +215,7 @@ test(
     await page.goto(`/app/chats/${chat.id}`)
     const answer = log(page).getByRole('article', { name: /^sim\/script/ })
     await answer.getByText('<script>alert(2)</script>').waitFor()
-    assert.equal(await answer.locator('img, script, iframe').count(), 0)
+    await becomes(() => answer.locator('img, script, iframe').count(), 0)
     const links = await answer.locator('a').evaluateAll((all) => all.map((one) => one.getAttribute('href')))
     assert.ok(links.length > 0 && links.every((href) => href?.startsWith('https://')), links.join())
     await answer.getByText('(evil.example)').waitFor()

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
-import { until } from '../../until.ts'
+import { becomes, until } from '../../until.ts'
 import { breaches } from '../axe.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
@@ -101,13 +101,13 @@ test(
       await coloured('comment', '// Adds.').waitFor({ state: 'attached' })
       await coloured('keyword', 'export').waitFor({ state: 'attached' })
       await answer.getByText('⟨U+202E⟩').first().waitFor({ state: 'attached' })
-      assert.equal(await answer.locator('[style*=color]').count(), 0)
+      await becomes(() => answer.locator('[style*=color]').count(), 0)
       // By keyboard: what is above may still become taller, and move what a pointer would press.
       const press = (name: string) => answer.getByRole('button', { name, exact: true })
       await press('Show all 451 lines').press('Enter')
       await answer.getByText('last').waitFor({ state: 'attached' })
       await answer.locator('math').first().waitFor({ state: 'attached' })
-      assert.equal(await answer.locator('math a, math [href]').count(), 0)
+      await becomes(() => answer.locator('math a, math [href]').count(), 0)
 
       const pane = page.getByRole('complementary', { name: /^Artefact/ })
       await press('Open').last().press('Enter')
@@ -127,7 +127,7 @@ test(
       await press('Draw').first().press('Enter')
       const drawn = page.frameLocator('iframe').locator('svg')
       await drawn.getByText('Paper').waitFor()
-      assert.equal(await drawn.locator('a, script, img, [onerror]').count(), 0)
+      await becomes(() => drawn.locator('a, script, img, [onerror]').count(), 0)
       await drawn.getByText('Ink', { exact: true }).click()
       // It is drawn in the look of the page, and comes nearer by button and by key.
       const inside = page.frames().find((one) => one.url().endsWith('/app/frame/diagram'))!
@@ -163,7 +163,7 @@ test(
       await press('Run').press('Enter')
       const frame = page.frameLocator('iframe')
       // Each of its attempts may take a second of its own.
-      await frame.getByText('the end').waitFor({ timeout: 60_000 })
+      await frame.getByText('the end').waitFor()
       const told = await frame.getByRole('listitem').allInnerTexts()
       // A beacon that is refused says that it was taken: the trap knows better.
       for (const what of 'cookie storage parent api elsewhere socket worker peer module popup top'.split(' '))

@@ -6,6 +6,7 @@ import { call, say, script, tools } from '../../chats/chats.ts'
 import { pairedComputer } from '../../makers.ts'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
+import { becomes, PATIENCE_MS } from '../../until.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
 
@@ -44,7 +45,7 @@ test(
     await answer.getByRole('button', { name: /^Deny/ }).nth(1).waitFor()
     // A letter that is typed into a field decides nothing.
     await field(page).press('y')
-    assert.equal(await answer.getByRole('button', { name: /^Allow/ }).count(), 2)
+    await becomes(() => answer.getByRole('button', { name: /^Allow/ }).count(), 2)
     await field(page).fill('')
     await field(page).blur()
     // Nor does one that is the second of two that go to a page: `a` alone would allow the tool from here on.
@@ -59,8 +60,8 @@ test(
     await answer.getByRole('button', { name: /^Deny/ }).nth(1).waitFor({ state: 'detached' })
     await answer.getByRole('button', { name: /^Deny/ }).press('Enter')
     await log(page).getByText('Thanks for that.', { exact: true }).waitFor()
-    assert.equal(await answer.getByText('done', { exact: true }).count(), 1)
-    assert.equal(await answer.getByText('failed', { exact: true }).count(), 1)
+    await becomes(() => answer.getByText('done', { exact: true }).count(), 1)
+    await becomes(() => answer.getByText('failed', { exact: true }).count(), 1)
     await answer.getByText('chats_create').first().click()
     await answer.getByText('"title": "allowed"').first().waitFor()
     const titles = (await alice.get('/chats')).body.data.map(({ title }: { title: string }) => title)
@@ -138,7 +139,7 @@ test(
       ['/app/developer/webhooks', 'No webhook here yet'],
     ] as const) {
       const window = await hers.context.newPage()
-      window.setDefaultTimeout(20_000)
+      window.setDefaultTimeout(PATIENCE_MS)
       await window.goto(path)
       await window.getByText(said).waitFor()
     }

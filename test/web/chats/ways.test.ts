@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { script } from '../../chats/chats.ts'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
-import { until } from '../../until.ts'
+import { becomes, until } from '../../until.ts'
 import { breaches } from '../axe.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { heard } from '../heard.ts'
@@ -44,7 +44,7 @@ test(
     const goal = page.getByRole('region', { name: 'Goal' })
     await goal.getByText('under way').waitFor()
     await log.getByText('At work.', { exact: true }).waitFor()
-    assert.match((await goal.getByRole('meter').getAttribute('aria-valuetext'))!, /of 3/)
+    await becomes(() => goal.getByRole('meter').getAttribute('aria-valuetext'), /of 3/)
     assert.deepEqual(await breaches(page), [])
     await goal.getByRole('button', { name: 'Stop the goal' }).click()
     await goal.waitFor({ state: 'detached' })

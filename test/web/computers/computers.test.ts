@@ -280,7 +280,7 @@ test(
       if (name === 'Twin') await dialog.getByLabel('Begins with').selectOption({ index: 1 })
       await dialog.getByRole('button', { name: 'Make it' }).click()
       const row = page.getByRole('listitem').filter({ has: page.getByRole('link', { name, exact: true }) })
-      await row.getByText('online', { exact: true }).waitFor({ timeout: 60_000 })
+      await row.getByText('online', { exact: true }).waitFor()
       await row.getByRole('link', { name, exact: true }).click()
       await page.getByRole('heading', { level: 1, name }).waitFor()
       return page.url().split('/computers/')[1]!.split('/')[0]!
@@ -298,11 +298,11 @@ test(
     await page.getByText('“Users” is not for cloud computers').waitFor()
     await page.getByRole('link', { name: 'Settings', exact: true }).click()
     await page.getByRole('button', { name: 'Take a snapshot' }).click()
-    await page.getByRole('button', { name: 'Make a computer of it' }).waitFor({ timeout: 60_000 })
+    await page.getByRole('button', { name: 'Make a computer of it' }).waitFor()
     await page.getByRole('button', { name: 'Stop', exact: true }).click()
-    await page.getByText('Box is stopped. Its files are kept').waitFor({ timeout: 60_000 })
+    await page.getByText('Box is stopped. Its files are kept').waitFor()
     await page.getByRole('button', { name: 'Start', exact: true }).click()
-    await page.getByText('online', { exact: true }).first().waitFor({ timeout: 60_000 })
+    await page.getByText('online', { exact: true }).first().waitFor()
 
     await page.getByRole('button', { name: 'Give Box away' }).click()
     const giving = page.getByRole('dialog', { name: 'Give Box away?' })
@@ -321,7 +321,7 @@ test(
     await page.getByRole('button', { name: 'Delete Twin' }).click()
     await page.getByLabel('Type Twin to delete it').fill('Twin')
     await page.getByRole('button', { name: 'Delete it' }).click()
-    await page.getByText('A machine of yours, without opening a port').waitFor({ timeout: 60_000 })
+    await page.getByText('A machine of yours, without opening a port').waitFor()
     assert.deepEqual(hers.wrongs, [])
   },
 )

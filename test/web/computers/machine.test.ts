@@ -9,6 +9,7 @@ import { daemonHome, runDaemonAt } from '../../link/run-daemon.ts'
 import { shelf } from '../../local-inference/shelf.ts'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
+import { becomes } from '../../until.ts'
 import { breaches } from '../axe.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
@@ -57,7 +58,7 @@ test(
       await changed.getByLabel('Groups').fill('users, nowhere-at-all')
       await changed.getByRole('button', { name: 'Save' }).press('Enter')
       await changed.getByText(/'nowhere-at-all' does not exist/).waitFor()
-      assert.equal(await changed.getByLabel('Groups').getAttribute('aria-invalid'), 'true')
+      await becomes(() => changed.getByLabel('Groups').getAttribute('aria-invalid'), 'true')
       assert.deepEqual(await breaches(page), [])
       await changed.getByLabel('Groups').fill('users')
       await changed.getByRole('button', { name: 'Save' }).press('Enter')

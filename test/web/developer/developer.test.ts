@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
+import { becomes } from '../../until.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
 
@@ -56,7 +57,7 @@ test(
     await dialog.getByRole('button', { name: 'Create webhook' }).click()
     await dialog.locator('input[aria-invalid=true]').fill(hook.url)
     await dialog.getByRole('button', { name: 'Create webhook' }).click()
-    assert.match(await page.getByTestId('secret').innerText(), /^whsec_/)
+    await becomes(() => page.getByTestId('secret').innerText(), /^whsec_/)
     await page.getByRole('button', { name: 'I have stored it' }).click()
     await page.getByRole('link', { name: 'Till' }).click()
     await page.getByRole('heading', { level: 1, name: 'Till' }).waitFor()
@@ -65,8 +66,8 @@ test(
     const delivery = page.getByRole('listitem').filter({ hasText: 'webhook.test' })
     await delivery.getByText(/1 attempt, 500 in/).waitFor()
     await delivery.getByRole('button', { name: /^webhook\.test/ }).click()
-    assert.equal(await page.getByLabel('Answer of attempt 1').innerText(), 'answered 500')
-    assert.match(await page.getByLabel('Body', { exact: true }).innerText(), /"type": "webhook\.test"/)
+    await becomes(() => page.getByLabel('Answer of attempt 1').innerText(), 'answered 500')
+    await becomes(() => page.getByLabel('Body', { exact: true }).innerText(), /"type": "webhook\.test"/)
     hook.state.status = 200
     await delivery.getByRole('button', { name: 'Send again: webhook.test' }).click()
     await page.getByRole('listitem').filter({ hasText: 'sent again by hand' }).getByText('succeeded').waitFor()
@@ -75,7 +76,7 @@ test(
     await page.getByRole('button', { name: 'More for Till' }).click()
     await page.getByRole('menuitem', { name: 'Make another secret' }).click()
     await dialog.getByRole('button', { name: 'Make another secret' }).click()
-    assert.match(await page.getByTestId('secret').innerText(), /^whsec_/)
+    await becomes(() => page.getByTestId('secret').innerText(), /^whsec_/)
     await page.getByRole('button', { name: 'I have stored it' }).click()
     await page.getByText(/signs until/).waitFor()
 
@@ -86,16 +87,16 @@ test(
     await page.getByLabel('title').fill('From the playground')
     await page.getByRole('button', { name: 'Send POST' }).click()
     await page.getByText('201 Created').waitFor()
-    assert.match(await page.getByLabel('Body of the answer').innerText(), /"title": "From the playground"/)
+    await becomes(() => page.getByLabel('Body of the answer').innerText(), /"title": "From the playground"/)
     assert.equal((await aki.get('/chats')).body.data[0].title, 'From the playground')
-    assert.match(await page.getByLabel('curl example').innerText(), /\/v1\/chats[\s\S]*"title": "From the playground"/)
+    await becomes(() => page.getByLabel('curl example').innerText(), /\/v1\/chats[\s\S]*"title": "From the playground"/)
     await page.getByRole('tab', { name: 'TypeScript' }).click()
-    assert.match(
-      await page.getByLabel('TypeScript example').innerText(),
+    await becomes(
+      () => page.getByLabel('TypeScript example').innerText(),
       /uk\.chats\.create\(\{ title: 'From the playground'/,
     )
     await page.getByRole('tab', { name: 'uk', exact: true }).click()
-    assert.match(await page.getByLabel('uk example').innerText(), /^uk chats create --title 'From the playground'/)
+    await becomes(() => page.getByLabel('uk example').innerText(), /^uk chats create --title 'From the playground'/)
     await page.getByLabel('Find an endpoint').fill('compat-b messages')
     await page.getByRole('link', { name: 'POST Message', exact: true }).click()
     await page.getByRole('button', { name: 'Make one for an hour' }).click()

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
-import { until } from '../../until.ts'
+import { becomes, until } from '../../until.ts'
 import { startOpenAI } from '../../vendors/openai/openai.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
@@ -72,7 +72,7 @@ test(
     await page.getByRole('link', { name: 'Set up step by step' }).click()
     await page.getByRole('button', { name: 'I know my way' }).click()
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
-    assert.equal(await page.getByRole('link', { name: 'Set up step by step' }).count(), 0)
+    await becomes(() => page.getByRole('link', { name: 'Set up step by step' }).count(), 0)
     assert.deepEqual(visitor.wrongs, [])
   },
 )
@@ -156,11 +156,11 @@ test(
     await page.goto('/app/inbox')
     await page.goto(filtered)
     await results.getByRole('link', { name: 'Indigo and vermilion' }).waitFor()
-    assert.equal(await page.getByRole('button', { name: 'Chats', exact: true }).getAttribute('aria-pressed'), 'true')
+    await becomes(() => page.getByRole('button', { name: 'Chats', exact: true }).getAttribute('aria-pressed'), 'true')
     await page.evaluate('document.activeElement?.blur()')
     await page.keyboard.press('/')
-    assert.equal(
-      await page.getByRole('searchbox', { name: 'Search for' }).evaluate((it) => it === it.ownerDocument.activeElement),
+    await becomes(
+      () => page.getByRole('searchbox', { name: 'Search for' }).evaluate((it) => it === it.ownerDocument.activeElement),
       true,
     )
     assert.deepEqual(visitor.wrongs, [])
@@ -189,8 +189,8 @@ test(
 
     await page.goto('/app/ai-routing/paper-prices')
     await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor()
-    assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1)
-    assert.equal(await page.getByRole('searchbox', { name: 'Search for' }).inputValue(), 'ai routing paper prices')
+    await becomes(() => page.getByRole('heading', { level: 1 }).count(), 1)
+    await becomes(() => page.getByRole('searchbox', { name: 'Search for' }).inputValue(), 'ai routing paper prices')
     await page.goto('/app/accounts')
     await page.getByText('The administrator of this instance can give you access.').waitFor()
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
+import { becomes } from '../../until.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
 
@@ -33,7 +34,7 @@ test(
     assert.equal((await ben.post('/invitations/accept', { token })).status, 200)
     await page.reload()
     await page.getByText('You are its only owner').waitFor()
-    assert.equal(await page.getByRole('button', { name: 'Leave' }).count(), 0)
+    await becomes(() => page.getByRole('button', { name: 'Leave' }).count(), 0)
 
     const members = page.getByRole('list', { name: 'Members of Print shop' })
     await page.getByRole('button', { name: 'Change Ben' }).click()

@@ -5,7 +5,7 @@ import { doomedServer } from '#test/chats/doomed.ts'
 import { allEvents, readEvents } from '#test/events.ts'
 import { type Caller, caller, testServer } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { stopwatch, until } from '#test/until.ts'
+import { until } from '#test/until.ts'
 
 const { server, alice, beyond } = await twoServers()
 
@@ -178,14 +178,12 @@ test('who stops a run stops the tasks below it, those that wait for a person inc
   )
   for await (const { event } of readEvents(alice, `/chats/${second.id}/runs/${(await runOf(second.id)).id}/events`))
     if (event === 'text.delta') break
-  const since = stopwatch()
   assert.equal((await beyond.post(`/chats/${chat}/stop`)).body.data.status, 'cancelled')
   for (const { id } of [first, second])
     await until(
       () => runOf(id),
       ({ status }) => status === 'cancelled',
     )
-  assert.ok(since() < 10_000)
 })
 
 test('a task that failed is tried again by a person: it is theirs then, and goes on though the run above it is over', async () => {

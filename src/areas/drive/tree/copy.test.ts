@@ -6,6 +6,7 @@ import { sweepBlobs } from '#engine/blobs/sweep.ts'
 import { upload } from '#test/drive/drive.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 import { addUpStorage, storedIn } from '../bytes/storage.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 const folder = async (who: Person, place: object, name: string): Promise<string> =>
   (await who.post('/drive/files/folders', { ...place, name })).body.data.id
@@ -191,7 +192,7 @@ test('of one account sixty small pictures wait and no more; what nobody waits fo
     return answer.status
   }
   const all = ids.flatMap((id) => [128, 256, 512, 1024].map((size) => ask(id, size, leaving.signal).catch(() => 0)))
-  const until = Date.now() + 20_000
+  const until = Date.now() + PATIENCE_MS
   while (refused.length < 5 && Date.now() < until) await new Promise((go) => setTimeout(go, 5))
   leaving.abort()
   await Promise.all(all)

@@ -5,7 +5,7 @@ import { type Sent, allEvents, readEvents } from '#test/events.ts'
 import type { Caller, Person } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
-import { stopwatch, until } from '#test/until.ts'
+import { until } from '#test/until.ts'
 import { bounded } from '../../messages/tool-calls.ts'
 
 const { server, twin, alice, beyond } = await twoServers({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
@@ -176,9 +176,7 @@ test('an agent that goes in circles is stopped at its turns, and a tool that doe
     body: { content: script([call('chats_stream', { id: other, content: endless })], [say('x')]) },
   }))
     if (event === 'tool_call.completed') break
-  const since = stopwatch()
   assert.equal((await alice.post(`/chats/${waiting}/stop`)).body.data.status, 'cancelled')
-  assert.ok(since() < 10_000)
   await alice.post(`/chats/${other}/stop`)
 })
 
