@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { addCredential, retireOthers } from '#areas/computers/pairing/credentials.ts'
@@ -11,13 +11,13 @@ import { proxyTo } from '#test/link/proxy.ts'
 import { type Home, daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
 import { temporaryDir } from '#test/program.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { until as untilSo } from '#test/until.ts'
+import { PATIENCE_MS, until as untilSo } from '#test/until.ts'
 
 const { server, twin, alice } = await twoServers()
 const { links } = server.app.engine
 const signal = new AbortController().signal
 const until = (ask: () => boolean | Promise<boolean>) => untilSo(async () => ask(), Boolean)
-const online = (id: string) => links.online(id, 60_000)
+const online = (id: string) => links.online(id, PATIENCE_MS)
 const connection = async (id: string) => (await alice.get(`/computers/${id}`)).body.data.connection
 
 const command = (key: string, script: string): Input<'exec'> => ({
@@ -32,24 +32,28 @@ const command = (key: string, script: string): Input<'exec'> => ({
 })
 
 /** Runs a command as a server does: asked again with its key and offsets whenever the link breaks. */
-async function runThrough(id: string, asked: Input<'exec'>, ways = links): Promise<{ stdout: string; breaks: number }> {
+async function runThrough(
+  id: string,
+  asked: Input<'exec'>,
+  progress = { read: 0, breaks: 0 },
+): Promise<{ stdout: string }> {
   const parts: Uint8Array[] = []
   let stdout = 0
-  for (let breaks = 0; ; breaks++)
+  for (; ; progress.breaks++)
     try {
-      const stream = await ways.open(id, 'exec', { ...asked, from: { stdout, stderr: 0 } }, { signal })
+      const stream = await links.open(id, 'exec', { ...asked, from: { stdout, stderr: 0 } }, { signal })
       for await (const item of stream) {
         if (item.type !== 'bytes' || item.channel !== 1) continue
         assert.equal(item.offset, stdout)
-        stdout += item.bytes.length
+        progress.read = stdout += item.bytes.length
         parts.push(Uint8Array.from(item.bytes))
       }
       const ended = await stream.output
       assert.deepEqual([ended.exit_code, ended.stdout_bytes], [0, stdout])
-      return { stdout: Buffer.concat(parts).toString(), breaks }
+      return { stdout: Buffer.concat(parts).toString() }
     } catch (error) {
       if (!(error instanceof LinkLost) && (error as { code?: string }).code !== 'computer_offline') throw error
-      assert.ok(await ways.online(id, 60_000), 'it comes back')
+      assert.ok(await links.online(id, PATIENCE_MS), 'it comes back')
     }
 }
 
@@ -165,21 +169,25 @@ test('a command goes on through cuts of the network, and nothing of its output i
   const paired = await pairedBy(alice)
   await using _daemon = await runDaemonAt(home, proxy.origin, paired)
   assert.ok(await online(paired.id))
-  const running = runThrough(paired.id, command('counting', count(100)))
-  for (let i = 0; i < 3; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 400))
+  const progress = { read: 0, breaks: 0 }
+  const go = join(home.folder, 'go')
+  const waits = `${count(100)}; while [ ! -e ${go} ]; do sleep 0.02; done`
+  const running = runThrough(paired.id, command('counting', waits), progress)
+  // Its output is on the way by then, so that each cut breaks the stream.
+  for (const read of [10, 40, 70]) {
+    await until(() => progress.read >= read)
     proxy.cut()
   }
-  const { stdout, breaks } = await running
-  assert.equal(stdout, counted(100))
-  assert.ok(breaks > 0)
+  await until(() => progress.breaks > 0)
+  writeFileSync(go, '')
+  assert.equal((await running).stdout, counted(100))
 })
 
 test('a link that is half-open is found dead, and a slow one is not', async () => {
   await using home = daemonHome()
   await using proxy = await proxyTo(server.origin)
   const paired = await pairedBy(alice)
-  await using daemon = await runDaemonAt(home, proxy.origin, paired, { beat: { everyMs: 200, deadMs: 2_500 } })
+  await using daemon = await runDaemonAt(home, proxy.origin, paired, { beat: { everyMs: 200, deadMs: 10_000 } })
   assert.ok(await online(paired.id))
   proxy.delay(600)
   await new Promise((resolve) => setTimeout(resolve, 3_000))

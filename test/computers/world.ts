@@ -4,6 +4,7 @@ import { after } from 'node:test'
 import { type Home, type RunningDaemon, daemonHome, goOn, runDaemonAt } from '../link/run-daemon.ts'
 import { pairedComputer, teamOf } from '../makers.ts'
 import { type Person, type TestServer, testServer } from '../server.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 /** A server for all tests of a file, and alice on it. */
 export async function serverWithAlice(): Promise<{ server: TestServer; alice: Person }> {
@@ -48,7 +49,7 @@ export async function machineOf(server: TestServer, alice: Person): Promise<Mach
   const paired = await pairedComputer(alice)
   let daemon: RunningDaemon = await runDaemonAt(home, server.origin, paired)
   stack.defer(() => daemon[Symbol.asyncDispose]())
-  assert.ok(await server.app.engine.links.online(paired.id, 20_000))
+  assert.ok(await server.app.engine.links.online(paired.id, PATIENCE_MS))
   return {
     id: paired.id,
     home,

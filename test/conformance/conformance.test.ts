@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { testServer, type TestServer } from '../server.ts'
 import { keyProxy } from './proxy.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 const runner = join(import.meta.dirname, '../../node_modules/@modelcontextprotocol/conformance/dist/index.js')
 let server: TestServer
@@ -25,8 +26,11 @@ after(async () => {
 
 const run = (args: string[]): Promise<{ code: number; out: string }> =>
   new Promise((resolve) =>
-    execFile(process.execPath, [runner, ...args], { timeout: 100_000, maxBuffer: 1 << 26 }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), out: stdout + stderr }),
+    execFile(
+      process.execPath,
+      [runner, ...args],
+      { timeout: PATIENCE_MS, maxBuffer: 1 << 26 },
+      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code ?? 1), out: stdout + stderr }),
     ),
   )
 

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { temporaryDir } from '#test/program.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 import { needs } from '#test/needs.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
@@ -67,7 +68,7 @@ async function printed(language: Language, code: string): Promise<string> {
   writeFileSync(at('example.mts'), code)
   writeFileSync(at('example.py'), code)
   const [program, args] = commands[language]()
-  const child = run(program, args, { cwd: folder.path, env, timeout: 60_000 })
+  const child = run(program, args, { cwd: folder.path, env, timeout: PATIENCE_MS })
   child.child.stdin?.end()
   const { stdout } = await child.catch((error: { stderr: string; stdout: string }) =>
     assert.fail(`${code}\n\n${error.stdout}${error.stderr}`),

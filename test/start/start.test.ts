@@ -217,7 +217,7 @@ test('a server that has held a call under a cap stops as soon as it is told to',
   const by = caller(origin, { authorization: `Bearer ${made.body.data.key}` })
   assert.equal((await by.post('/compat-a/v1/chat/completions', call)).status, 200)
   program.child.kill('SIGTERM')
-  const late = setTimeout(15_000, 'still there', { ref: false })
+  const late = setTimeout(PATIENCE_MS, 'still there', { ref: false })
   assert.equal(await Promise.race([program.exited, late]), 0)
 })
 

@@ -97,8 +97,8 @@ const fits = (page: Page, width: number) =>
   )
 
 // Each page is a test of its own, so that none of them waits for the others within one limit.
-const pageTest = (name: string, open: (page: Page) => Promise<void>) =>
-  test(
+function pageTest(name: string, open: (page: Page) => Promise<void>): void {
+  void test(
     `${name}: no accessibility fault, nothing cut off or moving, no policy breach`,
     needs(hasChromium, 'Chromium'),
     async () => {
@@ -108,6 +108,7 @@ const pageTest = (name: string, open: (page: Page) => Promise<void>) =>
       assert.deepEqual(visitor.wrongs.splice(0), [])
     },
   )
+}
 
 for (const name of ['sign-up', 'sign-in'])
   pageTest(name, async (page) => {

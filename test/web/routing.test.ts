@@ -98,8 +98,8 @@ test(
     await page.getByRole('option', { name: /^gpt-4o whoever/ }).click()
     const order = page.getByRole('list', { name: 'In this order' }).getByRole('listitem')
     await order.nth(1).waitFor()
-    assert.deepEqual(
-      (await order.allInnerTexts()).map((words) => /openai|second/.exec(words)![0]),
+    await becomes(
+      async () => (await order.allInnerTexts()).map((words) => /openai|second/.exec(words)![0]),
       ['openai', 'second'],
     )
     await page.getByText('Preferences of the call').click()

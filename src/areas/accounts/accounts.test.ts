@@ -151,12 +151,12 @@ test('a session that is used does not end for having been idle', async () => {
   const { idle_seconds } = (await alice.get('/me/limits')).body.data.session
   await using twin = await server.twin()
   // Unused until a moment before its idle end: so the other process gets to know it.
-  const nearly = `now() - make_interval(secs => ${idle_seconds} - 4)`
+  const nearly = `now() - make_interval(secs => ${idle_seconds} - 10)`
   await pool.query(`update sessions set created_at = ${nearly}, last_used_at = null where account_id = $1`, [alice.id])
   const there = () => twin.stranger.get('/me', { cookie: alice.headers.cookie! })
   assert.equal((await there()).status, 200)
   await pool.query('update sessions set last_used_at = now() where account_id = $1', [alice.id])
-  await sleep(4_100)
+  await sleep(10_100)
   assert.equal((await there()).status, 200)
   await using third = await server.twin()
   // The processes write of its uses every ten seconds: from here on it is as if they never did.

@@ -32,67 +32,63 @@ interface Call {
   cost_source: string
 }
 
-test(
-  'videos of a provider are submitted once each, looked at until they are over, and paid for what came of them',
-  { timeout: 120_000 },
-  async () => {
-    const submitted: string[] = []
-    const begin = async (prompt: string, seconds: number, media: object) => {
-      vendor.script({ on: 'POST /v1/videos', media })
-      const answer = await alice.post('/inference/videos', {
-        model: 'studio/sora-2',
-        prompt,
-        seconds,
-        size: '1280x720',
-      })
-      assert.equal(answer.status, 202, answer.text)
-      submitted.push(prompt)
-      await until(
-        () => Promise.resolve(vendor.jobs.length),
-        (begun) => begun === submitted.length,
-      )
-      return answer.body.data.id as string
-    }
-    const horse = await begin('A horse', 4, {})
-    const endless = await begin('Endless', 8, { job: { polls: Number.POSITIVE_INFINITY } })
-    const failing = await begin('Failing', 4, { job: { polls: 0, ends: 'failed' } })
-    const refused = await begin('Refused', 4, { job: { polls: 0 }, moderated: true })
-
-    await alice.post(`/operations/${endless}/cancel`)
-    assert.equal((await ended(alice, endless)).status, 'cancelled')
+test('videos of a provider are submitted once each, looked at until they are over, and paid for what came of them', async () => {
+  const submitted: string[] = []
+  const begin = async (prompt: string, seconds: number, media: object) => {
+    vendor.script({ on: 'POST /v1/videos', media })
+    const answer = await alice.post('/inference/videos', {
+      model: 'studio/sora-2',
+      prompt,
+      seconds,
+      size: '1280x720',
+    })
+    assert.equal(answer.status, 202, answer.text)
+    submitted.push(prompt)
     await until(
-      async () => (await alice.get(`/operations/${endless}`)).body.data.cost_usd as number | null,
-      (cost) => cost === 0.8,
+      () => Promise.resolve(vendor.jobs.length),
+      (begun) => begun === submitted.length,
     )
-    for (const [id, code] of [
-      [failing, 'provider_error'],
-      [refused, 'content_refused'],
-    ] as const) {
-      const { status, error } = await ended(alice, id)
-      assert.deepEqual([status, error.code], ['failed', code], JSON.stringify(error))
-    }
-    const done = await ended(alice, horse)
-    assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
-    assert.deepEqual([done.cost_usd, done.result.files[0].name], [0.4, 'A horse.mp4'])
-    const submits = vendor.submits().filter(({ path }) => path === '/v1/videos')
-    assert.deepEqual(
-      submits.map(({ at }) => at.length),
-      [1, 1, 1, 1],
-    )
-    const { pool } = server.app.engine.postgres
-    const calls = await until(
-      async () =>
-        (
-          await pool.query<Call>(
-            `select status, cost_nano, cost_source from calls where model = 'studio/sora-2' order by status, cost_nano`,
-          )
-        ).rows,
-      (rows) => rows.length === 4,
-    )
-    assert.deepEqual(
-      calls.map(({ status, cost_nano, cost_source }) => `${status} ${cost_nano} ${cost_source}`),
-      // Nobody said what came of what was cancelled: it is paid as it was held.
-      ['cancelled 800000000 estimated', 'failed 0 computed', 'failed 0 computed', 'succeeded 400000000 computed'],
-    )
-  },
-)
+    return answer.body.data.id as string
+  }
+  const horse = await begin('A horse', 4, {})
+  const endless = await begin('Endless', 8, { job: { polls: Number.POSITIVE_INFINITY } })
+  const failing = await begin('Failing', 4, { job: { polls: 0, ends: 'failed' } })
+  const refused = await begin('Refused', 4, { job: { polls: 0 }, moderated: true })
+
+  await alice.post(`/operations/${endless}/cancel`)
+  assert.equal((await ended(alice, endless)).status, 'cancelled')
+  await until(
+    async () => (await alice.get(`/operations/${endless}`)).body.data.cost_usd as number | null,
+    (cost) => cost === 0.8,
+  )
+  for (const [id, code] of [
+    [failing, 'provider_error'],
+    [refused, 'content_refused'],
+  ] as const) {
+    const { status, error } = await ended(alice, id)
+    assert.deepEqual([status, error.code], ['failed', code], JSON.stringify(error))
+  }
+  const done = await ended(alice, horse)
+  assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
+  assert.deepEqual([done.cost_usd, done.result.files[0].name], [0.4, 'A horse.mp4'])
+  const submits = vendor.submits().filter(({ path }) => path === '/v1/videos')
+  assert.deepEqual(
+    submits.map(({ at }) => at.length),
+    [1, 1, 1, 1],
+  )
+  const { pool } = server.app.engine.postgres
+  const calls = await until(
+    async () =>
+      (
+        await pool.query<Call>(
+          `select status, cost_nano, cost_source from calls where model = 'studio/sora-2' order by status, cost_nano`,
+        )
+      ).rows,
+    (rows) => rows.length === 4,
+  )
+  assert.deepEqual(
+    calls.map(({ status, cost_nano, cost_source }) => `${status} ${cost_nano} ${cost_source}`),
+    // Nobody said what came of what was cancelled: it is paid as it was held.
+    ['cancelled 800000000 estimated', 'failed 0 computed', 'failed 0 computed', 'succeeded 400000000 computed'],
+  )
+})

@@ -6,7 +6,7 @@ import { fromBufferPromise } from 'yauzl'
 import { upload } from '#test/drive/drive.ts'
 import { testServer } from '#test/server.ts'
 import { type S3Server, signatureOf, startS3 } from '#test/vendors/s3/s3.ts'
-import { PATIENCE_MS } from '#test/until.ts'
+import { becomes, PATIENCE_MS, until } from '#test/until.ts'
 import { openBlobs } from './open.ts'
 import { sweepBlobs } from './sweep.ts'
 
@@ -81,11 +81,14 @@ test('files live in a bucket: in parts, by ranges, once per content, and gone af
     body: form,
     signal: cut.signal,
   })
-  for (let tries = 0; s3.uploads.size === 0 && tries < 1_000; tries++) await new Promise((go) => setTimeout(go, 1))
+  await until(
+    async () => s3.uploads.size,
+    (size) => size > 0,
+  )
   cut.abort()
   await sending.catch(() => {})
-  for (let tries = 0; s3.uploads.size > 0 && tries < 6_000; tries++) await new Promise((go) => setTimeout(go, 10))
-  assert.equal(s3.uploads.size, 0, 'what was cut off leaves no parts')
+  // What was cut off leaves no parts.
+  await becomes(() => s3.uploads.size, 0)
 
   s3.uploads.set('lost', { key: 'ukiyo/blobs/lost', parts: new Map(), at: new Date(0) })
   s3.objects.set('ukiyo/blobs/stray', { bytes: Buffer.from('x'), at: new Date(0) })

@@ -278,7 +278,7 @@ test('a workspace is counted before it has a budget, a chat that is only counted
   await ledger.reserve(call(held), 10n)
 })
 
-test('no concurrency crosses a cap, a budget or a balance, whichever process asks', { timeout: 120_000 }, async (t) => {
+test('no concurrency crosses a cap, a budget or a balance, whichever process asks', async (t) => {
   const { ledger: start, postgres, balance, lines, held } = await instance(t)
   const ledgers = [await start(), await start()]
   const amount = fc.integer({ min: 0, max: 20_000 })

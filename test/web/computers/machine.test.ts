@@ -9,7 +9,7 @@ import { daemonHome, runDaemonAt } from '../../link/run-daemon.ts'
 import { shelf } from '../../local-inference/shelf.ts'
 import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
-import { becomes } from '../../until.ts'
+import { becomes, PATIENCE_MS } from '../../until.ts'
 import { breaches } from '../axe.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
@@ -31,7 +31,7 @@ test(
     await using home = daemonHome()
     const paired = await pairedBy(alice)
     await using _daemon = await runDaemonAt(home, server.origin, paired)
-    assert.ok(await server.app.engine.links.online(paired.id, 20_000))
+    assert.ok(await server.app.engine.links.online(paired.id, PATIENCE_MS))
     await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     try {
@@ -93,7 +93,7 @@ test(
     await using models = await shelf({ '/huge.gguf': Buffer.alloc(1) })
     const paired = await pairedBy(alice)
     await using _daemon = await runDaemonAt(home, server.origin, paired, { engines: { local: [models.host] } })
-    assert.ok(await server.app.engine.links.online(paired.id, 20_000))
+    assert.ok(await server.app.engine.links.online(paired.id, PATIENCE_MS))
     models.next.push((_, response) => {
       response.writeHead(200, { etag: '"huge"', 'content-length': PETABYTE })
       response.flushHeaders()

@@ -121,7 +121,10 @@ test(
     await page.getByLabel('Page', { exact: true }).fill('20')
     await page.keyboard.press('Enter')
     await ofThePage(page, 20).getByText('View 20 of the mountain').waitFor()
-    assert.ok((await page.locator('main canvas').count()) <= 6)
+    await until(
+      () => page.locator('main canvas').count(),
+      (count) => count <= 6,
+    )
     const width = async (): Promise<number> => (await ofThePage(page, 20).boundingBox())!.width
     const before = await width()
     await pages.focus()

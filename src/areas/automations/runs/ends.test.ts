@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { type Row, failing, fire, isOver, isRunning, make, runIs, slow } from '#test/automations/hooks.ts'
 import { createLog } from '#engine/log.ts'
 import { type Person, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { becomes, until } from '#test/until.ts'
 import { tendRuns } from './outcomes.ts'
 
 const chatRun = async (person: Person, { chat_id, run_id }: Row): Promise<string> =>
   (await person.get(`/chats/${chat_id}/runs/${run_id}`)).body.data.status
 async function chatRunIs(person: Person, run: Row, status: string): Promise<void> {
-  for (let i = 0; (await chatRun(person, run)) !== status; i++) {
-    assert.ok(i < 1_200, `the run in the chat is ${status}`)
-    await sleep(50)
-  }
+  await becomes(() => chatRun(person, run), status)
 }
 
 test('who cancels a run, or deletes its automation, stops what speaks in the chat; what waits is never begun, and the chats stay', async () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import type pg from 'pg'
 import { copyAutomation } from '#test/automations/copies.ts'
 import { testDatabase } from '#test/database.ts'
 import { type Person, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 
 type Row = Record<string, any>
 
@@ -19,12 +19,10 @@ async function make(person: Person, action: Row): Promise<string> {
 }
 
 async function allOver(pool: pg.Pool, count: number): Promise<Row[]> {
-  for (let i = 0; i < 2_400; i++) {
-    const { rows } = await pool.query<Row>('select * from automation_runs order by started_at, id')
-    if (rows.length >= count && rows.every(({ status }) => status !== 'queued' && status !== 'running')) return rows
-    await sleep(50)
-  }
-  throw new Error('the runs did not all come to an end')
+  return until(
+    async () => (await pool.query<Row>('select * from automation_runs order by started_at, id')).rows,
+    (rows) => rows.length >= count && rows.every(({ status }) => status !== 'queued' && status !== 'running'),
+  )
 }
 
 test('two hundred and fifty of alice’s are due at once with one of bob’s: two processes run each once, bob’s is among the first; what may not be fails alone', async () => {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { readEvents } from '#test/events.ts'
 import { bring } from '#test/endpoints/house.ts'
 import { caller, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { becomes, until } from '#test/until.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
 
 test('of twenty runs that end at once, one whose chat somebody holds keeps nobody waiting, and ends when it is free', async () => {
@@ -33,11 +32,9 @@ test('of twenty runs that end at once, one whose chat somebody holds keeps nobod
   const [held] = chats
   await db.transaction().execute(async (tx) => {
     await sql`select 1 from resources where id = ${held!} for update`.execute(tx)
-    for (let i = 0; i < 600 && (await going()).length > 1; i++) await sleep(50)
-    assert.deepEqual(await going(), [held])
+    await becomes(going, [held!])
   })
-  for (let i = 0; i < 600 && (await going()).length > 0; i++) await sleep(50)
-  assert.deepEqual(await going(), [])
+  await becomes(going, [])
   for (const id of chats) {
     const { body } = await alice.get(`/chats/${id}/messages?order=asc`)
     assert.deepEqual(

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { daemonHome, goOn } from '#test/link/run-daemon.ts'
 import { type StartedDaemon, startDaemon } from '#test/link/start-daemon.ts'
 import { type Person, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 
 const SECRET = 'sk-of-whoever-started-it'
 /** The environment of a person who has keys in their shell and starts a daemon. */
@@ -87,7 +87,7 @@ test('so it stays when the keeper is killed or replaced, and when the daemon is 
   await nothingLeaks()
   await daemon[Symbol.asyncDispose]()
   await using _ = goOn(home)
-  assert.ok(await server.app.engine.links.online(daemon.id, 20_000))
+  assert.ok(await server.app.engine.links.online(daemon.id, PATIENCE_MS))
   assert.deepEqual(namesOf(await ofCommand()), LOGIN)
   await home.keeper().replace()
   await nothingLeaks()

@@ -9,7 +9,7 @@ import { daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
 import { machineOf, peopleAround, serverWithAlice } from '#test/computers/world.ts'
 import { pairedComputer } from '#test/makers.ts'
 import { type Caller } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 
 const { server, alice } = await serverWithAlice()
 const { bob, carol, team } = await peopleAround(server, alice)
@@ -230,7 +230,7 @@ test('a command goes on through cuts of the network and another daemon, nothing 
   await using own = daemonHome()
   const paired = await pairedComputer(alice)
   const first = await runDaemonAt(own, proxy.origin, paired)
-  assert.ok(await server.app.engine.links.online(paired.id, 20_000))
+  assert.ok(await server.app.engine.links.online(paired.id, PATIENCE_MS))
   const running = exec(
     {
       command: 'i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo $i; sleep 0.05; done; wc -c',

@@ -11,6 +11,7 @@ import { temporaryDir } from '#test/program.ts'
 import { agentAt } from '#test/mcp/mcp.ts'
 import type { Caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 const { server, alice } = await twoServers()
 const stack = new AsyncDisposableStack()
@@ -30,7 +31,7 @@ before(async () => {
   proxy = stack.use(await proxyTo(server.origin))
   daemon = stack.use(await startDaemon(home, proxy.origin, alice, ['--root', root]))
   id = daemon.id
-  assert.ok(await server.app.engine.links.online(id, 20_000))
+  assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
 })
 
 const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body?.error?.code]

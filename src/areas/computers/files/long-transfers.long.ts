@@ -15,6 +15,7 @@ import { teamOf } from '#test/makers.ts'
 import { temporaryDir } from '#test/program.ts'
 import type { Caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 const { server, twin, alice } = await twoServers()
 const stack = new AsyncDisposableStack()
@@ -34,7 +35,7 @@ before(async () => {
   proxy = stack.use(await proxyTo(server.origin))
   daemon = stack.use(await startDaemon(home, proxy.origin, alice, ['--root', root]))
   id = daemon.id
-  assert.ok(await server.app.engine.links.online(id, 20_000))
+  assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
 })
 
 const at = (name: string): string => join(root, name)
@@ -88,7 +89,7 @@ test('both ways go on through cuts of the network, and not a byte is lost or com
     // Calls that begin while it is away are refused.
     for (; reading.status === 409 || reading.status === 503; reading = await get(beyond, at('cut.bin'))) {
       await reading.text()
-      await server.app.engine.links.online(id, 20_000)
+      await server.app.engine.links.online(id, PATIENCE_MS)
     }
     assert.equal(reading.status, 200)
     const parts: Uint8Array[] = []
@@ -99,7 +100,7 @@ test('both ways go on through cuts of the network, and not a byte is lost or com
     }
     assert.equal(sha(Buffer.concat(parts)), sha(bytes))
   }
-  assert.ok(await server.app.engine.links.online(id, 20_000))
+  assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
 })
 
 test('a caller whose upload broke off, or whose server was restarted, sends the rest through another', async () => {

@@ -7,6 +7,7 @@ import { daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
 import { pairedComputer, teamOf } from '#test/makers.ts'
 import { temporaryDir } from '#test/program.ts'
 import { testServer } from '#test/server.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 const stack = new AsyncDisposableStack()
 after(() => stack.disposeAsync())
@@ -24,7 +25,7 @@ test('bob may use the files of a computer, and neither reads its credential nor 
   const { id } = paired
   const own = { place: program, release: 'a'.repeat(64) }
   stack.use(await runDaemonAt(home, server.origin, paired, { own, updates: false }))
-  assert.ok(await server.app.engine.links.online(id, 20_000))
+  assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
   const team = await teamOf(alice, [[bob, 'member']])
   await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['fs_read', 'fs_write'] })
 

@@ -9,7 +9,7 @@ import { proxyTo } from '#test/link/proxy.ts'
 import { daemonHome } from '#test/link/run-daemon.ts'
 import { startDaemon } from '#test/link/start-daemon.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 
 const HOUR = 3_600_000
 const folder = mkdtempSync(join(tmpdir(), 'uk-clock-'))
@@ -36,7 +36,7 @@ test('a machine whose clock is hours wrong, jumps, and sleeps, keeps its link, i
   set(-7 * HOUR)
   await using daemon = await startDaemon(home, proxy.origin, alice, [], ['env', `NODE_OPTIONS=--import=${shim.href}`])
   const at = `/computers/${daemon.id}`
-  assert.ok(await server.app.engine.links.online(daemon.id, 20_000))
+  assert.ok(await server.app.engine.links.online(daemon.id, PATIENCE_MS))
   const ask = async (path: string, body: object) => {
     const answer = await alice.post(`${at}/${path}`, body)
     assert.equal(answer.status, 200, answer.text)

@@ -11,7 +11,7 @@ import { peopleAround } from '#test/computers/world.ts'
 import { teamOf } from '#test/makers.ts'
 import type { Caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 import { hasChromium, openBrowser } from '#test/web/browser.ts'
 
 const { server, twin, alice } = await twoServers()
@@ -60,7 +60,7 @@ before(async () => {
   const home = stack.use(daemonHome())
   daemon = stack.use(await startDaemon(home, server.origin, alice))
   id = daemon.id
-  assert.ok(await server.app.engine.links.online(id, 20_000))
+  assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
 })
 
 const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body?.error?.code]
@@ -320,7 +320,7 @@ test('a page with a WebSocket opens in Chromium, and closes when the right ends'
     await page.waitForFunction('document.getElementById("said").textContent === "heard hello"')
     assert.equal(await page.evaluate('document.cookie'), '')
     await alice.delete(`/computers/${id}/exposures/${some}`)
-    await page.waitForFunction('document.title === "closed"', null, { timeout: 30_000 })
+    await page.waitForFunction('document.title === "closed"', null, { timeout: PATIENCE_MS })
     assert.equal((await page.goto(`http://${hostOf(server.origin)}/`))!.status(), 404)
   } finally {
     await browser.close()

@@ -9,7 +9,7 @@ import { type Home, type RunningDaemon, daemonHome, runDaemonAt } from '#test/li
 import { pairedComputer, teamOf } from '#test/makers.ts'
 import { type Answer, type Caller, type Person, caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 
 const { server, twin, alice } = await twoServers()
 let home: Home
@@ -24,7 +24,7 @@ before(async () => {
   const paired = await pairedComputer(alice)
   id = paired.id
   daemon = await runDaemonAt(home, server.origin, paired)
-  assert.ok(await server.app.engine.links.online(id, 20_000))
+  assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
   bob = await server.person('Bob')
   team = await teamOf(alice, [[bob, 'member']])
 })

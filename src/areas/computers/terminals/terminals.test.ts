@@ -6,7 +6,7 @@ import { daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
 import { machineOf, peopleAround, serverWithAlice } from '#test/computers/world.ts'
 import { pairedComputer } from '#test/makers.ts'
 import { type Caller } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 
 const { server, alice } = await serverWithAlice()
 const { bob, carol, team } = await peopleAround(server, alice)
@@ -201,7 +201,7 @@ test('input that is typed while the link is broken comes to the program when it 
   await using own = daemonHome()
   const paired = await pairedComputer(alice)
   await using _daemon = await runDaemonAt(own, proxy.origin, paired)
-  assert.ok(await server.app.engine.links.online(paired.id, 20_000))
+  assert.ok(await server.app.engine.links.online(paired.id, PATIENCE_MS))
   const terminal = (body: object) => alice.post(`/computers/${paired.id}/terminal`, body)
   const opened = await terminal({ action: 'open', argv: ['sh', '-c', 'stty -echo; echo ready; exec cat'] })
   const { terminal_id } = opened.body.data

@@ -127,7 +127,7 @@ test('a terminal opened by a ticket ends with the grant, the key or the session 
 })
 
 test('a key that expires takes along what its tickets opened', async () => {
-  const key = await alice.key({ expires_at: new Date(Date.now() + 5_000).toISOString() })
+  const key = await alice.key({ expires_at: new Date(Date.now() + 15_000).toISOString() })
   const page = await open(await urlOf(key))
   assert.equal(await page.closed, 1008)
 })

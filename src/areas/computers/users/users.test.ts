@@ -8,6 +8,7 @@ import { daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
 import { startDaemon } from '#test/link/start-daemon.ts'
 import { teamOf } from '#test/makers.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 const stack = new AsyncDisposableStack()
 after(() => stack.disposeAsync())
@@ -24,7 +25,7 @@ before(async () => {
   const paired = await pairedBy(alice)
   id = paired.id
   stack.use(await runDaemonAt(home, server.origin, paired))
-  assert.ok(await server.app.engine.links.online(id, 20_000))
+  assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
 })
 
 const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body?.error?.code]

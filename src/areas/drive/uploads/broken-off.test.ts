@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { sweepBlobs } from '#engine/blobs/sweep.ts'
 import { type Caller, type TestServer, testServer } from '#test/server.ts'
+import { becomes } from '#test/until.ts'
 import { expireUploads } from './receive.ts'
 
 const tus = { 'tus-resumable': '1.0.0' }
@@ -114,9 +115,7 @@ test('an upload that breaks off leaves nothing, and what is deleted goes from th
     'content-type': `multipart/form-data; boundary=${boundary}`,
   })
   assert.equal(unended.status, 400, unended.text)
-  for (let tries = 0; tries < 6_000 && blobsIn(server).length > 0; tries++)
-    await new Promise((go) => setTimeout(go, 10))
-  assert.deepEqual(blobsIn(server), [])
+  await becomes(() => blobsIn(server), [])
   assert.deepEqual((await key.get('/drive/files')).body.data, [])
 
   const put = async (name: string) =>

@@ -13,7 +13,7 @@ import { program, ranBy } from '#test/cli/uk.ts'
 import { upload } from '#test/drive/drive.ts'
 import { machineOf, serverWithAlice } from '#test/computers/world.ts'
 import { testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 
 /** A way to the server that lets so many bytes of each download pass, and notes which range was asked for. */
 async function narrowWay(
@@ -174,7 +174,7 @@ test('a file of a computer goes on at its offset after cuts, kills and a lost li
     // Its link is another one when the command is given again.
     await killed()
     await box.restart()
-    assert.ok(await server.app.engine.links.online(box.id, 20_000))
+    assert.ok(await server.app.engine.links.online(box.id, PATIENCE_MS))
     const begun = way.ranges.length
     const again = await ranBy(started())
     assert.equal(again.code, 0, again.err)

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { OutsideFailed, outsideMcp } from '#engine/http-client/mcp.ts'
 import { type Caller, type Person, type TestServer, testServer } from '../../../server.ts'
-import { until } from '../../../until.ts'
+import { PATIENCE_MS, until } from '../../../until.ts'
 import { endlessKinds, pathOf, startEndless } from '../../../vendors/endless.ts'
 
-const LONGEST_MS = 60_000
+const LONGEST_MS = PATIENCE_MS
 
 type Endless = Awaited<ReturnType<typeof startEndless>>
 let vendor: Endless

@@ -6,7 +6,7 @@ import { testDatabase } from '#test/database.ts'
 import { type Home, daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
 import { pairedComputer } from '#test/makers.ts'
 import { type Caller, type TestServer, caller, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 
 /** Seconds that nobody else on this machine sleeps. */
 const seconds = (which: number): string => String(3_000_000 + which * 100_000 + process.pid)
@@ -52,7 +52,7 @@ for (const [at, [what, steps]] of Object.entries(ORDERS).entries())
       const key = await person.key()
       const { id, credential } = await pairedComputer(person)
       const daemon = await runDaemonAt(home, server.origin, { id, credential })
-      assert.ok(await server.app.engine.links.online(id, 20_000))
+      assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
       const [ends, stays] = [seconds(at), seconds(at + 50)]
       const operation = await begun(caller(server.origin, key.headers), id, ends)
       const other = await begun(alice, id, stays)

@@ -9,7 +9,7 @@ import { daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
 import { pairedComputer } from '#test/makers.ts'
 import { needs } from '#test/needs.ts'
 import { type Caller, type TestServer, caller, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 import { openHost } from '../../drivers/host.ts'
 import { run } from '../../drivers/run.ts'
 
@@ -45,9 +45,9 @@ async function goesOn(exec: (argv: string[]) => Promise<string>): Promise<void> 
   )
 }
 
-/** A stop that waits for none of it takes a second or two; one that does would take a million. */
+/** A stop that waited for any of it would take a million seconds. */
 async function stops(server: TestServer): Promise<void> {
-  const late = sleep(20_000, 'still there', { ref: false })
+  const late = sleep(PATIENCE_MS, 'still there', { ref: false })
   const how = await Promise.race([server[Symbol.asyncDispose](), late])
   assert.equal(how, undefined, `it waits for ${server.app.down}`)
 }
@@ -61,14 +61,14 @@ test('a server stops at once while computers are in use, and the next one goes o
   const { port } = new URL(first.origin)
   const paired = await pairedComputer(person)
   await using _daemon = await runDaemonAt(home, first.origin, paired)
-  assert.ok(await first.app.engine.links.online(paired.id, 20_000))
+  assert.ok(await first.app.engine.links.online(paired.id, PATIENCE_MS))
   const { operation, over } = await inUse(alice, paired.id)
   await stops(first)
   await over
 
   await using next = await testServer({ database, environment: { UK_PORT: port } })
   const again = caller(next.origin, alice.headers)
-  assert.ok(await next.app.engine.links.online(paired.id, 20_000))
+  assert.ok(await next.app.engine.links.online(paired.id, PATIENCE_MS))
   const status = async () => (await again.get(`/operations/${operation}`)).body.data.status
   await until(status, (now) => now === 'running')
   await goesOn(async (argv) => (await again.post(`/computers/${paired.id}/exec`, { argv })).body.data.stdout)
@@ -97,7 +97,7 @@ test('so it does with cloud computers, whose links come in by sockets of the mac
       async () => (await who.get(`/operations/${used[n]!.operation}`)).body.data.status,
       (now) => now === 'running',
     )
-    assert.ok(await next.app.engine.links.online(id, 20_000))
+    assert.ok(await next.app.engine.links.online(id, PATIENCE_MS))
     await goesOn(async (argv) => (await who.post(`/computers/${id}/exec`, { argv })).body.data.stdout)
     await who.delete(`/computers/${id}`)
   }

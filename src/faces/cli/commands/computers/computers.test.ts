@@ -13,7 +13,7 @@ import { seatAt } from '#test/computers/seat.ts'
 import { temporaryDir } from '#test/program.ts'
 import { pairedComputer, teamOf } from '#test/makers.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 
 const program = fileURLToPath(new URL('../../../../../bin/uk', import.meta.url))
 let server: TestServer
@@ -34,7 +34,7 @@ before(async () => {
   id = paired.id
   assert.equal((await alice.patch(`/computers/${id}`, { name: 'box' })).status, 200)
   daemon = await runDaemonAt(home, server.origin, paired)
-  assert.ok(await server.app.engine.links.online(id, 20_000))
+  assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
   env = { PATH: process.env.PATH!, HOME: home.folder, UK_ORIGIN: server.origin, UK_KEY: (await alice.key()).key }
 })
 after(async () => {

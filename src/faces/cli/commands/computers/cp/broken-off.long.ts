@@ -12,7 +12,7 @@ import { daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
 import { pairedComputer } from '#test/makers.ts'
 import { temporaryDir } from '#test/program.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 
 const program = fileURLToPath(new URL('../../../../../../bin/uk', import.meta.url))
 const stack = new AsyncDisposableStack()
@@ -38,7 +38,7 @@ before(async () => {
     const paired = await pairedComputer(alice)
     assert.equal((await alice.patch(`/computers/${paired.id}`, { name })).status, 200)
     stack.use(await runDaemonAt(home, server.origin, paired))
-    assert.ok(await server.app.engine.links.online(paired.id, 20_000))
+    assert.ok(await server.app.engine.links.online(paired.id, PATIENCE_MS))
   }
   proxy = stack.use(await proxyTo(server.origin))
   keeper = stack.use(await startKeeper())

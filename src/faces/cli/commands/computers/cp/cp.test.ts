@@ -23,6 +23,7 @@ import { daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
 import { pairedComputer } from '#test/makers.ts'
 import { temporaryDir } from '#test/program.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 import { placeOf } from './cp.ts'
 import { lineOf } from '../../../output/progress.ts'
 
@@ -51,7 +52,7 @@ before(async () => {
     if (name === 'box') box = paired.id
     assert.equal((await alice.patch(`/computers/${paired.id}`, { name })).status, 200)
     stack.use(await runDaemonAt(home, server.origin, paired))
-    assert.ok(await server.app.engine.links.online(paired.id, 20_000))
+    assert.ok(await server.app.engine.links.online(paired.id, PATIENCE_MS))
   }
   proxy = stack.use(await proxyTo(server.origin))
   env = { PATH: process.env.PATH!, HOME: room.path, UK_ORIGIN: proxy.origin, UK_KEY: (await alice.key()).key }

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const root = join(import.meta.dirname, '../..')
+const NOW = String.raw`(?:performance|Date)\.now\(\)`
+const READS =
+  'isVisible|isHidden|isEnabled|isDisabled|isChecked|isEditable|count|innerText|textContent|inputValue|getAttribute|allInnerTexts|allTextContents'
+
+/**
+ * What makes a test pass by chance: CONTRIBUTING.md, "Flaky tests". `captures` gives the names that hold a measured time,
+ * for the rule that looks at comparisons.
+ */
+const rules: { what: string; files?: RegExp; matches: (text: string) => string[] }[] = [
+  {
+    what: 'an upper bound on how long something took: count work, or move the measurement to bench/',
+    matches(text) {
+      const measured = [...text.matchAll(new RegExp(String.raw`\b(?:const|let) (\w+) = .*${NOW} - `, 'g'))].map(
+        ([, name]) => name!,
+      )
+      const stopped = [...text.matchAll(/\bconst (\w+) = stopwatch\(\)/g)].map(([, name]) => `${name}\\(\\)`)
+      const names = [...measured.map((name) => String.raw`\b${name}\b`), ...stopped, String.raw`${NOW} - [\w.()[\]!]+`]
+      return names.flatMap((name) => all(text, String.raw`assert\.ok\([^\n]*${name} <=? [\d_]+`))
+    },
+  },
+  {
+    what: 'a deadline of its own: wait with until or becomes of test/until.ts',
+    matches: (text) => all(text, String.raw`\b\w+ = ${NOW} \+ [\d_]+(?:;|\n)`),
+  },
+  {
+    what: 'a poll with a fixed number of tries: wait with until or becomes of test/until.ts',
+    matches: (text) =>
+      all(text, String.raw`for \(let (\w+) = 0; [^\n]*\1 < [\d_]+ && [^\n]*\n?[^\n]*(?:sleep|setTimeout)\(`),
+  },
+  {
+    what: 'a time limit of its own: the common ones are PATIENCE_MS and TEST_MS of test/runner/crew.ts',
+    matches: (text) => all(text, String.raw`\btimeout: [\d_]+\b|setDefaultTimeout\([\d_]+\)`),
+  },
+  {
+    what: 'a page that is read once inside an assertion: wait with becomes',
+    files: /^test\/web\//,
+    matches: (text) => all(text, String.raw`assert\.\w+\(\s*\(?await [^\n]*\.(?:${READS})\([^\n]*\)`),
+  },
+]
+
+/** Each with the reason why it can't fail by chance. */
+const allowed: Record<string, string> = {
+  // Both sides go by the server's own clock, at each call: a slow machine makes no call earlier.
+  'test/line/revocation.test.ts': 'assert.ok(askedAt - cutAt < 6_000',
+}
+
+const all = (text: string, pattern: string): string[] =>
+  [...text.matchAll(new RegExp(pattern, 'g'))].map(([match]) => match.trim())
+
+const faultsOf = (file: string, text: string): string[] =>
+  rules.flatMap(({ what, files, matches }) =>
+    files && !files.test(file) ? [] : matches(text).map((match) => `${file}: ${match}\n  ${what}`),
+  )
+
+test('the rules find what they are for', () => {
+  const faults = [
+    'const begun = performance.now()\nassert.ok(performance.now() - begun < 5_000, `x`)',
+    'const since = stopwatch()\nassert.ok(since() < 1_000)',
+    'const ms = performance.now() - begun\nassert.ok(ms < 300)',
+    'const took = Date.now() - begun\nassert.ok(took <= 300 && done)',
+    'for (const until = Date.now() + 60_000; rows < 5 && Date.now() < until;)',
+    'const end = performance.now() + 30_000\n',
+    'for (let i = 0; i < 600 && left > 0; i++) await sleep(50)',
+    'for (let i = 0; left > 0 && i < 600 && more; i++)\n    await new Promise((go) => setTimeout(go, 1))',
+    "test('x', { timeout: 120_000 }, async () => {})",
+    'page.setDefaultTimeout(20_000)',
+    "assert.equal(await page.getByText('x').count(), 0)",
+    "assert.match((await row.getAttribute('title'))!, /x/)",
+    "assert.equal(\n  await page.getByLabel('Words').inputValue(),\n  'x',\n)",
+  ]
+  for (const fault of faults) assert.equal(faultsOf('test/web/x.test.ts', fault).length, 1, fault)
+  const right = [
+    'assert.ok(performance.now() - begun > 3_000)',
+    'const soon = new Date(Date.now() + 10_000).toISOString()',
+    "await becomes(() => page.getByText('x').count(), 0)",
+    'for (let i = 0; i < 5; i++) await sleep(20)',
+    '{ timeout_ms: 6_000 }',
+  ]
+  for (const line of right) assert.deepEqual(faultsOf('test/web/x.test.ts', line), [])
+})
+
+test('no test asserts how long something took, waits by a clock of its own, or reads a page once', () => {
+  const files = globSync('{src,test,bench,tools,web/src}/**/*.test.ts', { cwd: root }).filter(
+    (file) => !file.includes('node_modules') && file !== 'test/source/test-clocks.test.ts',
+  )
+  assert.ok(files.length > 500, `${files.length} test files were read`)
+  const faults = files.flatMap((file) =>
+    faultsOf(file, readFileSync(join(root, file), 'utf8')).filter(
+      (fault) => !allowed[file] || !fault.includes(allowed[file]),
+    ),
+  )
+  assert.deepEqual(faults, [])
+})
