@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { Frames } from './frames.ts'
+import { SseReader } from '../wire/streams/sse.ts'
 import { eventsFromEnd } from '../wire/streams/events-from-end.ts'
 
 /** The same bytes in other pieces. */
@@ -13,28 +14,56 @@ function recut(bytes: Buffer, cuts: readonly number[]): Buffer[] {
 }
 
 const event = fc.oneof(
-  fc.constantFrom('data: {"a":1}', 'event: ping\ndata: {}', ': comment', 'data: [DONE]', 'data: 1\ndata: 2'),
+  fc.constantFrom('data: {"a":1}', 'event: ping\ndata: {}', ': comment', 'data: [DONE]', 'id: 7\ndata:{"a":\ndata:1}'),
   fc.string().map((text) => `data: ${JSON.stringify(text)}`),
 )
-const stream = fc.tuple(fc.array(event, { minLength: 1 }), fc.constantFrom('\n', '\r\n'))
+const ends = fc.constantFrom('\n', '\r\n', '\r')
 
-test('whole events come out, byte for byte, however the bytes are cut', () => {
+test('whole events come out however lines end and bytes are cut, and say what a reader of the standard reads', () => {
   fc.assert(
-    fc.property(stream, fc.array(fc.nat()), ([events, line], cuts) => {
-      const text = events.map((one) => one.replaceAll('\n', line) + line + line).join('')
-      const frames = new Frames()
-      const out: Buffer[] = []
-      for (const piece of recut(Buffer.from(text), cuts)) {
-        const whole = frames.push(piece)
-        if (!whole) continue
-        assert.ok(whole.toString().endsWith(`${line}${line}`), 'only whole events')
-        out.push(whole)
-      }
-      assert.equal(Buffer.concat(out).toString(), text)
-      assert.equal(frames.rest(), null)
-      assert.equal(frames.bytes, Buffer.byteLength(text))
-    }),
+    fc.property(
+      fc.array(fc.tuple(event, ends), { minLength: 1 }),
+      fc.boolean(),
+      fc.array(fc.nat()),
+      (events, marked, cuts) => {
+        const text = events.map(([one, end]) => `${one}\n\n`.replaceAll('\n', end)).join('')
+        const bytes = Buffer.from((marked ? '\uFEFF' : '') + text)
+        for (const pieces of [recut(bytes, cuts), [...bytes].map((byte) => Buffer.of(byte))]) {
+          const frames = new Frames()
+          const out: Buffer[] = []
+          for (const piece of pieces) {
+            const whole = frames.push(piece)
+            if (!whole) continue
+            assert.ok(whole.toString().endsWith('\n\n'), 'only whole events')
+            out.push(whole)
+          }
+          assert.equal(frames.rest(), null)
+          const passed = Buffer.concat(out)
+          assert.equal(frames.bytes, passed.length)
+          assert.ok(!passed.includes('\r') && !passed.includes('\uFEFF'))
+          // White space between the lines of one value means nothing.
+          const read = (given: Buffer) => {
+            const reader = new SseReader()
+            return [...reader.feed(given), ...reader.end()].map(({ event: name, data }) => [
+              name,
+              data.replaceAll(/\s/g, ''),
+            ])
+          }
+          assert.deepEqual(read(passed), read(bytes))
+          assert.deepEqual(
+            [...eventsFromEnd(passed.toString())].toReversed().map((data) => data.replaceAll(/\s/g, '')),
+            read(bytes).map(([, data]) => data),
+          )
+        }
+      },
+    ),
   )
+})
+
+test('events whose lines end with LF pass byte for byte', () => {
+  const text = ': hi\nid: 1\nretry: 9\nevent: a\ndata: {"a": 1}\n\ndata:2\n\n'
+  const frames = new Frames()
+  assert.equal(frames.push(Buffer.from(text))?.toString(), text)
 })
 
 test('the part of an event that has not ended is kept back, and comes as the rest', () => {
@@ -60,5 +89,6 @@ test('the tail stays small and holds the last events', () => {
 
 test('events are read from the end, whatever their line ends and names', () => {
   const text = 'event: a\ndata: 1\n\n: note\n\ndata:2\ndata: 3\n\n'
-  for (const line of ['\n', '\r\n']) assert.deepEqual([...eventsFromEnd(text.replaceAll('\n', line))], ['2\n3', '1'])
+  for (const line of ['\n', '\r\n', '\r'])
+    assert.deepEqual([...eventsFromEnd(text.replaceAll('\n', line))], ['2\n3', '1'])
 })

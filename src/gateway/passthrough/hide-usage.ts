@@ -32,19 +32,17 @@ function holdsObject(bytes: Buffer, at: number): boolean {
 }
 
 function startOfEvent(bytes: Buffer, at: number): number {
-  const start = Math.max(bytes.lastIndexOf('\n\n', at), bytes.lastIndexOf('\n\r\n', at) + 1)
-  return start <= 0 ? 0 : start + 2
+  const start = bytes.lastIndexOf('\n\n', at)
+  return start < 0 ? 0 : start + 2
 }
 
 function endOfEvent(bytes: Buffer, at: number): number {
-  const plain = bytes.indexOf('\n\n', at)
-  const crlf = bytes.indexOf('\n\r\n', at)
-  if (plain < 0 && crlf < 0) return bytes.length
-  return crlf < 0 || (plain >= 0 && plain < crlf) ? plain + 2 : crlf + 3
+  const end = bytes.indexOf('\n\n', at)
+  return end < 0 ? bytes.length : end + 2
 }
 
 function saysOnlyUsage(event: string): boolean {
-  const data = /^data:(.*)$/m.exec(event)
+  const data = /^data:([^\n]*)$/m.exec(event)
   if (!data) return false
   try {
     const { choices, usage } = JSON.parse(data[1]!) as { choices?: unknown; usage?: unknown }

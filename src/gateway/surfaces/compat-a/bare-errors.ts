@@ -4,7 +4,7 @@ import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'
 import type { Redraft } from '../../passthrough/redraft.ts'
 
-const ERROR = /^data:(.*"error" ?: ?[{"].*)$/gm
+const ERROR = /^data:([^\n]*"error" ?: ?[{"][^\n]*)$/gm
 
 /**
  * OpenRouter breaks off with an error beside a choice, which OpenAI's clients take for a chunk and read over. To them the

@@ -4,7 +4,7 @@ import { withReasoningContent } from '../../wire/openai-chat/write/said-reasonin
 import type { Redraft } from '../../passthrough/redraft.ts'
 import { bareErrors } from './bare-errors.ts'
 
-const DATA = /^data:(.*\{.*)$/gm
+const DATA = /^data:([^\n]*\{[^\n]*)$/gm
 
 /** A redraft puts in the fields that OpenAI's clients read and Ollama calls otherwise or leaves out: `reasoning_content`, `refusal` and `logprobs`. */
 export function ollamaAnswers(about: AnswerAbout): Redraft {

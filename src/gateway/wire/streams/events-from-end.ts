@@ -1,8 +1,9 @@
 /** The events of whole frames, last first, each with the data lines joined. Comments and events without data are left out. */
-export function* eventsFromEnd(frames: string): Generator<string> {
+export function* eventsFromEnd(given: string): Generator<string> {
+  const frames = given.includes('\r') ? given.replaceAll(/\r\n?/g, '\n') : given
   let end = frames.length
   while (end > 0) {
-    const at = Math.max(frames.lastIndexOf('\n\n', end - 3), frames.lastIndexOf('\n\r\n', end - 4))
+    const at = frames.lastIndexOf('\n\n', end - 3)
     const start = at < 0 ? 0 : at
     const data = frames
       .slice(start, end)
