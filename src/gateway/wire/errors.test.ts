@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { Refusal } from '#kernel/errors.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import { writeError as writeMessageError } from './anthropic-messages/write/errors.ts'
-import { readFault, retryAfter } from './faults.ts'
+import { contextWords } from './context-words.ts'
+import { kindOf, readFault, readStreamFault, retryAfter } from './faults.ts'
 import { writeError } from './openai-chat/write/errors.ts'
 import { keepStatus } from '../surfaces/keep-status.ts'
 
@@ -57,7 +58,7 @@ test('a fault shows the provider’s sentence, but no key and no page of a proxy
   assert.equal(said(400, JSON.stringify(openai(null, 'temperature is odd'))), 'temperature is odd')
   assert.doesNotMatch(said(401, JSON.stringify(openai(null, 'Incorrect API key provided: sk-proj-abc***xyz'))), /sk-/)
   assert.equal(said(400, JSON.stringify(openai(null, 'key sk-proj-abcdefgh12345 is odd'))), 'key [key] is odd')
-  assert.equal(said(502, '<html><body>nginx 10.0.0.7</body></html>'), 'The provider answered 502.')
+  assert.equal(said(502, '<html><body>nginx 10.0.0.7</body></html>'), 'The provider answered 502 with an HTML page.')
 })
 
 test('the envelopes of vendors of media are read', () => {
@@ -287,4 +288,55 @@ test('what a provider quotes of a request says nothing about its key or its acco
   assert.equal(kind('Invalid value "API key not valid" for `insufficient_quota`'), 'bad_request')
   assert.equal(kind('API key not valid. Please pass a valid API key.'), 'upstream_key')
   assert.equal(kind("Your credit balance is too low, you can't go on and don't try"), 'upstream_payment')
+})
+
+test('a prompt that is too long for the model is told in each surface’s own code, however its provider words it', () => {
+  for (const { provider, said, words } of contextWords) {
+    assert.match(said, words, provider)
+    const bodies: [number, object | string][] = [
+      [400, openai(null, said)],
+      [413, openai(null, said)],
+      [422, { detail: said }],
+      [400, anthropic('invalid_request_error', said)],
+      [400, { error: { code: 400, message: said, status: 'INVALID_ARGUMENT' } }],
+      [400, { message: said }],
+      [400, { error: said }],
+      [500, { error: { code: 500, message: said, type: 'server_error' } }],
+      [400, said],
+    ]
+    for (const [status, body] of bodies) {
+      const fault = readFault(status, {}, typeof body === 'string' ? body : JSON.stringify(body))
+      assert.equal(fault.kind, 'context_length', `${provider}: ${status} ${JSON.stringify(body)}`)
+      const a: any = writeError(fault, 'compat-a')
+      assert.deepEqual([a.status, a.body.error.code], [400, 'context_length_exceeded'])
+      const c: any = writeError(fault, 'compat-c')
+      assert.deepEqual([c.status, c.body.error.metadata.error_type], [400, 'context_length_exceeded'])
+      const b: any = writeMessageError(fault, null)
+      assert.equal(b.status, 400)
+      assert.match(b.body.error.message, /^prompt is too long|^input length and `max_tokens` exceed context limit/)
+    }
+    assert.equal(readStreamFault({ message: said, type: 'invalid_request_error' }).kind, 'context_length', provider)
+  }
+})
+
+test('the figures that a provider names are those that Claude Code reads', () => {
+  const said = (message: string) =>
+    (writeMessageError({ kind: 'context_length', message }, null).body as any).error.message as string
+  const bySource = (name: string) => contextWords.find(({ provider }) => provider === name)!.said
+  assert.equal(said(bySource('Gemini, Vertex')), 'prompt is too long: 1200293 tokens > 1048576 maximum')
+  assert.equal(said(bySource('Vertex')), 'prompt is too long: 1251952 tokens > 1048576 maximum')
+  assert.equal(said(bySource('Moonshot')), 'prompt is too long: 268212 tokens > 262144 maximum')
+  assert.equal(said(bySource('xAI')), 'prompt is too long: 537812 tokens > 131072 maximum')
+})
+
+test('tokens of a minute, and limits of the answer, are no context', () => {
+  for (const message of [
+    'Too many tokens, please wait before trying again.',
+    'Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7000.',
+    'max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-x',
+    'max_tokens is too large: 200000. This model supports at most 16384 completion tokens.',
+    'The maximum tokens you requested exceeds the model limit of 2048. Try again with a maximum tokens value that is lower than 2048.',
+  ])
+    for (const status of [400, 429, null])
+      assert.notEqual(kindOf(status, message), 'context_length', `${status} ${message}`)
 })

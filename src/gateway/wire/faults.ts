@@ -1,12 +1,11 @@
 import type { FaultKind, UpstreamFault } from '../model/canonical-request.ts'
+import { isContextLength } from './context-words.ts'
 import { isObject, isWord, type Json, listOf, objectOf, parseJson, textOf } from '../model/json.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 
 /** An answer's headers as node and undici give them, in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-const tooLong =
-  /context[ _]?(length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|exceeds? the (available )?context|maximum (allowed )?(number of )?(input )?tokens/i
 const outOfMoney =
   /insufficient_quota|insufficient[ _](credit|fund|balance)|credit balance is too low|billing|payment required/i
 /**
@@ -39,14 +38,16 @@ export function kindOf(status: number | null, words: string): FaultKind {
     return 'upstream_payment'
   }
   if (status === 403) return /moderat|flagged|policy|safety/i.test(words) ? 'bad_request' : 'upstream_key'
-  if (status === 413) return tooLong.test(words) ? 'context_length' : 'too_large'
+  if (status === 413) return isContextLength(words) ? 'context_length' : 'too_large'
   if (status === 429) return 'rate_limited'
   if (status === 408 || status === 504 || status === 524) return 'timeout'
   if (status === 503 || status === 529) return 'overloaded'
   // Bedrock: the model failed, the request did not.
   if (status === 424) return 'server_error'
+  // llama.cpp and Ollama have said so with a 500.
+  if (status === 500 && isContextLength(words)) return 'context_length'
   if (status !== null && status >= 500) return 'server_error'
-  if (tooLong.test(words)) return 'context_length'
+  if (isContextLength(words)) return 'context_length'
   if (status === 404 && unknownThing.test(words)) return 'bad_request'
   if (status === 404 || unknownModel.test(words)) return 'model_not_found'
   if (status !== null) return status >= 400 ? 'bad_request' : 'garbage'
@@ -57,7 +58,7 @@ export function kindOf(status: number | null, words: string): FaultKind {
 export function kindOfWord(words: string): FaultKind | null {
   const status = /(?:^|\s)([45]\d\d)(?:\s|$)/.exec(words)
   if (status) return kindOf(Number(status[1]), words)
-  if (tooLong.test(words)) return 'context_length'
+  if (isContextLength(words)) return 'context_length'
   if (/overloaded|unavailable|capacity/i.test(words)) return 'overloaded'
   if (/rate.?limit|too_many_requests/i.test(words)) return 'rate_limited'
   if (/time.?d?.?out|deadline/i.test(words)) return 'timeout'
@@ -123,9 +124,11 @@ export function readFault(status: number, headers: AnswerHeaders, body: string):
   const outer = objectOf(Array.isArray(parsed) ? parsed[0] : parsed)
   const error = outer['error'] ?? outer
   const { words, sentence } = readError(error)
-  const plain = parsed === undefined && !body.trimStart().startsWith('<') ? body.trim() : ''
+  const isPage = body.trimStart().startsWith('<')
+  const plain = parsed === undefined && !isPage ? body.trim() : ''
   const said = sentence || plain
-  const read = fault(kindOf(status, `${words} ${said}`), said || `The provider answered ${status}.`, status, {
+  const bare = `The provider answered ${status}${isPage ? ' with an HTML page' : ''}.`
+  const read = fault(kindOf(status, `${words} ${said}`), said || bare, status, {
     ...delayIn(error),
     ...headers,
   })

@@ -1,5 +1,5 @@
 import { type ErrorAnswer, type Problem, type ProblemKind, problemOf } from '../../problem.ts'
-import { type Json, objectOf, textOf } from '../../../model/json.ts'
+import { isWord, type Json, objectOf, textOf } from '../../../model/json.ts'
 
 const rows: Record<ProblemKind, readonly [status: number, type: string]> = {
   bad_request: [400, 'invalid_request_error'],
@@ -39,12 +39,22 @@ const detailsOf = ({ code, details }: Problem): Json => ({
   ...objectOf(details?.['vendor']),
 })
 
+/** How providers name the tokens that a model takes, and those that were sent. */
+const LIMITS = [
+  /(?:maximum (?:number of tokens allowed|context length|prompt length(?: is)?)|only supports up to|token limit|exceeds the limit of|must be <=|context window of)\D{0,4}(\d{3,})/i,
+  /(?:maximum|context)[^.]*?\b(\d{3,})\s*tokens?/i,
+]
+const ASKED = [
+  /(?:resulted in|requested|input(?: length)?(?: is| of)?|contains|has)[^.\d]*?(\d{3,})\s*tokens?/i,
+  /(?:input token count(?: is)?|prompt token count of|requested|given|too long|tokens|keep the first)\D{0,4}(\d{3,})/i,
+]
+
 /** Claude Code compacts its conversation when it reads `prompt is too long`, and not when it reads another vendor's words. */
 function sentence({ kind, message }: Problem): string {
-  if (kind !== 'context_length' || /^prompt is too long/i.test(message)) return message
-  const limit = /(?:maximum|context)[^.]*?\b(\d{3,})\s*tokens?/i.exec(message)?.[1]
-  const asked = /(?:resulted in|requested|input(?: length)?(?: is| of)?|contains|has)[^.\d]*?(\d{3,})\s*tokens?/i.exec(
-    message,
-  )?.[1]
+  // Of its own vendor's second sentence it reads the figures.
+  if (kind !== 'context_length' || /^prompt is too long|^input length and `max_tokens` exceed/i.test(message))
+    return message
+  const limit = LIMITS.map((words) => words.exec(message)?.[1]).find(isWord)
+  const asked = ASKED.map((words) => words.exec(message)?.[1]).find(isWord)
   return limit && asked ? `prompt is too long: ${asked} tokens > ${limit} maximum` : `prompt is too long: ${message}`
 }
