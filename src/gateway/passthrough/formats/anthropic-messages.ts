@@ -47,14 +47,12 @@ export const anthropicMessages: PassthroughFormat = {
       if (!isObject(json)) continue
       if (json.type === 'message_stop') reading.ended = reading.closed = true
       if (json.type === 'error') reading.fault ??= readStreamFault(json.error)
-      if (json.type !== 'message_delta') continue
-      reading.finishReason = wordOf(objectOf(json.delta).stop_reason)
-      last = objectOf(json.usage)
-      break
+      if (json.type !== 'message_delta' && json.type !== 'message_stop') continue
+      reading.finishReason ??= wordOf(objectOf(json.delta).stop_reason)
+      last = { ...withoutNulls(objectOf(json.usage)), ...last }
     }
     // The end's counts are cumulative; what it leaves out or sets to null was said at the start.
-    const usage: Json = { ...firstUsage(head) }
-    for (const name in last) if (last[name] !== null) usage[name] = last[name]
+    const usage = { ...firstUsage(head), ...last }
     if (Object.keys(usage).length > 0) reading.usage = readUsage(usage)?.usage ?? null
     return reading
   },
@@ -62,9 +60,12 @@ export const anthropicMessages: PassthroughFormat = {
 
 const wordOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
+const withoutNulls = (usage: Json): Json =>
+  Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null && value !== undefined))
+
 function firstUsage(head: string): Json {
-  const line = /^data:(.*"message_start".*)$/m.exec(head)
-  return line ? objectOf(objectOf(objectOf(parseJson(line[1]!)).message).usage) : {}
+  const line = /^data:([^\n]*"message_start"[^\n]*)$/m.exec(head)
+  return line ? withoutNulls(objectOf(objectOf(objectOf(parseJson(line[1]!)).message).usage)) : {}
 }
 
 /** Counting tokens: the same request to another path, and nothing is generated. */

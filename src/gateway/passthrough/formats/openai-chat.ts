@@ -1,7 +1,7 @@
 import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
 import { readStreamFault } from '../../wire/faults.ts'
-import { isObject, parseJson } from '../../model/json.ts'
-import { readUsage } from '../../wire/openai-chat/usage.ts'
+import { isObject, type Json, parseJson } from '../../model/json.ts'
+import { usageIn } from '../../wire/openai-chat/usage.ts'
 import { type PassthroughFormat, usageAtEnd, wordBefore } from './format.ts'
 import { type Reading, emptyReading } from '../../model/in-progress.ts'
 
@@ -34,13 +34,18 @@ export const openaiChat: PassthroughFormat = {
     if (isObject(json.error) || typeof json.error === 'string')
       return { ...emptyReading(), ended: true, fault: readStreamFault(json.error) }
     if (!Array.isArray(json.choices)) return null
-    return { ...emptyReading(), ...usageIn(json), finishReason: finishIn(json), ended: true }
+    return { ...emptyReading(), ...usedIn(json), finishReason: finishIn(json), ended: true }
   },
 
   readEnd(text) {
     const end = usageAtEnd(text)
     if (end === null || !text.includes('"choices":[')) return null
-    return { ...emptyReading(), ...usageIn(end), finishReason: wordBefore(text, 'finish_reason', end.at), ended: true }
+    return {
+      ...emptyReading(),
+      ...usedIn({ usage: end.usage }),
+      finishReason: wordBefore(text, 'finish_reason', end.at),
+      ended: true,
+    }
   },
 
   readStream(_, tail) {
@@ -55,7 +60,7 @@ export const openaiChat: PassthroughFormat = {
       const json = parseJson(event)
       if (!isObject(json)) continue
       if (json.error !== undefined && json.error !== null) reading.fault ??= readStreamFault(json.error)
-      if (reading.usage === null) Object.assign(reading, usageIn(json))
+      if (reading.usage === null) Object.assign(reading, usedIn(json))
       reading.finishReason ??= finishIn(json)
       if (reading.usage !== null && reading.finishReason !== null) break
     }
@@ -64,8 +69,8 @@ export const openaiChat: PassthroughFormat = {
   },
 }
 
-function usageIn(json: { usage?: unknown }): Pick<Reading, 'usage' | 'reportedUsd' | 'media'> {
-  const read = readUsage(json.usage)
+function usedIn(json: Json): Pick<Reading, 'usage' | 'reportedUsd' | 'media'> {
+  const read = usageIn(json)
   return read === null ? { usage: null } : { usage: read.usage, reportedUsd: read.cost_usd, media: read.media }
 }
 

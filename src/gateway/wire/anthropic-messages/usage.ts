@@ -1,9 +1,34 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
-import { countOf, isObject, type Json, objectOf } from '../../model/json.ts'
+import { readUsage as readChatUsage } from '../openai-chat/usage.ts'
+import { countOf, isObject, type Json, listOf, objectOf } from '../../model/json.ts'
 
 /** Disjoint buckets from the vendor's `usage`, whose input already excludes both caches; null where there is none. */
 export function readUsage(given: unknown): { usage: Usage } | null {
   if (!isObject(given)) return null
+  // Some who borrow the shape count as OpenAI does.
+  if (typeof given['input_tokens'] !== 'number' && typeof given['output_tokens'] !== 'number')
+    return readChatUsage(given)
+  // The tokens of a compaction stand in no other count (SDK, BetaIterationsUsage).
+  const compactions = listOf(given['iterations'])
+    .map(objectOf)
+    .filter(({ type }) => type === 'compaction')
+  const counts = [given, ...compactions].map(bucketsOf)
+  const sum = (name: keyof Buckets): number => counts.reduce((total, one) => total + one[name], 0)
+  return {
+    usage: usageOf({
+      input_tokens: sum('input_tokens'),
+      cache_read_tokens: sum('cache_read_tokens'),
+      cache_write_5m_tokens: sum('cache_write_5m_tokens'),
+      cache_write_1h_tokens: sum('cache_write_1h_tokens'),
+      output_tokens: sum('output_tokens'),
+      reasoning_tokens: sum('reasoning_tokens'),
+    }),
+  }
+}
+
+type Buckets = ReturnType<typeof bucketsOf>
+
+function bucketsOf(given: Json) {
   const creation = objectOf(given['cache_creation'])
   const hour = countOf(creation['ephemeral_1h_input_tokens'])
   const five = countOf(creation['ephemeral_5m_input_tokens'])
@@ -11,15 +36,13 @@ export function readUsage(given: unknown): { usage: Usage } | null {
   const output = countOf(given['output_tokens'])
   const thinking = Math.min(output, countOf(objectOf(given['output_tokens_details'])['thinking_tokens']))
   return {
-    usage: usageOf({
-      input_tokens: countOf(given['input_tokens']),
-      cache_read_tokens: countOf(given['cache_read_input_tokens']),
-      // Where the split is missing or falls short, the rest was written for the usual five minutes.
-      cache_write_5m_tokens: Math.max(five, written - hour),
-      cache_write_1h_tokens: hour,
-      output_tokens: output - thinking,
-      reasoning_tokens: thinking,
-    }),
+    input_tokens: countOf(given['input_tokens']),
+    cache_read_tokens: countOf(given['cache_read_input_tokens']),
+    // Where the split is missing or falls short, the rest was written for the usual five minutes.
+    cache_write_5m_tokens: Math.max(five, written - hour),
+    cache_write_1h_tokens: hour,
+    output_tokens: output - thinking,
+    reasoning_tokens: thinking,
   }
 }
 

@@ -7,6 +7,12 @@ export function readUsage(given: unknown): { usage: Usage; media?: TokensOfMedia
   if (!isObject(given)) return null
   const prompt = countOf(given['promptTokenCount'])
   const read = Math.min(prompt, countOf(given['cachedContentTokenCount']))
+  const [tools, thoughts] = [countOf(given['toolUsePromptTokenCount']), countOf(given['thoughtsTokenCount'])]
+  // An answer that holds thoughts or a refusal alone may leave its count out; the total has it all the same.
+  const written =
+    typeof given['candidatesTokenCount'] === 'number'
+      ? given['candidatesTokenCount']
+      : Math.max(0, countOf(given['totalTokenCount']) - prompt - tools - thoughts)
   const { promptTokensDetails: prompted, candidatesTokensDetails: made } = given
   return {
     ...((Array.isArray(prompted) || Array.isArray(made)) && {
@@ -19,10 +25,10 @@ export function readUsage(given: unknown): { usage: Usage; media?: TokensOfMedia
     }),
     usage: usageOf({
       // Tokens that the vendor's own tools put into the prompt are counted beside it.
-      input_tokens: prompt - read + countOf(given['toolUsePromptTokenCount']),
+      input_tokens: prompt - read + tools,
       cache_read_tokens: read,
-      output_tokens: countOf(given['candidatesTokenCount']),
-      reasoning_tokens: countOf(given['thoughtsTokenCount']),
+      output_tokens: countOf(written),
+      reasoning_tokens: thoughts,
     }),
   }
 }

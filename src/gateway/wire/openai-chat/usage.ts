@@ -1,21 +1,90 @@
 import { noMedia, type TokensOfMedia } from '../../model/cost.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'
-import { countOf, isObject, type Json, objectOf } from '../../model/json.ts'
+import { countOf, isObject, type Json, listOf, objectOf } from '../../model/json.ts'
 
-/** Disjoint buckets from a provider's `usage`, and the cost that some report; null where there is no usage. */
-export function readUsage(given: unknown): { usage: Usage; cost_usd?: number; media?: TokensOfMedia } | null {
+interface ReadUsage {
+  usage: Usage
+  cost_usd?: number
+  media?: TokensOfMedia
+}
+
+/**
+ * The usage of an answer or of one event of a stream, wherever its provider puts it. The figures at the top come first: a
+ * provider that adds them elsewhere repeats them.
+ */
+export function usageIn(answer: Json): ReadUsage | null {
+  const read = readUsage(answer['usage'])
+  if (read !== null) return read
+  // Moonshot: inside the last choice of a stream (earendil-works/pi#2017).
+  for (const choice of listOf(answer['choices'])) {
+    const inside = readUsage(objectOf(choice)['usage'])
+    if (inside !== null) return inside
+  }
+  // Groq: beside the last choice of a stream, under a name of its own (vercel/ai#1651).
+  return readUsage(objectOf(answer['x_groq'])['usage']) ?? readTimings(answer['timings'])
+}
+
+/** llama.cpp: counts beside durations, in streams that nobody asked for usage (ggml-org/llama.cpp#15827). */
+function readTimings(given: unknown): ReadUsage | null {
+  const timings = objectOf(given)
+  if (typeof timings['prompt_n'] !== 'number' || typeof timings['predicted_n'] !== 'number') return null
+  return {
+    usage: usageOf({
+      input_tokens: countOf(timings['prompt_n']),
+      cache_read_tokens: countOf(timings['cache_n']),
+      output_tokens: countOf(timings['predicted_n']),
+    }),
+  }
+}
+
+const first = (...counts: readonly unknown[]): number => counts.map(countOf).find((count) => count > 0) ?? 0
+
+/**
+ * Disjoint buckets from a provider's `usage`, and the cost that some report; null where it holds no figure, as in the
+ * placeholders of some streams.
+ */
+export function readUsage(given: unknown): ReadUsage | null {
   if (!isObject(given)) return null
-  const prompt = objectOf(given['prompt_tokens_details'])
-  const completion = objectOf(given['completion_tokens_details'])
-  const all = countOf(given['prompt_tokens'])
-  // DeepSeek names its cache hits differently, beside the details or without them.
-  const read = Math.min(all, countOf(prompt['cached_tokens']) || countOf(given['prompt_cache_hit_tokens']))
-  const written = Math.min(all - read, countOf(prompt['cache_write_tokens']))
-  const reasoning = countOf(completion['reasoning_tokens'])
-  const completed = countOf(given['completion_tokens'])
+  // mlx-vlm and some proxies have the names of the Responses API here (earendil-works/pi#2326).
+  const counted = [
+    given['prompt_tokens'] ?? given['input_tokens'],
+    given['completion_tokens'] ?? given['output_tokens'],
+  ]
+  if (![...counted, given['total_tokens']].some((count) => typeof count === 'number')) return null
+  // Mistral has a second name for the same details (vercel/ai#14382).
+  const prompt = objectOf(
+    given['prompt_tokens_details'] ?? given['prompt_token_details'] ?? given['input_tokens_details'],
+  )
+  const completion = objectOf(given['completion_tokens_details'] ?? given['output_tokens_details'])
+  const total = countOf(given['total_tokens'])
+  const completed = countOf(counted[1])
+  const all = typeof counted[0] === 'number' ? countOf(counted[0]) : Math.max(0, total - completed)
+  const read = Math.min(
+    all,
+    first(
+      prompt['cached_tokens'],
+      // Moonshot (vercel/ai#12352), DeepSeek, Mistral; LiteLLM and others in front of Anthropic.
+      given['cached_tokens'],
+      given['prompt_cache_hit_tokens'],
+      given['num_cached_tokens'],
+      given['cache_read_input_tokens'],
+    ),
+  )
+  const written = Math.min(
+    all - read,
+    first(
+      prompt['cache_write_tokens'],
+      // Alibaba's Qwen; LiteLLM and others in front of Anthropic.
+      prompt['cache_creation_input_tokens'],
+      prompt['cache_creation_tokens'],
+      given['cache_creation_input_tokens'],
+    ),
+  )
+  // Perplexity and Cloudflare: at the top.
+  const reasoning = first(completion['reasoning_tokens'], given['reasoning_tokens'])
   // Some vendors count reasoning beside the completion instead of in it; their total gives it away.
-  const beside = reasoning > 0 && countOf(given['total_tokens']) === all + completed + reasoning
+  const beside = reasoning > 0 && total === all + completed + reasoning
   const usage = usageOf({
     input_tokens: all - read - written,
     cache_read_tokens: read,

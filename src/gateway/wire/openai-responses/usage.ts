@@ -1,12 +1,14 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
+import { readUsage as readChatUsage } from '../openai-chat/usage.ts'
 import { countOf, isObject, type Json, objectOf } from '../../model/json.ts'
 
 /** Disjoint buckets from a provider's `usage`, whose input includes the caches and whose output includes reasoning. */
 export function readUsage(given: unknown): Usage | null {
   if (!isObject(given)) return null
+  if (typeof given['input_tokens'] !== 'number') return readChatUsage(given)?.usage ?? null
   const details = objectOf(given['input_tokens_details'])
   const all = countOf(given['input_tokens'])
-  const read = Math.min(all, countOf(details['cached_tokens']))
+  const read = Math.min(all, countOf(details['cached_tokens']) || countOf(given['cached_tokens']))
   const written = Math.min(all - read, countOf(details['cache_write_tokens']))
   const said = countOf(given['output_tokens'])
   const reasoning = Math.min(said, countOf(objectOf(given['output_tokens_details'])['reasoning_tokens']))

@@ -42,7 +42,7 @@ export class StreamReader extends ChunkStream {
         return this.#used(payload['usage'])
       }
       case 'message_stop':
-        return this.last()
+        return [...this.#used(payload['usage']), ...this.last()]
       case 'error':
         return [{ type: 'error', error: readStreamFault(payload['error'] ?? payload) }]
       default:
