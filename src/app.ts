@@ -95,6 +95,8 @@ export interface AppOptions {
   log: Log
   /** The bounds of waiting for other servers, in time and bytes, where not as `LIMITS` says: only tests are in such a hurry. */
   waits?: Partial<Limits>
+  /** How often streams of the gateway are kept alive, where not as their surface says: only tests are in such a hurry. */
+  keepAliveMs?: number
   /** Only tests register other versions than the newest. */
   versions?: readonly Version[]
   /** Only tests register further services. */
@@ -114,6 +116,7 @@ export async function startApp({
   rootKeys,
   log,
   waits,
+  keepAliveMs,
   versions: dated,
   services: further = [],
   sockets = [],
@@ -175,6 +178,7 @@ export async function startApp({
     usageLookup: createUsageLookup({ postgres, ledger }),
     outbound,
     mediaAnswerBytes: config.mediaAnswerBytes,
+    keepAliveMs,
     // Begun below: what keeps them are endpoints, which call models.
     videos: () => videos,
     preflightHead,

@@ -58,6 +58,7 @@ export interface Person extends Caller {
 
 export interface TestOptions {
   waits?: Partial<Limits>
+  keepAliveMs?: number
   environment?: Record<string, string>
   versions?: readonly Version[]
   services?: readonly Service<Context>[]
@@ -92,6 +93,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     rootKeys: options.rootKeys ?? [testRootKey],
     log: options.log ?? createLog(config.logLevel),
     ...(options.waits && { waits: options.waits }),
+    ...(options.keepAliveMs !== undefined && { keepAliveMs: options.keepAliveMs }),
     ...(options.versions && { versions: options.versions }),
     ...(options.services && { services: options.services }),
     ...(options.operations && { operations: options.operations }),

@@ -75,6 +75,7 @@ export class InferenceAnswer {
       case 'citation':
       case 'image':
       case 'audio':
+      case 'lost':
       case 'start':
       case 'usage':
       case 'error':

@@ -65,7 +65,7 @@ export class IteratedAnswer implements AnswerInProgress {
           return this.#attempt.failed(fault)
         }
         this.#hold(chunk!)
-        if (chunk!.type !== 'finish' && (this.#whole || chunk!.type === 'start' || chunk!.type === 'usage')) continue
+        if (chunk!.type !== 'finish' && (this.#whole || OPENING.has(chunk!.type))) continue
         this.#firstAt = performance.now()
         if (chunk!.type === 'finish') this.#over = true
         this.#attempt.begin('', null, {})
@@ -125,5 +125,8 @@ export class IteratedAnswer implements AnswerInProgress {
     this.#attempt.ended(fault === null ? reading : { ...reading, fault }, null, this.#firstAt, this.#meter.uncounted)
   }
 }
+
+/** Chunks that show nothing yet. */
+const OPENING: ReadonlySet<Chunk['type']> = new Set(['start', 'usage', 'lost'])
 
 const BROKEN_OFF: UpstreamFault = { kind: 'garbage', message: 'The answer of the provider broke off.' }

@@ -5,7 +5,7 @@ import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
 import { itemsToKeep, ownerOfItems } from '../stored-references/kept-items.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
-import type { Loss, UpstreamFault } from '../model/canonical-request.ts'
+import type { Chunk, Loss, UpstreamFault } from '../model/canonical-request.ts'
 import { scrub } from '../wire/scrub.ts'
 import type { Json } from '../model/json.ts'
 import type { Offer } from '../model/offer.ts'
@@ -16,14 +16,19 @@ import { forwardedHeaders, forwardedQuery } from '../passthrough/forwarded-heade
 import { hideUsage } from '../passthrough/hide-usage.ts'
 import { TextPassthrough } from '../passthrough/text-passthrough.ts'
 import { dispatch } from '../providers/dispatch.ts'
+import { comments } from '../request/comments.ts'
 import { type Upstream, upstreamOf } from '../providers/upstream.ts'
 import type { GatewayRequest } from '../request/request.ts'
 import { hedgeDelayIn } from '../routing/constraints.ts'
 import type { Candidate } from '../routing/router.ts'
 import { isSimulated } from '../sim/offers.ts'
-import type { Redraft } from '../passthrough/redraft.ts'
+import { type Redraft, inTurn } from '../passthrough/redraft.ts'
+import { embeddingEncoding } from '../passthrough/embedding-encoding.ts'
+import { openaiEmbeddings } from '../passthrough/formats/untranslated.ts'
+import { uniqueCalls } from '../passthrough/unique-calls.ts'
 import type { Surface } from '../request/surface.ts'
-import { type TranslatedRequest, countFor, lossesHeader } from '../translation/translate.ts'
+import { lossesHeader } from '../translation/losses-header.ts'
+import { type TranslatedRequest, countFor } from '../translation/translate.ts'
 import { TranslatedResponse, type Writer } from '../translation/translated-response.ts'
 import type { Attempt, CallHandler } from './attempt.ts'
 import { Call } from './call.ts'
@@ -34,6 +39,9 @@ import type { Gateway } from '../request/gateway.ts'
 import type { Asked } from '../request/logged.ts'
 import { worstCaseOf } from './money/worst-case.ts'
 
+/** A picture as most models draw it. */
+const PICTURE: Chunk = { type: 'image', source: { kind: 'base64', media_type: 'image/png', data: '' } }
+const NOTHING_LOST = (): null => null
 /** Statuses of a path that is not there. */
 const UNCOUNTED: ReadonlySet<number> = new Set([404, 405, 501])
 
@@ -43,6 +51,8 @@ export class SurfaceCall implements CallHandler {
   readonly #modelRequest: ModelRequest
   readonly #call: Call
   #pulse: NodeJS.Timeout | null = null
+  #passthrough: TextPassthrough | null = null
+  #answer: TranslatedResponse | null = null
 
   constructor(modelRequest: ModelRequest) {
     this.request = modelRequest.request
@@ -96,7 +106,7 @@ export class SurfaceCall implements CallHandler {
     const { surface, incoming } = this.request
     const delay = hedgeDelayIn(incoming.headers['x-uk-hedge'])
     this.#call.start(candidates, this.metered ? delay : null)
-    if (surface.keepAlive !== undefined && this.streaming) this.#keepAlive(surface.keepAlive)
+    if (this.streaming) this.#keepAlive(surface.keepAlive)
   }
 
   translatedFor(offer: Offer): TranslatedRequest | null {
@@ -121,7 +131,17 @@ export class SurfaceCall implements CallHandler {
   }
 
   lossesOf({ offer, translated }: Attempt): readonly Loss[] {
-    return this.#modelRequest.lossesTo(offer, translated)
+    const asked = this.#modelRequest.lossesTo(offer, translated)
+    const answered = translated === null ? [] : [...this.#pictureLoss(offer), ...(this.#answer?.lost ?? [])]
+    return answered.length === 0 ? asked : [...new Set([...asked, ...answered])]
+  }
+
+  /** A stream's head leaves before its pictures come: of a model that draws it names their loss at once. */
+  #pictureLoss({ capabilities }: Offer): readonly Loss[] {
+    if (!this.streaming || !capabilities.includes('image_output')) return []
+    const { modalities } = this.#modelRequest.translation.canonical
+    const loss = modalities?.includes('image') === false ? null : this.request.surface.loses?.(PICTURE)
+    return loss ? [loss] : []
   }
 
   send(attempt: Attempt, limit: number | null): void {
@@ -155,6 +175,7 @@ export class SurfaceCall implements CallHandler {
           media.read(modelRequest.body.json, offer, type, tail),
         )
       : new TextPassthrough(attempt, request.response, format, streaming, this.#redraftFor(attempt))
+    this.#passthrough = passthrough instanceof TextPassthrough ? passthrough : null
     attempt.sent(passthrough)
     dispatch(gateway.outbound, upstream, send, { model: offer.upstreamModel, stream: streaming }, passthrough)
   }
@@ -171,10 +192,15 @@ export class SurfaceCall implements CallHandler {
   /** The redraft of an answer that passes as it is. */
   #redraftFor(attempt: Attempt): Redraft | null {
     const { surface } = this.request
-    const own = surface.redraft?.(this.#about(attempt), attempt.offer) ?? null
-    // Usage that the provider states only because the gateway asked is not for the client.
-    if (!surface.usageOnRequest || this.#modelRequest.usageEdit === null) return own
-    return { events: (events) => hideUsage(own === null ? events : own.events(events)) }
+    const { format, body, usageEdit } = this.#modelRequest
+    const redrafts = [
+      surface.redraft?.(this.#about(attempt), attempt.offer) ?? null,
+      format.limitFields.length > 0 ? uniqueCalls(format.shape, body.bytes) : null,
+      format.path === openaiEmbeddings.path ? embeddingEncoding(body.value('encoding_format')) : null,
+      // Usage that the provider states only because the gateway asked is not for the client.
+      surface.usageOnRequest && usageEdit !== null ? { events: hideUsage } : null,
+    ].filter((one) => one !== null)
+    return redrafts.length === 0 ? null : inTurn(redrafts)
   }
 
   /** The request in the provider's shape, and its answer in the client's. */
@@ -191,7 +217,10 @@ export class SurfaceCall implements CallHandler {
           gateway.engine.items.keep(ownerOfItems(request.caller.principal), itemsToKeep(output))
       : null
     const simulated = isSimulated(attempt.offer)
-    const answer = new TranslatedResponse(attempt, response, writer, translation.canonical, simulated, keep)
+    const { canonical } = translation
+    const loses = surface.loses ?? NOTHING_LOST
+    const answer = new TranslatedResponse(attempt, response, writer, canonical, simulated, keep, loses)
+    this.#answer = answer
     attempt.sent(answer)
     const net = { outbound: gateway.outbound, outside: gateway.engine.outside, party: this.payer.accountId }
     const run = answer.run(translated.send(limit, net, answer.signal)).catch((error: unknown) => {
@@ -227,7 +256,6 @@ export class SurfaceCall implements CallHandler {
     provider: IncomingHttpHeaders,
   ): void {
     const { request } = this
-    this.#quiet()
     const { head, response, surface } = request
     const { endpoint } = candidate.offer
     if (surface.head !== undefined) head.push(...surface.head(id))
@@ -242,6 +270,11 @@ export class SurfaceCall implements CallHandler {
         if (name.startsWith('x-ratelimit-') || name.startsWith('anthropic-') || name.startsWith('openai-'))
           head.push(name, String(provider[name]))
     if (!response.headersSent) response.writeHead(200, head)
+    // The head has left before it was known who answers: comments say the rest.
+    else
+      response.write(
+        comments(['x-uk-route', this.#modelRequest.routeTo(candidate), 'x-uk-losses', lossesHeader(losses)]),
+      )
     if (this.streaming) request.watchRights(endpoint)
   }
 
@@ -259,6 +292,7 @@ export class SurfaceCall implements CallHandler {
   ended(attempt: Attempt, reading: Reading, why: UpstreamFault | null): void {
     const { request } = this
     const { surface, response } = request
+    this.#quiet()
     request.over()
     if (this.streaming && !response.writableEnded) {
       const { endpoint } = attempt.offer
@@ -290,8 +324,8 @@ export class SurfaceCall implements CallHandler {
     return this.request.surface.stream(this.#about(attempt), false, this.request.id).fail(failure)
   }
 
-  /** A client that waits is told that somebody is at work. */
-  #keepAlive({ text, everyMs }: NonNullable<Surface['keepAlive']>): void {
+  /** Keeps the connection from being closed as idle. The head leaves with the first beat, whatever the provider will say. */
+  #keepAlive({ text, everyMs }: Surface['keepAlive']): void {
     const { response, head } = this.request
     this.#pulse = setInterval(() => {
       if (this.gone || response.writableEnded) return this.#quiet()
@@ -300,8 +334,8 @@ export class SurfaceCall implements CallHandler {
         head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
         response.writeHead(200, head)
       }
-      response.write(text)
-    }, everyMs)
+      if (!response.writableNeedDrain && this.#passthrough?.cut !== true) response.write(text)
+    }, this.gateway.keepAliveMs ?? everyMs)
   }
 
   #quiet(): void {

@@ -88,6 +88,7 @@ export class Collector {
         return
       }
       case 'tool_call_end':
+      case 'lost':
         return
       case 'usage':
         collected.usage = chunk.usage

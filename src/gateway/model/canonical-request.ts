@@ -115,6 +115,8 @@ export type Chunk =
    */
   | { type: 'usage'; usage: Usage; cost_usd?: number; media?: TokensOfMedia }
   | { type: 'finish'; reason: FinishReason; native: string | null; stop_sequence?: string }
+  /** A part of a kind that has no chunk: it is named to whoever cannot be shown it. */
+  | { type: 'lost'; name: Loss }
   | { type: 'error'; error: UpstreamFault }
 
 /** A stretch of the sound of an answer, with the words that are said in it. */

@@ -6,6 +6,7 @@ import { Ending } from './ending.ts'
 import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
 import { ERROR_BODY, STALL_MS, faultOf } from './text-passthrough.ts'
 import { readFault } from '../wire/faults.ts'
+import { unreadableHead } from '../wire/unreadable.ts'
 
 /** Types of answers that pass as they are; any other type — a page, say — becomes bytes and nothing that a browser would run. */
 const PASSED =
@@ -47,9 +48,14 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
     if (this.#over) controller.abort(new Error('the client left'))
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#status = status
     this.#headers = headers
+    const why = unreadableHead(status, headers)
+    if (why === null || this.#over) return
+    this.#finish()
+    this.#attempt.failed(why)
+    controller.abort(new Error('nothing can be read of it'))
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

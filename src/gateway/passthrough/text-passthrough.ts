@@ -8,6 +8,7 @@ import { Ending, readEnding } from './ending.ts'
 import { Frames } from './frames.ts'
 import { eventsFromEnd } from '../wire/streams/events-from-end.ts'
 import { fault, readFault } from '../wire/faults.ts'
+import { unreadableBody, unreadableHead } from '../wire/unreadable.ts'
 import { isObject, parseJson } from '../model/json.ts'
 import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
 import type { Redraft } from './redraft.ts'
@@ -15,16 +16,22 @@ import type { UpstreamFault } from '../model/canonical-request.ts'
 
 /** A whole JSON answer up to here is read before it travels, so that a broken one can still be asked for elsewhere. */
 const READ_FIRST = 1 << 20
+/** The most bytes of an answer that has to be written anew. */
+const MOST_GATHERED = 32 << 20
 /** The most bytes read of an error: who says more than this says nothing more. */
 export const ERROR_BODY = 65_536
 /** A client that does not read for so long has left. */
 export const STALL_MS = 300_000
 
+/** The part of a stream's beginning that is read for what it says of the input. */
+const HEAD = 4096
+/** An error behind nothing but comments and pings. */
+const ERROR_FIRST =
+  /^(?:\s|:[^\n]*\n|event: ?ping\n|data: ?\{\s*"type"\s*:\s*"ping"[^\n]*\n)*(?:event: ?error\b|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))/
+/** The most bytes of comments that are kept until an answer begins. */
+const MOST_UNSAID = 65_536
+
 const NO_FRAMES = new Frames()
-const NO_ANSWER: UpstreamFault = {
-  kind: 'garbage',
-  message: 'The provider answered with something that is not what was asked for.',
-}
 
 type Mode = 'head' | 'error' | 'whole' | 'large' | 'events'
 
@@ -44,6 +51,8 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
   #headers: IncomingHttpHeaders = {}
   #parts: Buffer[] = []
   #size = 0
+  /** Whether a large answer is gathered; null: it is not large so far. */
+  #gathered: boolean | null = null
   #firstByteAt = 0
   #head = ''
   #over = false
@@ -69,6 +78,11 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     return this.#mode === 'large' || (this.#mode === 'events' && this.#firstByteAt > 0)
   }
 
+  /** Whether what was written so far ends inside of an event: nothing else may be written behind it. */
+  get cut(): boolean {
+    return this.#frames.cut
+  }
+
   leave(): { reading: Reading; characters: number } {
     const reading = this.#mode === 'events' ? this.#format.readStream(this.#head, this.#frames.tail()) : emptyReading()
     const characters = this.characters
@@ -82,10 +96,12 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     if (this.#over) controller.abort(new Error('the client left'))
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
     this.#status = status
     this.#headers = headers
+    const why = unreadableHead(status, headers)
+    if (why !== null) return this.#refuse(controller, why)
     const type = headers['content-type']
     if (status >= 300) this.#mode = 'error'
     else if (this.#streaming && type !== undefined && /^text\/event-stream/i.test(type)) {
@@ -109,12 +125,9 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
         this.#parts.push(chunk)
         this.#size += chunk.length
         if (this.#size <= READ_FIRST) return
-        if (!this.#streaming) return this.#goLarge(controller)
+        if (!this.#streaming) return this.#gathers(controller) ? undefined : this.#goLarge(controller)
         // No stream: what it is instead is not gathered without a bound.
-        this.#finish()
-        this.#parts = []
-        controller.abort(new Error('no stream'))
-        return this.#attempt.failed(NO_ANSWER)
+        return this.#refuse(controller, unreadableBody(this.#headers, Buffer.concat(this.#parts), 'an event stream'))
       default:
         this.#parts.push(chunk)
         this.#size += chunk.length
@@ -143,7 +156,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     if (this.#over) return
-    const why = faultOf(error)
+    const why = faultOf(error, this.#mode !== 'head')
     if (!this.begun) return this.#fail(why)
     const reading = this.#format.readStream(this.#head, this.#frames.tail())
     this.#finish()
@@ -152,22 +165,36 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     this.#attempt.ended(reading, why, this.#firstByteAt, this.characters)
   }
 
-  #events(controller: Dispatcher.DispatchController, events: Buffer): void {
+  #events(controller: Dispatcher.DispatchController, given: Buffer): void {
+    let events = given
     if (this.#firstByteAt === 0) {
-      const first = events.toString('utf8', 0, 4096)
+      // Comments and pings are no answer: as long as nothing else came, somebody else may be asked.
+      if (!this.#opens(events)) return
+      events = this.#parts.length === 1 ? events : Buffer.concat(this.#parts)
+      this.#parts = []
       // An error instead of an answer: nothing has been shown yet, so somebody else may be asked.
-      if (/^(?:\s|:[^\n]*\n)*(?:event: ?error|data: ?\{\s*"error"\s*:\s*[{"])/.test(first)) {
+      if (ERROR_FIRST.test(given.toString('utf8', 0, HEAD))) {
         const { fault: why } = this.#format.readStream('', this.#frames.tail())
         this.#finish()
         controller.abort(new Error('the provider failed'))
         return this.#attempt.failed(why ?? { kind: 'server_error', message: 'The provider failed.' })
       }
       this.#firstByteAt = performance.now()
-      this.#head = first
+      this.#head = withoutComments(given.toString('utf8', 0, MOST_UNSAID))
       this.#attempt.begin('text/event-stream; charset=utf-8', null, this.#headers)
     }
+    // What a provider says of the input stands in the first events, which may come in small pieces.
+    else if (this.#head.length < HEAD) this.#head += events.toString('utf8', 0, HEAD - this.#head.length)
     const out = this.#redraft === null ? events : this.#redraft.events(events)
     if (out.length > 0) this.#write(controller, out)
+  }
+
+  /** Whether the events are the first that say anything. What came before is kept for then, as far as it is short. */
+  #opens(events: Buffer): boolean {
+    this.#size += events.length
+    if (this.#size > MOST_UNSAID) this.#parts = []
+    this.#parts.push(events)
+    return speaks(events.toString())
   }
 
   #write(controller: Dispatcher.DispatchController, bytes: Buffer): void {
@@ -205,7 +232,8 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     const text = bytes.toString('latin1')
     const reading = this.#format.readEnd(text) ?? this.#readWhole(text)
     if (reading?.fault) return this.#fail(reading.fault)
-    if (reading === null || this.#streaming) return this.#fail(NO_ANSWER)
+    if (reading === null || this.#streaming)
+      return this.#fail(unreadableBody(this.#headers, bytes, this.#streaming ? 'an event stream' : 'JSON'))
     this.#finish()
     if (this.#redraft?.whole) {
       const out = this.#redraft.whole(bytes)
@@ -223,6 +251,14 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     return isObject(json) ? this.#format.readWhole(json) : null
   }
 
+  /** Whether an answer beyond the usual size is gathered to its end. */
+  #gathers(controller: Dispatcher.DispatchController): boolean {
+    this.#gathered ??= this.#redraft?.wantsWhole?.(Buffer.concat(this.#parts)) === true
+    if (!this.#gathered || this.#size <= MOST_GATHERED) return this.#gathered
+    this.#refuse(controller, fault('garbage', 'The provider answered with more than any answer is.', null))
+    return true
+  }
+
   #goLarge(controller: Dispatcher.DispatchController): void {
     this.#mode = 'large'
     this.#firstByteAt = performance.now()
@@ -237,6 +273,14 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
 
   #refused(): UpstreamFault {
     return readFault(this.#status, this.#headers, Buffer.concat(this.#parts).toString())
+  }
+
+  /** Leaves an answer of which nothing can be read. */
+  #refuse(controller: Dispatcher.DispatchController, why: UpstreamFault): void {
+    if (this.#over) return
+    this.#parts = []
+    this.#fail(why)
+    controller.abort(new Error('nothing can be read of it'))
   }
 
   #fail(why: UpstreamFault): void {
@@ -259,14 +303,20 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
   }
 }
 
+const withoutComments = (events: string): string =>
+  events.startsWith(':') || events.includes('\n:') ? events.replaceAll(/^:[^\n]*\n/gm, '') : events
+
+/** Whether events say anything but that the connection is alive. */
+const speaks = (events: string): boolean => /^data: ?(?!\s*\{\s*"type"\s*:\s*"ping")\S/m.test(events)
+
 /** Whether the last lines of a stream are a whole event that only lacks its end. */
 function isWhole(rest: Buffer): boolean {
   const data = eventsFromEnd(rest.toString()).next().value
   return data === '[DONE]' || isObject(parseJson(data ?? ''))
 }
 
-/** The words of undici or the network, in words that name no address. */
-export function faultOf(error: Error & { code?: string; cause?: unknown }): UpstreamFault {
+/** The words of undici or the network, in words that name no address. `begun`: the head of an answer had come. */
+export function faultOf(error: Error & { code?: string; cause?: unknown }, begun = false): UpstreamFault {
   if (error instanceof TransportFailed) return error.fault
   switch (error.code) {
     case 'UK_ADDRESS_REFUSED':
@@ -281,7 +331,10 @@ export function faultOf(error: Error & { code?: string; cause?: unknown }): Upst
     case 'UK_CONNECTION_CLOSED':
     case 'ECONNRESET':
     case 'EPIPE':
-      return { kind: 'server_error', message: 'The provider closed the connection.' }
+      return {
+        kind: 'server_error',
+        message: `The provider closed the connection${begun ? ' before its answer was complete' : ''}.`,
+      }
     case 'UK_ANSWER_TOO_LARGE':
       return { kind: 'garbage', message: 'The provider answered with more than any answer is.' }
     case 'UK_NO_HTTP':

@@ -30,6 +30,8 @@ export interface GatewayParts extends AdmissionParts {
   outbound: Outbound
   /** The most bytes of media answers that have to be whole in this process, all together. */
   mediaAnswerBytes: number
+  /** How often a stream is kept alive, where not as its surface says. */
+  keepAliveMs: number | undefined
   /** Videos that outlive the requests of compat-a. */
   videos(): VideoShelf
   /** The value of `access-control-expose-headers`. */

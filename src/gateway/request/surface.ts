@@ -7,7 +7,7 @@ import type { Preferences } from '../routing/preferences.ts'
 import type { ErrorAnswer } from '../wire/problem.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
 import type { Collected } from '../model/answer.ts'
-import type { CanonicalRequest, Loss } from '../model/canonical-request.ts'
+import type { CanonicalRequest, Chunk, Loss } from '../model/canonical-request.ts'
 
 /** The work that a path and its method stand for. `model_or_endpoints`: a model, or behind `…/endpoints` those who serve it. */
 export type Operation =
@@ -63,10 +63,12 @@ export interface Surface {
   /** Refuses headers that the vendor refuses, whoever would serve the request. */
   refuseHead?(headers: Readonly<Record<string, unknown>>): void
   redraft?(about: AnswerAbout, offer: Offer): Redraft
+  /** The name of a piece of an answer that the shape has no place for; null: it has one. Absent: it has one for each. */
+  loses?(chunk: Chunk): Loss | null
   /** Headers of an answer with this id: name, value, … */
   head?(id: string): readonly string[]
-  /** Written every so many milliseconds while the first word of a stream is waited for; absent: nothing is. */
-  keepAlive?: { text: string; everyMs: number }
+  /** Written every so many milliseconds into a stream whose call is alive, before its first word and behind it. */
+  keepAlive: { text: string; everyMs: number }
   error(failure: unknown, requestId: string): ErrorAnswer
   decode(
     json: Record<string, unknown>,

@@ -7,6 +7,8 @@ import { fetchMedia, needsFetching, withStandIns } from './fetched-media.ts'
 import { addressReferenceIn, storedReferenceIn } from '../stored-references/find.ts'
 import { refuseReference } from '../stored-references/refuse.ts'
 import { refuseLost } from './loss-fates.ts'
+import { withSoundArguments } from './sound-arguments.ts'
+import { withUniqueCalls } from './unique-calls.ts'
 import { type Prepared, prepare, translatableShapes } from './upstream-stream.ts'
 import type { Candidate } from '../routing/router.ts'
 import { simLosses } from '../sim/losses.ts'
@@ -15,7 +17,6 @@ import { simulate } from '../sim/simulate.ts'
 import { countInput } from '../sim/words.ts'
 import { supportsShape, usesConverse } from '../providers/supports.ts'
 import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
-import { shorten } from '#kernel/text/shorten.ts'
 
 /** The part of a client's shape that a translation needs to know. */
 export interface ClientShape {
@@ -103,9 +104,9 @@ export class Translation {
 
 /** A request in the shape of an offer. Refuses what that shape has no place for, and what would be another request there. */
 export function translateFor(canonical: CanonicalRequest, offer: Offer): TranslatedRequest {
-  const translated = translateWhole(canonical, offer)
+  const { send, ...translated } = translateWhole(canonical, offer)
   refuseLost(translated.losses)
-  return translated
+  return { ...translated, send: (...asked) => withUniqueCalls(withSoundArguments(send(...asked)), canonical.messages) }
 }
 
 function translateWhole(canonical: CanonicalRequest, offer: Offer): TranslatedRequest {
@@ -199,12 +200,3 @@ export function onlyLossless(
 /** Tokens of a request for a model that nobody counts for: words where they are the tokens, else a fair guess. */
 export const countFor = (offer: Offer, { canonical }: Translation, guess: () => number): number =>
   isSimulated(offer) ? countInput(canonical.messages) : guess()
-
-const MOST_NAMES = 32
-
-/** Losses as a header's value. Names of unknown fields are the client's own words. */
-export const lossesHeader = (losses: readonly Loss[]): string =>
-  losses
-    .slice(0, MOST_NAMES)
-    .map((name) => shorten(name, 64).replaceAll(/[^\w.-]/g, '_'))
-    .join(', ')

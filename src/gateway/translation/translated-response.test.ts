@@ -29,7 +29,7 @@ test('a client that does not read for five minutes has left', async (t) => {
       response.emit('close')
     },
   })
-  const stream = { write: () => 'x', end: () => '', fail: () => '', keepAlive: ':\n\n' }
+  const stream = { write: () => 'x', end: () => '', fail: () => '' }
   const translated: TranslatedResponse = new TranslatedResponse(
     attempt(),
     // What is called of a response is here; it stands for both kinds of `Reply`.

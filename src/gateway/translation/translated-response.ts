@@ -5,13 +5,11 @@ import { STALL_MS } from '../passthrough/text-passthrough.ts'
 import { ChunkMeter } from './chunk-meter.ts'
 import { type Json, listOf } from '../model/json.ts'
 import type { AnswerStream } from '../wire/streams/answer-stream.ts'
-import type { Chunk, CanonicalRequest, UpstreamFault } from '../model/canonical-request.ts'
+import { lossesHeader } from './losses-header.ts'
+import type { Chunk, CanonicalRequest, Loss, UpstreamFault } from '../model/canonical-request.ts'
 
 /** The writer of the answer: as a stream, or at once when it is whole. */
 export type Writer = { stream: AnswerStream } | { whole: (answer: Collected) => object }
-
-/** A thinking model may say nothing for long; some proxies close what is silent for half a minute. */
-const BEAT_MS = 15_000
 
 /** An answer that comes as chunks and is written in the surface's own shape. */
 export class TranslatedResponse implements AnswerInProgress {
@@ -19,6 +17,7 @@ export class TranslatedResponse implements AnswerInProgress {
   readonly #response: Reply
   readonly #writer: Writer
   readonly #meter: ChunkMeter
+  readonly #loses: (chunk: Chunk) => Loss | null
   /** Keeps what the answer was made of, before its client can name it; null: nothing is kept. */
   readonly #keep: ((output: readonly Json[]) => Promise<void>) | null
   readonly #abort = new AbortController()
@@ -26,7 +25,10 @@ export class TranslatedResponse implements AnswerInProgress {
   readonly #collector: Collector | null
   #firstByteAt = 0
   #over = false
-  #beat: NodeJS.Timeout | null = null
+  /** Parts of the answer that the client's shape has no place for. */
+  readonly #lost = new Set<Loss>()
+  /** Those that the head has told. */
+  #told = 0
 
   constructor(
     attempt: AttemptListener,
@@ -35,13 +37,20 @@ export class TranslatedResponse implements AnswerInProgress {
     canonical: CanonicalRequest,
     simulated: boolean,
     keep: ((output: readonly Json[]) => Promise<void>) | null = null,
+    loses: (chunk: Chunk) => Loss | null = () => null,
   ) {
+    this.#loses = loses
     this.#attempt = attempt
     this.#response = response
     this.#writer = writer
     this.#meter = new ChunkMeter(canonical, simulated)
     this.#collector = 'whole' in writer ? new Collector() : null
     this.#keep = keep
+  }
+
+  /** Parts of the answer so far that the client is not shown. */
+  get lost(): readonly Loss[] {
+    return [...this.#lost]
   }
 
   get signal(): AbortSignal {
@@ -68,7 +77,9 @@ export class TranslatedResponse implements AnswerInProgress {
         const fault = this.#meter.add(chunk)
         if (fault !== null) return this.#fail(fault)
         this.#collector?.add(chunk)
-        if (!('stream' in this.#writer)) continue
+        const lost = chunk.type === 'lost' ? chunk.name : this.#loses(chunk)
+        if (lost !== null) this.#lost.add(lost)
+        if (lost !== null || !('stream' in this.#writer)) continue
         opening += this.#writer.stream.write(chunk)
         if (opening === '' || chunk.type === 'start' || chunk.type === 'usage') continue
         await this.#send(opening)
@@ -99,17 +110,12 @@ export class TranslatedResponse implements AnswerInProgress {
   #begin(): void {
     if (this.#firstByteAt > 0) return
     this.#firstByteAt = performance.now()
+    this.#told = this.#lost.size
     this.#attempt.begin('text/event-stream; charset=utf-8', null, {})
-    if (!('stream' in this.#writer)) return
-    const { keepAlive } = this.#writer.stream
-    this.#beat = setInterval(() => {
-      if (!this.#response.writableNeedDrain) this.#response.write(keepAlive)
-    }, BEAT_MS).unref()
   }
 
   #stop(): void {
     this.#over = true
-    if (this.#beat !== null) clearInterval(this.#beat)
   }
 
   async #end(opening: string): Promise<void> {
@@ -118,7 +124,9 @@ export class TranslatedResponse implements AnswerInProgress {
     if ('stream' in this.#writer) {
       this.#begin()
       this.#stop()
-      const last = opening + this.#writer.stream.end()
+      const late = this.lost.slice(this.#told)
+      const note = late.length === 0 ? '' : `: x-uk-losses: ${lossesHeader(late)}\n\n`
+      const last = opening + note + this.#writer.stream.end()
       if (finish !== null) await this.#keep?.(this.#writer.stream.output ?? [])
       if (this.#abort.signal.aborted) return
       this.#response.end(last)

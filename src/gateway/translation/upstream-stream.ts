@@ -16,6 +16,7 @@ import { StreamReader as AnthropicReader } from '../wire/anthropic-messages/read
 import { encode as encodeConverse } from '../wire/converse/encode.ts'
 import { StreamReader as ConverseReader, readAnswer as readConverse } from '../wire/converse/read.ts'
 import { fault, readFault } from '../wire/faults.ts'
+import { unreadableBody, unreadableHead } from '../wire/unreadable.ts'
 import { encode as encodeGemini } from '../wire/gemini/encode.ts'
 import { readAnswer as readGeminiAnswer } from '../wire/gemini/read-answer.ts'
 import { StreamReader as GeminiReader } from '../wire/gemini/read-stream.ts'
@@ -198,9 +199,14 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
     if (this.#over) controller.abort(new Error('the caller left'))
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#status = status
     this.#headers = headers
+    const why = unreadableHead(status, headers)
+    if (why !== null) {
+      this.#finish([{ type: 'error', error: why }])
+      return controller.abort(new Error('nothing can be read of it'))
+    }
     this.#events = status < 300 && /^text\/event-stream/i.test(headers['content-type'] ?? '')
   }
 
@@ -213,9 +219,14 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#events) return this.#finish(this.#reader.end())
-    const text = Buffer.concat(this.#parts).toString()
-    if (this.#status >= 300) this.#finish([{ type: 'error', error: readFault(this.#status, this.#headers, text) }])
-    else this.#finish(this.#translator.readAnswer(parseJson(text)))
+    const bytes = Buffer.concat(this.#parts)
+    const text = bytes.toString()
+    if (this.#status >= 300)
+      return this.#finish([{ type: 'error', error: readFault(this.#status, this.#headers, text) }])
+    const chunks = this.#translator.readAnswer(parseJson(text))
+    // Nothing of it is an answer: what it is instead is said.
+    const isNone = chunks.every((one) => one.type === 'start' || (one.type === 'error' && one.error.kind === 'garbage'))
+    this.#finish(isNone ? [{ type: 'error', error: unreadableBody(this.#headers, bytes, 'JSON') }] : chunks)
   }
 
   /** The beginning of an error tells enough; the beginning of an answer is not one. */
@@ -230,7 +241,7 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    if (!this.#over) this.#finish([{ type: 'error', error: faultOf(error) }])
+    if (!this.#over) this.#finish([{ type: 'error', error: faultOf(error, this.#status > 0) }])
   }
 
   #put(chunks: Chunk[]): void {

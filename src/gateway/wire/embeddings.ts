@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Shape } from '../model/offer.ts'
 import { modelSegment } from './path-name.ts'
+import { vectorOfText } from './vectors.ts'
 
 export interface EmbeddingWire {
   /** Behind the base of the shape. */
@@ -16,8 +17,11 @@ const tokens = z.number().int().nonnegative().optional()
 
 /** POST /v1/embeddings, which OpenAI, Ollama and most others speak (platform.openai.com/docs/api-reference/embeddings). */
 const OpenaiAnswer = z.object({
-  data: z.array(z.object({ index: z.number().int(), embedding: vector })),
-  usage: z.object({ prompt_tokens: tokens }).nullish(),
+  // Some answer in base64 whatever was asked for.
+  data: z.array(
+    z.object({ index: z.number().int(), embedding: vector.or(z.string().transform(vectorOfText).pipe(vector)) }),
+  ),
+  usage: z.object({ prompt_tokens: tokens, total_tokens: tokens }).nullish(),
 })
 const openai: EmbeddingWire = {
   path: () => '/embeddings',
@@ -27,7 +31,7 @@ const openai: EmbeddingWire = {
     const byIndex = new Map(data?.data.map(({ index, embedding }) => [index, embedding]))
     const vectors = Array.from({ length: count }, (_, i) => byIndex.get(i))
     if (data === undefined || !vectors.every((one) => one !== undefined)) return null
-    return { vectors, tokens: data.usage?.prompt_tokens ?? null }
+    return { vectors, tokens: data.usage?.prompt_tokens ?? data.usage?.total_tokens ?? null }
   },
 }
 

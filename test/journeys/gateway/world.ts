@@ -9,7 +9,7 @@ export interface World extends AsyncDisposable {
   person: Person
   key: Caller & { key: string; keyId: string }
   /** An endpoint of the person's at this vendor; its slug names it. */
-  bring(vendor: Vendor, slug: string, more?: object): Promise<{ id: string }>
+  bring(vendor: Pick<Vendor, 'origin' | 'key'>, slug: string, more?: object): Promise<{ id: string }>
   /** The ledger's record of the call with this request id, once it is durable. */
   record(id: string): Promise<CallTable>
   /** All of them, the last one first. */
@@ -17,7 +17,11 @@ export interface World extends AsyncDisposable {
 }
 
 export async function gatewayWorld(environment: Record<string, string> = {}): Promise<World> {
-  const server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8', ...environment } })
+  return worldOn(await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8', ...environment } }))
+}
+
+/** The same on a server that the test has started itself. */
+export async function worldOn(server: TestServer): Promise<World> {
   const person = await server.person('Ada')
   const key = await person.key()
   return {

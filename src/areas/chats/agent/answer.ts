@@ -67,6 +67,7 @@ export class AgentAnswer {
       case 'citation':
       case 'image':
       case 'audio':
+      case 'lost':
       case 'start':
       case 'usage':
       case 'error':

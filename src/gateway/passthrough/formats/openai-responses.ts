@@ -1,5 +1,6 @@
 import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
-import { fault, kindOf, readStreamFault } from '../../wire/faults.ts'
+import { readStreamFault } from '../../wire/faults.ts'
+import { readFailure, reasonIn } from '../../wire/openai-responses/read-items.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
 import { readUsage } from '../../wire/openai-responses/usage.ts'
 import type { PassthroughFormat } from './format.ts'
@@ -36,34 +37,30 @@ export const openaiResponses: PassthroughFormat = {
 
   readStream(_, tail) {
     let count = 0
+    let told: Reading | null = null
     for (const event of eventsFromEnd(tail)) {
       if (count++ === LAST_EVENTS) break
       const json = parseJson(event)
       if (!isObject(json)) continue
+      // An error may come behind the failure that it explains, which has the usage.
       if (/^response\.(completed|incomplete|failed)$/.test(textOf(json.type)))
-        return { ...readResponse(objectOf(json.response)), closed: true }
-      if (json.type === 'error') return { ...emptyReading(), ended: true, fault: readStreamFault(json.error ?? json) }
+        return { ...readResponse(objectOf(json.response)), closed: true, ...(told && { fault: told.fault }) }
+      if (json.type === 'error')
+        told ??= { ...emptyReading(), ended: true, fault: readStreamFault(reasonIn(json) ?? json.error ?? json) }
     }
-    return emptyReading()
+    return told ?? emptyReading()
   },
 }
 
 function readResponse(response: Json): Reading {
-  const error = objectOf(response.error)
+  const error = reasonIn(response) ?? objectOf(response.error)
   const failed = response.status === 'failed' || Object.keys(error).length > 0
-  const message = textOf(error.message)
   return {
     ...emptyReading(),
     usage: readUsage(response.usage),
     finishReason: textOf(objectOf(response.incomplete_details).reason) || textOf(response.status) || null,
     ended: true,
-    fault: failed
-      ? fault(
-          kindOf(null, `${textOf(error.code)} ${message}`),
-          message || 'The provider failed while it answered.',
-          null,
-        )
-      : null,
+    fault: failed ? readFailure(error) : null,
   }
 }
 

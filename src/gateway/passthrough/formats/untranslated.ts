@@ -25,7 +25,10 @@ export const openaiEmbeddings: PassthroughFormat = {
   readWhole(json) {
     if (isObject(json.error)) return base.readWhole(json)
     if (!Array.isArray(json.data) && !isObject(json.usage)) return null
-    const usage = isObject(json.usage) ? usageOf({ input_tokens: countOf(json.usage.prompt_tokens) }) : null
+    const counts = objectOf(json.usage)
+    // Jina and Voyage count in the total alone.
+    const told = [counts.prompt_tokens, counts.input_tokens, counts.total_tokens].find((one) => typeof one === 'number')
+    const usage = told === undefined ? null : usageOf({ input_tokens: countOf(told) })
     return { ...emptyReading(), usage, ended: true }
   },
 }

@@ -4,6 +4,7 @@ import { ENVELOPE } from '../../wire/shared/envelope.ts'
 import { decode } from '../../wire/openai-responses/decode.ts'
 import { writeAnswer } from '../../wire/openai-responses/write-response.ts'
 import { StreamWriter } from '../../wire/openai-responses/write-stream.ts'
+import { lossOf } from '../../wire/shared/lost-parts.ts'
 import type { Surface } from '../../request/surface.ts'
 import { compatA } from './surface.ts'
 
@@ -30,6 +31,9 @@ export const compatAResponses: Surface = {
   decode: (json) => ({ ...decode(json), includeUsage: true }),
   stream: (about) => new StreamWriter(about),
   whole: writeAnswer,
+  // A picture is given as its bytes alone.
+  loses: (chunk) =>
+    chunk.type === 'audio' || (chunk.type === 'image' && chunk.source.kind === 'url') ? lossOf(chunk.type) : null,
 }
 
 /** A compacted conversation can be read by its own vendor alone: so it passes as it is, or not at all. */

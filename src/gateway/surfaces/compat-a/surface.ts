@@ -4,7 +4,7 @@ import { decode } from '../../wire/openai-chat/decode/decode.ts'
 import { isMixedBody } from '../../wire/openai-chat/decode/mixed.ts'
 import { writeError } from '../../wire/openai-chat/write/errors.ts'
 import { writeAnswer } from '../../wire/openai-chat/write/answer.ts'
-import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
+import { StreamWriter, keepAlive } from '../../wire/openai-chat/write/stream.ts'
 import { decode as decodeResponses } from '../../wire/openai-responses/decode.ts'
 import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../../request/surface.ts'
@@ -32,6 +32,7 @@ export const compatA: Surface = {
   foreign: (body) => (!body.has('messages') && body.has('input')) || isMixedBody(body),
   usageOnRequest: true,
   closing: 'data: [DONE]\n\n',
+  keepAlive: { text: keepAlive['compat-a'], everyMs: 10_000 },
   count: null,
   redraft: (about, offer) => (quirksFor(offer).ownAnswers ? ollamaAnswers(about) : bareErrors(about)),
   error: (failure) => keepStatus(writeError(failure, 'compat-a'), failure),

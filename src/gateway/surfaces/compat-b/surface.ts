@@ -6,6 +6,7 @@ import { type AnthropicVersion, decode } from '../../wire/anthropic-messages/dec
 import { writeError } from '../../wire/anthropic-messages/write/errors.ts'
 import { writeAnswer } from '../../wire/anthropic-messages/write/answer.ts'
 import { StreamWriter, keepAlive } from '../../wire/anthropic-messages/write/stream.ts'
+import { lossOf } from '../../wire/shared/lost-parts.ts'
 import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../../request/surface.ts'
 import { writeModel, writeModels } from './models.ts'
@@ -34,6 +35,7 @@ export const compatB: Surface = {
   decode: (json, headers) => ({ ...decode(json, versionOf(headers['anthropic-version'])), includeUsage: true }),
   stream: (about, _, requestId) => new StreamWriter(about, requestId, guessInput(about.request)),
   whole: writeAnswer,
+  loses: ({ type }) => (type === 'image' || type === 'audio' ? lossOf(type) : null),
   models: writeModels,
   model: writeModel,
 }

@@ -1,6 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import type { MediaSource, CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
-import { compact, isObject, type Json, parseJson } from '../../model/json.ts'
+import { compact, type Json } from '../../model/json.ts'
+import { argumentsObject } from '../shared/arguments.ts'
 import type { Losses } from '../shared/losses.ts'
 import { imageType } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tool-names.ts'
@@ -60,7 +61,9 @@ function block(part: CanonicalPart, rules: MessageRules): Json[] {
       return [{ reasoningContent: redacted === undefined ? { reasoningText } : { redactedContent: redacted } }]
     }
     case 'tool_call':
-      return [{ toolUse: { toolUseId: ids(part.id), name: names.sent(part.name), input: inputOf(part.arguments) } }]
+      return [
+        { toolUse: { toolUseId: ids(part.id), name: names.sent(part.name), input: argumentsObject(part.arguments) } },
+      ]
     case 'tool_result': {
       const content = part.content.flatMap((inner) => block(inner, rules))
       return [
@@ -111,10 +114,4 @@ function documentOf({ source, name = 'file' }: Extract<CanonicalPart, { type: 'f
     .trim()
     .slice(0, 200)
   return { format, name: named === '' ? 'file' : named, source: bytesOf(source) }
-}
-
-function inputOf(words: string): Json {
-  if (words.trim() === '') return {}
-  const parsed = parseJson(words)
-  return isObject(parsed) ? parsed : { arguments: parsed === undefined ? words : parsed }
 }

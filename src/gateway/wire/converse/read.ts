@@ -4,6 +4,7 @@ import { ChunkStream, brokenOffChunk } from '../streams/chunk-stream.ts'
 import { readStreamFault } from '../faults.ts'
 import { countOf, isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../model/json.ts'
 import type { SseEvent } from '../streams/sse.ts'
+import { lostPart } from '../shared/lost-parts.ts'
 import { WholeText } from '../streams/whole-text.ts'
 import { CONVERSE_FORMAT } from './encode-messages.ts'
 
@@ -45,7 +46,7 @@ class Blocks {
       open.spoke ||= piece !== ''
       return piece === '' ? [] : [{ type: 'tool_call_delta', id: open.id, delta: piece }]
     }
-    if (typeof delta['text'] !== 'string') return []
+    if (typeof delta['text'] !== 'string') return open?.kind === 'tool' ? [] : Object.keys(delta).flatMap(furtherPart)
     const text = open?.kind === 'text' ? open : { kind: 'text' as const, whole: new WholeText() }
     this.#open.set(index, text)
     return said('text', text.whole.push(delta['text']))
@@ -88,16 +89,32 @@ class Blocks {
   }
 }
 
+/** A kind of content that is neither words nor a call; a citation's place is not told. */
+const furtherPart = (kind: string): Chunk => lostPart(kind === 'citation' ? 'citationsContent' : kind)
+
+function pictureIn({ format, source }: Json): Chunk[] {
+  const data = textOf(objectOf(source)['bytes'])
+  if (data === '') return [lostPart('image')]
+  return [{ type: 'image', source: { kind: 'base64', media_type: `image/${textOf(format) || 'png'}`, data } }]
+}
+
 const said = (type: 'text' | 'reasoning', text: string): Chunk[] => (text === '' ? [] : [{ type, text }])
 
-/** Input leaves out what the cache read and wrote. */
-const readUsage = (given: unknown): Usage =>
-  usageOf({
-    input_tokens: countOf(objectOf(given)['inputTokens']),
-    cache_read_tokens: countOf(objectOf(given)['cacheReadInputTokens']),
-    cache_write_5m_tokens: countOf(objectOf(given)['cacheWriteInputTokens']),
-    output_tokens: countOf(objectOf(given)['outputTokens']),
+/** Input leaves out what the cache read and wrote. `cacheDetails` says for how long it was written (API reference, TokenUsage). */
+function readUsage(given: unknown): Usage {
+  const counts = objectOf(given)
+  const written = countOf(counts['cacheWriteInputTokens'])
+  const hour = listOf(counts['cacheDetails'])
+    .map(objectOf)
+    .reduce((sum, { ttl, inputTokens }) => sum + (ttl === '1h' ? countOf(inputTokens) : 0), 0)
+  return usageOf({
+    input_tokens: countOf(counts['inputTokens']),
+    cache_read_tokens: countOf(counts['cacheReadInputTokens']),
+    cache_write_5m_tokens: Math.max(0, written - hour),
+    cache_write_1h_tokens: hour,
+    output_tokens: countOf(counts['outputTokens']),
   })
+}
 
 function finished(native: string, calls: number): Chunk {
   const reason = reasons[native] ?? 'stop'
@@ -167,6 +184,14 @@ export function readAnswer(body: unknown): Chunk[] {
           ...blocks.delta(index, { toolUse: { input: JSON.stringify(objectOf(toolUse['input'])) } }),
           ...blocks.stop(index),
         ]
+      const { image, citationsContent: cited } = block
+      if (isObject(image)) return pictureIn(image)
+      if (isObject(cited)) {
+        const words = listOf(cited['content'])
+          .map((one) => textOf(objectOf(one)['text']))
+          .join('')
+        return [...blocks.delta(index, { text: words }), ...blocks.stop(index), lostPart('citationsContent')]
+      }
       const reasoning = isObject(thought)
         ? { reasoningContent: { ...thought, ...objectOf(thought['reasoningText']) } }
         : block

@@ -1,10 +1,11 @@
 import type { MediaSource, CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, isObject, type Json, parseJson } from '../../model/json.ts'
+import { argumentsObject } from '../shared/arguments.ts'
 import type { Losses } from '../shared/losses.ts'
 import { imageType } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tool-names.ts'
 import { NO_SIGNATURE, type Quirks } from './quirks.ts'
-import { GEMINI_FORMAT } from './signature.ts'
+import { GEMINI_FORMAT, pictureId, TEXT_ID } from './signature.ts'
 
 export interface ContentRules {
   names: ToolNames
@@ -90,34 +91,62 @@ function typeOfUrl(url: string): string | null {
 
 function modelParts(content: CanonicalPart[], called: Map<string, string>, rules: ContentRules): Json[] {
   const { names, losses, quirks } = rules
-  const signatures = new Map<string, string>()
-  for (const part of content) {
-    if (part.type !== 'reasoning') continue
-    const sealed = part.redacted ?? part.signature
-    if (part.format === GEMINI_FORMAT && sealed !== undefined && part.id !== undefined) signatures.set(part.id, sealed)
-    // Its own thoughts the vendor does not want back; those of others it could not take.
-    else if (sealed !== undefined) losses.add('messages.reasoning')
-  }
-  let first = true
-  return content.flatMap((part): Json[] => {
-    // A picture that the model drew came with a signature, which no other shape has a place for.
-    if (part.type === 'image' && quirks.signedCalls)
-      return plainPart(part, rules).map((drawn) => ({ ...drawn, thoughtSignature: NO_SIGNATURE }))
+  const signatures = signaturesOf(content, losses)
+  const lastText = content.findLast((part) => part.type === 'text' && part.text !== '')
+  let pictures = 0
+  let isFirst = true
+  return content.flatMap((part, index): Json[] => {
+    // Thoughts go back with their signature; without one the vendor does not want them.
+    if (part.type === 'reasoning') {
+      const thoughtSignature = isThought(part) ? (part.signature ?? part.redacted) : undefined
+      return thoughtSignature === undefined ? [] : [{ text: part.text, thought: true, thoughtSignature }]
+    }
+    if (part.type === 'image') {
+      const thoughtSignature = signatures.get(pictureId(pictures++)) ?? (quirks.signedCalls ? NO_SIGNATURE : undefined)
+      return plainPart(part, rules).map((drawn) => compact({ ...drawn, thoughtSignature }))
+    }
+    if (part.type === 'text') {
+      const thoughtSignature =
+        signatureBehind(content, index) ?? (part === lastText ? signatures.get(TEXT_ID) : undefined)
+      return plainPart(part, rules).map((words) => compact({ ...words, thoughtSignature }))
+    }
     if (part.type !== 'tool_call') return plainPart(part, rules)
     if (part.cache !== undefined) losses.add('cache_control')
     const name = names.sent(part.name)
     called.set(part.id, name)
-    const own = signatures.get(part.id)
-    const thoughtSignature = own ?? (first && quirks.signedCalls ? NO_SIGNATURE : undefined)
-    first = false
-    return [compact({ functionCall: { id: part.id, name, args: argumentsOf(part.arguments) }, thoughtSignature })]
+    // The vendor's last resort, for an answer that came without any.
+    const unsigned = isFirst && quirks.signedCalls && signatures.size === 0 ? NO_SIGNATURE : undefined
+    isFirst = false
+    const thoughtSignature = signatures.get(part.id) ?? unsigned
+    return [compact({ functionCall: { id: part.id, name, args: argumentsObject(part.arguments) }, thoughtSignature })]
   })
 }
 
-function argumentsOf(words: string): Json {
-  if (words.trim() === '') return {}
-  const parsed = parseJson(words)
-  return isObject(parsed) ? parsed : { arguments: parsed === undefined ? words : parsed }
+const THOUGHT = 'thought'
+type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
+
+const isThought = ({ format, id }: Reasoning): boolean => format === GEMINI_FORMAT && id === undefined
+
+/** The vendor's own signatures in a message, by the parts that they belong to. */
+function signaturesOf(content: readonly CanonicalPart[], losses: Losses): Map<string, string> {
+  const signatures = new Map<string, string>()
+  for (const part of content) {
+    if (part.type !== 'reasoning') continue
+    const sealed = part.redacted ?? part.signature
+    if (sealed === undefined) continue
+    if (part.format === GEMINI_FORMAT) signatures.set(part.id ?? THOUGHT, sealed)
+    // Those of other vendors it could not take.
+    else losses.add('messages.reasoning')
+  }
+  return signatures
+}
+
+/** The signature that follows a text, where the client's shape keeps the order of parts. */
+function signatureBehind(content: readonly CanonicalPart[], index: number): string | undefined {
+  const next = content[index + 1]
+  return next?.type === 'reasoning' && next.format === GEMINI_FORMAT && next.id === TEXT_ID
+    ? (next.redacted ?? next.signature)
+    : undefined
 }
 
 /** The responses stand together; what in them is no text follows them all. */

@@ -2,11 +2,16 @@ import { newId } from '#kernel/ids.ts'
 import type { Chunk } from '../../model/canonical-request.ts'
 import { isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
 import { WholeText } from '../streams/whole-text.ts'
+import { withoutKeys } from '../faults.ts'
 import { readFinish } from './finish.ts'
+import { lostPart } from '../shared/lost-parts.ts'
 import { readInlineData } from './made-media.ts'
-import { GEMINI_FORMAT } from './signature.ts'
+import { GEMINI_FORMAT, pictureId, TEXT_ID } from './signature.ts'
 import { readUsage } from './usage.ts'
 import { shorten } from '#kernel/text/shorten.ts'
+
+/** Kinds of parts that are the vendor's own (@google/genai, Part). */
+const FURTHER = ['executableCode', 'codeExecutionResult', 'fileData', 'toolCall', 'toolResponse']
 
 /** A whole answer and the pieces of a stream are alike: each is fed here. Only the first candidate is read. */
 export class ContentReader {
@@ -16,8 +21,11 @@ export class ContentReader {
   #started = false
   #thinking = false
   #spoke = false
+  #pictures = 0
   #native: string | null = null
   #blocked: string | null = null
+  /** The vendor's own sentence about the end. */
+  #why = ''
 
   /** One GenerateContentResponse. */
   read(answer: Json): Chunk[] {
@@ -31,6 +39,7 @@ export class ContentReader {
       .find(({ index }) => index === undefined || index === null || index === 0)
     for (const part of listOf(objectOf(candidate?.['content'])['parts'])) this.#part(objectOf(part), chunks)
     this.#native = textOf(candidate?.['finishReason']) || this.#native
+    this.#why = textOf(candidate?.['finishMessage']) || this.#why
     const blocked = textOf(objectOf(answer['promptFeedback'])['blockReason'])
     if (blocked !== '') this.#blocked = blocked
     const usage = readUsage(answer['usageMetadata'])
@@ -47,33 +56,51 @@ export class ContentReader {
     }
     const reason = this.#native === null ? 'content_filter' : readFinish(native, this.#ids.size > 0)
     if (reason !== 'error') return [...chunks, { type: 'finish', reason, native }]
-    const message = `The provider failed while it answered: ${shorten(native, 60)}.`
+    const why = this.#why === '' ? '' : ` ${shorten(withoutKeys(this.#why), 500)}`
+    const message = `The provider failed while it answered: ${shorten(native, 60)}.${why}`
     return [...chunks, { type: 'error', error: { kind: 'server_error', message } }]
   }
 
   #part(part: Json, chunks: Chunk[]): void {
-    if (isObject(part['functionCall']))
-      return this.#call(part['functionCall'], textOf(part['thoughtSignature']), chunks)
+    const signature = textOf(part['thoughtSignature'])
+    if (isObject(part['functionCall'])) return this.#call(part['functionCall'], signature, chunks)
     // Thoughts may hold drafts.
-    if (isObject(part['inlineData']) && part['thought'] !== true) return this.#media(part['inlineData'], chunks)
+    if (isObject(part['inlineData']) && part['thought'] !== true)
+      return this.#media(part['inlineData'], signature, chunks)
+    for (const kind of FURTHER) if (isObject(part[kind])) chunks.push(lostPart(kind))
     const words = textOf(part['text'])
-    if (words === '') return
-    this.#spoke = true
-    if (part['thought'] === true) {
-      chunks.push(...text(this.#text.rest()))
-      this.#thinking = true
-      const whole = this.#thought.push(words)
-      if (whole !== '') chunks.push({ type: 'reasoning', text: whole })
-      return
-    }
-    chunks.push(...this.#endThought(), ...text(this.#text.push(words)))
+    this.#spoke ||= words !== ''
+    if (part['thought'] === true) return this.#think(words, signature, chunks)
+    if (words !== '') chunks.push(...this.#endThought(), ...text(this.#text.push(words)))
+    if (signature === '') return
+    // A stream may end with an empty part that signs the text before it.
+    chunks.push(...this.#endThought(), ...text(this.#text.rest()), sealed(signature, TEXT_ID))
   }
 
-  #media(held: Json, chunks: Chunk[]): void {
+  #think(words: string, signature: string, chunks: Chunk[]): void {
+    if (words !== '' || signature !== '') chunks.push(...text(this.#text.rest()))
+    this.#thinking ||= words !== ''
+    const whole = this.#thought.push(words)
+    if (whole !== '') chunks.push({ type: 'reasoning', text: whole })
+    if (signature === '') return
+    const rest = this.#thought.rest()
+    if (rest !== '') chunks.push({ type: 'reasoning', text: rest })
+    this.#thinking = false
+    chunks.push({ type: 'reasoning_end', signature, format: GEMINI_FORMAT })
+  }
+
+  #media(held: Json, signature: string, chunks: Chunk[]): void {
     const made = readInlineData(held)
-    if (made.length === 0) return
+    if (made.length === 0) {
+      if (textOf(held['data']) !== '') chunks.push(lostPart('inlineData'))
+      return
+    }
     this.#spoke = true
-    chunks.push(...this.#endThought(), ...text(this.#text.rest()), ...made)
+    chunks.push(...this.#endThought(), ...text(this.#text.rest()))
+    const isPicture = made.some(({ type }) => type === 'image')
+    if (isPicture && signature !== '') chunks.push(sealed(signature, pictureId(this.#pictures)))
+    if (isPicture) this.#pictures++
+    chunks.push(...made)
   }
 
   /** Calls come whole. The signature of one travels as opaque reasoning in front of it, and comes back so. */
@@ -83,7 +110,7 @@ export class ContentReader {
     const id = given === '' || this.#ids.has(given) ? `call_${newId()}` : given
     this.#ids.add(id)
     chunks.push(...this.#endThought(), ...text(this.#text.rest()))
-    if (signature !== '') chunks.push({ type: 'reasoning_end', redacted: signature, format: GEMINI_FORMAT, id })
+    if (signature !== '') chunks.push(sealed(signature, id))
     chunks.push(
       { type: 'tool_call_start', id, name: textOf(call['name']) },
       { type: 'tool_call_delta', id, delta: JSON.stringify(objectOf(call['args'])) },
@@ -100,3 +127,6 @@ export class ContentReader {
 }
 
 const text = (words: string): Chunk[] => (words === '' ? [] : [{ type: 'text', text: words }])
+
+/** The signature of another part than a thought. */
+const sealed = (redacted: string, id: string): Chunk => ({ type: 'reasoning_end', redacted, format: GEMINI_FORMAT, id })

@@ -26,7 +26,10 @@ test('every recorded stream reads the same wherever its bytes are cut', () => {
 
 test('text, and the usage of the last piece in disjoint buckets', () => {
   const { content, usage, finish } = fold(read('text'))
-  assert.deepEqual(content, [{ type: 'text', text: 'Grüße aus 東京 👩‍👩‍👧' }])
+  assert.deepEqual(content, [
+    { type: 'text', text: 'Grüße aus 東京 👩‍👩‍👧' },
+    { type: 'reasoning', text: '', redacted: 'c2ln', format: 'google-gemini-v1', id: 'text' },
+  ])
   assert.deepEqual(usage, usageOf({ input_tokens: 45, cache_read_tokens: 60, output_tokens: 18, reasoning_tokens: 12 }))
   assert.deepEqual([finish?.reason, finish?.native], ['stop', 'STOP'])
 })

@@ -1,5 +1,6 @@
 import type { CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
+import { openEnvelope, sealEnvelope } from '../shared/envelope.ts'
 
 type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 
@@ -41,8 +42,10 @@ export function pieceOf(given: unknown): Piece | null {
     format: formats.find((format) => format === detail['format']),
     id: textOf(detail['id']) || undefined,
   })
+  const opened = openEnvelope(textOf(detail[type === 'reasoning.encrypted' ? 'data' : 'signature']))
   const kind = type === 'reasoning.encrypted' ? 'encrypted' : 'text'
   const key = `${kind} ${typeof detail['index'] === 'number' ? detail['index'] : ''}`
+  if (opened !== null) return { key, text: textOf(detail['text']), ...opened }
   if (type === 'reasoning.text') {
     return {
       key,
@@ -76,6 +79,15 @@ export function writeDetails(
   }
   if (redacted !== undefined) details.push({ type: 'reasoning.encrypted', data: redacted, ...about })
   return details
+}
+
+/** The same for a client: what is opaque in a format that OpenRouter has no word for goes into an envelope, which keeps the word. */
+export const writeClientDetails = (part: Omit<Reasoning, 'type'>, index: number): Json[] =>
+  writeDetails(isSealed(part) && !formats.includes(part.format ?? '') ? enveloped(part) : part, index)
+
+function enveloped({ text, signature, redacted, format, id }: Omit<Reasoning, 'type'>): Omit<Reasoning, 'type'> {
+  const sealed = sealEnvelope({ signature, redacted, format, id })
+  return compact({ text, id, ...(signature === undefined ? { redacted: sealed } : { signature: sealed }) })
 }
 
 /** A piece of the text in a stream, in the format that the entry which ends the block will have: clients keep the first they see. */

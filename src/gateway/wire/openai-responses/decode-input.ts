@@ -3,7 +3,7 @@ import type { CanonicalMessage, CanonicalPart } from '../../model/canonical-requ
 import { compact, type Json, textOf } from '../../model/json.ts'
 import { list, missing, object, partsOf, string, wrong } from '../shared/request-fields.ts'
 import { Losses } from '../shared/losses.ts'
-import { sourceOf } from '../shared/media.ts'
+import { magicType, sourceOf } from '../shared/media.ts'
 import { readReasoning } from './sealed.ts'
 import { flatName, wrapText } from './tools.ts'
 
@@ -39,6 +39,9 @@ export function decodeInput(input: unknown, losses: Losses): CanonicalMessage[] 
       }
       case 'reasoning':
         join('assistant', [readReasoning(item)])
+        break
+      case 'image_generation_call':
+        join('assistant', pictureOf(item, losses))
         break
       case 'function_call':
       case 'custom_tool_call':
@@ -88,6 +91,15 @@ function messageOf(
     message: `\`${at}.role\` must be user, assistant, system or developer.`,
     param: `${at}.role`,
   })
+}
+
+/** A picture that the model drew before. */
+function pictureOf({ result }: Json, losses: Losses): CanonicalPart[] {
+  const data = textOf(result)
+  if (data !== '')
+    return [{ type: 'image', source: { kind: 'base64', media_type: magicType(data) ?? 'image/png', data } }]
+  losses.add('input.image_generation_call')
+  return []
 }
 
 function callOf(item: Json, at: string, free: boolean): CanonicalPart {

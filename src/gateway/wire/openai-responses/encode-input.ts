@@ -1,5 +1,6 @@
 import type { CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, type Json } from '../../model/json.ts'
+import { argumentsOf } from '../shared/arguments.ts'
 import { Losses } from '../shared/losses.ts'
 import { urlOf } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tool-names.ts'
@@ -36,7 +37,7 @@ function said(content: CanonicalPart[], { names, ids, losses }: ItemRules): Json
     }
     texts = null
     if (part.type === 'tool_call') {
-      const words = part.arguments === '' ? '{}' : part.arguments
+      const words = argumentsOf(part.arguments)
       items.push({ type: 'function_call', call_id: ids(part.id), name: names.sent(part.name), arguments: words })
     } else if (part.type === 'reasoning') {
       if (isOwn(part)) items.push(writeReasoning(part))

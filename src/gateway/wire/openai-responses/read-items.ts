@@ -1,8 +1,11 @@
+import { shorten } from '#kernel/text/shorten.ts'
 import { newId } from '#kernel/ids.ts'
-import type { Chunk } from '../../model/canonical-request.ts'
+import type { Chunk, UpstreamFault } from '../../model/canonical-request.ts'
 import { fault, kindOf } from '../faults.ts'
 import { readUrlCitation } from '../shared/citations.ts'
 import { type Json, listOf, objectOf, textOf } from '../../model/json.ts'
+import { lostPart } from '../shared/lost-parts.ts'
+import { magicType } from '../shared/media.ts'
 import { WholeText } from '../streams/whole-text.ts'
 import { readReasoning, thoughtsOf } from './sealed.ts'
 import { wrapText } from './tools.ts'
@@ -45,7 +48,10 @@ export class ItemReader {
     const one: Item = { type, said: '', whole: new WholeText(), id: '', done: false }
     this.#items.set(index, one)
     const chunks = this.start({})
-    if (type !== 'function_call' && type !== 'custom_tool_call') return chunks
+    if (type !== 'function_call' && type !== 'custom_tool_call') {
+      if (type !== '' && !OWN.has(type)) chunks.push(lostPart(type))
+      return chunks
+    }
     this.#called = this.#spoke = true
     // Providers that give none, or the same one twice.
     const given = textOf(item['call_id']) || textOf(item['id'])
@@ -87,6 +93,7 @@ export class ItemReader {
     const rest = one.whole.rest()
     if (rest !== '') chunks.push(...piece(one, rest))
     if (one.type === 'message') chunks.push(...this.#citations(item))
+    if (one.type === 'image_generation_call') chunks.push(...this.#picture(item))
     if (one.type === 'reasoning') {
       const { type: _, text, ...opaque } = readReasoning(item)
       if (text !== '' || one.said !== '' || Object.keys(opaque).length > 0)
@@ -113,6 +120,13 @@ export class ItemReader {
     return chunks
   }
 
+  #picture(item: Json): Chunk[] {
+    const data = textOf(item['result'])
+    if (data === '') return [lostPart('image_generation_call')]
+    this.#spoke = true
+    return [{ type: 'image', source: { kind: 'base64', media_type: magicType(data) ?? 'image/png', data } }]
+  }
+
   /** Of a message that is over; their places count in the part that they belong to. */
   #citations(item: Json): Chunk[] {
     return listOf(item['content'])
@@ -131,12 +145,9 @@ export class ItemReader {
 
   #last(response: Json): Chunk {
     const status = textOf(response['status'])
-    const error = objectOf(response['error'])
-    if (status === 'failed' || status === 'cancelled' || Object.keys(error).length > 0) {
-      const words = textOf(error['code'])
-      const message = textOf(error['message']) || 'The provider failed while it answered.'
-      return { type: 'error', error: fault(kindOf(null, `${words} ${message}`), message, null) }
-    }
+    const error = reasonIn(response) ?? objectOf(response['error'])
+    if (status === 'failed' || status === 'cancelled' || Object.keys(error).length > 0)
+      return { type: 'error', error: readFailure(error) }
     const reason = textOf(objectOf(response['incomplete_details'])['reason'])
     if (reason === 'max_output_tokens') return { type: 'finish', reason: 'length', native: reason }
     if (reason === 'content_filter') return { type: 'finish', reason, native: reason }
@@ -162,6 +173,37 @@ export class ItemReader {
     const text = item.whole.push(delta)
     return [...this.start({}), ...(text === '' ? [] : piece(item, text))]
   }
+}
+
+/** Items that are read as chunks. */
+const OWN: ReadonlySet<string> = new Set(['message', 'reasoning', 'image_generation_call'])
+
+/** The error that tells why, wherever an event of a failed response has it; null: it tells nothing. */
+export function reasonIn(event: Json): Json | null {
+  const response = objectOf(event['response'])
+  const places = [
+    event['error'],
+    response['error'],
+    objectOf(event['status_details'])['error'],
+    objectOf(response['status_details'])['error'],
+    event['type'] === 'error' ? { ...event, type: null } : null,
+  ]
+  return (
+    places.map((place) => (typeof place === 'string' ? { message: place } : objectOf(place))).find(hasMessage) ?? null
+  )
+}
+
+const hasMessage = (error: Json): boolean => textOf(error['message']) !== ''
+
+/** The fault of a response that failed. */
+export function readFailure(error: Json): UpstreamFault {
+  const code = textOf(error['code'])
+  const message = textOf(error['message'])
+  return fault(
+    kindOf(null, `${textOf(error['type'])} ${code} ${message}`),
+    message || `The provider failed while it answered${code === '' ? '' : `: ${shorten(code, 60)}`}.`,
+    null,
+  )
 }
 
 function piece({ type, id }: Item, text: string): Chunk[] {

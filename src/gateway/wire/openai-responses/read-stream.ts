@@ -3,20 +3,31 @@ import { ChunkStream, brokenOffChunk, malformedChunk } from '../streams/chunk-st
 import { readStreamFault } from '../faults.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
 import type { SseEvent } from '../streams/sse.ts'
-import { ItemReader } from './read-items.ts'
+import { ItemReader, reasonIn } from './read-items.ts'
 
 export class StreamReader extends ChunkStream {
   readonly #items = new ItemReader()
+  /** The end of a response that failed for no reason that it told: a later event may tell it. */
+  #unexplained: Chunk | null = null
 
   protected event({ event: name, data }: SseEvent): Chunk[] {
-    if (data.trim() === '[DONE]') return []
+    if (data.trim() === '[DONE]') return this.#unexplained === null ? [] : [this.#unexplained]
     const event = parseJson(data)
     if (!isObject(event)) return [malformedChunk('The stream of the provider holds something that is not an event.')]
     return this.#read(textOf(event['type']) || name, event)
   }
 
   protected last(): Chunk[] {
-    return [brokenOffChunk(this.#items.spoke)]
+    return [this.#unexplained ?? brokenOffChunk(this.#items.spoke)]
+  }
+
+  /** Of an end without a reason all but the error, which waits for one. */
+  #explained(chunks: Chunk[], hasReason: boolean): Chunk[] {
+    const last = chunks.at(-1)
+    if (last?.type !== 'error' || hasReason) return chunks
+    // The first one may know at least of what kind it is.
+    this.#unexplained ??= last
+    return chunks.slice(0, -1)
   }
 
   #read(type: string, event: Json): Chunk[] {
@@ -47,9 +58,12 @@ export class StreamReader extends ChunkStream {
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
-        return items.over(objectOf(event['response']))
+        return this.#explained(items.over(objectOf(event['response'])), reasonIn(event) !== null)
       case 'error':
-        return [{ type: 'error', error: readStreamFault(event['error'] ?? { ...event, type: null }) }]
+        return this.#explained(
+          [{ type: 'error', error: readStreamFault(reasonIn(event) ?? event['error'] ?? { ...event, type: null }) }],
+          reasonIn(event) !== null,
+        )
       default:
         // A provider that breaks off in its own way.
         if (!event['error']) return []

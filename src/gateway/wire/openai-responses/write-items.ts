@@ -4,6 +4,7 @@ import type { Opaque } from '../shared/envelope.ts'
 import type { Citation } from '../../model/canonical-request.ts'
 import { writeUrlCitation } from '../shared/citations.ts'
 import { compact, type Json, listOf } from '../../model/json.ts'
+import { magicType } from '../shared/media.ts'
 import { sealReasoning } from './sealed.ts'
 import { type ClientTool, clientTools, unwrapText } from './tools.ts'
 
@@ -37,6 +38,10 @@ export class Items {
 
   reasoning(): Json {
     return { id: this.#newId('rs'), type: 'reasoning', summary: [], ...(this.#sealed && { encrypted_content: null }) }
+  }
+
+  picture(): Json {
+    return { id: this.#newId('ig'), type: 'image_generation_call', status: 'in_progress', result: null }
   }
 
   call(call_id: string, name: string): Json {
@@ -81,6 +86,14 @@ export const messageItem = (item: Json, text: string, annotations: Json[] = []):
   ...item,
   status: 'completed',
   content: [textPart(text, annotations)],
+})
+
+/** `data`: the picture in base64. */
+export const pictureItem = (item: Json, data: string): Json => ({
+  ...item,
+  status: 'completed',
+  result: data,
+  output_format: magicType(data)?.replace('image/', '') ?? 'png',
 })
 
 export function callItem(item: Json, words: string): Json {

@@ -4,7 +4,7 @@ import { type Problem } from '../problem.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'
 import type { FinishReason } from '../../model/canonical-request.ts'
 import { type Json, listOf, objectOf } from '../../model/json.ts'
-import { Items } from './write-items.ts'
+import { Items, pictureItem } from './write-items.ts'
 import { writeUsage } from './usage.ts'
 
 /** A response before anything was said. What the client asked for is told back; nothing is stored, and it says so. */
@@ -94,6 +94,8 @@ export function writeAnswer(answer: Collected, about: AnswerAbout): Json {
     if (part.type === 'text') from += part.text.length
     return item
   })
+  for (const source of answer.images)
+    if (source.kind === 'base64') output.push(pictureItem(items.picture(), source.data))
   if (output.length === 0) output.push(items.whole({ type: 'text', text: '' }, 0))
   const last = output.at(-1)!
   if (incompleteReason(reason as Ending) !== null && last['type'] !== 'reasoning') last['status'] = 'incomplete'

@@ -5,7 +5,7 @@ import type { Opaque } from '../shared/envelope.ts'
 import { EventWriter, type Finish, type Said } from '../streams/event-writer.ts'
 import type { Json } from '../../model/json.ts'
 import { type Itemised, OneAtATime } from '../streams/one-at-a-time.ts'
-import { annotationsOf, callItem, Items, messageItem, textPart } from './write-items.ts'
+import { annotationsOf, callItem, Items, messageItem, pictureItem, textPart } from './write-items.ts'
 import { beginResponse, codeOf, incompleteReason, endResponse, failResponse } from './write-response.ts'
 
 interface Open {
@@ -17,7 +17,7 @@ interface Open {
   annotations: Json[]
 }
 
-const isCall = ({ type }: Json): boolean => type !== 'message' && type !== 'reasoning'
+const isCall = ({ type }: Json): boolean => type === 'function_call' || type === 'custom_tool_call'
 
 /**
  * Chunks as the events of a streamed response: every one numbered, every item added before its first word and done
@@ -25,7 +25,6 @@ const isCall = ({ type }: Json): boolean => type !== 'message' && type !== 'reas
  * off with a bare `error` event.
  */
 export class StreamWriter extends EventWriter {
-  readonly keepAlive = ': keep-alive\n\n'
   readonly #response: Json
   readonly #items: Items
   readonly #order = new OneAtATime()
@@ -100,6 +99,8 @@ export class StreamWriter extends EventWriter {
         return this.#callDelta(piece.delta)
       case 'tool_call_end':
         return this.#callEnd()
+      case 'image':
+        return piece.source.kind === 'url' ? '' : this.begin() + this.#close() + this.#picture(piece.source.data)
     }
   }
 
@@ -192,6 +193,16 @@ export class StreamWriter extends EventWriter {
     }
     const done = { ...at, name: item['name'], arguments: item['arguments'] }
     return this.#event('response.function_call_arguments.done', done) + this.#done(index, item)
+  }
+
+  #picture(data: string): string {
+    const added = this.#add(this.#items.picture())
+    const { index, item } = this.#open!
+    this.#open = null
+    const at = { item_id: item['id'], output_index: index }
+    return (
+      added + this.#event('response.image_generation_call.completed', at) + this.#done(index, pictureItem(item, data))
+    )
   }
 
   #add(item: Json): string {

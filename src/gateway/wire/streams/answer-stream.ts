@@ -3,8 +3,6 @@ import type { Json } from '../../model/json.ts'
 
 /** Writes chunks as a surface's stream. Each call answers text to send, possibly empty. */
 export interface AnswerStream {
-  /** Keeps the connection open while there is nothing to say; only once something was. */
-  readonly keepAlive: string
   /** The items that the answer was made of, once it is over; absent: of nothing that has a name. */
   readonly output?: readonly Json[]
   write(chunk: Chunk): string

@@ -3,7 +3,7 @@ import type { TokensOfMedia } from '../../model/cost.ts'
 import { type Problem, problemOf } from '../problem.ts'
 import type { Chunk, FinishReason } from '../../model/canonical-request.ts'
 
-type Ending = 'start' | 'usage' | 'finish' | 'error'
+type Ending = 'start' | 'usage' | 'finish' | 'error' | 'lost'
 /** Frames between the beginning and the end. */
 export type Said = Exclude<Chunk, { type: Ending }>
 export type Finish = Extract<Chunk, { type: 'finish' }> & { reason: Exclude<FinishReason, 'error'> }
@@ -14,8 +14,6 @@ export type Finish = Extract<Chunk, { type: 'finish' }> & { reason: Exclude<Fini
  * is never told `stop` for what was cut.
  */
 export abstract class EventWriter {
-  /** A comment or an event that keeps connections open while there is nothing to say. */
-  abstract readonly keepAlive: string
   protected usage: Usage | null = null
   /** The cost that the provider states, in US dollars. */
   protected reported: number | null = null
@@ -45,6 +43,8 @@ export abstract class EventWriter {
         return ''
       case 'finish':
         this.#finish = chunk
+        return ''
+      case 'lost':
         return ''
       case 'error':
         return this.fail(chunk.error)

@@ -1,11 +1,11 @@
 import type { Said } from './event-writer.ts'
 
 /** Pieces that become items of their own, one after the other. */
-export type Itemised = Exclude<Said, { type: 'image' | 'audio' }>
+export type Itemised = Exclude<Said, { type: 'audio' }>
 
 interface Item {
   /** Words go on until something else begins, a call until its end is told. */
-  of: 'text' | 'reasoning' | { call: string }
+  of: 'text' | 'reasoning' | 'image' | { call: string }
   waiting: Itemised[]
   done: boolean
 }
@@ -38,10 +38,15 @@ export class OneAtATime {
         if (last?.of === 'text' && !last.done) last.waiting.push(piece)
         break
       }
-      // Shapes with one current item have no place for them in an answer.
-      case 'image':
+      // Shapes with one current item have no place for it in an answer.
       case 'audio':
         break
+      case 'image': {
+        const picture = this.#begin('image')
+        picture.waiting.push(piece)
+        picture.done = true
+        break
+      }
       case 'tool_call_start':
         this.#begin({ call: piece.id }).waiting.push(piece)
         break

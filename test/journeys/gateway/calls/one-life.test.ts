@@ -213,7 +213,7 @@ test('an answer in words that does not end is broken off, for the platform’s o
   await new Promise<void>((resolve) => vendor.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`
   try {
-    await world.bring({ origin, key: 'sk' } as Vendor, 'endless', { models: [priced('m')] })
+    await world.bring({ origin, key: 'sk' }, 'endless', { models: [priced('m')] })
     for (const way of ['compat-b', 'inference'] as const) {
       const answer = await whole(way, 'endless/m')
       assert.equal(answer.status, 502, `${way}: ${answer.text.slice(0, 200)}`)

@@ -139,7 +139,7 @@ test('sound that has begun to come breaks off', async () => {
   }).listen(0, '127.0.0.1')
   await once(speaker, 'listening')
   const origin = `http://127.0.0.1:${(speaker.address() as AddressInfo).port}`
-  const { id } = await world.bring({ origin, key: 'sk-s' } as Vendor, 'speaker', { models: [{ id: 'tts-1' }] })
+  const { id } = await world.bring({ origin, key: 'sk-s' }, 'speaker', { models: [{ id: 'tts-1' }] })
   const said = await fetch(`${world.server.origin}/compat-a/v1/audio/speech`, {
     method: 'POST',
     headers: { ...world.key.headers, 'content-type': 'application/json' },

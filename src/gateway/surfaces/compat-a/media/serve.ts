@@ -6,7 +6,7 @@ import type { Delivered, MadeSound, MediaInput, MediaRequest, SoundFormat } from
 import type { AnswerPlace } from '#engine/media/answer-room.ts'
 import type { MediaGateway } from '../../../media/gateway.ts'
 import { soundAs } from '../../../media/sound-as.ts'
-import { lossesHeader } from '../../../translation/translate.ts'
+import { lossesHeader } from '../../../translation/losses-header.ts'
 import type { GatewayRequest } from '../../../request/request.ts'
 import { fieldsOf } from './read-body.ts'
 import type { Fields } from './read-fields.ts'

@@ -1,6 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import type { CanonicalPart } from '../../../model/canonical-request.ts'
-import { compact, isObject, type Json, parseJson } from '../../../model/json.ts'
+import { compact, type Json } from '../../../model/json.ts'
+import { argumentsObject } from '../../shared/arguments.ts'
 import { Losses } from '../../shared/losses.ts'
 import { imageType } from '../../shared/media.ts'
 import type { ToolNames } from '../../shared/tool-names.ts'
@@ -28,7 +29,7 @@ export function encodePart(part: CanonicalPart, rules: PartRules): Json | null {
         type: 'tool_use',
         id: rules.ids(part.id),
         name: rules.names.sent(part.name),
-        input: inputOf(part.arguments),
+        input: argumentsObject(part.arguments),
       }
     case 'tool_result': {
       const content = part.content.flatMap((inner) => encodePart(inner, rules) ?? [])
@@ -78,11 +79,4 @@ function reasoningBlock(part: Extract<CanonicalPart, { type: 'reasoning' }>, los
   return part.redacted === undefined
     ? { type: 'thinking', thinking: part.text, signature: part.signature }
     : { type: 'redacted_thinking', data: part.redacted }
-}
-
-/** Arguments as the object that the vendor wants; what is none is kept in one. */
-function inputOf(words: string): Json {
-  if (words.trim() === '') return {}
-  const parsed = parseJson(words)
-  return isObject(parsed) ? parsed : { arguments: parsed === undefined ? words : parsed }
 }

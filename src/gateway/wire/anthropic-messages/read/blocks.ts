@@ -1,6 +1,7 @@
 import type { Chunk } from '../../../model/canonical-request.ts'
 import { readBlockCitation } from '../../shared/citations.ts'
 import { isObject, type Json, listOf, objectOf, textOf } from '../../../model/json.ts'
+import { lostPart } from '../../shared/lost-parts.ts'
 import { WholeText } from '../../streams/whole-text.ts'
 import { ANTHROPIC_FORMAT } from '../signature.ts'
 
@@ -46,7 +47,7 @@ export class BlockReader {
         return [...before, { type: 'tool_call_start', id, name: textOf(block['name']) }]
       }
       default:
-        return before
+        return [...before, lostPart(textOf(block['type']))]
     }
   }
 

@@ -2,7 +2,8 @@ import { usageOf } from '#kernel/usage.ts'
 import type { AnswerPart, Collected } from '../../../model/answer.ts'
 import type { AnswerAbout } from '../../../model/answer-about.ts'
 import { writeBlockCitation } from '../../shared/citations.ts'
-import { isObject, type Json, parseJson } from '../../../model/json.ts'
+import { argumentsObject } from '../../shared/arguments.ts'
+import type { Json } from '../../../model/json.ts'
 import { writeFinish } from '../finish.ts'
 import { isAnthropic, sealSignature } from '../signature.ts'
 import { writeUsage } from '../usage.ts'
@@ -44,16 +45,13 @@ function writeBlock(part: AnswerPart): Json {
       return isAnthropic(part) && part.redacted !== undefined
         ? { type: 'redacted_thinking', data: part.redacted }
         : { type: 'thinking', thinking: part.text, signature: sealSignature(part) }
-    case 'tool_call': {
-      const input = part.arguments.trim() === '' ? {} : parseJson(part.arguments)
+    case 'tool_call':
       return {
         type: 'tool_use',
         id: part.id,
         name: part.name,
-        // The vendor's input is an object; what a model wrote instead is kept in one.
-        input: isObject(input) ? input : { arguments: input ?? part.arguments },
+        input: argumentsObject(part.arguments),
         caller: { type: 'direct' },
       }
-    }
   }
 }

@@ -41,6 +41,9 @@ export class BlockWriter {
         return piece.delta === '' ? '' : this.#delta({ type: 'input_json_delta', partial_json: piece.delta })
       case 'tool_call_end':
         return this.#stop()
+      // The vendor's answers hold none.
+      case 'image':
+        return ''
     }
   }
 

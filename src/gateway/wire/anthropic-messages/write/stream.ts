@@ -13,12 +13,11 @@ import { writeUsage } from '../usage.ts'
 const event = (name: string, fields: Json): string =>
   `event: ${name}\ndata: ${JSON.stringify({ type: name, ...fields })}\n\n`
 
-/** Keeps connections open while there is nothing to say; only after `message_start`. */
+/** Keeps connections open while there is nothing to say. */
 export const keepAlive = event('ping', {})
 
 /** Chunks as the server-sent events of a message. */
 export class StreamWriter extends EventWriter {
-  readonly keepAlive = keepAlive
   readonly #about: AnswerAbout
   readonly #requestId: string | null
   readonly #estimate: number

@@ -1,9 +1,11 @@
 import { refuse } from '#kernel/errors.ts'
 import type { CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
-import { compact, type Json } from '../../../model/json.ts'
+import { compact, type Json, listOf, objectOf, textOf } from '../../../model/json.ts'
 import { list, missing, object, string } from '../../shared/request-fields.ts'
 import { Losses } from '../../shared/losses.ts'
 import { wholeResult } from './anthropic-parts.ts'
+import { GEMINI_FORMAT } from '../../gemini/signature.ts'
+import { readCallSignature } from '../call-signature.ts'
 import { readPictures } from '../media.ts'
 import { contentOf } from './parts.ts'
 import { isSealed, readDetails } from '../reasoning.ts'
@@ -62,6 +64,7 @@ function assistantParts(message: Json, at: string, content: CanonicalPart[], los
   const isNew = plain && !content.some((part) => part.type === 'reasoning' && part.text === plain)
   const reasoning: CanonicalPart[] =
     details.length > 0 ? newDetails(details, content) : isNew ? [{ type: 'reasoning', text: plain }] : []
+  const signed = listOf(message['tool_calls']).map(objectOf).flatMap(signatureOf)
   const refusal = string(message['refusal'], `${at}.refusal`)
   if (message['audio']) losses.add('messages.audio')
   const images = readPictures(message).map((source) => ({ type: 'image' as const, source }))
@@ -86,7 +89,22 @@ function assistantParts(message: Json, at: string, content: CanonicalPart[], los
     if (twin !== undefined && part.cache !== undefined) twin.cache = part.cache
     return twin === undefined
   })
-  return [...reasoning, ...own, ...images, ...(refusal ? [{ type: 'text' as const, text: refusal }] : []), ...calls]
+  return [
+    ...reasoning,
+    ...signed,
+    ...own,
+    ...images,
+    ...(refusal ? [{ type: 'text' as const, text: refusal }] : []),
+    ...calls,
+  ]
+}
+
+/** The signature of a call, where the client keeps it as Google's own endpoint of this shape writes it. */
+function signatureOf(call: Json): Reasoning[] {
+  const redacted = readCallSignature(call)
+  return redacted === ''
+    ? []
+    : [{ type: 'reasoning', text: '', redacted, format: GEMINI_FORMAT, id: textOf(call['id']) }]
 }
 
 /** Without the unsigned ones that stand among the words with their seal, each for itself or all as one. */

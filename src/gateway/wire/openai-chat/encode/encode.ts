@@ -34,7 +34,13 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
   const told = canonical.stop?.slice(0, most) ?? []
   const body: Json = compact({
     model: target.model,
-    messages: encodeMessages(messages, { quirks, names, ids, losses }),
+    messages: encodeMessages(messages, {
+      quirks,
+      names,
+      ids,
+      losses,
+      signsCalls: /gemini/i.test(target.model) && !quirks.openrouter,
+    }),
     ...limit(canonical, target, quirks),
     ...sampling(canonical, target, quirks, losses),
     ...reasoning(canonical, target, quirks, losses),

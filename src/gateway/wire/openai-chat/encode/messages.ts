@@ -1,9 +1,12 @@
 import type { CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
 import { compact, type Json } from '../../../model/json.ts'
+import { argumentsOf } from '../../shared/arguments.ts'
 import { Losses } from '../../shared/losses.ts'
 import { urlOf } from '../../shared/media.ts'
 import type { ToolNames } from '../../shared/tool-names.ts'
 import type { ChatQuirks } from '../../shared/quirks.ts'
+import { GEMINI_FORMAT } from '../../gemini/signature.ts'
+import { writeCallSignature } from '../call-signature.ts'
 import { writePictures } from '../media.ts'
 import { writeDetails } from '../reasoning.ts'
 import { askToGoOn } from '../../shared/prefill.ts'
@@ -13,7 +16,11 @@ export interface MessageRules {
   names: ToolNames
   ids: (id: string) => string
   losses: Losses
+  /** Whether the model is one of Google's that wants the signatures of its calls back. */
+  signsCalls: boolean
 }
+
+type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 
 /** Messages with paired tool results, as the vendor has them. */
 export function encodeMessages(messages: CanonicalMessage[], rules: MessageRules): Json[] {
@@ -49,9 +56,11 @@ function encodePart(part: CanonicalPart): Json | null {
   return { type: 'file', file: { file_data: urlOf(part.source), filename: part.name ?? 'file' } }
 }
 
-function assistantMessage(content: CanonicalPart[], { quirks, names, ids, losses }: MessageRules): Json {
+function assistantMessage(content: CanonicalPart[], { quirks, names, ids, losses, signsCalls }: MessageRules): Json {
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
-  const reasoning = content.filter((part) => part.type === 'reasoning')
+  const thoughts = content.filter((part) => part.type === 'reasoning')
+  const signatures = new Map(signsCalls ? thoughts.flatMap(signatureOfCall) : [])
+  const reasoning = thoughts.filter((part) => !signatures.has(part.id ?? ''))
   const calls = content.filter((part) => part.type === 'tool_call')
   const drawn = content.flatMap((part) => (part.type === 'image' ? [part.source] : []))
   if (content.some(({ type }) => type === 'file') || (drawn.length > 0 && !quirks.openrouter))
@@ -63,7 +72,8 @@ function assistantMessage(content: CanonicalPart[], { quirks, names, ids, losses
     message['tool_calls'] = calls.map(({ id, name, arguments: words }) => ({
       id: ids(id),
       type: 'function',
-      function: { name: names.sent(name), arguments: words === '' ? '{}' : words },
+      function: { name: names.sent(name), arguments: argumentsOf(words) },
+      ...(signatures.has(id) && writeCallSignature(signatures.get(id)!)),
     }))
   }
   if (reasoning.length === 0) return message
@@ -77,8 +87,11 @@ function assistantMessage(content: CanonicalPart[], { quirks, names, ids, losses
   return message
 }
 
-const unsigned = ({ signature, redacted }: Extract<CanonicalPart, { type: 'reasoning' }>): boolean =>
-  signature === undefined && redacted === undefined
+/** Of a call by its id. */
+const signatureOfCall = ({ id, format, redacted }: Reasoning): [id: string, signature: string][] =>
+  format === GEMINI_FORMAT && id !== undefined && redacted !== undefined ? [[id, redacted]] : []
+
+const unsigned = ({ signature, redacted }: Reasoning): boolean => signature === undefined && redacted === undefined
 
 /** One message per result; a tool message holds only text, so what else there is follows them all as the user's. */
 function toolMessages(content: CanonicalPart[], rules: MessageRules): Json[] {

@@ -1,12 +1,15 @@
-import type { Chunk } from '../../../model/canonical-request.ts'
+import type { Chunk, UpstreamFault } from '../../../model/canonical-request.ts'
+import { readStreamFault } from '../../faults.ts'
 import { readUrlCitation } from '../../shared/citations.ts'
-import { isObject, listOf, objectOf, textOf } from '../../../model/json.ts'
+import { isObject, type Json, listOf, objectOf, textOf } from '../../../model/json.ts'
+import { lostPart } from '../../shared/lost-parts.ts'
+import { sourceOf } from '../../shared/media.ts'
 import { WholeText } from '../../streams/whole-text.ts'
 import { readPictures, readSound } from '../media.ts'
 import { readFinish } from './finish.ts'
 import { ReasoningReader } from './reasoning.ts'
 import { ToolCallReader } from './tool-calls.ts'
-import { readUsage } from '../usage.ts'
+import { usageIn } from '../usage.ts'
 
 /**
  * Reads a whole message and the deltas of a stream alike: both are fed here piece by piece. Only the first
@@ -19,6 +22,8 @@ export class MessageReader {
   #started = false
   #native: string | null = null
   #refused = false
+  /** Why a choice failed (OpenRouter). */
+  #error: UpstreamFault | null = null
   #spoke = false
   readonly #cited = new Set<string>()
 
@@ -37,8 +42,9 @@ export class MessageReader {
       const native = textOf(choice['finish_reason'])
       // A second word never hides that the answer was cut.
       if (native !== '' && this.#native !== 'length') this.#native = native
+      if (isObject(choice['error'])) this.#error = readStreamFault(choice['error'])
     }
-    const usage = readUsage(answer['usage'])
+    const usage = usageIn(answer)
     if (usage) chunks.push({ type: 'usage', ...usage })
     return chunks
   }
@@ -56,7 +62,8 @@ export class MessageReader {
     }
     const reason = readFinish(native, this.#calls.any, this.#refused)
     if (reason === 'error') {
-      chunks.push({ type: 'error', error: { kind: 'server_error', message: 'The provider failed while it answered.' } })
+      const why = { kind: 'server_error' as const, message: 'The provider failed while it answered.' }
+      chunks.push({ type: 'error', error: this.#error ?? why })
     } else chunks.push({ type: 'finish', reason, native: this.#native })
     return chunks
   }
@@ -84,12 +91,16 @@ export class MessageReader {
     const sound = readSound(message)
     const media: Chunk[] = [
       ...readPictures(message).map((source) => ({ type: 'image' as const, source })),
+      ...listOf(message['content']).map(objectOf).flatMap(mediaPart),
       ...(sound === null ? [] : [sound]),
     ]
     if (media.length > 0) chunks.push(...this.#reasoning.end(), ...this.#rest(), ...media)
     if (deltas.length > 0) {
       chunks.push(...this.#reasoning.end(), ...this.#rest())
-      for (const delta of deltas) chunks.push(...this.#calls.delta(delta))
+      for (const delta of deltas) {
+        if (isObject(objectOf(delta)['custom'])) chunks.push(lostPart('custom_tool_call'))
+        else chunks.push(...this.#calls.delta(delta))
+      }
     }
     this.#spoke ||= media.length > 0 || text !== '' || reasoning.length > 0 || deltas.length > 0
   }
@@ -106,5 +117,15 @@ const partsText = (content: unknown): string =>
     .map(objectOf)
     .map((part) => (part['type'] === 'text' ? textOf(part['text']) : ''))
     .join('')
+
+/** A picture among the parts of the content; other kinds are lost. */
+function mediaPart(part: Json): Chunk[] {
+  const type = textOf(part['type'])
+  if (SPOKEN.has(type)) return []
+  const source = type === 'image_url' ? sourceOf(textOf(objectOf(part['image_url'])['url'])) : null
+  return [source === null ? lostPart(type === 'image_url' ? 'image' : type) : { type: 'image', source }]
+}
+/** Parts that are read as words or thoughts. */
+const SPOKEN: ReadonlySet<string> = new Set(['', 'text', 'thinking'])
 
 const legacyCall = (call: unknown): object[] => (isObject(call) ? [{ index: 0, function: call }] : [])

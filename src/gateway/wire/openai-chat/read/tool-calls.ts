@@ -1,6 +1,8 @@
 import { newId } from '#kernel/ids.ts'
 import type { Chunk } from '../../../model/canonical-request.ts'
 import { type Json, objectOf, parseJson, textOf } from '../../../model/json.ts'
+import { GEMINI_FORMAT } from '../../gemini/signature.ts'
+import { readCallSignature } from '../call-signature.ts'
 import { WholeText } from '../../streams/whole-text.ts'
 
 interface Call {
@@ -11,6 +13,8 @@ interface Call {
   text: string
   /** Arguments that wait for the call to be announced. */
   waiting: string
+  /** Google's, which wants it back with the call; empty: none, or it was told. */
+  signature: string
   state: 'unnamed' | 'open' | 'ended'
   whole: WholeText
 }
@@ -46,6 +50,7 @@ export class ToolCallReader {
       call.name ||= name
     }
     call.waiting += argumentsOf(called)
+    call.signature ||= readCallSignature(delta)
     if (call.state === 'unnamed' && call.name !== '' && call.id !== '') this.#announce(call, chunks)
     this.#flush(call, chunks)
     return chunks
@@ -81,7 +86,16 @@ export class ToolCallReader {
 
   #begin(index: unknown, chunks: Chunk[]): Call {
     chunks.push(...this.interrupt())
-    const call: Call = { index, id: '', name: '', text: '', waiting: '', state: 'unnamed', whole: new WholeText() }
+    const call: Call = {
+      index,
+      id: '',
+      name: '',
+      text: '',
+      waiting: '',
+      signature: '',
+      state: 'unnamed',
+      whole: new WholeText(),
+    }
     this.#calls.push(call)
     return call
   }
@@ -91,6 +105,7 @@ export class ToolCallReader {
     if (call.id === '' || this.#ids.has(call.id)) call.id = `call_${newId()}`
     this.#ids.add(call.id)
     call.state = 'open'
+    this.#sign(call, chunks)
     chunks.push({ type: 'tool_call_start', id: call.id, name: call.name })
     this.#flush(call, chunks)
   }
@@ -109,6 +124,13 @@ export class ToolCallReader {
     if (delta !== '') chunks.push({ type: 'tool_call_delta', id: call.id, delta })
     call.state = 'ended'
     chunks.push({ type: 'tool_call_end', id: call.id })
+    this.#sign(call, chunks)
+  }
+
+  #sign(call: Call, chunks: Chunk[]): void {
+    const { id, signature } = call
+    call.signature = ''
+    if (signature !== '') chunks.push({ type: 'reasoning_end', redacted: signature, format: GEMINI_FORMAT, id })
   }
 }
 

@@ -5,7 +5,7 @@ import { writeUrlCitation } from '../../shared/citations.ts'
 import { writePictures, writeSound } from '../media.ts'
 import { compact, type Json, objectOf, textOf } from '../../../model/json.ts'
 import type { ChatSurface } from './errors.ts'
-import { isSealed, writeDetails } from '../reasoning.ts'
+import { isSealed, writeClientDetails } from '../reasoning.ts'
 import { hidesReasoning } from './said-reasoning.ts'
 import { writeUsage, writeUsageWithCost } from '../usage.ts'
 
@@ -64,7 +64,7 @@ function writeReasoning({ content }: Collected, surface: ChatSurface): Json {
   const parts = content.filter((part) => part.type === 'reasoning')
   if (parts.length === 0) return {}
   const text = parts.map((part) => part.text).join('')
-  const details = { reasoning_details: parts.flatMap(writeDetails) }
+  const details = { reasoning_details: parts.flatMap(writeClientDetails) }
   if (surface === 'compat-c') return { reasoning: text === '' ? null : text, ...details }
   // OpenAI's own shape has no place for it; who sends the message back as it came brings the signatures along.
   return { ...(text !== '' && { reasoning_content: text }), ...(parts.some(isSealed) && details) }

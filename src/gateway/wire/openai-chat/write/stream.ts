@@ -7,7 +7,7 @@ import { EventWriter, type Finish, type Said } from '../../streams/event-writer.
 import { compact, type Json } from '../../../model/json.ts'
 import { type ChatSurface, errorOfA, errorOfC } from './errors.ts'
 import { writePictures } from '../media.ts'
-import { isSealed, writeDetails, writeTextDetail } from '../reasoning.ts'
+import { isSealed, writeClientDetails, writeTextDetail } from '../reasoning.ts'
 import { hidesReasoning } from './said-reasoning.ts'
 import { answerId } from './answer.ts'
 import { writeUsage, writeUsageWithCost } from '../usage.ts'
@@ -20,7 +20,6 @@ export const keepAlive: Record<ChatSurface, string> = {
 
 /** Chunks as the server-sent events of a chat completion. */
 export class StreamWriter extends EventWriter {
-  readonly keepAlive: string
   readonly #surface: ChatSurface
   readonly #about: AnswerAbout
   readonly #includeUsage: boolean
@@ -37,7 +36,6 @@ export class StreamWriter extends EventWriter {
     this.#about = about
     this.#hidden = hidesReasoning(about.request)
     this.#surface = surface
-    this.keepAlive = keepAlive[surface]
     // The OpenRouter surface always says what was used.
     this.#includeUsage = includeUsage || surface === 'compat-c'
   }
@@ -120,7 +118,7 @@ export class StreamWriter extends EventWriter {
     const text = this.#thought
     this.#thought = ''
     if (this.#surface === 'compat-a' && !isSealed(end)) return ''
-    return this.#delta({ reasoning_details: writeDetails({ text, ...end }, index) })
+    return this.#delta({ reasoning_details: writeClientDetails({ text, ...end }, index) })
   }
 
   #choice(delta: Json, finish: string | null = null, native: string | null = null): Json {

@@ -1,0 +1,11 @@
+import { shorten } from '#kernel/text/shorten.ts'
+import type { Loss } from '../model/canonical-request.ts'
+
+const MOST_NAMES = 32
+
+/** Losses as a header's value. Names of unknown fields are the client's own words. */
+export const lossesHeader = (losses: readonly Loss[]): string =>
+  losses
+    .slice(0, MOST_NAMES)
+    .map((name) => shorten(name, 64).replaceAll(/[^\w.-]/g, '_'))
+    .join(', ')

@@ -1,0 +1,81 @@
+import { shorten } from '#kernel/text/shorten.ts'
+import { isUtf8 } from 'node:buffer'
+import type { UpstreamFault } from '../model/canonical-request.ts'
+import { isObject, parseJson } from '../model/json.ts'
+import { type AnswerHeaders, fault, kindOf, withoutKeys } from './faults.ts'
+
+const word = (headers: AnswerHeaders, name: string): string => String(headers[name] ?? '').trim()
+
+/** Why an answer cannot be read, as its head says; null: nothing speaks against it. */
+export function unreadableHead(status: number, headers: AnswerHeaders): UpstreamFault | null {
+  const said = reasonIn(status, headers)
+  return said === null ? null : fault(status >= 400 ? kindOf(status, '') : 'garbage', said, status, headers)
+}
+
+function reasonIn(status: number, headers: AnswerHeaders): string | null {
+  const encoding = word(headers, 'content-encoding')
+  if (encoding !== '' && !/^identity$/i.test(encoding))
+    return `The provider answered with \`content-encoding: ${shorten(encoding, 60)}\`, which wasn't requested. Turn off compression in the proxy in front of it.`
+  if (status === 204 || status === 205) return `The provider answered ${status}, without a body.`
+  if (status >= 300 && status < 400)
+    return `The provider answered with a redirect (${status}), which isn't followed. Set the endpoint's \`base_url\` to the final address.`
+  const charset = charsetOf(headers)
+  return /^utf-?(16|32)/i.test(charset) ? inAnotherCharset(charset) : null
+}
+
+const charsetOf = (headers: AnswerHeaders): string =>
+  shorten(/;\s*charset\s*=\s*"?([^";\s]+)/i.exec(word(headers, 'content-type'))?.[1] ?? '', 60)
+const inAnotherCharset = (charset: string): string =>
+  `The provider answered in the charset \`${charset}\`. An answer has to be UTF-8.`
+
+/**
+ * Why the body of an answer of status 200 cannot be read. `asked`: what should have come. Null: it is JSON, if not the
+ * JSON of an answer.
+ */
+export function unreadableBody(headers: AnswerHeaders, body: Buffer, asked: 'JSON' | 'an event stream'): UpstreamFault {
+  return fault('garbage', reasonOf(headers, body, asked), null)
+}
+
+function reasonOf(headers: AnswerHeaders, body: Buffer, asked: 'JSON' | 'an event stream'): string {
+  const type = word(headers, 'content-type')
+  if (body.length === 0) return 'The provider answered with an empty body.'
+  const packed = magicOf(body)
+  if (packed !== null)
+    return `The provider answered with ${packed} bytes, without saying so in \`content-encoding\`. Turn off compression in the proxy in front of it.`
+  if (!isUtf8(body)) return inAnotherCharset(charsetOf(headers) || (body.includes(0) ? 'UTF-16' : 'unknown'))
+  const text = body.toString()
+  const start = text.trimStart()
+  if (start === '') return 'The provider answered with an empty body.'
+  if (/^<(?:!doctype|html|head|body|\?xml)/i.test(start) || /^text\/html/i.test(type))
+    return `The provider answered with an HTML page instead of ${asked}. Check the endpoint's \`base_url\` and the proxy in front of it.`
+  if (/^(?:data|event|id|retry)?:/.test(start))
+    return asked === 'JSON'
+      ? 'The provider answered with an event stream instead of JSON, although the request does not ask for one.'
+      : `The provider answered with an event stream under \`content-type: ${shorten(type, 60) || 'none'}\`. It has to be \`text/event-stream\`.`
+  const json = parseJson(text)
+  if (json !== undefined) return ofAnotherShape(json, asked)
+  if (/^[[{]/.test(start))
+    return `The provider answered with JSON that ends too early or is malformed (${body.length} bytes).`
+  return `The provider answered with plain text instead of ${asked}: ${shorten(withoutKeys(start), 200).trim()}`
+}
+
+/** JSON that is no answer of the shape that was asked for. */
+function ofAnotherShape(json: unknown, asked: 'JSON' | 'an event stream'): string {
+  if (!isObject(json)) return 'The provider answered with JSON that is no object.'
+  const fields = Object.keys(json)
+    .slice(0, 8)
+    .map((name) => `\`${shorten(name, 40)}\``)
+  const holds = fields.length === 0 ? 'It is empty.' : `It has the fields ${fields.join(', ')}.`
+  return asked === 'JSON'
+    ? `The provider answered with JSON that isn't an answer of this API. ${holds} Check the endpoint's \`shape\` and \`base_url\`.`
+    : `The provider answered with JSON instead of an event stream, although the request says \`stream: true\`. ${holds}`
+}
+
+/** The encodings that a body begins with when nobody said so. Brotli has no mark of its own. */
+function magicOf(body: Buffer): string | null {
+  const begins = (...bytes: number[]): boolean => bytes.every((byte, i) => body[i] === byte)
+  if (begins(0x1f, 0x8b)) return 'gzip'
+  if (begins(0x28, 0xb5, 0x2f, 0xfd)) return 'zstd'
+  if (begins(0x78, 0x9c) || begins(0x78, 0xda) || begins(0x78, 0x01)) return 'deflate'
+  return null
+}

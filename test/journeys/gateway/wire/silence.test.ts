@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { testServer } from '../../../server.ts'
+import { type World, priced, worldOn } from '../world.ts'
+import { answers } from './answers.ts'
+import {
+  type Scripted,
+  type WireName,
+  allWires,
+  bringWires,
+  modelOf,
+  startScripted,
+  streamed,
+  whole,
+  wires,
+} from './scripted.ts'
+import { type ClientSurface, eventsIn, surfaces } from './surfaces.ts'
+
+let world: World
+let vendor: Scripted
+let other: Scripted
+
+before(async () => {
+  vendor = await startScripted()
+  other = await startScripted()
+  world = await worldOn(
+    await testServer({
+      keepAliveMs: 5,
+      environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_LIMIT_INFERENCE: '0' },
+    }),
+  )
+  await bringWires(world, vendor)
+  // A model for each surface: a provider that failed for one is asked last for it from then on.
+  const shared = { models: surfaces.map((_, i) => priced(`shared-${i}`)) }
+  await world.bring({ ...vendor, key: 'sk-test' }, 'first', { ...shared, priority: 1 })
+  await world.bring({ ...other, key: 'sk-test' }, 'second', { ...shared, priority: 2 })
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  await vendor[Symbol.asyncDispose]()
+  await other[Symbol.asyncDispose]()
+})
+
+/** What keeps each surface's streams alive: a comment, or Anthropic's own event. */
+const BEAT = /^: (?:keep-alive|OPENROUTER PROCESSING)\n|^event: ping\n/gm
+
+/** Shapes whose first half of this answer is text. */
+const SPEAKS_EARLY: ReadonlySet<string> = new Set(['chat', 'ollama', 'responses', 'anthropic'])
+
+/** What was said but that somebody is there, in the whole events so far. */
+const saidIn = (text: string) =>
+  eventsIn(text.slice(0, text.lastIndexOf('\n\n') + 2)).filter(({ type }) => type !== 'ping')
+
+/** A stream that is read as far as a test wants to. */
+async function open(surface: ClientSurface, model: string) {
+  const { origin, headers } = world.key
+  const response = await fetch(`${origin}${surface.path}`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...surface.ask(model, 'Hello'), stream: true }),
+  })
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  const until = async (holds: (text: string) => boolean): Promise<string> => {
+    while (!holds(text)) {
+      const { done, value } = await reader.read()
+      if (done) throw new Error(`the stream is over: ${text}`)
+      text += value
+    }
+    return text
+  }
+  return {
+    response,
+    until,
+    beats: (text: string) => text.match(BEAT)?.length ?? 0,
+    async rest(): Promise<string> {
+      for (let next = await reader.read(); !next.done; next = await reader.read()) text += next.value
+      return text
+    },
+  }
+}
+
+for (const wire of allWires)
+  test(`${wire.name}: no surface’s stream is silent, before the first token or in the middle`, async () => {
+    const { events } = answers[wire.name as WireName]({ text: 'Hello there' })
+    const cut = Math.ceil(events.length / 2)
+    for (const surface of surfaces) {
+      const head = Promise.withResolvers<void>()
+      const rest = Promise.withResolvers<void>()
+      vendor.script = (response) => {
+        const bytes = wire.stream(events)
+        const first = wire.stream(events.slice(0, cut))
+        // What ends a stream of chunks stands behind the first half too.
+        const half = first.length - (first.subarray(-14).toString() === 'data: [DONE]\n\n' ? 14 : 0)
+        void head.promise.then(() => {
+          response.writeHead(200, { 'content-type': wire.type })
+          response.write(bytes.subarray(0, half))
+          return rest.promise.then(() => response.end(bytes.subarray(half)))
+        })
+      }
+      const stream = await open(surface, modelOf(wire))
+      assert.equal(stream.response.status, 200)
+      assert.match(stream.response.headers.get('content-type')!, /^text\/event-stream/)
+      const silent = await stream.until((text) => stream.beats(text) >= 2)
+      assert.equal(saidIn(silent).length, 0, silent)
+      head.resolve()
+      // The first half of an answer may say nothing yet, in some shapes.
+      const spoken = await stream.until((text) => saidIn(text).length > 0 || !SPEAKS_EARLY.has(wire.name))
+      const before = stream.beats(spoken)
+      await stream.until((text) => stream.beats(text) > before + 1)
+      rest.resolve()
+      const text = await stream.rest()
+      const turn = surface.read({ status: 200, headers: stream.response.headers, text, body: null }, true)
+      assert.equal(turn.words, 'Hello there', `${surface.name}: ${text}`)
+      assert.match(text, /^: x-uk-route: provider=/m)
+    }
+  })
+
+test('while nothing but comments was sent another provider is asked, and answers into the same stream', async () => {
+  const { events } = answers.chat({ text: 'Hello there' })
+  for (const [i, surface] of surfaces.entries()) {
+    const fails = Promise.withResolvers<void>()
+    vendor.script = (response, received) =>
+      void fails.promise.then(() => whole({ error: { message: 'The model is not there.' } }, 404)(response, received))
+    other.script = streamed(wires.chat, events)
+    const stream = await open(surface, `shared-${i}`)
+    await stream.until((text) => stream.beats(text) >= 1)
+    fails.resolve()
+    const text = await stream.rest()
+    const { words } = surface.read({ status: 200, headers: stream.response.headers, text, body: null }, true)
+    assert.equal(words, 'Hello there', `${surface.name}: ${text}`)
+    assert.match(text, /^: x-uk-route: provider=second/m)
+  }
+})
+
+test('a provider whose first events say nothing, and then an error, is left for another one', async () => {
+  const { events } = answers.anthropic({ text: 'Hello there' })
+  const messages = surfaces.find(({ name }) => name === 'messages')!
+  const asAnthropic = { shape: 'anthropic-messages', models: [priced('claude-x')] }
+  await world.bring({ ...vendor, key: 'sk-test' }, 'claude-one', {
+    ...asAnthropic,
+    base_url: vendor.origin,
+    priority: 1,
+  })
+  await world.bring({ ...other, key: 'sk-test' }, 'claude-two', { ...asAnthropic, base_url: other.origin, priority: 2 })
+  vendor.script = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(': hello\n\n')
+    response.write('event: ping\ndata: {"type": "ping"}\n\n')
+    response.end('event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n')
+  }
+  other.script = streamed(wires.anthropic, events)
+  const stream = await open(messages, 'claude-x')
+  const text = await stream.rest()
+  const turn = messages.read({ status: 200, headers: stream.response.headers, text, body: null }, true)
+  assert.equal(turn.words, 'Hello there', text)
+})
+
+test('a failure behind the first comment is told in the stream, in the surface’s own error event', async () => {
+  for (const surface of surfaces) {
+    const fails = Promise.withResolvers<void>()
+    vendor.script = (response, received) =>
+      void fails.promise.then(() =>
+        whole({ error: { message: 'temperature is odd', type: 'invalid_request_error' } }, 400)(response, received),
+      )
+    const stream = await open(surface, modelOf(wires.chat))
+    await stream.until((text) => stream.beats(text) >= 1)
+    fails.resolve()
+    const text = await stream.rest()
+    const error = eventsIn(text).at(-1)!
+    assert.match(error['error']?.message ?? error['message'], /temperature is odd/, `${surface.name}: ${text}`)
+    assert.ok(!text.includes('message_stop') && !text.includes('response.completed'), text)
+  }
+})
