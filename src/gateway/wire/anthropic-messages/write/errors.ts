@@ -56,5 +56,7 @@ function sentence({ kind, message }: Problem): string {
     return message
   const limit = LIMITS.map((words) => words.exec(message)?.[1]).find(isWord)
   const asked = ASKED.map((words) => words.exec(message)?.[1]).find(isWord)
-  return limit && asked ? `prompt is too long: ${asked} tokens > ${limit} maximum` : `prompt is too long: ${message}`
+  return limit && asked && asked !== limit
+    ? `prompt is too long: ${asked} tokens > ${limit} maximum`
+    : `prompt is too long: ${message}`
 }
