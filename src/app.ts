@@ -95,7 +95,7 @@ export interface AppOptions {
   log: Log
   /** The bounds of waiting for other servers, in time and bytes, where not as `LIMITS` says: only tests are in such a hurry. */
   waits?: Partial<Limits>
-  /** How often streams of the gateway are kept alive, where not as their surface says: only tests are in such a hurry. */
+  /** How long a stream may be silent, where not as usual: only tests are in such a hurry. */
   keepAliveMs?: number
   /** Only tests register other versions than the newest. */
   versions?: readonly Version[]
@@ -200,6 +200,7 @@ export async function startApp({
     requestLog,
     log,
     outside,
+    headMs: keepAliveMs ?? 10_000,
     documents,
     pictures,
     media,

@@ -42,6 +42,8 @@ interface Machinery<H> {
   log: Log
   /** The way out to addresses that users name: public ones, and those in `UK_FETCH_ALLOW`. */
   outside: Outbound
+  /** How long the head of a stream waits for what is streamed to start. */
+  headMs: number
   documents: DocumentReader
   pictures: PictureMaker
   /** Pictures, video and sound on this machine: read, converted, spoken. */

@@ -3,11 +3,12 @@ import { defineOperation, startOperation } from '#areas/operations/service.ts'
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { implementWith } from '#kernel/implement.ts'
+import { eventsSoon } from '#kernel/late-events.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { InferenceAnswer, type Completed, type Part } from './answer.ts'
 import { type InferenceHandles, callerFor, startCall } from './complete.ts'
 import { inference } from './contract.ts'
-import { streamEvents } from './stream-events.ts'
+import { failedStart, streamEvents } from './stream-events.ts'
 import { type TextInput, turnOf } from './turn.ts'
 
 /** `POST /inference/text` in the background. Not repeatable: what a provider was paid for once is not asked twice. */
@@ -48,8 +49,13 @@ export const inferenceService = implementWith<Context<InferenceHandles & MediaHa
   async text_stream(ctx, input) {
     const { workspace_id: _, ...ask } = input
     const answer = new InferenceAnswer(newId(), ctx.now())
-    const call = await startCall(ctx, turnOf(ask), answer.id, ctx.workspace!.id, { signal: ctx.signal, whole: false })
-    return streamEvents(ctx, answer, call)
+    const started = startCall(ctx, turnOf(ask), answer.id, ctx.workspace!.id, { signal: ctx.signal, whole: false })
+    return eventsSoon(
+      started,
+      ctx.engine.headMs,
+      (call) => streamEvents(ctx, answer, call),
+      (error) => failedStart(ctx, answer, ask.model, error),
+    )
   },
 
   ...mediaHandlers,

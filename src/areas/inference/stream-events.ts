@@ -43,6 +43,20 @@ async function* tell(ctx: Context, answer: InferenceAnswer, call: StartedCall): 
     : numbered({ event: 'run.failed', data: { run: run(answer, call, 'failed', error), error } })
 }
 
+/** The only event of a run whose call failed behind the head of its stream; null: its caller has left. */
+export function failedStart(
+  ctx: Context,
+  { id, createdAt }: InferenceAnswer,
+  model: string,
+  thrown: unknown,
+): Event | null {
+  if (ctx.signal.aborted && !(ctx.signal.reason instanceof Refusal)) return null
+  const { error } = errorBody(why(ctx, thrown))
+  const untold = { finish_reason: null, usage: null, cost_usd: null }
+  const failed = { id, created_at: createdAt, status: 'failed', model, provider: '', ...untold, error }
+  return { id: '1', event: 'run.failed', data: { seq: 1, run_id: id, at: iso(ctx.now()), run: failed, error } }
+}
+
 function why(ctx: Context, thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown
   ctx.log.error({ error: thrown, request_id: ctx.requestId }, 'a stream of a model broke off')

@@ -7,6 +7,8 @@ import { lossesHeader } from '#gateway/translation/losses-header.ts'
 import { type Event, eventsOf } from '#kernel/answers.ts'
 import type { Input } from '#kernel/contract.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
+import { newId } from '#kernel/ids.ts'
+import { eventsSoon } from '#kernel/late-events.ts'
 import { toUsd } from '#kernel/money.ts'
 import { iso } from '#kernel/time.ts'
 import { type MediaAsk, speechAsked } from '../ask.ts'
@@ -32,10 +34,21 @@ export async function streamSpeech(
   const { ask } = speechAsked({ ...input, background: false }, await modelFor(ctx, input))
   const target = { workspaceId: ctx.workspace!.id, folderId: ask.folderId }
   if (save) await checkGeneratedTarget(ctx, target)
-  const call = await startSpeech(ctx, ask)
-  ctx.answer.headers['x-uk-route'] = `provider=${call.offer.endpoint.slug}; seed=${call.seed}`
-  if (call.losses.length > 0) ctx.answer.headers['x-uk-losses'] = lossesHeader(call.losses)
-  return eventsOf(call, tell(ctx, ask, call, save))
+  const started = startSpeech(ctx, ask).then((call) => {
+    ctx.answer.headers['x-uk-route'] = `provider=${call.offer.endpoint.slug}; seed=${call.seed}`
+    if (call.losses.length > 0) ctx.answer.headers['x-uk-losses'] = lossesHeader(call.losses)
+    return call
+  })
+  return eventsSoon(
+    started,
+    ctx.engine.headMs,
+    (call) => eventsOf(call, tell(ctx, ask, call, save)),
+    (thrown) => {
+      if (ctx.signal.aborted && !(ctx.signal.reason instanceof Refusal)) return null
+      const { error } = errorBody(why(ctx, thrown))
+      return { id: '1', event: 'audio.failed', data: { seq: 1, run_id: newId(), at: iso(ctx.now()), error } }
+    },
+  )
 }
 
 async function* tell(ctx: Ctx, ask: MediaAsk, call: SpeechCall, save: boolean): AsyncGenerator<Event, void, undefined> {

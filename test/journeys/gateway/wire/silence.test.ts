@@ -133,6 +133,36 @@ test('while nothing but comments was sent another provider is asked, and answers
   }
 })
 
+test('the stream of /inference/text starts before its provider does, and tells a late failure as its run', async () => {
+  const { person } = world
+  const { events } = answers.chat({ text: 'Hello there' })
+  const ask = async () => {
+    const response = await fetch(`${person.origin}/v1/inference/text/stream`, {
+      method: 'POST',
+      headers: { ...person.headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: modelOf(wires.chat), messages: [{ role: 'user', content: 'Hello' }] }),
+    })
+    return { status: response.status, text: response.text() }
+  }
+  const go = Promise.withResolvers<void>()
+  vendor.script = (response, received) => void go.promise.then(() => streamed(wires.chat, events)(response, received))
+  // The head is here although the provider has said nothing.
+  const late = await ask()
+  assert.equal(late.status, 200)
+  go.resolve()
+  assert.match(await late.text, /event: run\.started[^]*"delta":"Hello there"[^]*event: run\.completed/)
+  const fails = Promise.withResolvers<void>()
+  vendor.script = (response, received) =>
+    void fails.promise.then(() => whole({ error: { message: 'temperature is odd' } }, 400)(response, received))
+  const failed = await ask()
+  assert.equal(failed.status, 200)
+  fails.resolve()
+  const [event, ...more] = eventsIn(await failed.text)
+  assert.deepEqual(more, [])
+  assert.deepEqual([event!['seq'], event!['run'].status, event!['run'].model], [1, 'failed', modelOf(wires.chat)])
+  assert.match(event!['error'].message, /temperature is odd/)
+})
+
 test('a provider whose first events say nothing, and then an error, is left for another one', async () => {
   const { events } = answers.anthropic({ text: 'Hello there' })
   const messages = surfaces.find(({ name }) => name === 'messages')!
