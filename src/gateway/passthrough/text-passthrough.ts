@@ -27,7 +27,7 @@ export const STALL_MS = 300_000
 const HEAD = 4096
 /** An error behind nothing but comments and pings. */
 const ERROR_FIRST =
-  /^(?:\s|:[^\n]*\n|event: ?ping\n|data: ?\{\s*"type"\s*:\s*"ping"[^\n]*\n)*(?:event: ?error\b|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))/
+  /^(?:\s|:[^\n]*\n|event: ?ping\n|data:[ \t]*\{\s*"type"\s*:\s*"ping"[^\n]*\n)*(?:event: ?error\b|data:[ \t]*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))/
 /** The most bytes of comments that are kept until an answer begins. */
 const MOST_UNSAID = 65_536
 
@@ -307,7 +307,7 @@ const withoutComments = (events: string): string =>
   events.startsWith(':') || events.includes('\n:') ? events.replaceAll(/^:[^\n]*\n/gm, '') : events
 
 /** Whether events say anything but that the connection is alive. */
-const speaks = (events: string): boolean => /^data: ?(?!\s*\{\s*"type"\s*:\s*"ping")\S/m.test(events)
+const speaks = (events: string): boolean => /^data:[ \t]*(?!\{\s*"type"\s*:\s*"ping")[^ \t\n]/m.test(events)
 
 /** Whether the last lines of a stream are a whole event that only lacks its end. */
 function isWhole(rest: Buffer): boolean {

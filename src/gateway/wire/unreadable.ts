@@ -12,9 +12,12 @@ export function unreadableHead(status: number, headers: AnswerHeaders): Upstream
   return said === null ? null : fault(status >= 400 ? kindOf(status, '') : 'garbage', said, status, headers)
 }
 
+/** Codings that compress (IANA, HTTP content codings). Some servers put a charset there, which changes no byte. */
+const COMPRESSED = /\b(?:x-)?(?:gzip|compress|deflate|br|zstd|dcb|dcz|pack200-gzip|exi)\b/i
+
 function reasonIn(status: number, headers: AnswerHeaders): string | null {
   const encoding = word(headers, 'content-encoding')
-  if (encoding !== '' && !/^identity$/i.test(encoding))
+  if (COMPRESSED.test(encoding))
     return `The provider answered with \`content-encoding: ${shorten(encoding, 60)}\`, which wasn't requested. Turn off compression in the proxy in front of it.`
   if (status === 204 || status === 205) return `The provider answered ${status}, without a body.`
   if (status >= 300 && status < 400)

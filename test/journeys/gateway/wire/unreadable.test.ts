@@ -120,7 +120,11 @@ for (const wire of allWires)
 test('an answer that says identity, or a charset whose bytes are UTF-8, is read', async () => {
   for (const wire of allWires) {
     const made = answers[wire.name as WireName]({ text: 'Hi' })
-    for (const headers of [{ 'content-encoding': 'identity' }, as('application/json; charset=ISO-8859-1')]) {
+    for (const headers of [
+      { 'content-encoding': 'identity' },
+      { 'content-encoding': 'UTF-8' },
+      as('application/json; charset=ISO-8859-1'),
+    ] as Record<string, string>[]) {
       vendor.script = whole(made.whole, 200, headers)
       for (const surface of surfaces) {
         const turn = await call(world.key, surface, surface.ask(modelOf(wire), 'Hello'), false)
