@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
+import { openaiResponses } from './formats/openai-responses.ts'
 import { Frames } from './frames.ts'
 import { SseReader } from '../wire/streams/sse.ts'
 import { eventsFromEnd } from '../wire/streams/events-from-end.ts'
@@ -91,4 +92,19 @@ test('events are read from the end, whatever their line ends and names', () => {
   const text = 'event: a\ndata: 1\n\n: note\n\ndata:2\ndata: 3\n\n'
   for (const line of ['\n', '\r\n', '\r'])
     assert.deepEqual([...eventsFromEnd(text.replaceAll('\n', line))], ['2\n3', '1'])
+})
+
+test('the usage of a last event that is too large to be held is read from its end', () => {
+  const text = `${'x'.repeat(3 << 20)} "usage":{"input_tokens":1`
+  const usage = { input_tokens: 300, input_tokens_details: { cached_tokens: 240 }, output_tokens: 6 }
+  const output = [{ type: 'message', content: [{ type: 'output_text', text }] }]
+  const event = { type: 'response.completed', response: { status: 'completed', output, usage, user: null } }
+  const bytes = Buffer.from(`data: {"type":"response.created"}\n\ndata: ${JSON.stringify(event)}\n\n`)
+  const frames = new Frames()
+  for (let at = 0; at < bytes.length - 65_536; at += 65_536) frames.push(bytes.subarray(at, at + 65_536))
+  const cut = openaiResponses.readStream('', frames.tail())
+  assert.deepEqual([cut.usage, cut.ended], [null, false], 'its end is not there')
+  frames.push(bytes.subarray(Math.floor((bytes.length - 1) / 65_536) * 65_536))
+  const { usage: read, ended } = openaiResponses.readStream('', frames.tail())
+  assert.deepEqual([read?.input_tokens, read?.cache_read_tokens, read?.output_tokens, ended], [60, 240, 6, true])
 })

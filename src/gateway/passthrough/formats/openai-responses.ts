@@ -3,6 +3,7 @@ import { readStreamFault } from '../../wire/faults.ts'
 import { readFailure, reasonIn } from '../../wire/openai-responses/read-items.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
 import { readUsage } from '../../wire/openai-responses/usage.ts'
+import { endOfValue } from '../../model/body.ts'
 import type { PassthroughFormat } from './format.ts'
 import { type Reading, emptyReading } from '../../model/in-progress.ts'
 
@@ -48,8 +49,21 @@ export const openaiResponses: PassthroughFormat = {
       if (json.type === 'error')
         told ??= { ...emptyReading(), ended: true, fault: readStreamFault(reasonIn(json) ?? json.error ?? json) }
     }
-    return told ?? emptyReading()
+    return told ?? endOfLarge(tail)
   },
+}
+
+/** The end of an event that is too large to be kept: behind its output it says what was used. */
+function endOfLarge(tail: string): Reading {
+  const at = tail.endsWith('\n\n') ? tail.lastIndexOf('"usage":{') : -1
+  if (at < 0) return emptyReading()
+  const bytes = Buffer.from(tail.slice(at + '"usage":'.length))
+  try {
+    const usage = readUsage(parseJson(bytes.toString('utf8', 0, endOfValue(bytes, 0))))
+    return usage === null ? emptyReading() : { ...emptyReading(), usage, ended: true, closed: true }
+  } catch {
+    return emptyReading()
+  }
 }
 
 function readResponse(response: Json): Reading {
