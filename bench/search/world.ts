@@ -152,8 +152,8 @@ export async function fillRows(
       [column('id'), column('workspace'), some.length],
     )
     await client.query(
-      `with made as (insert into search_rows (type, id, resource_id, workspace_id, hidden, title, tsv, embedded, created_at, updated_at)
-         select 'agent', id, id, workspace, false, title, setweight(to_tsvector('english', title), 'A') || to_tsvector('english', body), $7, now(), now()
+      `with made as (insert into search_rows (type, id, resource_id, workspace_id, hidden, title, tsv, words_version, embedded, created_at, updated_at)
+         select 'agent', id, id, workspace, false, title, setweight(to_tsvector('english', title), 'A') || to_tsvector('english', body), 20, $7, now(), now()
          from unnest($1::text[], $2::text[], $3::text[], $4::text[]) x(id, workspace, title, body) returning row_id, id, workspace_id),
        bodies as (insert into search_bodies select m.row_id, x.body from made m join unnest($1::text[], $4::text[]) x(id, body) on x.id = m.id),
        signs as (insert into search_vectors (row_id, space, chunk, hidden, bits)

@@ -32,7 +32,7 @@ export const search = area(
       summary: 'Search files, chats, messages, agents and more',
       example: { q: 'autumn' },
       description:
-        'Words are found in any form (`running` finds `run`), `"in quotes"` as a phrase, `-not` leaves out, the last word as the beginning of one; names are found in spite of a typo. Scripts without spaces are found by any two characters that stand together; of a long text the first 100,000 characters are searched. Meaning needs an embedding model (`UK_EMBEDDING_MODEL`, or a local engine that has one); without it the mode is `keyword` and `degraded` says why. What is written is found within a second. At most 500 are found.',
+        'Words are found in any form (`running` finds `run`), `"in quotes"` as a phrase, `-not` leaves out, the last word as the beginning of one; names are found in spite of a typo. Numbers, addresses, paths and identifiers (`ORD-2031-5520`, `jane@example.net`) are found whole and by each run of letters or digits, and words with or without their accents; the exact spelling ranks first. Scripts without spaces are found by any two characters that stand together; of a long text the first 100,000 characters are searched. Meaning needs an embedding model (`UK_EMBEDDING_MODEL`, or a local engine that has one); without it the mode is `keyword` and `degraded` says why. What is written is found within a second. At most 500 are found.',
       scope: 'search:read',
       limit: 'searches',
       cli: 'search',

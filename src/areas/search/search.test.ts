@@ -228,8 +228,8 @@ test('a word that is common among the newest rows is found in those before and i
   await server.app.engine.postgres.pool.query(
     `with given as (select * from unnest($1::text[], $2::int8[], $3::text[], $4::text[]) x(id, row_id, title, body)),
       registered as (insert into resources (id, kind, workspace_id) select id, 'agent', $5 from given),
-      written as (insert into search_rows (row_id, type, id, resource_id, workspace_id, hidden, title, tsv, created_at, updated_at)
-        overriding system value select row_id, 'agent', id, id, $5, false, title, to_tsvector('english', body), now(), now() from given)
+      written as (insert into search_rows (row_id, type, id, resource_id, workspace_id, hidden, title, tsv, words_version, created_at, updated_at)
+        overriding system value select row_id, 'agent', id, id, $5, false, title, to_tsvector('english', body), 20, now(), now() from given)
     insert into search_bodies select row_id, body from given`,
     [
       [...newest, ...older].map(() => newId()),

@@ -8,7 +8,7 @@ import { chatSearchable } from '#areas/chats/service.ts'
 import { computerSearchable } from '#areas/computers/service.ts'
 import { fileSearchable, learnFile } from '#areas/drive/service.ts'
 import { type SearchHandles, createEmbedder } from './embedding.ts'
-import { writeRows } from './rows.ts'
+import { WORDS_VERSION, writeRows } from './rows.ts'
 
 /** Areas that can be searched. One that comes to have something adds itself here. */
 const sources: readonly Searchable[] = [fileSearchable, chatSearchable, agentSearchable, computerSearchable]
@@ -78,6 +78,32 @@ async function reindex(engine: Engine, kind: string, after: Id | null): Promise<
   if (ids.length === AT_ONCE) await engine.jobs.add(engine.postgres, 'search.reindex', { kind, after: ids.at(-1) })
 }
 
+/** Types of rows that are not the name of a kind. */
+const parts: ReadonlyMap<string, string> = new Map([
+  ['note', 'file'],
+  ['repository', 'file'],
+])
+
+/**
+ * Writes rows anew whose words were split by an older server, from the newest. Meanwhile they are found as they were. One
+ * that can't be written now waits for the next round.
+ */
+async function renew(engine: Engine, signal: AbortSignal): Promise<void> {
+  for (let before: string | null = null; !signal.aborted;) {
+    const { rows }: { rows: { row_id: string; id: Id; type: string }[] } = await engine.postgres.pool.query(
+      `select row_id::text, id, type from search_rows where words_version < ${WORDS_VERSION} and ($1::int8 is null or row_id < $1)
+      order by row_id desc limit ${BATCH * LANES}`,
+      [before],
+    )
+    if (rows.length === 0) return
+    for (const source of sources) {
+      const ids = rows.filter(({ type }) => sourceOf(parts.get(type) ?? type) === source).map(({ id }) => id)
+      if (ids.length > 0) await refresh(engine, source, ids)
+    }
+    before = rows.at(-1)!.row_id
+  }
+}
+
 /** The jobs of the index, and its housekeeping. */
 export function searchWork(engine: Engine<SearchHandles>): {
   handlers: Record<string, JobHandler>
@@ -112,6 +138,7 @@ const schedules = (engine: Engine, embed: Embed): Schedule[] => [
     )
     if (rowCount === 1) await beginReindex(engine)
   }),
+  every('search.renew', 60, ({ signal }) => renew(engine, signal)),
   every('search.embed_rest', 60, ({ signal }) => embed(signal)),
 ]
 

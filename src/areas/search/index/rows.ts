@@ -1,13 +1,36 @@
+import { setImmediate } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import type { SearchDocument } from '#engine/text/index/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
-import { forIndex, isUnspaced } from './unspaced.ts'
 import { shorten } from '#kernel/text/shorten.ts'
+import { indexed } from './words.ts'
 
 /** Names hold words that are run together: `brewTea_v2.ts` is found by each. */
 export const splitNames = (name: string): string =>
   `${name} ${name.replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2').replace(/[^\p{L}\p{N}]+/gu, ' ')}`
+
+/**
+ * Counts up when words are split or folded differently: rows of before are written anew (`search.renew`). A writer claims
+ * its version tenfold, by which the database tells it from an older server that leaves the column as it is.
+ */
+export const WORDS_VERSION = 2
+const CLAIM = sql.lit(WORDS_VERSION * 10)
+const LONG = 20_000
+
+interface Lexed {
+  title: string
+  names: string
+  body: string
+  accented: string
+  lexemes: string
+}
+
+function lex(...texts: [title: string, names: string, body: string]): Lexed {
+  const { words, ...rest } = indexed(texts)
+  const [title, names, body] = words as [string, string, string]
+  return { title, names, body, ...rest }
+}
 
 /**
  * Writes these documents, and takes out those ids that none tells of. What somebody holds just now comes after the rest,
@@ -39,29 +62,34 @@ async function writeHeld(
   const rows = documents.map((one) => ({
     ...one,
     title: shorten(clean(one.title), 500),
-    names: forIndex(shorten(clean(splitNames(`${one.title}\n${one.keywords}`)), 10_000)),
     body: clean(one.body),
   }))
-  /** The body as the index takes it, where that is not the body itself. */
-  const words = rows.map(({ body }) => (isUnspaced(body) ? forIndex(body) : null))
+  const words: Lexed[] = []
+  for (const { title, keywords, body } of rows) {
+    words.push(lex(title, shorten(clean(splitNames(`${title}\n${keywords}`)), 10_000), body))
+    // A batch may hold many long texts, and others wait for this thread.
+    if (body.length > LONG) await setImmediate()
+  }
   const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])
   const { rows: written } = await sql<{ id: Id }>`with given as (
       select * from unnest(${column('type')}::text[], ${column('id')}::text[], ${column('resource_id')}::text[], ${column('parent_id')}::text[],
-        ${column('title')}::text[], ${column('names')}::text[], ${column('body')}::text[], ${rows.map(({ title }) => forIndex(title))}::text[], ${words}::text[],
+        ${column('title')}::text[], ${column('body')}::text[], ${words.map((one) => one.title)}::text[], ${words.map((one) => one.names)}::text[],
+        ${words.map((one) => one.body)}::text[], ${words.map((one) => one.accented)}::text[], ${words.map((one) => one.lexemes)}::text[],
         ${column('created_at')}::timestamptz[], ${column('updated_at')}::timestamptz[])
-        as x(type, id, resource_id, parent_id, title, names, body, heading, words, created_at, updated_at)
+        as x(type, id, resource_id, parent_id, title, body, heading, names, words, accented, lexemes, created_at, updated_at)
     ), held as (
       select r.id, r.workspace_id, r.status = 'trashed' as hidden from resources r
       where r.id = any(${[...new Set(column('resource_id'))].sort()}::ulid[]) order by r.id ${lock}
     ), written as (
-      insert into search_rows as s (type, id, resource_id, workspace_id, hidden, title, tsv, parent_id, created_at, updated_at)
+      insert into search_rows as s (type, id, resource_id, workspace_id, hidden, title, tsv, words_version, parent_id, created_at, updated_at)
       select g.type, g.id, g.resource_id, h.workspace_id, h.hidden, g.title,
-        setweight(to_tsvector('english', g.heading), 'A') || setweight(to_tsvector('english', g.names), 'B') || to_tsvector('english', coalesce(g.words, g.body)),
-        g.parent_id, g.created_at, g.updated_at
+        setweight(to_tsvector('english', g.heading), 'A') || setweight(to_tsvector('english', g.names), 'B') || to_tsvector('english', g.words)
+          || strip(to_tsvector('english', g.accented)) || g.lexemes::tsvector,
+        ${CLAIM}, g.parent_id, g.created_at, g.updated_at
       from given g join held h on h.id = g.resource_id
       on conflict (id) do update set type = excluded.type, workspace_id = excluded.workspace_id, hidden = excluded.hidden,
-        resource_id = excluded.resource_id, title = excluded.title, tsv = excluded.tsv, parent_id = excluded.parent_id,
-        updated_at = excluded.updated_at,
+        resource_id = excluded.resource_id, title = excluded.title, tsv = excluded.tsv, words_version = ${CLAIM},
+        parent_id = excluded.parent_id, updated_at = excluded.updated_at,
         -- The same words keep their vectors. (Two looks, since a join is planned as a look through the bodies of all rows.)
         embedded = case when s.type = excluded.type and s.title = excluded.title
           and (select b.body from search_bodies b where b.row_id = s.row_id) = (select g.body from given g where g.id = s.id)

@@ -5,7 +5,7 @@
 const character = String.raw`(?=[\p{L}\p{Nl}])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]\p{M}*`
 const RUN = new RegExp(`(?:${character})+`, 'gu')
 const CHARACTER = new RegExp(character, 'gu')
-const ASKED = new RegExp(`(-?)((?:${character})+)`, 'gu')
+const ASKED = new RegExp(String.raw`((?<!\S)-|)((?:${character})+)`, 'gu')
 /** A row of the index may hold 1 MiB of words (PostgreSQL's tsvector), and so many characters could all be different. */
 const MOST_CHARACTERS = 40_000
 

@@ -9,7 +9,6 @@ import { type Fused, fuse } from './fuse.ts'
 import { snippetOf, spansOf } from './highlight.ts'
 import { MOST_FOUND, type Row, queryStore } from './query-store.ts'
 import { type Reach, type SearchType, reachOf } from './visible.ts'
-import { forQuestion } from '../index/unspaced.ts'
 import { type Words, wordsOf } from './words.ts'
 
 interface SearchQuery {
@@ -35,13 +34,13 @@ export async function find(
   const [byWords, byMeaning, stems] = await Promise.all([
     mode === 'semantic' ? [] : wordsAndTitles(ctx, reach, q, words),
     mode === 'keyword' ? null : meant(ctx, reach, q),
-    queryStore.stems(ctx.db, forQuestion(q)),
+    queryStore.stems(ctx.db, words),
   ])
   const degraded = typeof byMeaning === 'string' ? [byMeaning] : []
   const used = typeof byMeaning === 'string' ? 'keyword' : mode
-  const lists = mode === 'semantic' && used === 'keyword' ? await wordsAndTitles(ctx, reach, q, words) : byWords
+  const keyword = mode === 'semantic' && used === 'keyword' ? await wordsAndTitles(ctx, reach, q, words) : byWords
   const all = fuse([
-    ...lists.map((rows) => ({ by: 'keyword' as const, rows })),
+    { by: 'keyword' as const, rows: keyword },
     ...(Array.isArray(byMeaning) ? [{ by: 'semantic' as const, rows: byMeaning }] : []),
   ]).slice(0, MOST_FOUND)
   // Behind the last that was shown, wherever it stands now; where it is gone, behind as many as were shown.
@@ -72,10 +71,11 @@ async function meant(ctx: Context<SearchHandles>, reach: Reach, question: string
     : await queryStore.byMeaning(ctx.db, reach, meaning.model, meaning.vector)
 }
 
-async function wordsAndTitles(ctx: Context, reach: Reach, question: string, words: Words): Promise<bigint[][]> {
+/** Titles that are only alike come behind all that have the words. */
+async function wordsAndTitles(ctx: Context, reach: Reach, question: string, words: Words): Promise<bigint[]> {
   const rows = await queryStore.byWords(ctx.db, reach, words)
-  if (rows.length >= FEW || question.length > 100) return [rows]
-  return [rows, (await queryStore.byTitle(ctx.db, reach, question)).filter((id) => !rows.includes(id))]
+  if (rows.length >= FEW || question.length > 100) return rows
+  return [...rows, ...(await queryStore.byTitle(ctx.db, reach, question)).filter((id) => !rows.includes(id))]
 }
 
 function show(row: Row, { score, by }: Fused, stems: readonly string[], { prefix }: Words): z.output<typeof SearchHit> {

@@ -1,5 +1,7 @@
 import { characterStart } from '#kernel/text/shorten.ts'
+import { foldWithPlaces } from '../index/fold.ts'
 import { isUnspaced, unspacedSpans } from '../index/unspaced.ts'
+import { wordsIn } from '../index/words.ts'
 
 /** The part of a text that shows best why it was found, and where the words stand in it. Pure. */
 export interface Span {
@@ -17,10 +19,9 @@ const MOST_PLACES = 200
 export function spansOf(text: string, stems: readonly string[], prefix: string | null): Span[] {
   const spans: Span[] = unspacedSpans(text, stems).slice(0, MOST_SPANS)
   const spaced = stems.filter((stem) => !isUnspaced(stem))
-  for (const { 0: word, index } of text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
-    const lower = word.toLowerCase()
-    if ((prefix !== null && lower.startsWith(prefix)) || spaced.some((stem) => isForm(lower, stem))) {
-      spans.push({ start: index, end: index + word.length })
+  for (const { text: word, start, end } of wordsIn(text)) {
+    if ((prefix !== null && word.startsWith(prefix)) || spaced.some((stem) => isForm(word, stem))) {
+      spans.push({ start, end })
       if (spans.length >= MOST_SPANS) break
     }
   }
@@ -30,7 +31,7 @@ export function spansOf(text: string, stems: readonly string[], prefix: string |
 /** `running`, `runs` of `run`; `study` of `studi`: English endings are few and short. */
 const isForm = (word: string, stem: string): boolean =>
   word === stem ||
-  (word.startsWith(stem) && word.length - stem.length <= 4) ||
+  (word.startsWith(stem) && word.length - stem.length <= 4 && !/\d$/.test(stem)) ||
   (stem.endsWith('i') && word === `${stem.slice(0, -1)}y`)
 
 /** The part of a text that holds most of the words, and of several such the first. */
@@ -48,11 +49,9 @@ export function snippetOf(
 
 /** The place of the snippet-sized window that holds the most kinds of the words; 0 where none is found. */
 function bestPlace(body: string, stems: readonly string[], prefix: string | null): number {
-  const lower = body.toLowerCase()
-  // A case that changes the length of a text would shift the places: there the words are looked for as they are.
-  const text = lower.length === body.length ? lower : body
+  const { folded, placeOf } = foldWithPlaces(body)
   const places = [...stems, ...(prefix === null ? [] : [prefix])]
-    .flatMap((stem, kind) => placesOf(text, stem, stem === prefix).map((at) => ({ at, kind })))
+    .flatMap((stem, kind) => placesOf(folded, stem, stem === prefix).map((at) => ({ at, kind })))
     .toSorted((a, b) => a.at - b.at)
   let best = { at: 0, kinds: 0, words: 0 }
   let from = 0
@@ -69,7 +68,7 @@ function bestPlace(body: string, stems: readonly string[], prefix: string | null
     if (inside.size > best.kinds || (inside.size === best.kinds && words > best.words))
       best = { at: places[from]!.at, kinds: inside.size, words }
   }
-  return best.at
+  return placeOf(best.at)
 }
 
 /** The places where forms of a stem begin, the first of them. */
@@ -81,9 +80,10 @@ function placesOf(text: string, stem: string, isPrefix: boolean): number[] {
   for (let at = text.indexOf(sought); at >= 0 && places.length < MOST_PLACES; at = text.indexOf(sought, at + 1)) {
     if (unspaced) places.push(at)
     else {
-      const inWord = at > 0 && /[\p{L}\p{M}\p{N}]/u.test(text[at - 1]!)
-      const word = /^[\p{L}\p{M}\p{N}]+/u.exec(text.slice(at, at + sought.length + 40))?.[0] ?? ''
-      if (!inWord && (isPrefix || isForm(word, stem))) places.push(at)
+      const kind = /^\p{N}/u.test(sought) ? /\p{N}/u : /[\p{L}\p{M}]/u
+      const inWord = at > 0 && kind.test(text[at - 1]!)
+      const [word] = wordsIn(text.slice(at, at + sought.length + 40)).map((one) => one.text)
+      if (word !== undefined && !inWord && (isPrefix || isForm(word, stem))) places.push(at)
     }
   }
   return places

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Words } from './words.ts'
+import type { Term, Words } from './words.ts'
+import { accentedOnly, literalOf } from '../index/words.ts'
 import { cosines, signs } from '../index/vectors.ts'
 import { type Reach, type SearchType, inSpaces, visible } from './visible.ts'
 
@@ -30,10 +31,50 @@ export interface Row {
   updated_at: Date
 }
 
-const tsquery = ({ head, last, prefix }: Words): RawBuilder<unknown> =>
-  prefix === null
-    ? sql`websearch_to_tsquery('english', ${`${head} ${last}`})`
-    : sql`(websearch_to_tsquery('english', ${head}) && (websearch_to_tsquery('english', ${last}) || to_tsquery('simple', ${`${prefix}:*`})))`
+type Query = RawBuilder<unknown>
+
+const phrase = (words: readonly string[]): Query => sql`phraseto_tsquery('english', ${words.join(' ')})`
+const lexemes = (all: readonly string[]): Query => sql`${all.map(literalOf).join(' & ')}::tsquery`
+const joined = (all: readonly Query[], by: '&&' | '||'): Query => sql`(${sql.join(all, sql` ${sql.raw(by)} `)})`
+
+/** What has a term: its words in a row, or exactly its signs; of one that may still be being typed also longer ones. */
+function having({ words, joins, idle }: Term, prefix: string | null): Query {
+  const ways = [phrase(words)]
+  if (words.length > 1 && joins.length > 0 && !idle) ways.push(lexemes(joins))
+  if (prefix !== null && words.length === 1) ways.push(sql`${`${literalOf(prefix)}:*`}::tsquery`)
+  else if (prefix !== null && joins.length > 0) ways.push(sql`${`${joins.map(literalOf).join(' & ')}:*`}::tsquery`)
+  return joined(ways, '||')
+}
+
+function tsquery({ any, prefix }: Words): Query {
+  const groups = any.map(({ all, none }, i) => {
+    const held = all.map((term, at) => having(term, i === any.length - 1 && at === all.length - 1 ? prefix : null))
+    return joined([...held, ...none.map((term) => sql`!!${having(term, null)}`)], '&&')
+  })
+  // Words that say nothing in prose (`the`, `to-do`) are looked for where they are all there is.
+  const rest = any.flatMap(({ all }) => all.flatMap(({ words }) => words))
+  return sql`(select case when numnode(x.query) > 0 then x.query else x.rest end
+    from (select ${joined(groups, '||')} as query, ${lexemes(rest)} as rest) x)`
+}
+
+/** One query per term: whether a row has it in exactly this spelling, with the same signs and accents. */
+const exactly = ({ any }: Words): Query =>
+  sql`array[${sql.join(
+    any.flatMap(({ all }) =>
+      all.map(({ words, written, joins }) => {
+        const accented = written.filter((word, i) => word !== words[i])
+        const plain = words.filter((word, i) => word === written[i])
+        return joined(
+          [
+            ...(accented.length > 0 ? [sql`plainto_tsquery('english', ${accented.join(' ')})`] : []),
+            sql`${[...joins.map(literalOf), ...plain.map((word) => `!${literalOf(accentedOnly(word))}`)].join(' & ')}::tsquery`,
+          ],
+          '&&',
+        )
+      }),
+    ),
+    sql`, `,
+  )}]::tsquery[]`
 
 /**
  * Rows are looked through in blocks of 4,096, from the newest. The first few tell how many hold the words, and so how many
@@ -67,7 +108,9 @@ export const queryStore = {
       where s.tsv @@ (select query from asked) and ${near(reach)} and ${where} and ${visible(reach)}
       order by s.row_id + 0 desc limit ${RANKED}`
     const inBlocks = found(sql`array[(s.row_id >> 12)::int4] && blocks`)
-    const { rows } = await sql<{ row_id: bigint }>`with asked as materialized (select ${tsquery(words)} as query),
+    const { rows } = await sql<{
+      row_id: bigint
+    }>`with asked as materialized (select ${tsquery(words)} as query, ${exactly(words)} as exactly),
       top as materialized (select coalesce(max(row_id), 0) >> 12 as block from search_rows),
       newest as materialized (
         select x.* from (select array(select generate_series(greatest(block - ${FIRST} + 1, 0), block)::int4) as blocks from top) w
@@ -86,9 +129,8 @@ export const queryStore = {
         select * from newest union all select * from next
         union all select y.* from rest cross join lateral (${found(sql`s.row_id >> 12 <= rest.last`)}) y
         limit ${RANKED})
-      select row_id from held order by ts_rank_cd(tsv, (select query from asked), 1) desc, row_id desc limit ${MOST_FOUND}`.execute(
-      db,
-    )
+      select row_id from held order by (select count(*) from unnest((select exactly from asked)) x(query) where tsv @@ x.query) desc,
+        ts_rank_cd(tsv, (select query from asked), 1) desc, row_id desc limit ${MOST_FOUND}`.execute(db)
     return rows.map(({ row_id }) => row_id)
   },
 
@@ -142,10 +184,10 @@ export const queryStore = {
   },
 
   /** The words of a question as the index holds them. */
-  async stems(db: Db, question: string): Promise<string[]> {
+  async stems(db: Db, { text }: Words): Promise<string[]> {
     const { rows } = await sql<{
       stems: string[]
-    }>`select tsvector_to_array(to_tsvector('english', ${question})) as stems`.execute(db)
-    return rows[0]!.stems
+    }>`select tsvector_to_array(to_tsvector('english', ${text})) as stems`.execute(db)
+    return rows[0]!.stems.length > 0 ? rows[0]!.stems : text.split(' ')
   },
 }

@@ -1,24 +1,64 @@
+import { fold, normalize } from '../index/fold.ts'
 import { forQuestion, isUnspaced } from '../index/unspaced.ts'
+import { type Chunk, chunksOf } from '../index/words.ts'
 
-/** A question as words: what comes before the last, the last, and its beginning where it may still be being typed. */
+/** A word of a question, words that stand together, or a phrase in quotes. */
+export interface Term {
+  words: string[]
+  written: string[]
+  joins: string[]
+  /** It may be left out where all its words say nothing, like `the` and `don't`. */
+  idle: boolean
+}
+
+/** A question: one of `any` is to hold, all of its `all`, and none of its `none`. */
 export interface Words {
-  head: string
-  last: string
+  any: { all: Term[]; none: Term[] }[]
+  /** The beginning of the last word, where it may still be being typed. */
   prefix: string | null
+  /** All words it looks for. */
+  text: string
 }
 
 const LEAST_PREFIX = 3
+const MOST_TERMS = 60
 
 export function wordsOf(question: string): Words {
-  // Quotes, `-not` and `or` are for the database to read, and leave no last word to complete.
-  if (/"|(^|\s)-\S|\sor\s/i.test(question)) return { head: '', last: forQuestion(question), prefix: null }
-  const found = [...question.matchAll(/[\p{L}\p{M}\p{N}]+/gu)]
-  const last = found.at(-1)
-  if (last === undefined || isUnspaced(last[0])) return { head: '', last: forQuestion(question), prefix: null }
-  const [word] = last
+  const text = forQuestion(normalize(question))
+  const any: Words['any'] = [{ all: [], none: [] }]
+  let count = 0
+  let signs = false
+  for (const { 0: token, 1: minus, 2: phrase, 3: word } of text.matchAll(/(-)?"([^"]*)"(?=[\s,.;:!?)]|$)|(\S+)/g)) {
+    if (word?.toLowerCase() === 'or') {
+      if (any.at(-1)!.all.length > 0) any.push({ all: [], none: [] })
+      signs = true
+      continue
+    }
+    const negated = minus !== undefined || (word !== undefined && /^-[^-]/.test(word))
+    signs ||= phrase !== undefined || negated
+    const chunks = chunksOf(phrase ?? (negated ? word!.slice(1) : token))
+    const terms =
+      phrase === undefined ? chunks.map((chunk) => termOf([chunk])) : chunks.length > 0 ? [termOf(chunks)] : []
+    const group = any.at(-1)!
+    for (const term of terms) if (count++ < MOST_TERMS) (negated ? group.none : group.all).push(term)
+  }
+  const groups = any
+    .map(({ all, none }) => (all.length > 0 ? { all, none } : { all: none, none: [] }))
+    .filter(({ all }) => all.length > 0)
+  // `or` alone is a word.
+  if (groups.length === 0) groups.push({ all: chunksOf(fold(question)).map((chunk) => termOf([chunk])), none: [] })
+  const last = groups.at(-1)!.all.at(-1)?.words.at(-1)
+  const typed = last !== undefined && !signs && last.length >= LEAST_PREFIX && !isUnspaced(last)
   return {
-    head: forQuestion(question.slice(0, last.index)),
-    last: word,
-    prefix: word.length >= LEAST_PREFIX ? word.toLowerCase() : null,
+    any: groups,
+    prefix: typed ? last : null,
+    text: groups.flatMap(({ all }) => all.flatMap(({ words }) => words)).join(' '),
   }
 }
+
+const termOf = (chunks: readonly Chunk[]): Term => ({
+  words: chunks.flatMap(({ words }) => words.map(({ text }) => text)),
+  written: chunks.flatMap(({ words }) => words.map(({ written }) => written)),
+  joins: chunks.flatMap(({ joins }) => joins),
+  idle: chunks.length > 1 || chunks[0]!.contracted,
+})
