@@ -4,6 +4,7 @@ import type { Engine } from '#engine/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { FileRow } from '../store.ts'
+import { encodingOf } from '../text/encoding.ts'
 
 /** Types that a browser may show by itself without running anything of them (contract, part 2). */
 const shown =
@@ -12,7 +13,11 @@ const shown =
 type Held = Pick<FileRow, 'name' | 'sha256' | 'size_bytes' | 'mime_type' | 'content_updated_at'>
 
 /** The bytes of a file with the headers that keep a browser from taking them for a page of ours. */
-export function bytesOf(engine: Engine, row: Held, disposition: 'inline' | 'attachment' = 'inline'): Bytes {
+export async function bytesOf(
+  engine: Engine,
+  row: Held,
+  disposition: 'inline' | 'attachment' = 'inline',
+): Promise<Bytes> {
   const { sha256, size_bytes, content_updated_at } = row
   if (sha256 === null)
     return refuse('invalid_state', {
@@ -20,7 +25,7 @@ export function bytesOf(engine: Engine, row: Held, disposition: 'inline' | 'atta
       details: { status: 'active', allowed: ['archive'] },
     })
   return {
-    headers: safeHeaders(row.mime_type!, row.name, disposition),
+    headers: safeHeaders(row.mime_type!, row.name, disposition, await charsetFor(engine, row)),
     body: {
       size: Number(size_bytes),
       etag: `"${sha256}"`,
@@ -39,10 +44,19 @@ async function* reading(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-export function safeHeaders(mime: string, name: string, disposition: 'inline' | 'attachment'): Record<string, string> {
+/** The encoding that reading uses. A text whose bytes can't be read now is sent without one. */
+const charsetFor = async (engine: Engine, row: Held): Promise<string | null> =>
+  row.mime_type!.startsWith('text/') ? encodingOf({ engine }, row).catch(() => null) : null
+
+export function safeHeaders(
+  mime: string,
+  name: string,
+  disposition: 'inline' | 'attachment',
+  charset: string | null = null,
+): Record<string, string> {
   const how = disposition === 'inline' && shown.test(mime) ? 'inline' : 'attachment'
   return {
-    'content-type': mime.startsWith('text/') ? `${mime}; charset=utf-8` : mime,
+    'content-type': charset === null ? mime : `${mime}; charset=${charset}`,
     'content-disposition': `${how}; ${fileNameOf(name)}`,
     'x-content-type-options': 'nosniff',
     'content-security-policy': "sandbox; default-src 'none'",

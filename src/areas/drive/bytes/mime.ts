@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
-import { isUtf8 } from 'node:buffer'
 import { HEAD_BYTES } from '#engine/blobs/blobs.ts'
+import { isText } from '#engine/text/documents/charset.ts'
 
 const UNKNOWN = 'application/octet-stream'
 
@@ -89,20 +89,3 @@ const containers = new Set(['application/zip', 'application/xml', 'application/x
 
 export const isTextType = (type: string): boolean =>
   /^text\/|^application\/(?:[\w.-]+\+)?(?:json|xml|yaml|toml|sql|x-ndjson|javascript)\b/.test(type)
-
-/** UTF-8, UTF-16 with its mark, or bytes of an older encoding without control characters. `cut`: more came after these. */
-export function isText(head: Uint8Array, cut: boolean): boolean {
-  if ((head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)) return true
-  if (head.includes(0)) return false
-  return isUtf8Up(head, cut) || !head.some((byte) => byte < 32 && !textControls.has(byte))
-}
-const textControls = new Set([8, 9, 10, 12, 13, 27])
-
-/** UTF-8, where the last character may be cut in two. */
-export function isUtf8Up(head: Uint8Array, cut: boolean): boolean {
-  if (isUtf8(head)) return true
-  if (!cut) return false
-  let at = head.length - 1
-  while (at > 0 && at > head.length - 4 && (head[at]! & 0xc0) === 0x80) at--
-  return isUtf8(head.subarray(0, Math.max(0, at)))
-}

@@ -1,11 +1,7 @@
-import { isText, isUtf8Up } from '../bytes/mime.ts'
-
 /** A longer line is cut. */
 export const MOST_LINE_BYTES = 65_536
 /** An answer of more text ends early. */
 export const MOST_TEXT_BYTES = 8 << 20
-
-export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252'
 
 export interface Line {
   /** Lines count from 1. */
@@ -15,13 +11,11 @@ export interface Line {
   cut: boolean
 }
 
-/** The encoding of a text, by its first bytes: its mark, else UTF-8 if it can be. `cut`: more came after these. Null is not text. */
-export function encodingOf(head: Uint8Array, cut: boolean): Encoding | null {
-  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
-  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'
-  if (isUtf8Up(head, cut)) return head.includes(0) ? null : 'utf-8'
-  return isText(head, cut) ? 'windows-1252' : null
-}
+/** Encodings in which a byte is a character, and those where it is one as long as it's ASCII. */
+const isSingleByte = (encoding: string): boolean => /^(windows|iso-8859|koi8|ibm|macintosh|x-mac)/.test(encoding)
+
+/** Whether lines can be told apart in the bytes as they are. */
+export const isPlain = (encoding: string): boolean => encoding === 'utf-8' || isSingleByte(encoding)
 
 type Parts = AsyncIterable<Uint8Array>
 
@@ -32,12 +26,12 @@ type Parts = AsyncIterable<Uint8Array>
  */
 export async function eachLine(
   parts: Parts,
-  encoding: Encoding,
+  encoding: string,
   want: (number: number) => boolean,
   take: (line: Line) => boolean,
 ): Promise<number> {
-  const bytes = encoding.startsWith('utf-16') ? transcoded(parts, encoding) : parts
-  const decoder = new TextDecoder(encoding === 'windows-1252' ? encoding : 'utf-8', { ignoreBOM: true })
+  const bytes = isPlain(encoding) ? parts : transcoded(parts, encoding)
+  const decoder = new TextDecoder(isPlain(encoding) ? encoding : 'utf-8', { ignoreBOM: true })
   let number = 0
   let begun = false
   let kept: Buffer[] = []
@@ -62,7 +56,8 @@ export async function eachLine(
     if (line === null) return true
     if (cut) line = line.subarray(0, wholeUpTo(line, MOST_LINE_BYTES, encoding))
     else if (line.at(-1) === 13) line = line.subarray(0, -1)
-    if (number === 1 && line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf) line = line.subarray(3)
+    if (number === 1 && !isSingleByte(encoding) && line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf)
+      line = line.subarray(3)
     return take({ number, text: decoder.decode(line), cut })
   }
 
@@ -85,14 +80,14 @@ export async function eachLine(
 }
 
 /** The place to cut at so that no character of UTF-8 is halved. */
-function wholeUpTo(line: Uint8Array, most: number, encoding: Encoding): number {
-  if (encoding === 'windows-1252') return most
+function wholeUpTo(line: Uint8Array, most: number, encoding: string): number {
+  if (isSingleByte(encoding)) return most
   let at = most
   while (at > 0 && (line[at]! & 0xc0) === 0x80) at--
   return at
 }
 
-async function* transcoded(parts: Parts, encoding: Encoding): AsyncGenerator<Uint8Array> {
+async function* transcoded(parts: Parts, encoding: string): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder(encoding)
   for await (const part of parts) yield Buffer.from(decoder.decode(part, { stream: true }))
   yield Buffer.from(decoder.decode())

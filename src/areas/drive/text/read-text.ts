@@ -8,11 +8,11 @@ import { MOST_STEPS, stepsOf } from '#engine/search-engine/regex/steps.ts'
 import { refuse } from '#kernel/errors.ts'
 import { findStore } from '../find/find-store.ts'
 import { TURN_MS } from '../find/glob.ts'
-import { type Encoding, type Line, MOST_TEXT_BYTES, countLines, eachLine, encodingOf } from './lines.ts'
+import { encodingOf } from './encoding.ts'
+import { type Line, MOST_TEXT_BYTES, countLines, eachLine, isPlain } from './lines.ts'
 import type { FileRow } from '../store.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 
-const HEAD_BYTES = 65_536
 /** A pattern is looked for in so many bytes; the rest is named as not looked at. */
 const MOST_SEARCHED_BYTES = 512 << 20
 const MOST_MS = 30_000
@@ -36,8 +36,11 @@ export interface Text {
   lines: ShownLine[]
   total_lines: number | null
   truncated: boolean
-  encoding: Encoding
+  encoding: string
 }
+
+/** What a document with text lacks of it. */
+type Missing = 'no_text' | 'incomplete'
 
 /** `account`: whose turn a document takes that is read only now. */
 type Reading = Pick<Context, 'engine' | 'db' | 'signal'> & { account: string }
@@ -45,34 +48,37 @@ type Read = Pick<FileRow, 'sha256' | 'mime_type' | 'name' | 'size_bytes'>
 type Parts = (range?: { start?: number; end?: number }) => AsyncIterable<Uint8Array>
 
 /** Lines of a file, or of the text that was read out of it where it is a document. */
-export async function readText(ctx: Reading, row: Read, asked: TextQuery): Promise<Text & { extracted: boolean }> {
+export async function readText(
+  ctx: Reading,
+  row: Read,
+  asked: TextQuery,
+): Promise<Text & { extracted: boolean; reason: Missing | null }> {
   const { sha256, mime_type } = row
   if (sha256 === null) return refuse('invalid_parameter', { param: 'id', message: 'A folder has no text.' })
   const parts: Parts = (range = {}) => until(readBlob(ctx.engine, sha256, { ...range, reuse: true }), ctx.signal)
-  const head = await first(parts({ end: HEAD_BYTES }))
-  const encoding = encodingOf(head, head.length === HEAD_BYTES)
   const document = await documentText(ctx, row)
   if (typeof document === 'object' && document !== null) {
     const bytes = Buffer.from(document.text)
     const read: Parts = async function* ({ start, end } = {}) {
       yield bytes.subarray(start, end)
     }
-    return { ...(await linesOf(read, 'utf-8', asked)), extracted: true }
+    return { ...(await linesOf(read, 'utf-8', asked)), extracted: true, reason: document.missing }
   }
+  const encoding = await encodingOf(ctx, row)
   // A file that only calls itself a document may be text.
   if (encoding === null || (document !== null && encoding !== 'utf-8'))
     return refuse('unsupported_media_type', {
       message: `This is not text but ${mime_type}${document === null ? '' : ` that cannot be read (${document})`}: download it.`,
       details: { mime_type, ...(document !== null && { reason: document }) },
     })
-  return { ...(await linesOf(parts, encoding, asked)), extracted: false }
+  return { ...(await linesOf(parts, encoding, asked)), extracted: false, reason: null }
 }
 
 /** The text of a document, or why there is none; null for a file that is not a document. One that is new is read now. */
 async function documentText(
   ctx: Reading,
   { sha256, mime_type, name, size_bytes }: Read,
-): Promise<{ text: string } | string | null> {
+): Promise<{ text: string; missing: Missing | null } | string | null> {
   const kind = kindOf(mime_type, name)
   if (kind === null || kind === 'text' || kind === 'html') return null
   const of = { sha256: sha256!, mime_type, name, size_bytes: size_bytes!, account: ctx.account }
@@ -84,17 +90,16 @@ async function documentText(
   if (learnt.left.size > 0)
     refuse('unavailable', { message: 'The text of this document is being read. Ask again soon.' })
   const { text, reason } = await findStore.learnt(ctx.db, of.sha256)
-  return text === null ? (reason ?? 'binary') : { text }
+  return text === null ? (reason ?? 'binary') : { text, missing: reason as Missing | null }
 }
 
 /** Streams: neither the size of the text nor the length of a line matters to memory. */
-async function linesOf(parts: Parts, encoding: Encoding, asked: TextQuery): Promise<Text> {
+async function linesOf(parts: Parts, encoding: string, asked: TextQuery): Promise<Text> {
   if (asked.kind === 'page') return { ...(await page(parts(), encoding, asked)), encoding }
   if (asked.kind === 'pattern') return { ...(await search(parts(), encoding, asked)), encoding }
-  const utf16 = encoding.startsWith('utf-16')
-  const { total, marks } = utf16
-    ? { total: await eachLine(parts(), encoding, none, stop), marks: [] }
-    : await countLines(parts())
+  const { total, marks } = isPlain(encoding)
+    ? await countLines(parts())
+    : { total: await eachLine(parts(), encoding, none, stop), marks: [] }
   const from = Math.max(1, total - asked.lines + 1)
   const mark = marks.findLast(({ line }) => line <= from) ?? { line: 1, byte: 0 }
   const { lines, truncated } = await page(parts({ start: mark.byte }), encoding, {
@@ -112,7 +117,7 @@ type Found = Pick<Text, 'lines' | 'total_lines' | 'truncated'>
 
 async function page(
   parts: AsyncIterable<Uint8Array>,
-  encoding: Encoding,
+  encoding: string,
   { offset, limit }: { offset: number; limit: number },
 ): Promise<Found> {
   const room = roomFor()
@@ -136,7 +141,7 @@ async function page(
 /** `limit` lines with the pattern after the first `offset` of them, each with what is around it. */
 async function search(
   parts: AsyncIterable<Uint8Array>,
-  encoding: Encoding,
+  encoding: string,
   { pattern, context, offset, limit }: Extract<TextQuery, { kind: 'pattern' }>,
 ): Promise<Found> {
   const room = roomFor()
@@ -213,11 +218,6 @@ async function* until(parts: AsyncIterable<Uint8Array>, signal: AbortSignal): As
     if (signal.aborted) return
     yield part
   }
-}
-
-async function first(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  for await (const part of parts) return Buffer.from(part)
-  return Buffer.alloc(0)
 }
 
 /** A pattern in the syntax of RE2, which finds in time that grows with the text alone. */

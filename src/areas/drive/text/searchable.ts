@@ -88,7 +88,8 @@ async function textsFor(engine: SearchSources, files: readonly (Row & ContentOf)
     const { id } = files.find((file) => file.sha256 === sha256)!
     await learnLater(engine, sha256, id)
   }
-  const known = files.map(({ sha256 }) => sha256).filter((sha256) => !said.has(sha256) && !left.has(sha256))
+  // A document that is being read again is found by what an older reader read of it.
+  const known = files.map(({ sha256 }) => sha256).filter((sha256) => !said.has(sha256))
   return new Map([...said, ...(await textsOf(engine, known, MOST_BODY))])
 }
 

@@ -1,21 +1,42 @@
 import { isUtf8 } from 'node:buffer'
+import { likeliest, unmarkedUtf16 } from './charset-detect.ts'
 
 /**
- * Bytes → text. A byte order mark wins, then what the sender named, then what the document says of itself, then UTF-8
- * if it is that, else windows-1252 (what the WHATWG encoding standard takes for unlabelled western text).
+ * Returns the encoding of a text as the WHATWG Encoding Standard names it, or null for binary data. A byte order mark wins,
+ * then `named` by the sender, then UTF-8 if the bytes are valid, then `within` the document, then the likeliest encoding.
+ * Reading, grep, search and downloads use this one function. `cut`: more bytes came after these.
  */
-export function decode(bytes: Uint8Array, named?: string, within?: string): string {
-  const marked = charsetOfMark(bytes)
-  for (const label of [marked, named, within]) {
-    const decoder = label === undefined || label === null ? null : decoderOf(label)
-    if (decoder !== null) return decoder.decode(bytes)
-  }
-  return (isUtf8(bytes) ? new TextDecoder() : new TextDecoder('windows-1252')).decode(bytes)
+export function charsetOf(
+  bytes: Uint8Array,
+  { named, within, cut = false }: { named?: string | undefined; within?: string | undefined; cut?: boolean } = {},
+): string | null {
+  const marked = charsetOfMark(bytes) ?? labelOf(named)
+  if (marked !== null) return marked
+  if (hasNul(bytes)) return unmarkedUtf16(bytes, cut)
+  if (isUtf8Up(bytes, cut)) return isStateful(bytes) ? 'iso-2022-jp' : 'utf-8'
+  if (hasControls(bytes)) return unmarkedUtf16(bytes, cut)
+  return labelOf(within) ?? (isMostlyUtf8(bytes) ? 'utf-8' : likeliest(bytes))
 }
 
-function decoderOf(label: string): InstanceType<typeof TextDecoder> | null {
+/** Whether bytes are text in some encoding, without the search for which. */
+export function isText(bytes: Uint8Array, cut: boolean): boolean {
+  if (charsetOfMark(bytes) !== null) return true
+  if (hasNul(bytes)) return unmarkedUtf16(bytes, cut) !== null
+  return isUtf8Up(bytes, cut) || !hasControls(bytes) || unmarkedUtf16(bytes, cut) !== null
+}
+
+const LOOKED_AT = 8_192
+const hasNul = (bytes: Uint8Array): boolean => bytes.subarray(0, LOOKED_AT).includes(0)
+
+/** Bytes → text, by `charsetOf`; what is no text comes out as windows-1252. */
+export function decode(bytes: Uint8Array, named?: string, within?: string): string {
+  return new TextDecoder(charsetOf(bytes, { named, within }) ?? 'windows-1252').decode(bytes)
+}
+
+function labelOf(label: string | undefined): string | null {
+  if (label === undefined) return null
   try {
-    return new TextDecoder(label.trim())
+    return new TextDecoder(label.trim()).encoding
   } catch {
     return null
   }
@@ -26,6 +47,45 @@ export function charsetOfMark(bytes: Uint8Array): string | null {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be'
   return null
+}
+
+/** UTF-8, where the last character may be cut in two. */
+export function isUtf8Up(head: Uint8Array, cut: boolean): boolean {
+  if (isUtf8(head)) return true
+  if (!cut) return false
+  let at = head.length - 1
+  while (at > 0 && at > head.length - 4 && (head[at]! & 0xc0) === 0x80) at--
+  return isUtf8(head.subarray(0, Math.max(0, at)))
+}
+
+const textControls = new Set([8, 9, 10, 12, 13, 27])
+const hasControls = (bytes: Uint8Array): boolean =>
+  bytes.subarray(0, LOOKED_AT).some((byte) => byte < 32 && !textControls.has(byte))
+
+const ESCAPE = String.fromCharCode(27)
+
+/** ISO-2022-JP: seven bits, and an escape before each change of letters. */
+function isStateful(bytes: Uint8Array): boolean {
+  if (!bytes.includes(27)) return false
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 65_536)).toString('latin1')
+  return head.split(ESCAPE).some((part) => /^\$[@B][!-~]{2}/.test(part)) && !/[\u0080-\u00ff]/.test(head)
+}
+
+/** A damaged byte among much that is right makes a text no other encoding. */
+const LEAST_RIGHT = 20
+function isMostlyUtf8(bytes: Uint8Array): boolean {
+  let right = 0
+  let wrong = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    if (byte < 0x80) continue
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
+    if (isUtf8(bytes.subarray(at, at + length))) {
+      right++
+      at += length - 1
+    } else wrong++
+  }
+  return right > wrong * LEAST_RIGHT
 }
 
 /** The charset that a page names in its first kilobytes (`<meta charset>`, `<?xml encoding?>`). */

@@ -1,11 +1,11 @@
-import { charsetOfMark, charsetWithin, decode } from './charset.ts'
+import { charsetOf, charsetWithin, decode } from './charset.ts'
 import { type DocumentInput, type Read, Unreadable, plainRead, clipped } from './document.ts'
 
 const LOOKED_AT = 8_192
 
-/** A NUL byte near the start of what is not UTF-16: no text, by the same rule as grep's. */
+/** A NUL byte near the start of what isn't UTF-16: no text, by the same rule as grep's. */
 export const looksBinary = (bytes: Uint8Array): boolean =>
-  !charsetOfMark(bytes)?.startsWith('utf-16') && bytes.subarray(0, LOOKED_AT).includes(0)
+  bytes.subarray(0, LOOKED_AT).includes(0) && !charsetOf(bytes)?.startsWith('utf-16')
 
 /** Plain text, Markdown, CSV, code, JSON: as it is, in UTF-8, without a byte order mark. */
 export function readText({ bytes, charset }: DocumentInput): Read {

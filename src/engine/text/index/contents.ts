@@ -5,7 +5,7 @@ import { BlobMissing, type Blobs } from '../../blobs/blobs.ts'
 import type { Log } from '../../log.ts'
 import type { Postgres } from '../../postgres/client.ts'
 import type { DocumentReader } from '../documents/reader.ts'
-import { decode } from '../documents/charset.ts'
+import { charsetOf, charsetWithin } from '../documents/charset.ts'
 import { READER_VERSION, Unreadable, kindOf } from '../documents/document.ts'
 import { readDocument } from '../documents/read.ts'
 import { looksBinary } from '../documents/text.ts'
@@ -23,6 +23,8 @@ interface Learnt {
   text: string | null
   title: string | null
   grams: Int32Array | null
+  /** The encoding of text, as WHATWG calls it; null for what is none. */
+  charset: string | null
 }
 
 /** The sources of the text of files: their bytes and rows, and what reads documents. */
@@ -61,7 +63,7 @@ export async function learnContents(
   const { rows } = await engine.postgres.pool.query<Waiting>({
     name: 'contents_waiting',
     text: `select c.sha256, c.attempts, b.place from contents c join blobs b on b.sha256 = c.sha256
-      where c.sha256 = any($1::text[]) and (c.indexed_at is null or c.reader < $2 and c.reason in ('too_slow', 'too_large'))`,
+      where c.sha256 = any($1::text[]) and (c.indexed_at is null or c.reader < $2 and not c.plain)`,
     values: [[...wanted.keys()], READER_VERSION],
   })
   const left = new Set<string>()
@@ -140,8 +142,8 @@ const keep = async ({ postgres }: TextSources, learnt: readonly [string, Learnt]
     name: 'contents_keep',
     // In the order of their hashes, for batches that hold the same bytes are kept at the same time.
     text: `with held as materialized (select sha256 from contents where sha256 = any($1::text[]) order by sha256 for update)
-      update contents c set indexed_at = now(), plain = x.plain, reason = x.reason, text = x.text, title = x.title, grams = x.grams::int4[], reader = ${READER_VERSION}
-      from unnest($1::text[], $2::boolean[], $3::text[], $4::text[], $5::text[], $6::text[]) x(sha256, plain, reason, text, title, grams)
+      update contents c set indexed_at = now(), plain = x.plain, reason = x.reason, text = x.text, title = x.title, grams = x.grams::int4[], charset = x.charset, reader = ${READER_VERSION}
+      from unnest($1::text[], $2::boolean[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) x(sha256, plain, reason, text, title, grams, charset)
         join held using (sha256) where c.sha256 = x.sha256`,
     values: [
       learnt.map(([sha256]) => sha256),
@@ -150,10 +152,11 @@ const keep = async ({ postgres }: TextSources, learnt: readonly [string, Learnt]
       learnt.map(([, one]) => one.text),
       learnt.map(([, one]) => one.title),
       learnt.map(([, one]) => one.grams && `{${one.grams.join()}}`),
+      learnt.map(([, one]) => one.charset),
     ],
   }))
 
-const none = (reason: string): Learnt => ({ plain: false, reason, text: null, title: null, grams: null })
+const none = (reason: string): Learnt => ({ plain: false, reason, text: null, title: null, grams: null, charset: null })
 
 async function look(
   engine: TextSources,
@@ -178,16 +181,26 @@ async function look(
       const text = read.text.replaceAll('\0', '')
       // A page is searched line by line as it was written, and by its words as it reads.
       const plain = kind === 'html' && isUtf8(bytes) && !looksBinary(bytes)
-      return { plain, reason: null, text, title: read.title, grams: gramsOf(plain ? bytes : Buffer.from(text)) }
+      const charset = kind === 'html' ? charsetOf(bytes, { within: charsetWithin(bytes) }) : null
+      return {
+        plain,
+        reason: null,
+        text,
+        title: read.title,
+        grams: gramsOf(plain ? bytes : Buffer.from(text)),
+        charset,
+      }
     }
   }
   const plain = await load()
-  if (looksBinary(plain)) return none('binary')
-  if (isUtf8(plain) && !startsMarked(plain))
-    return { plain: true, reason: null, text: null, title: null, grams: gramsOf(plain) }
+  const within = /xml/.test(mime_type ?? '') ? charsetWithin(plain) : undefined
+  const charset = charsetOf(plain, { within })
+  if (charset === null) return none('binary')
+  if (charset === 'utf-8' && isUtf8(plain) && !startsMarked(plain))
+    return { plain: true, reason: null, text: null, title: null, grams: gramsOf(plain), charset }
   if (kind === null && mime_type !== null && !startsMarked(plain)) return none('binary')
-  const text = decode(plain).replaceAll('\0', '').toWellFormed()
-  return { plain: false, reason: null, text, title: null, grams: gramsOf(Buffer.from(text)) }
+  const text = new TextDecoder(charset).decode(plain).replaceAll('\0', '').toWellFormed()
+  return { plain: false, reason: null, text, title: null, grams: gramsOf(Buffer.from(text)), charset }
 }
 
 /** UTF-16 with a byte order mark. That of UTF-8 may stay: ripgrep leaves it out as well, and so does this. */

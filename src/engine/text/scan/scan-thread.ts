@@ -1,9 +1,7 @@
 /** A thread that searches files: it reads them by itself, so that many small ones cost no more than their reading. */
-import { isUtf8 } from 'node:buffer'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
-import { decode } from '../documents/charset.ts'
-import { looksBinary } from '../documents/text.ts'
+import { charsetOf } from '../documents/charset.ts'
 import { columnIn, endOfLine, lineCounter, matchingLines } from '../../search-engine/regex/lines.ts'
 import { type Pattern, compile } from '../../search-engine/regex/pattern.ts'
 import type { ScanFile, ScanLine, ScanTask, Scanned } from './scan.ts'
@@ -45,8 +43,9 @@ function load({ source, plain }: ScanFile): Buffer | 'binary' {
       ? readWhole(source.path)
       : Buffer.from(source.bytes.buffer, source.bytes.byteOffset, source.bytes.byteLength)
   if (plain) return bytes
-  if (looksBinary(bytes)) return 'binary'
-  return isUtf8(bytes) ? bytes : Buffer.from(decode(bytes))
+  const charset = charsetOf(bytes)
+  if (charset === null) return 'binary'
+  return charset === 'utf-8' ? bytes : Buffer.from(new TextDecoder(charset).decode(bytes))
 }
 
 function scan(task: ScanTask, file: ScanFile): Scanned {
