@@ -1,0 +1,127 @@
+import { formulaOf } from './formula.ts'
+import {
+  type Node,
+  type OfficePackage,
+  below,
+  child,
+  childrenNamed,
+  childrenOf,
+  relationOf,
+  textIn,
+} from './package.ts'
+
+/** The text of drawings, which all Office files share: paragraphs, tables, charts, diagrams (ECMA-376, part 1, 20 and 21). */
+export function paragraphOf(paragraph: Node): string {
+  return childrenOf(paragraph)
+    .map((part): string => {
+      switch (part.name) {
+        case 'r':
+        case 'fld':
+          return childrenNamed(part, 't').map(textIn).join('')
+        case 'br':
+          return '\n'
+        case 'oMath':
+        case 'oMathPara':
+          return formulaOf(part)
+        // The wrapper of a formula in slides, called as a matrix is.
+        case 'm':
+          return childrenOf(part).map(formulaOf).join('')
+        default:
+          return ''
+      }
+    })
+    .join('')
+    .replace(/\v|_x000B_/gi, '\n')
+}
+
+/** The lines of a text body; empty ones are left out. */
+export const linesIn = (body: Node | undefined): string[] =>
+  childrenNamed(body, 'p')
+    .map(paragraphOf)
+    .filter((line) => line.trim() !== '')
+
+export const inOneLine = (lines: readonly string[]): string => lines.join(' ').replace(/\s+/g, ' ').trim()
+
+/** A row of a table is one line, its cells apart by tabs. */
+const rowsOf = (table: Node): string[] =>
+  childrenNamed(table, 'tr').map((row) =>
+    childrenNamed(row, 'tc')
+      .map((cell) => inOneLine(linesIn(child(cell, 'txBody'))))
+      .join('\t')
+      .trimEnd(),
+  )
+
+/** All text of a drawing, shape by shape. `part` names the part that it's in, whose relationships it uses. */
+export function drawn(file: OfficePackage, part: string, node: Node): string[] {
+  return childrenOf(node).flatMap((one): string[] => {
+    switch (one.name) {
+      case 'sp':
+      case 'cxnSp':
+        return isHidden(one) ? [] : [...linesIn(child(one, 'txBody')), ...linesIn(child(one, 'txSp', 'txBody'))]
+      case 'txBody':
+        return linesIn(one)
+      case 'pic':
+        return isHidden(one) ? [] : described(one)
+      case 'tbl':
+        return rowsOf(one)
+      case 'chart':
+        return related(file, part, relationOf(one)).flatMap(([name, tree]) => chartLines(name, tree))
+      case 'relIds':
+        return related(file, part, relationOf(one, 'dm')).flatMap(([, tree]) => diagramLines(tree))
+      case 'graphicFrame': {
+        const lines = isHidden(one) ? [] : drawn(file, part, one)
+        return lines.length > 0 ? lines : described(one)
+      }
+      default:
+        return drawn(file, part, one)
+    }
+  })
+}
+
+const isHidden = (shape: Node): boolean => {
+  const hidden = propertiesOf(shape)?.attributes.hidden
+  return hidden === '1' || hidden === 'true'
+}
+
+function propertiesOf(shape: Node): Node | undefined {
+  for (const one of shape.children) if (/^nv\w*Pr$/.test(one.name)) return child(one, 'cNvPr')
+  return undefined
+}
+
+/** What the author wrote for those who don't see the picture. */
+function described(shape: Node): string[] {
+  const text = propertiesOf(shape)?.attributes.descr?.trim()
+  return text ? [text] : []
+}
+
+function related(file: OfficePackage, part: string, id: string | undefined): [string, Node][] {
+  const target = id === undefined ? undefined : file.relations(part).get(id)?.target
+  const tree = target === undefined ? undefined : file.tree(target)
+  return tree === undefined ? [] : [[target!, tree]]
+}
+
+const diagramLines = (tree: Node): string[] => [...below(tree, 'pt')].flatMap((point) => linesIn(child(point, 't')))
+
+const MOST_POINTS = 1_000
+
+/** The title of a chart, and a table of its series: a line of categories, then a line each. */
+function chartLines(_: string, tree: Node): string[] {
+  const titles = [...below(tree, 'title')].flatMap((title) => [...below(title, 'rich')].flatMap(linesIn))
+  const pointsOf = (node: Node | undefined): string[] =>
+    node === undefined
+      ? []
+      : [...below(node, 'pt')].slice(0, MOST_POINTS).map((point) => childrenNamed(point, 'v').map(textIn).join(''))
+  const series = [...below(tree, 'ser')]
+  const categories = series
+    .map((one) => pointsOf(child(one, 'cat') ?? child(one, 'xVal')))
+    .find((list) => list.length > 0)
+  const rows = series.map((one) =>
+    [
+      pointsOf(child(one, 'tx')).join(' ') || childrenNamed(child(one, 'tx'), 'v').map(textIn).join(''),
+      ...pointsOf(child(one, 'val') ?? child(one, 'yVal')),
+    ].join('\t'),
+  )
+  return [...titles, ...(categories === undefined ? [] : [['', ...categories].join('\t')]), ...rows].filter(
+    (line) => line.trim() !== '',
+  )
+}

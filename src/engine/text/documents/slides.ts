@@ -1,0 +1,63 @@
+import { type DocumentInput, type Read, Unreadable, clipped, plainRead } from './document.ts'
+import { drawn, linesIn } from './drawing.ts'
+import type { Bounds } from './markup.ts'
+import { type Node, OfficePackage, below, child, childrenNamed, relationOf, textIn } from './package.ts'
+
+/** The limits of a set of slides: some thousand of them. */
+const MOST: Bounds = { elements: 500_000, attributes: 1_000_000, attributesOfOne: 1_000, depth: 200, tables: 20 }
+
+/**
+ * Reads the slides of a presentation in its order, each under its number, a line per paragraph, then its notes and
+ * comments. Slides that the presentation doesn't list are left out: they are deleted.
+ */
+export async function readPptx({ bytes }: DocumentInput): Promise<Read> {
+  const file = await OfficePackage.open(bytes, MOST)
+  const names = slidesOf(file)
+  if (names.length === 0) throw new Unreadable('damaged', 'It is not a PPTX that can be read.')
+  const slides = names.map((name, i) => {
+    const notes = file.related(name, 'notesSlide').flatMap((part) => notesOf(file.tree(part)!))
+    const comments = file.related(name, 'comments').flatMap((part) => commentsOf(file.tree(part)!))
+    const tree = child(file.tree(name), 'cSld', 'spTree') ?? file.tree(name)
+    return [
+      `# Slide ${i + 1}`,
+      ...(tree === undefined ? [] : drawn(file, name, tree)),
+      ...(notes.length > 0 ? ['', 'Notes:', ...notes] : []),
+      ...(comments.length > 0 ? ['', 'Comments:', ...comments] : []),
+    ].join('\n')
+  })
+  const { text, truncated } = clipped(slides.join('\n\n'))
+  return plainRead(text, { parts: slides.length, truncated })
+}
+
+function slidesOf(file: OfficePackage): string[] {
+  const main = file.main('ppt/presentation.xml')
+  const presentation = file.tree(main)
+  if (presentation !== undefined) {
+    const relations = file.relations(main)
+    return childrenNamed(child(presentation, 'sldIdLst'), 'sldId').flatMap((slide) => {
+      const target = relations.get(relationOf(slide) ?? '')?.target
+      return target !== undefined && file.bytes(target) !== undefined ? [target] : []
+    })
+  }
+  // A file without its main part is read by the numbers of its slides.
+  return file
+    .names()
+    .filter((name) => /^ppt\/slides\/[^/]+\.xml$/.test(name))
+    .toSorted((a, b) => numberIn(a) - numberIn(b))
+}
+
+const numberIn = (name: string): number => Number(/(\d+)\.xml$/.exec(name)?.[1] ?? 0)
+
+/** What the presenter wrote: not the number, date, header and footer of the page. */
+const notesOf = (notes: Node): string[] =>
+  [...below(notes, 'sp')].flatMap((shape) => {
+    const type = child(shape, 'nvSpPr', 'nvPr', 'ph')?.attributes.type
+    return /^(sldNum|dt|hdr|ftr|sldImg)$/.test(type ?? '') ? [] : linesIn(child(shape, 'txBody'))
+  })
+
+/** Of both kinds: with plain text, and with paragraphs. */
+const commentsOf = (comments: Node): string[] =>
+  [...below(comments, 'cm')].flatMap((comment) => [
+    ...childrenNamed(comment, 'text').map(textIn),
+    ...[...below(comment, 'txBody')].flatMap(linesIn),
+  ])
