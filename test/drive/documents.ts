@@ -8,7 +8,7 @@ export function pdfOf(pages: readonly string[], password?: string): Buffer {
   const add = (body: string): number => objects.push(body)
   add('<< /Type /Catalog /Pages 2 0 R >>')
   add('')
-  const font = add('<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>')
+  const font = add('<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>')
   const kids = pages.map((line) => {
     const drawn = `BT /F1 12 Tf 72 720 Td (${line.replace(/[()\\]/g, '\\$&')}) Tj ET`
     const kept = lock ? lock.locked(objects.length + 1, drawn) : drawn

@@ -23,7 +23,9 @@ export const GrepRow = z
 
 const skippedFiles = z
   .array(z.object({ file_id: idOut, path: z.string(), reason: z.string() }))
-  .describe('Files of this page that were not searched: `binary`, `too_large`, `not_indexed_yet`, `damaged`, …')
+  .describe(
+    'Files of this page that were not searched: `binary`, `too_large`, `not_indexed_yet`, `damaged`, `no_text` (a scan), …; or searched in part: `incomplete`.',
+  )
 
 export const findingEndpoints = {
   glob: endpoint('GET /drive/glob', {

@@ -16,10 +16,20 @@ export const FileText = z
     truncated: z
       .boolean()
       .describe('Whether there is more than is shown: lines after these, matches after these, or the rest of a line.'),
-    encoding: z.string().describe('How the file is written: `utf-8`, `utf-16le`, `utf-16be` or `windows-1252`.'),
+    encoding: z
+      .string()
+      .describe(
+        'The encoding of the file, as the WHATWG Encoding Standard names it: `utf-8`, `utf-16le`, `gb18030`, `shift_jis`, `windows-1252`, … A download says the same.',
+      ),
     extracted: z
       .boolean()
       .describe('The lines are those of the text that was read out of a document, as `/drive/grep` counts them.'),
+    reason: z
+      .enum(['no_text', 'incomplete'])
+      .nullable()
+      .describe(
+        'Why text of a document is missing: it has none (`no_text`, such as a scan), or a part of it can’t be read as text (`incomplete`).',
+      ),
     content_version: z.number().int().nullable(),
     content_updated_at: time.nullable().describe('Goes into `expected_updated_at` of the edit that follows.'),
   })
@@ -29,7 +39,7 @@ export const textEndpoints = {
   content: endpoint('GET /drive/files/:id/content', {
     summary: 'Read the text of a file by lines',
     description:
-      'A page of lines, its `tail`, or the lines with a `pattern` and what is around them. UTF-8, UTF-16 with its mark, else Windows-1252; of PDF and Office documents the text that is read out of them. A line is cut at 64 KiB, an answer at 8 MiB; a pattern is looked for in the first 512 MiB.',
+      'A page of lines, its `tail`, or the lines with a `pattern` and what is around them. The encoding is detected; of PDF and Office documents the text that is read out of them. A line is cut at 64 KiB, an answer at 8 MiB; a pattern is looked for in the first 512 MiB.',
     scope: 'drive:read',
     on: 'file',
     query: {

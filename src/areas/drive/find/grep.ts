@@ -167,6 +167,9 @@ class Found {
       this.#last = { ...place(file), line: 0 }
       return true
     }
+    // Searched, but not all that a person sees of it.
+    if (file.reason === 'incomplete' && this.skipped.length < MOST_SKIPPED)
+      this.skipped.push({ file_id: id, path, reason: file.reason })
     const about = { file_id: id, workspace_id, path }
     const rows: z.output<typeof GrepRow>[] =
       this.#mode === 'content'
@@ -277,7 +280,7 @@ type Skip = Exclude<Scanned['skipped'], null>
 
 /** The reason why a file cannot be searched, as far as it is known before. */
 function unsearchable({ waiting, reason, size_bytes, plain, has_text, mime_type, name }: Candidate): Skip | null {
-  if (reason !== null) return reason as Skip
+  if (reason !== null && reason !== 'incomplete') return reason as Skip
   // A file that nobody has looked at yet is searched as it is, unless it is too large for that.
   if (waiting)
     return Number(size_bytes) > MOST_PLAIN || isOffice(kindOf(mime_type, name)) ? ('not_indexed_yet' as Skip) : null

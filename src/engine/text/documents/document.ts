@@ -25,6 +25,8 @@ export interface Read {
   parts: number | null
   /** The document held more than may be read of one. */
   truncated: boolean
+  /** Text that a person sees is missing: all of it (a scan), or of some pages. */
+  missing: 'no_text' | 'incomplete' | null
 }
 
 export const plainRead = (text: string, more: Partial<Read> = {}): Read => ({
@@ -37,6 +39,7 @@ export const plainRead = (text: string, more: Partial<Read> = {}): Read => ({
   published: null,
   parts: null,
   truncated: false,
+  missing: null,
   ...more,
 })
 
@@ -88,5 +91,8 @@ const byEnding: Record<string, DocumentKind> = {
   pptx: 'pptx',
 }
 
-/** Counts up when documents are read that were too slow or too large before: they are tried again. */
-export const READER_VERSION = 1
+/**
+ * Counts up when documents or encodings are read better: what an older reader read, or gave up, is read again when it's
+ * needed next.
+ */
+export const READER_VERSION = 2
