@@ -4,9 +4,9 @@ import { type DocumentInput, type Read, Unreadable } from './document.ts'
 const readers: Record<DocumentInput['kind'], () => Promise<(given: DocumentInput) => Promise<Read> | Read>> = {
   html: async () => (await import('./html.ts')).readHtml,
   pdf: async () => (await import('./pdf.ts')).readPdf,
-  docx: async () => (await import('./docx.ts')).readDocx,
-  xlsx: async () => (await import('./office.ts')).readXlsx,
-  pptx: async () => (await import('./office.ts')).readPptx,
+  docx: async () => (await import('./word.ts')).readDocx,
+  xlsx: async () => (await import('./sheets.ts')).readXlsx,
+  pptx: async () => (await import('./slides.ts')).readPptx,
   text: async () => (await import('./text.ts')).readText,
 }
 
@@ -16,7 +16,9 @@ process.on('disconnect', () => process.exit(0))
 async function answer(given: DocumentInput): Promise<void> {
   try {
     const reader = await readers[given.kind]()
-    process.send!({ read: await reader(given) })
+    const read = await reader(given)
+    const isEmpty = given.kind !== 'text' && read.text.trim() === ''
+    process.send!({ read: isEmpty ? { ...read, missing: 'no_text' } : read })
   } catch (error) {
     const { reason, message } =
       error instanceof Unreadable

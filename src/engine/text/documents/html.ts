@@ -2,6 +2,7 @@ import { Defuddle } from 'defuddle/node'
 import { parseHTML } from 'linkedom'
 import { charsetWithin, decode } from './charset.ts'
 import { type DocumentInput, type Read, plainRead, clipped } from './document.ts'
+import { unescapeMarkdown } from './unescape.ts'
 import { type Bounds, overAt } from './markup.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 
@@ -20,7 +21,7 @@ export async function readHtml({ bytes, charset, url }: DocumentInput): Promise<
   // Pages that are only a list or a form have no article; then all that they show is read.
   const found = article.wordCount >= LEAST_WORDS ? article : await distilled(html, url, 'body')
   const page = found.content.trim() === '' ? article : found
-  const { text, truncated } = clipped(page.content.trim() || (await markdownOf(html)))
+  const { text, truncated } = clipped(unescapeMarkdown(page.content.trim() || (await markdownOf(html))))
   return plainRead(text, {
     // The library's own title leaves out what it takes for the name of the site, and is sometimes that name.
     title: words(parseHTML(html).document.title) ?? words(page.title),
@@ -33,11 +34,8 @@ export async function readHtml({ bytes, charset, url }: DocumentInput): Promise<
   })
 }
 
-/**
- * The Markdown of a page that is nothing but content, such as a word processor's. The library takes the first heading
- * for a title that is told elsewhere.
- */
-export async function markdownOf(html: string): Promise<string> {
+/** The Markdown of a page without an article. The library takes the first heading for a title that is shown elsewhere. */
+async function markdownOf(html: string): Promise<string> {
   const { document } = parseHTML(`<!doctype html><html><body><h1>-</h1>${html}</body></html>`)
   for (const element of document.querySelectorAll('script, style, template, noscript, title')) element.remove()
   const { content } = await Defuddle(document, undefined, {

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { docxOf, pdfOf, pptxOf, xlsxOf } from '#test/drive/documents.ts'
+import type { DocumentInput, DocumentKind, Read } from './document.ts'
+import { readHtml } from './html.ts'
+import { readPdf } from './pdf.ts'
+import { readXlsx } from './sheets.ts'
+import { readPptx } from './slides.ts'
+import { readText } from './text.ts'
+import { readDocx } from './word.ts'
+
+const signs = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter(
+  (sign) => !/[a-z0-9]/i.test(sign),
+)
+/** Each sign at the start, in the middle and at the end of a word. */
+const words = signs.flatMap((sign) => [
+  `${sign}start`,
+  `mid${sign}dle`,
+  `end${sign}`,
+  `twice${sign}${sign}in${sign}one`,
+])
+const lines = Array.from(
+  { length: Math.ceil(words.length / 8) },
+  (_, i) => `Line ${i}: ${words.slice(i * 8, i * 8 + 8).join(' ')} .`,
+)
+const escaped = lines.map((line) => line.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'))
+
+const formats: Record<
+  DocumentKind,
+  { read: (given: DocumentInput) => Read | Promise<Read>; make: () => Promise<Buffer> | Buffer }
+> = {
+  docx: {
+    read: readDocx,
+    make: () => docxOf(escaped.map((line) => `<w:p><w:r><w:t>${line}</w:t></w:r></w:p>`).join('')),
+  },
+  pptx: { read: readPptx, make: () => pptxOf([escaped.join('\n')]) },
+  xlsx: {
+    read: readXlsx,
+    make: () => xlsxOf({ A: escaped.map((_, i) => `<row><c t="s"><v>${i}</v></c></row>`).join('') }, escaped),
+  },
+  pdf: { read: readPdf, make: () => pdfOf(lines) },
+  html: {
+    read: readHtml,
+    make: () =>
+      Buffer.from(
+        `<!doctype html><title>x</title><article>${escaped.map((line) => `<p>${line}</p>`).join('')}</article>`,
+      ),
+  },
+  text: { read: readText, make: () => Buffer.from(lines.join('\n')) },
+}
+
+for (const [kind, { read, make }] of Object.entries(formats) as [DocumentKind, (typeof formats)['docx']][])
+  test(`the author's characters are read from ${kind}: each sign at the start, in the middle and at the end of a word`, async () => {
+    const { text } = await read({ kind, bytes: await make() })
+    // The library that reads pages drops a space here and there.
+    const of = (line: string): string => (kind === 'html' ? line.replace(/\s/g, '') : line)
+    for (const line of lines)
+      assert.ok(
+        of(text).includes(of(line)),
+        `${line}\nis in\n${text.split('\n').find((one) => one.includes(line.slice(0, 7)))}`,
+      )
+  })
