@@ -1,3 +1,5 @@
+import { shorten } from '#kernel/text/shorten.ts'
+
 /**
  * Numbers of a spreadsheet as its reader sees them: dates and times in the form of ISO 8601, durations, percentages. All
  * other numbers stay as they are. Pure.
@@ -95,8 +97,7 @@ export function formatsOf(id: number, code: string | undefined): Format[] {
 
 /** Without quoted and escaped text, padding and fill characters. */
 const sectionsOf = (code: string): string[] =>
-  code
-    .slice(0, 1_000)
+  shorten(code, 1_000)
     .replace(/"[^"]*"?|[\\_*]./gs, ' ')
     .split(';')
 
