@@ -56,6 +56,16 @@ test('what people copy is found whole, and by each of its words and numbers, in 
     assert.ok(!(await ids(alice, q, 'file')).includes(file), q)
 })
 
+test('questions of nothing but signs, small words or operators are answered', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const file = await put(alice, 'plain.txt', 'To be or not to be, x-a-1')
+  await indexed(alice, 'plain')
+  for (const q of ['++', '😀', '"', '""', '-', '--', '- -', '-"', "'", 'or or', '\\', '~', '"...."', "-''"])
+    await ids(alice, q)
+  for (const q of ['a', 'x-a-1', '-x-a-1']) assert.deepEqual(await ids(alice, q), [file], q)
+})
+
 /** Identifiers of letters, digits and the punctuation of ASCII, the same in each run. */
 function* identifiers(count: number): Generator<string> {
   let seed = 25

@@ -4,7 +4,7 @@ import type { Engine } from '#engine/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { FileRow } from '../store.ts'
-import { encodingOf } from '../text/encoding.ts'
+import { encodingOf } from './encoding.ts'
 
 /** Types that a browser may show by itself without running anything of them (contract, part 2). */
 const shown =

@@ -35,7 +35,8 @@ type Query = RawBuilder<unknown>
 
 const phrase = (words: readonly string[]): Query => sql`phraseto_tsquery('english', ${words.join(' ')})`
 const lexemes = (all: readonly string[]): Query => sql`${all.map(literalOf).join(' & ')}::tsquery`
-const joined = (all: readonly Query[], by: '&&' | '||'): Query => sql`(${sql.join(all, sql` ${sql.raw(by)} `)})`
+const joined = (all: readonly Query[], by: '&&' | '||'): Query =>
+  all.length === 0 ? sql`''::tsquery` : sql`(${sql.join(all, sql` ${sql.raw(by)} `)})`
 
 /** What has a term: its words in a row, or exactly its signs; of one that may still be being typed also longer ones. */
 function having({ words, joins, idle }: Term, prefix: string | null): Query {
@@ -188,6 +189,6 @@ export const queryStore = {
     const { rows } = await sql<{
       stems: string[]
     }>`select tsvector_to_array(to_tsvector('english', ${text})) as stems`.execute(db)
-    return rows[0]!.stems.length > 0 ? rows[0]!.stems : text.split(' ')
+    return rows[0]!.stems.length > 0 ? rows[0]!.stems : text.split(' ').filter((word) => word !== '')
   },
 }

@@ -30,7 +30,9 @@ export async function readDocx({ bytes }: DocumentInput): Promise<Read> {
   if (body === undefined) throw new Unreadable('damaged', 'It is not a DOCX that can be read.')
   const reader = new WordReader(file, main)
   const { text, truncated } = clipped(reader.read(body))
-  return plainRead(text, { truncated })
+  // A document inside this one, which Word shows in its place.
+  const [inner] = below(body, 'altChunk')
+  return plainRead(text, { truncated, missing: inner === undefined ? null : 'incomplete' })
 }
 
 /** Elements around text that say nothing of it. Left out is what was deleted or moved away. */
@@ -158,14 +160,12 @@ class WordReader {
 
   /** A row is one line, also where a cell has several paragraphs or a table of its own. */
   #table(table: Node): string {
-    const rows = this.#rows(table).map((cells) => `| ${cells.join(' | ')} |`)
-    const columns = Math.max(
-      1,
-      ...this.#rows(table)
-        .slice(0, 1)
-        .map((cells) => cells.length),
-    )
-    return [rows[0] ?? '', ...(rows.length > 0 ? [`|${' --- |'.repeat(columns)}`] : []), ...rows.slice(1)].join(BREAK)
+    const [first, ...rest] = this.#rows(table).map((cells) => ({
+      line: `| ${cells.join(' | ')} |`,
+      columns: cells.length,
+    }))
+    if (first === undefined) return ''
+    return [first.line, `|${' --- |'.repeat(Math.max(1, first.columns))}`, ...rest.map(({ line }) => line)].join(BREAK)
   }
 
   #rows(table: Node): string[][] {
