@@ -1,6 +1,6 @@
 import { readBlob } from '#engine/blobs/keep.ts'
 import type { Engine } from '#engine/context.ts'
-import { charsetOf, charsetWithin } from '#engine/text/documents/charset.ts'
+import { charsetOf, charsetWithin } from '#engine/text/charset/charset.ts'
 import { kindOf } from '#engine/text/documents/document.ts'
 import type { FileRow } from '../store.ts'
 

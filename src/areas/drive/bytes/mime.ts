@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { HEAD_BYTES } from '#engine/blobs/blobs.ts'
-import { isText } from '#engine/text/documents/charset.ts'
+import { isText } from '#engine/text/charset/charset.ts'
 
 const UNKNOWN = 'application/octet-stream'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { charsetOf } from '#engine/text/documents/charset.ts'
+import { charsetOf } from '#engine/text/charset/charset.ts'
 import { upload } from '#test/drive/drive.ts'
 import { type Person, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'

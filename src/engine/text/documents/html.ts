@@ -1,6 +1,6 @@
 import { Defuddle } from 'defuddle/node'
 import { parseHTML } from 'linkedom'
-import { charsetWithin, decode } from './charset.ts'
+import { charsetWithin, decode } from '../charset/charset.ts'
 import { type DocumentInput, type Read, plainRead, clipped } from './document.ts'
 import { unescapeMarkdown } from './unescape.ts'
 import { type Bounds, overAt } from './markup.ts'

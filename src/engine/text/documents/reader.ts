@@ -19,7 +19,7 @@ export interface DocumentReader extends AsyncDisposable {
 }
 
 const LIMITS: PoolLimits = { ...TURNS, timeMs: 20_000, heapMb: 384, memoryMb: 768 }
-const program = join(import.meta.dirname, 'child.ts')
+const program = join(import.meta.dirname, '../reading/child.ts')
 
 type Said = { read: Read } | { reason: UnreadableReason; message: string }
 

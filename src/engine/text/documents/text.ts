@@ -1,4 +1,4 @@
-import { charsetOf, charsetWithin, decode } from './charset.ts'
+import { charsetOf, charsetWithin, decode } from '../charset/charset.ts'
 import { type DocumentInput, type Read, Unreadable, plainRead, clipped } from './document.ts'
 
 const LOOKED_AT = 8_192

@@ -1,7 +1,7 @@
 /** A thread that searches files: it reads them by itself, so that many small ones cost no more than their reading. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
-import { charsetOf } from '../documents/charset.ts'
+import { charsetOf } from '../charset/charset.ts'
 import { columnIn, endOfLine, lineCounter, matchingLines } from '../../search-engine/regex/lines.ts'
 import { type Pattern, compile } from '../../search-engine/regex/pattern.ts'
 import type { ScanFile, ScanLine, ScanTask, Scanned } from './scan.ts'

@@ -1,9 +1,9 @@
 import { XMLParser } from 'fast-xml-parser'
 import { type Format, formatNumber, formatsOf } from './cell-format.ts'
-import { charsetOf } from './charset.ts'
-import { type DocumentInput, MOST_TEXT, type Read, Unreadable, clipped, plainRead } from './document.ts'
+import { charsetOf } from '../charset/charset.ts'
+import { type DocumentInput, MOST_TEXT, type Read, Unreadable, clipped, plainRead } from '../documents/document.ts'
 import { drawn } from './drawing.ts'
-import type { Bounds } from './markup.ts'
+import type { Bounds } from '../documents/markup.ts'
 import { OfficePackage } from './package.ts'
 
 /** The limits of a workbook: some hundred thousand cells. */

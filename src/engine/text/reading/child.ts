@@ -1,13 +1,13 @@
 /** The process in which documents of strangers are read: it holds no keys, and may neither write files nor start programs. */
-import { type DocumentInput, type Read, Unreadable } from './document.ts'
+import { type DocumentInput, type Read, Unreadable } from '../documents/document.ts'
 
 const readers: Record<DocumentInput['kind'], () => Promise<(given: DocumentInput) => Promise<Read> | Read>> = {
-  html: async () => (await import('./html.ts')).readHtml,
-  pdf: async () => (await import('./pdf.ts')).readPdf,
-  docx: async () => (await import('./word.ts')).readDocx,
-  xlsx: async () => (await import('./sheets.ts')).readXlsx,
-  pptx: async () => (await import('./slides.ts')).readPptx,
-  text: async () => (await import('./text.ts')).readText,
+  html: async () => (await import('../documents/html.ts')).readHtml,
+  pdf: async () => (await import('../documents/pdf.ts')).readPdf,
+  docx: async () => (await import('../office/word.ts')).readDocx,
+  xlsx: async () => (await import('../office/sheets.ts')).readXlsx,
+  pptx: async () => (await import('../office/slides.ts')).readPptx,
+  text: async () => (await import('../documents/text.ts')).readText,
 }
 
 process.on('message', (given: DocumentInput) => void answer(given))

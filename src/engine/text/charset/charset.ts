@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { likeliest, unmarkedUtf16 } from './charset-detect.ts'
+import { likeliest, unmarkedUtf16 } from './detect.ts'
 
 /**
  * Returns the encoding of a text as the WHATWG Encoding Standard names it, or null for binary data. A byte order mark wins,

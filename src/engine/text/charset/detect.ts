@@ -1,4 +1,4 @@
-import { ALPHABETS, IDEOGRAPHS, LATIN } from './charset-letters.ts'
+import { ALPHABETS, IDEOGRAPHS, LATIN } from './letters.ts'
 
 /**
  * Finds the encoding of bytes that aren't UTF-8: each encoding of the WHATWG Encoding Standard is decoded, and the text that

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { docxOf, pdfOf, pptxOf, xlsxOf } from '#test/drive/documents.ts'
-import type { DocumentInput, DocumentKind, Read } from './document.ts'
-import { readHtml } from './html.ts'
-import { readPdf } from './pdf.ts'
-import { readXlsx } from './sheets.ts'
-import { readPptx } from './slides.ts'
-import { readText } from './text.ts'
-import { readDocx } from './word.ts'
+import type { DocumentInput, DocumentKind, Read } from '../documents/document.ts'
+import { readHtml } from '../documents/html.ts'
+import { readPdf } from '../documents/pdf.ts'
+import { readXlsx } from '../office/sheets.ts'
+import { readPptx } from '../office/slides.ts'
+import { readText } from '../documents/text.ts'
+import { readDocx } from '../office/word.ts'
 
 const signs = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter(
   (sign) => !/[a-z0-9]/i.test(sign),

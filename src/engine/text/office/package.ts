@@ -1,8 +1,8 @@
 import { XMLParser } from 'fast-xml-parser'
-import { charsetOf } from './charset.ts'
-import { Unreadable } from './document.ts'
-import type { Bounds } from './markup.ts'
-import { type Parts, openParts } from './zip.ts'
+import { charsetOf } from '../charset/charset.ts'
+import { Unreadable } from '../documents/document.ts'
+import type { Bounds } from '../documents/markup.ts'
+import { type Parts, openParts } from '../documents/zip.ts'
 
 /** An element with its children in their order. Names come without their prefix, attributes with it. */
 export interface Node {

@@ -1,6 +1,6 @@
-import { type DocumentInput, type Read, Unreadable, clipped, plainRead } from './document.ts'
+import { type DocumentInput, type Read, Unreadable, clipped, plainRead } from '../documents/document.ts'
 import { drawn, linesIn } from './drawing.ts'
-import type { Bounds } from './markup.ts'
+import type { Bounds } from '../documents/markup.ts'
 import { type Node, OfficePackage, below, child, childrenNamed, relationOf, textIn } from './package.ts'
 
 /** The limits of a set of slides: some thousand of them. */

@@ -1,7 +1,7 @@
-import { type DocumentInput, MOST_TEXT, type Read, Unreadable, clipped, plainRead } from './document.ts'
+import { type DocumentInput, MOST_TEXT, type Read, Unreadable, clipped, plainRead } from '../documents/document.ts'
 import { drawn, inOneLine } from './drawing.ts'
 import { formulaOf } from './formula.ts'
-import type { Bounds } from './markup.ts'
+import type { Bounds } from '../documents/markup.ts'
 import {
   type Node,
   OfficePackage,
