@@ -91,6 +91,26 @@ test('a document is read by the lines that grep counts; one that cannot be read 
   const pdf = await read(await put(pdfOf(['First page', 'Second page']), 'a.pdf'), 'pattern=Second')
   assert.deepEqual([pdf.lines[0].text, pdf.extracted], ['Second page', true])
 
+  // A scan has no text, and both say so.
+  const scan = await put(pdfOf(['']), 'scan.pdf')
+  const part = await put(pdfOf(['A page', '']), 'part.pdf')
+  const empty = await read(scan, '')
+  assert.deepEqual([empty.lines, empty.extracted, empty.reason], [[], true, 'no_text'])
+  const half = await read(part, '')
+  assert.deepEqual([half.lines[0].text, half.reason], ['A page', 'incomplete'])
+  const { data: rows, skipped_files: skipped } = (await alice.get('/drive/grep?pattern=A%20page')).body
+  assert.deepEqual(
+    rows.map(({ file_id }: { file_id: string }) => file_id),
+    [part],
+  )
+  assert.deepEqual(
+    new Map(skipped.map(({ file_id, reason }: { file_id: string; reason: string }) => [file_id, reason])),
+    new Map([
+      [part, 'incomplete'],
+      [scan, 'no_text'],
+    ]),
+  )
+
   const broken = await alice.get(`/drive/files/${await put(Buffer.from('%PDF-1.7\n\0\x01'), 'b.pdf')}/content`)
   assert.deepEqual([broken.status, broken.body.error.details.reason], [415, 'damaged'], broken.text)
   const plain = await read(await put(Buffer.from('no document at all\n'), 'c.docx'), '')

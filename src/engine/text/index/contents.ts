@@ -182,14 +182,10 @@ async function look(
       // A page is searched line by line as it was written, and by its words as it reads.
       const plain = kind === 'html' && isUtf8(bytes) && !looksBinary(bytes)
       const charset = kind === 'html' ? charsetOf(bytes, { within: charsetWithin(bytes) }) : null
-      return {
-        plain,
-        reason: null,
-        text,
-        title: read.title,
-        grams: gramsOf(plain ? bytes : Buffer.from(text)),
-        charset,
-      }
+      const reason = kind === 'html' ? null : (read.missing ?? (read.truncated ? 'incomplete' : null))
+      // A document that lacks text is listed by every grep, whatever its pattern.
+      const grams = reason === null ? gramsOf(plain ? bytes : Buffer.from(text)) : null
+      return { plain, reason, text, title: read.title, grams, charset }
     }
   }
   const plain = await load()
