@@ -4,6 +4,7 @@ import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Body, readBody } from './model/body.ts'
 import { scanBody } from './scan-body.ts'
+import { refuseTwin, refuseTwins } from './judged-names/twins.ts'
 import { type CompleteTurn, createCompleteTurn } from './call/complete.ts'
 import { type Embed, createEmbed } from './call/embed.ts'
 import { boundaryOf, readForm } from './model/form.ts'
@@ -190,7 +191,7 @@ function run(request: GatewayRequest, media: MediaGateway, operation: Operation,
       )
     case 'count_tokens':
       return request.readBody((bytes) =>
-        request.after(withRecalled(request, readBody(bytes, scanBody)), (body) =>
+        request.after(withRecalled(request, readJson(bytes)), (body) =>
           new SurfaceCall(new ModelRequest(request, body, request.surface.count!.format, false)).start(),
         ),
       )
@@ -248,7 +249,14 @@ const isOwn = (offer: Offer): boolean =>
 /** JSON, and of paths that take files a form. */
 function bodyOf({ surface, incoming }: GatewayRequest, bytes: Buffer): Body {
   const boundary = surface.format.media ? boundaryOf(incoming.headers['content-type']) : null
-  return boundary === null ? readBody(bytes, scanBody) : readForm(bytes, boundary)
+  return boundary === null ? readJson(bytes) : readForm(bytes, boundary, refuseTwin)
+}
+
+/** A JSON body that every reader reads the same way, whether or not it regards the case of names. */
+function readJson(bytes: Buffer): Body {
+  const body = readBody(bytes, scanBody)
+  refuseTwins(body)
+  return body
 }
 
 function decode(words: string): string {

@@ -1,4 +1,5 @@
 import { createJsonScan, type Word } from './json-scan/json-scan.ts'
+import { judgedNames } from './judged-names/judged-names.ts'
 import { referenceWords } from './stored-references/find.ts'
 import { mention } from './model/body.ts'
 import { mediaWords } from './model/weigh.ts'
@@ -7,10 +8,17 @@ import { reasoningWords } from './wire/openai-chat/quirks.ts'
 
 /** Reads a request's body, and looks out for all the words that decide what becomes of it. */
 export const scanBody = createJsonScan(
-  together(referenceWords, mixedWords, reasoningWords, mediaWords, {
-    developer: { value: mention.developer },
-    item_reference: { value: mention.reference },
-  }),
+  together(
+    Object.fromEntries([...judgedNames].map((name) => [name, { judged: true }])),
+    referenceWords,
+    mixedWords,
+    reasoningWords,
+    mediaWords,
+    {
+      developer: { value: mention.developer },
+      item_reference: { value: mention.reference },
+    },
+  ),
 )
 
 /** A word that several look out for has the bits of all. */

@@ -10,6 +10,7 @@ import { type AnswerInProgress, type Reading, emptyReading } from '../model/in-p
 import { parseJson } from '../model/json.ts'
 import type { Offer } from '../model/offer.ts'
 import { refusalOf } from '../model/refusal.ts'
+import { wellFormedJson } from '../model/well-formed.ts'
 import { dispatch } from '../providers/dispatch.ts'
 import { upstreamOf } from '../providers/upstream.ts'
 import { choose } from '../routing/choose.ts'
@@ -187,7 +188,7 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
       url: new URL(`${origin}${base}${wire.path(upstreamModel)}`),
       method: 'POST',
       headers: own.filter((_, i) => own[i - (i % 2)] !== 'accept-encoding'),
-      body: Buffer.from(JSON.stringify(wire.body(upstreamModel, this.#texts))),
+      body: Buffer.from(wellFormedJson(wire.body(upstreamModel, this.#texts))),
       mayBePrivate,
       mostBytes: MOST_BYTES,
       timeoutMs: TIMEOUT_MS,

@@ -10,6 +10,8 @@ export interface Word {
   data?: true | 'within'
   /** A name that `holds` tells of. */
   item?: boolean
+  /** A name whose other spellings set `twins`. */
+  judged?: boolean
 }
 
 /** The findings of one pass over a JSON object. */
@@ -25,6 +27,11 @@ export interface Scan {
   holds: number
   /** Whether some number has an exponent, and may be longer where somebody writes it out. */
   exponents: boolean
+  /**
+   * Whether a name outside the user's own data may equal a `judged` one without regard to case, or is set twice in one
+   * object below the top. False is certain; true needs a full check.
+   */
+  twins: boolean
 }
 
 /**
@@ -62,6 +69,7 @@ const ZEROS = 64
 const NUMBERS = 2 + 4 * 32
 const SUBJECTS = 0x3fff
 const EXPONENT = 1 << 14
+const TWIN = 1 << 15
 
 const classes = [
   [1, ' \t\n\r'],
@@ -100,6 +108,7 @@ export function createJsonScan(words: Readonly<Record<string, Word>> = {}): Json
       seen: (marks & SUBJECTS) | unwatched,
       holds: told[1]!,
       exponents: (marks & EXPONENT) !== 0,
+      twins: (marks & TWIN) !== 0,
     }
   }
 }
@@ -120,5 +129,10 @@ function writeWords(room: Uint8Array, words: Readonly<Record<string, Word>>): vo
   }
 }
 
-const bitsOf = ({ name = 0, value = 0, data, item = false }: Word): number =>
-  name | (value << 14) | (item ? 1 << 28 : 0) | (data === true ? 1 << 29 : data === 'within' ? 1 << 30 : 0)
+const bitsOf = ({ name = 0, value = 0, data, item = false, judged = false }: Word): number =>
+  (name |
+    (value << 14) |
+    (item ? 1 << 28 : 0) |
+    (data === true ? 1 << 29 : data === 'within' ? 1 << 30 : 0) |
+    (judged ? 1 << 31 : 0)) >>>
+  0

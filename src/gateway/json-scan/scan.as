@@ -10,6 +10,12 @@ const SLOTS: usize = 4096
 const WORDS: usize = 36864
 const WORD_BYTES: usize = 40
 const LONGEST_WORD: usize = 31
+/** One 64-bit set of hashed names for each open object, by depth. */
+const NAME_SETS: usize = 47104
+/** Where the names of each open object start in `NAMES`, by depth. */
+const FIRST_NAMES: usize = 51200
+/** Start and size of every name of the open objects: a stack of two numbers each. */
+const NAMES: usize = 53248
 /** Behind the text at least 64 bytes are zero, which end whatever is read. */
 const TEXT: usize = 65536
 
@@ -18,6 +24,10 @@ const ODD_BITS: u64 = 0xaaaaaaaaaaaaaaaa
 
 const NESTING: i32 = 512
 const MOST_FIELDS: i32 = 32
+/** Names of one object that are compared with each other. A larger object needs a full check. */
+const MOST_NAMES: usize = 64
+/** Bytes of a name with letters outside ASCII that may still fold to a judged one. */
+const LONGEST_TWIN: usize = 64
 
 // Classes of bytes.
 const SPACE: u32 = 1
@@ -30,10 +40,13 @@ const LETTER: u32 = 8
 const SUBJECTS: u32 = 0x3fff
 /** Behind the subjects of words: a number has an exponent. */
 const EXPONENT: u32 = 1 << 14
+/** A name may equal a judged one without regard to case, or is set twice in its object. */
+const TWIN: u32 = 1 << 15
 const AS_VALUE: u32 = 14
 const ITEM: u32 = 1 << 28
 const DATA: u32 = 1 << 29
 const DATA_WITHIN: u32 = 1 << 30
+const JUDGED: u32 = 1 << 31
 
 // What may come next.
 const VALUE: i32 = 0
@@ -43,10 +56,16 @@ const NAME_OR_END: i32 = 3
 const COMMA_OR_END: i32 = 4
 
 let exponents: u32 = 0
+/** The last string equals a judged word without regard to case. */
+let folded: bool = false
 
 /** How many fields the object has; -1: it is none, or `JSON.parse` has to say. */
 export function scan(length: i32): i32 {
   exponents = 0
+  folded = false
+  let twins: u32 = 0
+  /** The end of `NAMES`. */
+  let top = NAMES
   const end = TEXT + <usize>length
   const quotes = i8x16.splat(0x22)
   const backslashes = i8x16.splat(0x5c)
@@ -151,6 +170,24 @@ export function scan(length: i32): i32 {
           store<u32>(span, <u32>(at - TEXT), 8)
           fields++
         }
+        if (depth < data) {
+          if (folded || escaped != 0 || hasHigh(start, size)) twins = TWIN
+          if (depth > 0 && twins == 0) {
+            const set = NAME_SETS + (<usize>depth << 3)
+            const bit: u64 = <u64>1 << hashOf(start, size)
+            const names = load<u64>(set)
+            const first: usize = load<u32>(FIRST_NAMES + (<usize>depth << 2))
+            if (top == TEXT || top - first >= MOST_NAMES << 3) twins = TWIN
+            else {
+              if ((names & bit) != 0 && isAmong(first, top, start, size)) twins = TWIN
+              store<u64>(set, names | bit)
+              store<u32>(top, <u32>start)
+              store<u32>(top, <u32>size, 4)
+              top += 8
+            }
+          }
+        }
+        folded = false
         if (word != 0 && depth < data) {
           seen |= word & SUBJECTS
           if ((word & ITEM) != 0 && depth == 2) {
@@ -165,6 +202,7 @@ export function scan(length: i32): i32 {
         continue
       }
       if (next > VALUE_OR_END || depth < 0) return -1
+      folded = false
       if (depth == 1) holds &= ~(1 << (fields - 1))
       if (depth < data) seen |= (word >> AS_VALUE) & SUBJECTS
     } else if (byte == 0x2c) {
@@ -178,6 +216,10 @@ export function scan(length: i32): i32 {
       store<u8>(CLOSERS + depth, byte + 2)
       at++
       if (byte == 0x7b) {
+        if (depth < data) {
+          store<u64>(NAME_SETS + (<usize>depth << 3), 0)
+          store<u32>(FIRST_NAMES + (<usize>depth << 2), <u32>top)
+        }
         if (depth == 2) {
           item = false
           otherItem = false
@@ -193,10 +235,11 @@ export function scan(length: i32): i32 {
       if (depth < 0 || load<u8>(CLOSERS + depth) != byte) return -1
       if (next != COMMA_OR_END && next != (byte == 0x7d ? NAME_OR_END : VALUE_OR_END)) return -1
       at++
+      if (byte == 0x7d && depth < data) top = load<u32>(FIRST_NAMES + (<usize>depth << 2))
       if (depth == 2 && byte == 0x7d && (!item || otherItem)) holds &= ~(1 << (fields - 1))
       if (depth == data) data = NESTING
       if (depth-- == 0) {
-        store<u32>(TOLD, seen | exponents)
+        store<u32>(TOLD, seen | exponents | twins)
         store<u32>(TOLD, holds, 4)
         return behindSpace(at) == end ? fields : -1
       }
@@ -260,10 +303,59 @@ function wordIn(slot: u32, start: usize, size: usize): u32 {
     const word = WORDS + <usize>place * WORD_BYTES
     let i: usize = 0
     while (i < size && load<u8>(word + i) == load<u8>(start + i)) i++
-    if (i == size) return load<u32>(word, 36)
+    if (i == size) {
+      folded = false
+      return load<u32>(word, 36)
+    }
+    if ((load<u32>(word, 36) & JUDGED) != 0) {
+      while (i < size && lower(load<u8>(word + i)) == lower(load<u8>(start + i))) i++
+      if (i == size) folded = true
+    }
     place = load<u8>(word, 32)
   }
   return 0
+}
+
+// @ts-ignore: an annotation of AssemblyScript
+@inline
+function lower(byte: u32): u32 {
+  return byte - 0x41 < 26 ? byte | 0x20 : byte
+}
+
+/** Whether a name that is short enough to be judged has a byte outside ASCII: U+017F and U+212A fold to ASCII letters. */
+// @ts-ignore: an annotation of AssemblyScript
+@inline
+function hasHigh(start: usize, size: usize): bool {
+  if (size == 0 || size > LONGEST_TWIN) return false
+  let high: u64 = <u64>i8x16.bitmask(v128.load(start))
+  if (size > 16)
+    high |=
+      (<u64>i8x16.bitmask(v128.load(start, 16)) << 16) |
+      (<u64>i8x16.bitmask(v128.load(start, 32)) << 32) |
+      (<u64>i8x16.bitmask(v128.load(start, 48)) << 48)
+  return high << (64 - size) != 0
+}
+
+/** A number below 64; most names of one object have different ones. */
+// @ts-ignore: an annotation of AssemblyScript
+@inline
+function hashOf(start: usize, size: usize): u64 {
+  const first: u32 = load<u8>(start)
+  const middle: u32 = load<u8>(start + (size >> 1))
+  const last: u32 = load<u8>(start + size - 1)
+  return <u64>((first * 5 + middle * 11 + last * 23 + <u32>size * 7) & 63)
+}
+
+/** Whether this name is one of those from `first` to `top`. */
+function isAmong(first: usize, top: usize, start: usize, size: usize): bool {
+  for (let name = first; name < top; name += 8) {
+    if (<usize>load<u32>(name, 4) != size) continue
+    const other: usize = load<u32>(name)
+    let i: usize = 0
+    while (i < size && load<u8>(other + i) == load<u8>(start + i)) i++
+    if (i == size) return true
+  }
+  return false
 }
 
 function isThere(fields: i32, start: usize, size: usize): bool {

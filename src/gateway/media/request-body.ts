@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { MediaInput } from './adapter.ts'
+import { wellFormedJson } from '../model/well-formed.ts'
 
 /** A body as a `MediaWire` sends it: whole, or as a stream whose length is known before it begins. */
 export interface RequestBody {
@@ -53,7 +54,7 @@ export function jsonBody(write: (inline: Inline) => object): RequestBody {
   // No text of a request can be taken for a file: it does not know the mark.
   const mark = randomUUID()
   const inputs: MediaInput[] = []
-  const text = JSON.stringify(
+  const text = wellFormedJson(
     write((input, as) => `${as === 'base64' ? '' : `data:${input.type};base64,`}${mark}${inputs.push(input) - 1}.`),
   )
   if (inputs.length === 0) return { headers, body: Buffer.from(text) }

@@ -101,7 +101,14 @@ function namesIn(value: unknown, names = new Map<string, string>()): ReadonlyMap
   if (Array.isArray(value)) for (const one of value) namesIn(one, names)
   if (!isObject(value)) return names
   for (const [name, one] of Object.entries(value)) {
-    names.set(name.toLowerCase().replaceAll(/[^a-z0-9]/g, ''), name)
+    // NFKC writes letters that readers fold to ASCII ones, as U+017F, in ASCII.
+    names.set(
+      name
+        .normalize('NFKC')
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9]/g, ''),
+      name,
+    )
     namesIn(one, names)
   }
   return names

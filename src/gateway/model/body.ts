@@ -3,6 +3,9 @@ import { refuse } from '#kernel/errors.ts'
 import { checkShape, refuseJson } from '#kernel/text/json-text.ts'
 import type { JsonScan, Scan } from '../json-scan/json-scan.ts'
 import { shorten } from '#kernel/text/shorten.ts'
+import { wellFormedJson } from './well-formed.ts'
+import { isDeeper } from './json.ts'
+import { endOfString, endOfValue, skipSpace } from './json-bytes.ts'
 
 /** Marks of things in a request that decide what becomes of it: bits of a scan's words. */
 export const mention = {
@@ -58,6 +61,11 @@ export class Body {
   /** The whole body, parsed when it is first asked for: at 20 KB that costs as much as a call without it. */
   get json(): Json {
     return (this.#json ??= JSON.parse(this.bytes.toString()) as Json)
+  }
+
+  /** Whether a name may be set twice in its object, or equal a judged one without regard to case. False is certain. */
+  get mayHoldTwins(): boolean {
+    return this.#scan === null || this.#scan.twins
   }
 
   get isEmpty(): boolean {
@@ -151,23 +159,9 @@ function parsed(bytes: Buffer): Json {
   if (json === null || typeof json !== 'object' || Array.isArray(json))
     refuse('malformed_json', { message: 'The body must be a JSON object.' })
   // It takes two bytes to nest once more.
-  if (bytes.length > 2 * NESTING && deeper(json, NESTING))
+  if (bytes.length > 2 * NESTING && isDeeper(json, NESTING))
     refuse('malformed_json', { message: `The body nests deeper than ${NESTING} levels.` })
   return json as Json
-}
-
-function deeper(value: object, levels: number): boolean {
-  if (levels === 0) return true
-  if (Array.isArray(value)) {
-    for (const item of value)
-      if (item !== null && typeof item === 'object' && deeper(item as object, levels - 1)) return true
-    return false
-  }
-  for (const key in value) {
-    const item = (value as Record<string, unknown>)[key]
-    if (item !== null && typeof item === 'object' && deeper(item, levels - 1)) return true
-  }
-  return false
 }
 
 /** Bytes `start` (inclusive) to `end` (exclusive) give way to `text`. */
@@ -282,49 +276,8 @@ export function without({ bytes, json }: Body, keys: ReadonlySet<string>): Body 
 
 /** The object with one more or another top-level field. */
 export function withField(body: Body, key: string, value: unknown): Body {
-  const bytes = splice(body, [setField(body, key, JSON.stringify(value))])
+  const bytes = splice(body, [setField(body, key, wellFormedJson(value))])
   return new Body(bytes, { json: { ...body.json, [key]: value } })
 }
 
-function skipSpace(bytes: Buffer, at: number): number {
-  while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++
-  return at
-}
-
 const afterColon = (bytes: Buffer, at: number): number => skipSpace(bytes, skipSpace(bytes, at) + 1)
-
-/** `at` is on the opening quote. */
-function endOfString(bytes: Buffer, at: number): number {
-  for (let quote = bytes.indexOf(0x22, at + 1); ; quote = bytes.indexOf(0x22, quote + 1)) {
-    if (quote < 0) throw new Error('the string does not end')
-    let slashes = 0
-    while (bytes[quote - 1 - slashes] === 0x5c) slashes++
-    if (slashes % 2 === 0) return quote + 1
-  }
-}
-
-/** The end of the JSON value that starts at `at`. Throws when it does not end. */
-export function endOfValue(bytes: Buffer, at: number): number {
-  const byte = bytes[at]
-  if (byte === 0x22) return endOfString(bytes, at)
-  if (byte !== 0x7b && byte !== 0x5b) {
-    // A number, true, false or null ends where JSON's punctuation or space begins.
-    while (at < bytes.length && !ENDS.has(bytes[at]!)) at++
-    return at
-  }
-  let depth = 0
-  for (;;) {
-    const here = bytes[at]
-    if (here === undefined) throw new Error('the value does not end')
-    if (here === 0x22) {
-      at = endOfString(bytes, at)
-      continue
-    }
-    if (here === 0x7b || here === 0x5b) depth++
-    if (here === 0x7d || here === 0x5d) depth--
-    at++
-    if (depth === 0) return at
-  }
-}
-
-const ENDS: ReadonlySet<number> = new Set([0x2c, 0x7d, 0x5d, 0x20, 0x0a, 0x0d, 0x09])

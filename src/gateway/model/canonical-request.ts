@@ -39,6 +39,8 @@ export type CanonicalRequest = {
   audio?: { format: string; voice?: string }
   /** The pictures that are wanted in the answer, in OpenRouter's words: `16:9`, `1K`. */
   image_config?: { aspect_ratio?: string; image_size?: string }
+  /** Everything up to the last part that can be cached is worth caching for so long. */
+  cache?: CacheMark
   /** Requests of one key are likely to share what a vendor keeps of their beginning: no loss where a vendor keeps nothing. */
   cache_key?: string
   /** An opaque name of the end user, for the vendor's abuse checks. */

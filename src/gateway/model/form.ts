@@ -63,12 +63,13 @@ const broken = (why: string): never => refuse('invalid_parameter', { message: `T
 
 /**
  * A client's form: the bytes travel on, its short text fields decide. A field that is there twice is refused, as nobody knows
- * which of them another parser would read.
+ * which of them another parser would read. `refuseTwin` refuses names that a parser may take for another field's.
  */
-export function readForm(bytes: Buffer, boundary: string): Body {
+export function readForm(bytes: Buffer, boundary: string, refuseTwin: (name: string) => void): Body {
   const json: Record<string, unknown> = {}
   const places = new Map<string, { start: number; end: number }>()
   for (const { name, filename, start, end } of partsIn(bytes, boundary)) {
+    refuseTwin(name.replace(/\[.*/, ''))
     if (filename === null && end - start <= LONGEST_FIELD) {
       if (places.has(name) && !name.endsWith('[]')) broken(`\`${name}\` is there twice`)
       places.set(name, { start, end })

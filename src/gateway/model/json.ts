@@ -28,3 +28,15 @@ export function compact<T extends object>(fields: T): { [K in keyof T]: Exclude<
     [K in keyof T]: Exclude<T[K], undefined>
   }
 }
+
+/** Whether a value nests deeper than so many levels. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) {
+    for (const item of value) if (isDeeper(item, levels - 1)) return true
+    return false
+  }
+  for (const key in value) if (isDeeper((value as Json)[key], levels - 1)) return true
+  return false
+}

@@ -3,9 +3,13 @@ import type { PassthroughFormat } from './formats/format.ts'
 import type { Offer } from '../model/offer.ts'
 import { isEffort } from '../wire/shared/effort.ts'
 import { isObject, type Json, listOf, objectOf } from '../model/json.ts'
+import { inOrder } from '../wire/openai-chat/encode/order.ts'
 import { effortFor, limitsOf, quirksOf } from '../wire/openai-chat/quirks.ts'
 import { type ChatQuirks, limitNames } from '../wire/shared/quirks.ts'
 import { quirksOwner } from '../providers/supports.ts'
+
+/** Fields rewritten for some providers. */
+export const adaptedNames = ['role', 'reasoning_effort', 'reasoning', 'effort', 'tool_calls', 'function'] as const
 
 const known = new WeakMap<Offer, ChatQuirks>()
 
@@ -60,21 +64,27 @@ function withEffort(body: Body, { refusesEfforts, efforts }: ChatQuirks): Body {
 const withOrWithout = (body: Body, key: string, value: unknown): Body =>
   value === undefined ? without(body, new Set([key])) : withField(body, key, value)
 
-function withMessages(body: Body, { developer, refusesEmptyCalls }: ChatQuirks): Body {
-  if (!refusesEmptyCalls && (developer || !body.mentions(mention.developer))) return body
+function withMessages(body: Body, { developer, refusesEmptyCalls, order }: ChatQuirks): Body {
+  if (order === null && !refusesEmptyCalls && (developer || !body.mentions(mention.developer))) return body
   const messages = body.value('messages')
   if (!Array.isArray(messages)) return body
   const isOdd = (one: unknown): one is Json =>
     isObject(one) &&
     ((!developer && one['role'] === 'developer') || (refusesEmptyCalls && listOf(one['tool_calls']).some(isEmptyCall)))
-  if (!messages.some(isOdd)) return body
+  const ordered = (given: unknown[]): unknown[] => (given.every(isObject) ? inOrder(given, order) : given)
+  if (!messages.some(isOdd)) {
+    const put = ordered(messages)
+    return put.length === messages.length && put.every((one, i) => one === messages[i])
+      ? body
+      : withField(body, 'messages', put)
+  }
   const plain = messages.map((one: unknown) => {
     if (!isOdd(one)) return one
     if (one['role'] === 'developer') return { ...one, role: 'system' }
     const calls = listOf(one['tool_calls'])
     return { ...one, tool_calls: calls.map((call) => (isEmptyCall(call) ? withArguments(call) : call)) }
   })
-  return withField(body, 'messages', plain)
+  return withField(body, 'messages', ordered(plain))
 }
 
 const isEmptyCall = (call: unknown): call is Json => {

@@ -1,4 +1,4 @@
-import { endOfValue } from '../model/body.ts'
+import { endOfValue } from '../model/json-bytes.ts'
 import type { PassthroughFormat } from './formats/format.ts'
 import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { parseJson } from '../model/json.ts'

@@ -4,6 +4,7 @@ import type { Offer } from '../model/offer.ts'
 import { limitFieldsOf, adaptedBody } from './adapted-body.ts'
 import type { Candidate } from '../routing/router.ts'
 import { isObject } from '../model/json.ts'
+import { wellFormedJson } from '../model/well-formed.ts'
 import { raisedLimit } from '../wire/shared/least-output.ts'
 import { takesStreamOptions } from '../providers/supports.ts'
 
@@ -50,5 +51,5 @@ export function askForUsage(body: Body): Edit | null {
   const given = isObject(options) ? options : {}
   return given.include_usage === true
     ? null
-    : setField(body, 'stream_options', JSON.stringify({ ...given, include_usage: true }))
+    : setField(body, 'stream_options', wellFormedJson({ ...given, include_usage: true }))
 }

@@ -84,6 +84,10 @@ const vendorOfShape: Readonly<Partial<Record<Shape, Provider>>> = {
 
 /** Names of fields that choose a price at any provider. */
 const priceFields = [...new Set(everyProvider.flatMap(({ plainPrices = {} }) => Object.keys(plainPrices)))]
+/** Names of fields that choose a price or another model at any provider. */
+export const priceNames: readonly string[] = [
+  ...new Set([...priceFields, ...everyProvider.flatMap(({ pricedApart = [] }) => pricedApart)]),
+]
 /** Fields of a vendor that the endpoint is not known to be may mean there what they mean at that vendor. */
 const anybodysPrices = Object.assign({}, ...everyProvider.map(({ plainPrices = {} }) => plainPrices)) as Record<
   string,

@@ -14,10 +14,13 @@ const sorts = ['price', 'throughput', 'latency', 'exacto'] as const satisfies re
 const quantizations = 'int4 int8 fp4 mxfp4 nvfp4 fp6 fp8 mxfp8 fp16 bf16 fp32 unknown'.split(' ')
 const percentiles = ['p50', 'p75', 'p90', 'p99'] as const
 const prices = ['prompt', 'completion', 'request', 'image', 'audio'] as const
-const known = new Set(
+const known: ReadonlySet<string> = new Set(
   `order allow_fallbacks require_parameters data_collection zdr enforce_distillable_text only ignore quantizations sort
   max_price preferred_min_throughput preferred_max_latency`.split(/\s+/),
 )
+
+/** Names inside a `provider` object that bound the route. */
+export const preferenceNames: readonly string[] = [...known, ...prices, ...percentiles, 'by', 'partition']
 
 /**
  * OpenRouter's provider preferences (Provider Routing, openrouter.ai/docs). `parameters` are those of the request, for

@@ -16,9 +16,15 @@ export interface StoredReference {
   value: unknown
 }
 
-/** Data of the client, of its tools or of an earlier answer: what stands under these names means nothing to a vendor. */
+/**
+ * Data of the client, of its tools or of an earlier answer, whose names are the user's own: what stands under these names
+ * means nothing to a vendor.
+ */
 const data = `parameters input_schema inputSchema schema json_schema input_examples arguments annotations citations metadata
-  results outputs logit_bias`
+  results outputs logit_bias headers extra_headers env trace client_metadata chat_template_kwargs guided_json
+  structured_outputs structured_content structuredContent args`
+
+export const dataNames: readonly string[] = data.split(/\s+/)
 
 /** Strings under these names say where something lies. */
 const addresses = 'url image_url file_url video_url fileUri file_uri uri'
@@ -36,7 +42,7 @@ function rulesOf(judged: readonly ReferenceFields[]): ReadonlyMap<string, Rule> 
   for (const { names } of judged)
     for (const field in names) rules.set(field, [...((rules.get(field) as ReferenceField[]) ?? []), names[field]!])
   for (const field of addresses.split(' ')) rules.set(field, 'address')
-  for (const field of data.split(/\s+/)) rules.set(field, 'data')
+  for (const field of dataNames) rules.set(field, 'data')
   return rules
 }
 
@@ -46,6 +52,15 @@ const rules = {
   messages: rulesOf([anthropic, gemini, openrouter, openai]),
   others: rulesOf([gemini, openrouter, openai]),
 }
+
+/** Names by which a request may name something stored, or by which an item shows that it is a reference. */
+export const referenceNames: readonly string[] = [
+  ...[...rules.messages, ...rules.others].flatMap(([field, rule]) => (rule === 'data' ? [] : [field])),
+  'type',
+  'id',
+  'role',
+  'result',
+]
 
 /** Without these words in it a request names nothing that lies at a vendor. */
 export const referenceWords: Readonly<Record<string, Word>> = {

@@ -5,7 +5,7 @@ import type { Id } from '#kernel/ids.ts'
 import { type Body, mention } from '../model/body.ts'
 import { isObject } from '../model/json.ts'
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
-import { magicType } from '../wire/shared/media.ts'
+import { asItIs, kindOf, typeOf } from '../wire/shared/media.ts'
 import type { MediaSource, CanonicalRequest, CanonicalPart, UpstreamFault } from '../model/canonical-request.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 
@@ -53,6 +53,13 @@ export const needsFetching = (canonical: CanonicalRequest, { endpoint }: Offer):
   return found
 }
 
+/** The request with its pictures and files as what their bytes are, whatever their sender called them. */
+export function withKinds(canonical: CanonicalRequest): CanonicalRequest {
+  let any = false
+  eachMedia(canonical, () => void (any = true))
+  return any ? mapMedia(canonical, asItIs) : canonical
+}
+
 /** In the place of what is not fetched yet: how it is asked for is known without it. */
 export const withStandIns = (canonical: CanonicalRequest, { endpoint }: Offer): CanonicalRequest =>
   mapMedia(canonical, (part) =>
@@ -90,8 +97,14 @@ export async function fetchMedia(
     fetched.set(url, found)
   }
   return mapMedia(canonical, (part) =>
-    part.source.kind === 'url' ? { ...part, source: fetched.get(part.source.url) ?? part.source } : part,
+    part.source.kind === 'url' ? withBytes(part, fetched.get(part.source.url)) : part,
   )
+}
+
+/** A part as what its bytes are, whatever field named their address. */
+function withBytes(part: Media, source: MediaSource | undefined): Media {
+  if (source === undefined) return part
+  return asItIs({ ...part, source })
 }
 
 const unread = (why: string): UpstreamFault => ({
@@ -111,16 +124,21 @@ async function fetchOne(
   try {
     const { status, headers, bytes } = await retrieve(outside, {
       url,
-      headers: ['accept', type === 'image' ? 'image/*' : 'application/pdf, text/*'],
+      headers: [
+        'accept',
+        type === 'image' ? 'image/*, application/pdf;q=0.5' : 'application/pdf, text/*, image/*;q=0.5',
+      ],
       ...how,
       hops: HOPS,
       credential: '',
     })
     if (status !== 200) return `the server answered ${status}.`
+    if (bytes.length === 0) return 'it is empty.'
     const data = bytes.toString('base64')
     const said = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
-    const media_type = magicType(data) ?? said
-    if (type === 'image' ? media_type.startsWith('image/') : /^(?:application|text)\//.test(media_type))
+    const media_type = typeOf({ kind: 'base64', media_type: said, data })
+    // A page in the place of a picture tells that it isn't there.
+    if (type === 'image' ? kindOf(media_type) === 'image' || media_type === 'application/pdf' : TAKEN.test(media_type))
       return { kind: 'base64', media_type, data }
     return `it is no ${type}, but ${said === '' ? 'of no type' : said}.`
   } catch (error) {
@@ -128,6 +146,8 @@ async function fetchOne(
     throw error
   }
 }
+
+const TAKEN = /^(?:application|text|image)\//
 
 const isMedia = (part: CanonicalPart): part is Media => part.type === 'image' || part.type === 'file'
 

@@ -3,7 +3,7 @@ import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { usageOf } from '#kernel/usage.ts'
 import type { Offer, Shape } from '../model/offer.ts'
-import { fetchMedia, needsFetching, withStandIns } from './fetched-media.ts'
+import { fetchMedia, needsFetching, withKinds, withStandIns } from './fetched-media.ts'
 import { addressReferenceIn, storedReferenceIn } from '../stored-references/find.ts'
 import { refuseReference } from '../stored-references/refuse.ts'
 import { refuseLost } from './loss-fates.ts'
@@ -104,7 +104,7 @@ export class Translation {
 
 /** A request in the shape of an offer. Refuses what that shape has no place for, and what would be another request there. */
 export function translateFor(canonical: CanonicalRequest, offer: Offer): TranslatedRequest {
-  const { send, ...translated } = translateWhole(canonical, offer)
+  const { send, ...translated } = translateWhole(withKinds(canonical), offer)
   refuseLost(translated.losses)
   return { ...translated, send: (...asked) => withUniqueCalls(withSoundArguments(send(...asked)), canonical.messages) }
 }

@@ -21,6 +21,7 @@ import { encode as encodeGemini } from '../wire/gemini/encode.ts'
 import { readAnswer as readGeminiAnswer } from '../wire/gemini/read-answer.ts'
 import { StreamReader as GeminiReader } from '../wire/gemini/read-stream.ts'
 import { parseJson } from '../model/json.ts'
+import { wellFormedJson } from '../model/well-formed.ts'
 import { encode as encodeOpenai } from '../wire/openai-chat/encode/encode.ts'
 import { readAnswer as readOpenaiAnswer } from '../wire/openai-chat/read/answer.ts'
 import { StreamReader as OpenaiReader } from '../wire/openai-chat/read/stream.ts'
@@ -128,7 +129,7 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
           path,
           method: 'POST',
           headers,
-          body: Buffer.from(JSON.stringify(body)),
+          body: Buffer.from(wellFormedJson(body)),
           mayBePrivate: upstream.mayBePrivate,
           credential: upstream.credential,
           party,

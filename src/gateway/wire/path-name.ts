@@ -8,11 +8,12 @@ import { shorten } from '#kernel/text/shorten.ts'
  */
 export function pathOf(name: string): string | null {
   const segments = name.split('/')
-  return segments.some(isDots) ? null : segments.map(encodeURIComponent).join('/')
+  return segments.some(isDots) ? null : segments.map((segment) => encodeURIComponent(segment.toWellFormed())).join('/')
 }
 
 /** The same of a name that is one segment, whatever is in it. */
-export const segmentOf = (name: string): string | null => (isDots(name) ? null : encodeURIComponent(name))
+export const segmentOf = (name: string): string | null =>
+  isDots(name) ? null : encodeURIComponent(name.toWellFormed())
 
 const isDots = (segment: string): boolean => segment === '.' || segment === '..'
 

@@ -1,4 +1,5 @@
 // The body of POST /v1/messages (compat.md 3.2, both API versions) and Anthropic's words for faults.
+import { strictFault } from '../strict/strict.ts'
 import { THREADS_BETA } from './store.ts'
 import { nameOf, type Fault, type Rule } from '../rules.ts'
 import type { Json } from '../vendor.ts'
@@ -206,7 +207,12 @@ export function worded({ kind, path, rule, value }: Fault): string {
 /** The faults that only the whole request shows. Returns the message of a 400. */
 export function conflict(body: Json, version: string): string | undefined {
   return (
-    thinkingConflict(body) ?? cacheConflict(body) ?? contentConflict(body['messages'], version) ?? toolConflict(body)
+    thinkingConflict(body) ??
+    cacheConflict(body) ??
+    contentConflict(body['messages'], version) ??
+    toolConflict(body) ??
+    strictFault('anthropic', body) ??
+    undefined
   )
 }
 

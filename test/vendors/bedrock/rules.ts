@@ -1,4 +1,5 @@
 // The body of Converse and ConverseStream (docs.aws.amazon.com/bedrock/latest/APIReference) and what it refuses.
+import { strictFault } from '../strict/strict.ts'
 import { nameOf, type Fault, type Rule } from '../rules.ts'
 import type { Json } from '../vendor.ts'
 
@@ -149,5 +150,5 @@ export function conflict(body: Json): string | undefined {
     return 'The toolConfig field must be defined when using toolUse and toolResult content blocks.'
   return asked.length > 0
     ? `Expected toolResult blocks at messages.${messages.length}.content for the following Ids: ${asked.join(', ')}`
-    : undefined
+    : (strictFault('bedrock', body) ?? undefined)
 }

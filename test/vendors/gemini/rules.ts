@@ -1,4 +1,5 @@
 // The body of generateContent (ai.google.dev/api/generate-content, @google/genai 3.1.0) and Google's words for faults.
+import { strictFault } from '../strict/strict.ts'
 import { nameOf, type Fault, type Path, type Rule } from '../rules.ts'
 import type { Json } from '../vendor.ts'
 
@@ -173,7 +174,8 @@ export function conflict(body: Json): GoogleError | undefined {
         `* GenerateContentRequest.contents[${index}].parts[${empty}].data: required oneof field 'data' must have one initialized field\n`,
       )
   }
-  return turns(contents) ?? schemas(body) ?? settings(body)
+  const strict = strictFault('gemini', body)
+  return turns(contents) ?? schemas(body) ?? settings(body) ?? (strict === null ? undefined : invalid(strict))
 }
 
 /** A function call is answered in the very next content, by as many responses; it follows the user or a response. */

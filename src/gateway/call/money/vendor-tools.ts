@@ -10,7 +10,9 @@ const byClient =
   /^(?:|function|custom|namespace|local_shell|apply_patch|computer|computer_use_preview|(?:bash|text_editor|memory|computer|computer_toolset|browser_toolset)_\d{8})$/
 
 /** Fields that have a vendor look something up, where they hold anything. */
-const lookups = ['web_search_options', 'search_parameters', 'mcp_servers', 'plugins'] as const
+export const lookupNames = ['web_search_options', 'search_parameters', 'mcp_servers', 'plugins'] as const
+/** Names by which a tool shows who carries it out. */
+export const vendorToolNames = ['tools', 'type', 'environment', 'execution'] as const
 
 /** The most of a tool's type that a refusal repeats to its sender. */
 const LONGEST_NAME = 64
@@ -28,7 +30,7 @@ const isByVendor = (tool: Json): boolean => {
  * what comes of it to the model: then the bytes of the request do not bound its input. Null: nothing does.
  */
 export function vendorToolIn(field: FieldReader): { field: string; name: string } | null {
-  for (const name of lookups) {
+  for (const name of lookupNames) {
     const value = field(name)
     if (Array.isArray(value) ? value.length > 0 : isObject(value)) return { field: name, name }
   }

@@ -6,6 +6,7 @@ import type { Candidate } from '../../routing/router.ts'
 import { isSimulated } from '../../sim/offers.ts'
 import type { TranslatedRequest } from '../../translation/translate.ts'
 import { raisedLimit } from '../../wire/shared/least-output.ts'
+import { countNames, uncountedIn } from './cost-names.ts'
 import type { WorstCase } from './metering.ts'
 import { guardPrice } from './price-guard.ts'
 
@@ -21,7 +22,7 @@ const MOST_ANSWERS = 1_000_000
 
 /** The number of answers that are made and paid for: completions have some for each of their prompts, and more than they show. */
 function answersIn(body: Body): number {
-  const each = Math.max(1, ...[body.value('n'), body.value('best_of')].filter((count) => typeof count === 'number'))
+  const each = Math.max(1, ...countNames.map((name) => body.value(name)).filter((count) => typeof count === 'number'))
   const prompt = body.value('prompt')
   const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1
   return Math.min(MOST_ANSWERS, Math.ceil(each) * Math.max(1, prompts))
@@ -41,12 +42,20 @@ export function worstCaseOf(
   guardPrice((name) => (asked === null ? translated!.body[name] : asked.value(name)), variant, offer.endpoint)
   // What is there twice, a bound or a price, could be read as another one by the provider than by us.
   refuseTwice(body)
-  // A value that is not a number here may be one to the provider.
-  for (const field of [...format.limitFields, 'n', 'best_of']) {
+  // A value that is not a number here may be one to the provider, and some take a limit below 1 for none at all.
+  const least = (field: string, from: number): void => {
     const value = body.value(field) ?? null
-    if (value !== null && !(typeof value === 'number' && value >= 0))
-      refuse('invalid_parameter', { param: field, message: `\`${field}\` must be a number from 0.` })
+    if (value !== null && !(typeof value === 'number' && value >= from))
+      refuse('invalid_parameter', { param: field, message: `\`${field}\` must be a number of at least ${from}.` })
   }
+  for (const field of format.limitFields) least(field, 1)
+  for (const field of countNames) least(field, 0)
+  const uncounted = asked === null ? null : uncountedIn(asked, format.limitFields)
+  if (uncounted !== null)
+    refuse('invalid_parameter', {
+      param: uncounted,
+      message: `\`${uncounted}\` may change what the call costs and isn't counted here. Leave it out, or use a provider key of your own without a spend cap.`,
+    })
   let highest: { field: string; tokens: number } | null = null
   for (const field of format.limitFields) {
     const tokens = body.value(field)

@@ -7,6 +7,7 @@ import type { Media } from '#engine/media/media.ts'
 import { ProgramFailed } from '#engine/media/programs.ts'
 import { refuse } from '#kernel/errors.ts'
 import { listOf, objectOf } from '../../model/json.ts'
+import { wellFormedJson } from '../../model/well-formed.ts'
 import type { MediaAdapter, MediaInput, MediaWire, Spoken } from '../adapter.ts'
 import { SHORT_BYTES, badAnswer, jsonOf } from '../answers.ts'
 import { baseLanguage, lossesIn } from '../request-fields.ts'
@@ -64,7 +65,7 @@ async function recognized(wire: MediaWire, { samples, startSeconds }: Piece, lan
     method: 'POST',
     path: '/audio/transcriptions',
     headers: { 'content-type': 'application/json' },
-    body: Buffer.from(JSON.stringify(asked)),
+    body: Buffer.from(wellFormedJson(asked)),
     mostBytes: SHORT_BYTES,
     withinMs: PIECE_MS,
   })

@@ -3,7 +3,7 @@ import { readStreamFault } from '../../wire/faults.ts'
 import { readFailure, reasonIn } from '../../wire/openai-responses/read-items.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
 import { readUsage } from '../../wire/openai-responses/usage.ts'
-import { endOfValue } from '../../model/body.ts'
+import { endOfValue } from '../../model/json-bytes.ts'
 import type { PassthroughFormat } from './format.ts'
 import { type Reading, emptyReading } from '../../model/in-progress.ts'
 

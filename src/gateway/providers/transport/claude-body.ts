@@ -1,4 +1,5 @@
 import { isObject, parseJson } from '../../model/json.ts'
+import { wellFormedJson } from '../../model/well-formed.ts'
 
 /**
  * The fields of Anthropic's messages that clouds take under their own address (AWS: "Request and Response" of Claude's
@@ -45,7 +46,7 @@ export function anthropicBody(
   for (const name of fields) delete rest[name]
   const { kept } = betasIn(header, allowed)
   return Buffer.from(
-    JSON.stringify({
+    wellFormedJson({
       anthropic_version: version,
       ...(kept.length > 0 && { anthropic_beta: kept }),
       ...rest,

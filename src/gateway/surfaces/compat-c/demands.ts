@@ -11,7 +11,7 @@ import { splitVariant } from '../../routing/model-names/variants.ts'
 import { cacheMarkSupport, isAggregator } from '../../providers/supports.ts'
 import { passesThrough } from '../../translation/translate.ts'
 import type { Demands, Surface } from '../../request/surface.ts'
-import { isMarked, withMarks } from './cache-marks.ts'
+import { hasOuterMark, isMarked, withMarks } from './cache-marks.ts'
 
 /** Thoughts are left out of answers here. */
 const HIDDEN: ReadonlySet<Loss> = new Set(['reasoning.exclude'])
@@ -22,6 +22,8 @@ const OWN =
   'provider models route plugins transforms usage session_id trace debug reasoning include_reasoning reasoningEffort'.split(
     ' ',
   )
+/** The same, and names inside them that say whether a tool or a plugin is OpenRouter's. */
+export const routingNames: readonly string[] = [...OWN, 'enabled', 'id']
 /** Where a chat completion travels in the client's own bytes; others are asked by translation. */
 export const chat: Pick<Surface, 'shapes'> = { shapes: ['openai-chat', 'ollama'] }
 /** Beside chat completions, `reasoning` is a word of other shapes. */
@@ -74,7 +76,8 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
       if (!passesThrough(chat, offer)) return lost.filter((name) => !name.startsWith('reasoning.'))
       const effort = effortIn(json, own)
       const thoughtless = effort !== null && effort !== 'none' && !mayThink(offer)
-      const unmarked = marked && cacheMarkSupport(offer.endpoint) === 'refused'
+      const support = cacheMarkSupport(offer.endpoint)
+      const unmarked = marked && (support === 'refused' || (support === 'breakpoints' && hasOuterMark(json)))
       return [...lost, ...(thoughtless ? ['reasoning'] : []), ...(unmarked ? ['cache_control'] : [])]
     },
   }

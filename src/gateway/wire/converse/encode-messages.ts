@@ -3,7 +3,7 @@ import type { MediaSource, CanonicalMessage, CanonicalPart } from '../../model/c
 import { compact, type Json } from '../../model/json.ts'
 import { argumentsObject } from '../shared/arguments.ts'
 import type { Losses } from '../shared/losses.ts'
-import { imageType } from '../shared/media.ts'
+import { fieldOf, pictureType, typeOf } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tool-names.ts'
 
 /** The vendor whose opaque reasoning a part holds. */
@@ -13,6 +13,8 @@ export interface MessageRules {
   names: ToolNames
   ids: (id: string) => string
   losses: Losses
+  /** How many documents have each name so far. */
+  documents: Map<string, number>
 }
 
 /**
@@ -35,6 +37,10 @@ export function encodeMessages(
     if (last?.role === role) last.content.push(...content)
     else merged.push({ role, content })
   }
+  // A message with a document needs a text (Message of Bedrock's API).
+  for (const { content } of merged)
+    if (content.some((one) => 'document' in one) && !content.some((one) => 'text' in one))
+      content.push({ text: 'See the document.' })
   if (merged[0]?.role !== 'user') merged.unshift({ role: 'user', content: [{ text: '…' }] })
   return { system: leading.flatMap(({ content }) => content.flatMap((part) => block(part, rules))), messages: merged }
 }
@@ -50,7 +56,7 @@ function block(part: CanonicalPart, rules: MessageRules): Json[] {
     case 'image':
       return [{ image: { format: imageFormat(part.source), source: bytesOf(part.source) } }]
     case 'file':
-      return [{ document: documentOf(part) }]
+      return [{ document: documentOf(part, rules.documents) }]
     case 'reasoning': {
       const { text, signature, redacted, format } = part
       if (format !== CONVERSE_FORMAT) {
@@ -84,12 +90,12 @@ const bytesOf = (source: MediaSource): Json =>
   source.kind === 'base64'
     ? { bytes: source.data }
     : refuse('unsupported_model', {
-        message: 'The model takes images and files as bytes, not by their address.',
-        param: 'messages',
+        message: `\`${fieldOf(source)}\` is an address. The model accepts images and files as bytes only.`,
+        param: fieldOf(source),
       })
 
 const imageFormat = (source: MediaSource): string =>
-  source.kind === 'base64' ? imageType(source).replace('image/', '') : ''
+  source.kind === 'base64' ? pictureType(source).replace('image/', '') : ''
 
 const formats: Record<string, string> = {
   'application/pdf': 'pdf',
@@ -103,15 +109,35 @@ const formats: Record<string, string> = {
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
 }
 
-function documentOf({ source, name = 'file' }: Extract<CanonicalPart, { type: 'file' }>): Json {
-  const type = source.kind === 'base64' ? source.media_type : 'application/pdf'
+function documentOf(
+  { source, name = 'file' }: Extract<CanonicalPart, { type: 'file' }>,
+  documents: Map<string, number>,
+): Json {
+  const type = source.kind === 'base64' ? typeOf(source) : 'application/pdf'
   const format = formats[type] ?? (type.startsWith('text/') ? 'txt' : undefined)
   if (format === undefined)
-    return refuse('unsupported_model', { message: `The model takes no files of the type ${type}.`, param: 'messages' })
-  // Only these characters may stand in it, and no two spaces together.
-  const named = name
-    .replaceAll(/[^a-zA-Z0-9\-()[\]]+/g, ' ')
-    .trim()
-    .slice(0, 200)
-  return { format, name: named === '' ? 'file' : named, source: bytesOf(source) }
+    return refuse('unsupported_model', {
+      message: `\`${fieldOf(source)}\` is ${type.slice(0, 100)}. The model accepts files as ${Object.values(formats).join(', ')}.`,
+      param: fieldOf(source),
+    })
+  return { format, name: uniqueName(name, documents), source: bytesOf(source) }
+}
+
+const LONGEST_NAME = 200
+
+/**
+ * A name as Bedrock takes it (DocumentBlock): letters, digits, single spaces, hyphens, parentheses and brackets, up to 200, and
+ * no other document of the request has it. Names that differ only in case count as the same.
+ */
+function uniqueName(name: string, taken: Map<string, number>): string {
+  const plain = name.replaceAll(/[^a-zA-Z0-9\-()[\]]+/g, ' ').trim()
+  const base = (plain.slice(0, LONGEST_NAME).trim() || 'file').toLowerCase()
+  for (let count = (taken.get(base) ?? 0) + 1; ; count++) {
+    const ending = count === 1 ? '' : ` ${count}`
+    const unique = (plain.slice(0, LONGEST_NAME - ending.length).trim() || 'file') + ending
+    if (count > 1 && taken.has(unique.toLowerCase())) continue
+    taken.set(base, count)
+    if (count > 1) taken.set(unique.toLowerCase(), 1)
+    return unique
+  }
 }

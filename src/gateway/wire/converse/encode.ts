@@ -4,6 +4,7 @@ import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
 import { lostModalities, losePenalties, loseVerbosity } from '../shared/sampling.ts'
 import type { Encoded, Target } from '../shared/target.ts'
+import { converseLimits, toolSchema } from '../shared/tool-schema.ts'
 import { fitName, ToolNames } from '../shared/tool-names.ts'
 import { encodeMessages } from './encode-messages.ts'
 
@@ -16,9 +17,15 @@ export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   for (const name of lostModalities(canonical)) losses.add(name)
   const names = new ToolNames(LONGEST_NAME)
   const ids = (id: string): string => fitName(id, LONGEST_ID)
-  const { system, messages } = encodeMessages(pairToolResults(canonical.messages), { names, ids, losses })
+  const { system, messages } = encodeMessages(pairToolResults(canonical.messages), {
+    names,
+    ids,
+    losses,
+    documents: new Map(),
+  })
   for (const name of ['seed', 'top_k', 'user'] as const) if (canonical[name] !== undefined) losses.add(name)
   if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
+  if (canonical.cache !== undefined) losses.add('cache_control')
   losePenalties(canonical, losses)
   loseVerbosity(canonical, losses)
   // The field that asks a model of another house to think is not known.
@@ -73,7 +80,7 @@ function toolConfig(canonical: CanonicalRequest, names: ToolNames, losses: Losse
   const tools = given.map(({ name, description, parameters, strict, cache }) => {
     if (cache !== undefined) losses.add('cache_control')
     if (strict === true) losses.add('tools.strict')
-    const json = { ...parameters, type: 'object' }
+    const json = toolSchema(parameters, converseLimits, losses)
     return {
       toolSpec: compact({ name: names.sent(name), description: description || undefined, inputSchema: { json } }),
     }

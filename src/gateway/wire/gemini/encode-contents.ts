@@ -2,7 +2,7 @@ import type { MediaSource, CanonicalMessage, CanonicalPart } from '../../model/c
 import { compact, isObject, type Json, parseJson } from '../../model/json.ts'
 import { argumentsObject } from '../shared/arguments.ts'
 import type { Losses } from '../shared/losses.ts'
-import { imageType } from '../shared/media.ts'
+import { pictureType, typeOf, typeOfUrl } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tool-names.ts'
 import { NO_SIGNATURE, type Quirks } from './quirks.ts'
 import { GEMINI_FORMAT, pictureId, TEXT_ID } from './signature.ts'
@@ -68,25 +68,13 @@ function plainPart(part: CanonicalPart, { losses }: ContentRules): Json[] {
   return []
 }
 
+/** Pictures that Gemini takes besides (ai.google.dev/gemini-api/docs/image-understanding). */
+const morePictures = ['image/heic', 'image/heif']
+
 function media(source: MediaSource, usual: string, displayName: string | undefined): Json {
   if (source.kind === 'url') return { fileData: { mimeType: typeOfUrl(source.url) ?? usual, fileUri: source.url } }
-  const mimeType = usual === 'image/*' ? imageType(source) : source.media_type
+  const mimeType = usual === 'image/*' ? pictureType(source, morePictures) : typeOf(source)
   return { inlineData: compact({ mimeType, data: source.data, displayName }) }
-}
-
-const endings: Record<string, string> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  gif: 'image/gif',
-  webp: 'image/webp',
-  pdf: 'application/pdf',
-  txt: 'text/plain',
-}
-
-function typeOfUrl(url: string): string | null {
-  const ending = /\.([a-z0-9]{1,5})$/i.exec(URL.parse(url)?.pathname ?? '')?.[1]?.toLowerCase()
-  return ending === undefined ? null : (endings[ending] ?? null)
 }
 
 function modelParts(content: CanonicalPart[], called: Map<string, string>, rules: ContentRules): Json[] {
@@ -164,9 +152,25 @@ function resultParts(content: CanonicalPart[], called: Map<string, string>, rule
   return [...responses, ...after]
 }
 
-/** The vendor wants an object. */
+/** The vendor wants an object. One with names that mean something to it is sent as text: a result is data. */
 function responseOf(text: string, isError: boolean): Json {
   if (isError) return { error: text }
   const parsed = parseJson(text)
-  return isObject(parsed) ? parsed : { result: text }
+  return isObject(parsed) && !holdsSpecial(parsed, 1) ? parsed : { result: text }
+}
+
+/** Names with a meaning in a response at any depth, and at its top (ai.google.dev/api/caching, FunctionResponse). */
+const special: ReadonlySet<string> = new Set(['$ref'])
+const specialAtTop: ReadonlySet<string> = new Set(['output', 'error'])
+
+/** Google's reader of JSON takes no more than a hundred levels, those around the response included. */
+const MOST_LEVELS = 64
+
+function holdsSpecial(value: unknown, level: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (level > MOST_LEVELS) return true
+  if (Array.isArray(value)) return value.some((one) => holdsSpecial(one, level + 1))
+  return Object.entries(value).some(
+    ([name, one]) => special.has(name) || (level === 1 && specialAtTop.has(name)) || holdsSpecial(one, level + 1),
+  )
 }

@@ -34,7 +34,7 @@ test('leading system messages are the instruction, later ones a tag in the userâ
 })
 
 test('images and PDFs are inline data, addresses are file data', () => {
-  const png = 'iVBORw0KGgoAAAA'
+  const png = 'iVBORw0KGgoAAAA='
   const { body } = chat({
     messages: [
       {
@@ -106,7 +106,7 @@ test('a call without its signature gets Googleâ€™s word for that, where models a
 })
 
 test('errors and media in a result: an object for the one, parts behind the responses for the other', () => {
-  const source = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo' }
+  const source = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' }
   const { body } = messages({
     messages: [
       hi,
@@ -123,7 +123,7 @@ test('errors and media in a result: an object for the one, parts behind the resp
   assert.deepEqual((body['contents'] as { parts: unknown }[])[2]!.parts, [
     { functionResponse: { id: 'toolu_1', name: 'look', response: { error: '' } } },
     { text: 'From the result of tool call toolu_1:' },
-    { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo' } },
+    { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } },
     { text: 'So?' },
   ])
 })

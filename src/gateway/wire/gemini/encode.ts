@@ -4,6 +4,7 @@ import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
 import { type Encoded, mayReason, type Target } from '../shared/target.ts'
 import { ToolNames } from '../shared/tool-names.ts'
+import { geminiLimits, toolSchema } from '../shared/tool-schema.ts'
 import { askForMedia } from './made-media.ts'
 import { encodeContents } from './encode-contents.ts'
 import { type Quirks, quirksOf } from './quirks.ts'
@@ -22,6 +23,7 @@ export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   const { system, contents } = encodeContents(pairToolResults(canonical.messages), { names, quirks, losses })
   const tools = toolsOf(canonical, names, losses)
   if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
+  if (canonical.cache !== undefined) losses.add('cache_control')
   if (canonical.user !== undefined) losses.add('user')
   loseVerbosity(canonical, losses)
   const body: Json = compact({
@@ -38,8 +40,9 @@ function toolsOf(canonical: CanonicalRequest, names: ToolNames, losses: Losses):
   return toolsWithHistory(canonical).map(({ name, description, parameters, strict, cache }) => {
     if (strict === true) losses.add('tools.strict')
     if (cache !== undefined) losses.add('cache_control')
-    const schema = subsetSchema(parameters, 'tools.parameters', losses)
-    return compact({ name: names.sent(name), description, parametersJsonSchema: { type: 'object', ...schema } })
+    const plain = toolSchema(parameters, geminiLimits, losses)
+    const schema = subsetSchema(plain, 'tools.parameters', losses)
+    return compact({ name: names.sent(name), description, parametersJsonSchema: schema })
   })
 }
 

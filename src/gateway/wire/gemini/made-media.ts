@@ -2,7 +2,7 @@ import { readWaveHead } from '#engine/media/convert/wave.ts'
 import type { CanonicalRequest, Chunk } from '../../model/canonical-request.ts'
 import { compact, type Json, textOf } from '../../model/json.ts'
 import type { Losses } from '../shared/losses.ts'
-import { imageType } from '../shared/media.ts'
+import { typeOf } from '../shared/media.ts'
 import { openaiVoices } from '../openai-chat/voices.ts'
 
 /** Of sound that does not say it (ai.google.dev, speech generation). */
@@ -44,7 +44,7 @@ export function readInlineData({ mimeType, data }: Json): Chunk[] {
   if (bytes === '') return []
   if (type.startsWith('image/')) {
     const source = { kind: 'base64' as const, media_type: type, data: bytes }
-    return [{ type: 'image', source: { ...source, media_type: imageType(source) } }]
+    return [{ type: 'image', source: { ...source, media_type: typeOf(source) } }]
   }
   if (!type.startsWith('audio/')) return []
   const { samples, rate } = samplesOf(type, bytes)

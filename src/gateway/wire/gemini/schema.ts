@@ -8,6 +8,8 @@ const known = new Set(
 )
 /** Keywords that say nothing about values. */
 const silent = new Set(['$schema', '$comment', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'])
+/** Keywords that tell a reader something and restrict nothing. */
+const said = new Set(['title', 'description'])
 const maps = new Set(['properties', '$defs'])
 const holds = new Set(['items', 'prefixItems', 'anyOf', 'oneOf', 'additionalProperties'])
 
@@ -23,14 +25,24 @@ function subset(schema: unknown, at: string, losses: Losses): unknown {
   const kept: Json = {}
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === 'const') kept['enum'] = [value]
-    else if (keyword === 'definitions' && isObject(value)) kept['$defs'] = each(value, at, losses)
+    else if (keyword === 'definitions' && isObject(value))
+      kept['$defs'] = { ...each(value, at, losses), ...(isObject(kept['$defs']) ? kept['$defs'] : {}) }
     else if (keyword === '$ref' && typeof value === 'string') kept['$ref'] = value.replace('#/definitions/', '#/$defs/')
     else if (keyword === 'allOf' && Array.isArray(value) && value.length === 1 && isObject(value[0]))
       Object.assign(kept, subset(value[0], at, losses))
+    else if (keyword === '$defs' && isObject(value))
+      kept[keyword] = { ...(isObject(kept[keyword]) ? kept[keyword] : {}), ...each(value, at, losses) }
     else if (maps.has(keyword) && isObject(value)) kept[keyword] = each(value, at, losses)
     else if (known.has(keyword)) kept[keyword] = holds.has(keyword) ? subset(value, at, losses) : value
     else if (!silent.has(keyword)) losses.add(`${at}.${keyword}`)
   }
+  // Nothing may stand beside a reference but names with a dollar.
+  if (kept['$ref'] !== undefined)
+    for (const keyword of Object.keys(kept)) {
+      if (keyword.startsWith('$')) continue
+      if (!said.has(keyword)) losses.add(`${at}.${keyword}`)
+      delete kept[keyword]
+    }
   // A name that is required and not described is refused.
   if (Array.isArray(kept['required'])) {
     const names = new Set<unknown>(Object.keys(isObject(kept['properties']) ? kept['properties'] : {}))

@@ -2,7 +2,7 @@ import type { Word } from '../../json-scan/json-scan.ts'
 import { type Body, mention } from '../../model/body.ts'
 import { isObject, listOf } from '../../model/json.ts'
 import { type Effort, efforts as scale } from '../shared/effort.ts'
-import { type ModelQuirks, type ChatQuirks, type Limit, limitNames } from '../shared/quirks.ts'
+import { type ModelQuirks, type ChatQuirks, type Limit, limitNames, mistralOrder } from '../shared/quirks.ts'
 import type { Target } from '../shared/target.ts'
 
 /** The quirks assumed of a provider that nobody knows, and of fields that nothing is known of. */
@@ -20,6 +20,7 @@ const usual: ChatQuirks = {
   strict: true,
   streamOptions: true,
   callIds: 'usual',
+  order: null,
   openai: false,
   refusesReasoning: false,
   fixedSampling: false,
@@ -28,9 +29,14 @@ const usual: ChatQuirks = {
 /** A server that nobody named: OpenAI's models take no other name of the limit whoever serves them, and a server that knows them reads it. */
 const unnamed: readonly ModelQuirks[] = [{ model: /(?:^|\/)(?:o[1-9]|gpt-[5-9])/, limits: limitNames }]
 
+/** Mistral's models check the order of roles wherever they are served (NousResearch/hermes-agent#20154, charmbracelet/crush#279). */
+const everywhere: readonly ModelQuirks[] = [
+  { model: /(?:mistral|mixtral|ministral|magistral|devstral|codestral|pixtral|voxtral)/, order: mistralOrder },
+]
+
 export function quirksOf({ provider, model }: Pick<Target, 'provider' | 'model'>): ChatQuirks {
   const name = model.toLowerCase()
-  const rows = provider === null ? unnamed : (provider.chat ?? [])
+  const rows = [...everywhere, ...(provider === null ? unnamed : (provider.chat ?? []))]
   const known = rows.filter((row) => row.model === undefined || row.model.test(name))
   if (known.length === 0) return usual
   const { model: _, ...quirks } = Object.assign({}, usual, ...known) as ChatQuirks & ModelQuirks

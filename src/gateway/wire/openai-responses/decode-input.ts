@@ -3,7 +3,8 @@ import type { CanonicalMessage, CanonicalPart } from '../../model/canonical-requ
 import { compact, type Json, textOf } from '../../model/json.ts'
 import { list, missing, object, partsOf, string, wrong } from '../shared/request-fields.ts'
 import { Losses } from '../shared/losses.ts'
-import { magicType, sourceOf } from '../shared/media.ts'
+import { magicType, mediaPart, sourceOf } from '../shared/media.ts'
+import { cacheOf, withInnerMark, withOuterMark } from '../shared/cache-marks.ts'
 import { readReasoning } from './sealed.ts'
 import { flatName, wrapText } from './tools.ts'
 
@@ -84,7 +85,7 @@ function messageOf(
 ): { role: Exclude<CanonicalMessage['role'], 'tool'>; content: CanonicalPart[] } {
   const role = string(item['role'], `${at}.role`) ?? missing(`${at}.role`)
   if (role !== 'assistant' && (item['content'] ?? null) === null) missing(`${at}.content`)
-  const content = contentOf(item['content'], `${at}.content`, losses)
+  const content = withOuterMark(contentOf(item['content'], `${at}.content`, losses), cacheOf(item), losses)
   if (role === 'user' || role === 'assistant') return { role, content }
   if (role === 'system' || role === 'developer') return { role: 'system', content }
   return refuse('invalid_parameter', {
@@ -106,20 +107,25 @@ function callOf(item: Json, at: string, free: boolean): CanonicalPart {
   const field = free ? 'input' : 'arguments'
   const words = string(item[field], `${at}.${field}`) ?? ''
   const name = string(item['name'], `${at}.name`) ?? missing(`${at}.name`)
-  return {
+  return compact({
     type: 'tool_call',
     id: string(item['call_id'], `${at}.call_id`) ?? missing(`${at}.call_id`),
     name: flatName(name, string(item['namespace'], `${at}.namespace`)),
     arguments: free ? wrapText(words) : words,
-  }
+    cache: cacheOf(item),
+  })
 }
 
-const resultOf = (item: Json, at: string, losses: Losses): CanonicalPart => ({
-  type: 'tool_result',
-  id: string(item['call_id'], `${at}.call_id`) ?? missing(`${at}.call_id`),
-  content: contentOf(item['output'], `${at}.output`, losses),
-  is_error: false,
-})
+const resultOf = (item: Json, at: string, losses: Losses): CanonicalPart =>
+  withInnerMark(
+    compact({
+      type: 'tool_result',
+      id: string(item['call_id'], `${at}.call_id`) ?? missing(`${at}.call_id`),
+      content: contentOf(item['output'], `${at}.output`, losses),
+      is_error: false,
+      cache: cacheOf(item),
+    }),
+  )
 
 function contentOf(content: unknown, at: string, losses: Losses): CanonicalPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
@@ -135,20 +141,25 @@ function contentOf(content: unknown, at: string, losses: Losses): CanonicalPart[
 function partOf(given: unknown, at: string, losses: Losses): CanonicalPart[] | null {
   const part = object(given, at) ?? missing(at)
   const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)
+  const cache = cacheOf(part)
   if (type === 'input_text' || type === 'output_text' || type === 'text' || type === 'refusal') {
     const text = string(part[type === 'refusal' ? 'refusal' : 'text'], `${at}.text`) ?? ''
-    return text === '' ? [] : [{ type: 'text', text }]
+    if (text === '' && cache !== undefined) losses.add('cache_control')
+    return text === '' ? [] : [compact({ type: 'text', text, cache })]
   }
   if (type === 'input_image' && part['image_url'] !== undefined && part['image_url'] !== null) {
-    const source = media(part['image_url'], `${at}.image_url`)
-    const detail = string(part['detail'], `${at}.detail`)
-    const known = detail === 'auto' || detail === 'low' || detail === 'high'
-    return [known ? { type: 'image', source, detail } : { type: 'image', source }]
+    const image = mediaPart(media(part['image_url'], `${at}.image_url`), 'image', `${at}.image_url`)
+    const word = string(part['detail'], `${at}.detail`)
+    const detail: 'auto' | 'low' | 'high' | null = word === 'auto' || word === 'low' || word === 'high' ? word : null
+    const shown = image.type === 'image' && detail !== null ? { ...image, type: image.type, detail } : image
+    return [compact({ ...shown, cache })]
   }
   const data = part['file_data'] ?? part['file_url']
   if (type === 'input_file' && data !== undefined && data !== null) {
-    const source = media(data, `${at}.${part['file_data'] ? 'file_data' : 'file_url'}`)
-    return [compact({ type: 'file', source, name: string(part['filename'], `${at}.filename`) })]
+    const field = `${at}.${part['file_data'] ? 'file_data' : 'file_url'}`
+    const file = mediaPart(media(data, field), 'file', field)
+    const name = string(part['filename'], `${at}.filename`)
+    return [compact(file.type === 'file' ? { ...file, type: 'file', name, cache } : { ...file, cache })]
   }
   losses.add(part['file_id'] ? 'input.file_id' : `input.${type}`)
   return lost.has(type) ? [] : null

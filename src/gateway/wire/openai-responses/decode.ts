@@ -4,6 +4,7 @@ import { compact, isObject, type Json, listOf } from '../../model/json.ts'
 import { boolean, integer, missing, number, object, string } from '../shared/request-fields.ts'
 import type { Decoded } from '../shared/target.ts'
 import { Losses, matters } from '../shared/losses.ts'
+import { cacheOf } from '../shared/cache-marks.ts'
 import { verbosityOf } from '../shared/sampling.ts'
 import { decodeInput } from './decode-input.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
@@ -11,7 +12,7 @@ import { decodeToolChoice, decodeTools } from './tools.ts'
 /** Fields that this file reads, or that only steer caching, logging, padding and what is shown. */
 const carried = new Set(
   `model input instructions tools tool_choice parallel_tool_calls reasoning text max_output_tokens temperature top_p
-  user safety_identifier stream stream_options include metadata client_metadata prompt_cache_key prompt_cache_options
+  user safety_identifier stream stream_options include metadata client_metadata cache_control prompt_cache_key prompt_cache_options
   prompt_cache_retention`.split(/\s+/),
 )
 /** Values of further fields that ask for what happens anyway. */
@@ -47,6 +48,7 @@ export function decode(body: unknown): Decoded {
     top_p: number(body['top_p'], 'top_p'),
     parallel_tool_calls: boolean(body['parallel_tool_calls'], 'parallel_tool_calls'),
     verbosity: verbosityOf(string(object(body['text'], 'text')?.['verbosity'], 'text.verbosity')),
+    cache: cacheOf(body),
     cache_key: string(body['prompt_cache_key'], 'prompt_cache_key'),
     response_format: formatOf(body, losses),
     reasoning: reasoningOf(body, losses),

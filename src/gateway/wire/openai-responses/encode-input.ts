@@ -2,7 +2,7 @@ import type { CanonicalMessage, CanonicalPart } from '../../model/canonical-requ
 import { compact, type Json } from '../../model/json.ts'
 import { argumentsOf } from '../shared/arguments.ts'
 import { Losses } from '../shared/losses.ts'
-import { urlOf } from '../shared/media.ts'
+import { pictureUrl, urlOf } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tool-names.ts'
 import { isOwn, writeReasoning } from './sealed.ts'
 import { askToGoOn } from '../shared/prefill.ts'
@@ -61,7 +61,7 @@ function resultOf(part: CanonicalPart, { ids }: ItemRules): Json[] {
 function partOf(part: CanonicalPart): Json[] {
   if (part.type === 'text') return [{ type: 'input_text', text: part.text }]
   if (part.type === 'image')
-    return [{ type: 'input_image', image_url: urlOf(part.source), detail: part.detail ?? 'auto' }]
+    return [{ type: 'input_image', image_url: pictureUrl(part.source), detail: part.detail ?? 'auto' }]
   if (part.type !== 'file') return []
   if (part.source.kind === 'url') return [{ type: 'input_file', file_url: part.source.url }]
   return [compact({ type: 'input_file', filename: part.name ?? 'file', file_data: urlOf(part.source) })]

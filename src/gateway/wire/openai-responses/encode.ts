@@ -8,6 +8,7 @@ import { lostModalities, losePenalties } from '../shared/sampling.ts'
 import { strictLegal } from '../shared/schema.ts'
 import { type Encoded, mayReason, type Target } from '../shared/target.ts'
 import { fitName, ToolNames } from '../shared/tool-names.ts'
+import { openaiLimits, toolSchema } from '../shared/tool-schema.ts'
 import { encodeInput } from './encode-input.ts'
 
 /** The longest tool name and call id that OpenAI takes. */
@@ -23,6 +24,7 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
   const tools = toolsWithHistory(canonical)
   const reasons = target.capabilities.includes('reasoning')
   if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
+  if (canonical.cache !== undefined) losses.add('cache_control')
   if (canonical.seed !== undefined) losses.add('seed')
   if (canonical.top_k !== undefined) losses.add('top_k')
   losePenalties(canonical, losses)
@@ -36,10 +38,13 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
     tools:
       tools.length === 0
         ? undefined
-        : tools.map(({ name, description, parameters, strict }) =>
+        : tools.map(({ name, description, parameters: given, strict }) => {
+            const parameters = toolSchema(given, openaiLimits, losses)
+            const isStrict = strict === true && strictLegal(parameters)
+            if (strict === true && !isStrict) losses.add('tools.strict')
             // Left out, `strict` would be true there.
-            compact({ type: 'function', name: names.sent(name), description, parameters, strict: strict ?? false }),
-          ),
+            return compact({ type: 'function', name: names.sent(name), description, parameters, strict: isStrict })
+          }),
     tool_choice: tools.length === 0 ? undefined : toolChoice(canonical, names),
     parallel_tool_calls: tools.length === 0 ? undefined : canonical.parallel_tool_calls,
     text: text(canonical),

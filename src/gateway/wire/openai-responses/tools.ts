@@ -2,6 +2,7 @@ import type { Tool, CanonicalRequest } from '../../model/canonical-request.ts'
 import { compact, isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
 import { boolean, list, missing, object, string } from '../shared/request-fields.ts'
 import { Losses } from '../shared/losses.ts'
+import { cacheOf } from '../shared/cache-marks.ts'
 
 type Choice = NonNullable<CanonicalRequest['tool_choice']>
 
@@ -73,14 +74,17 @@ function decodeTool(given: unknown, at: string, namespace: string | undefined, l
   }
   if (type === 'custom') {
     const format = object(tool['format'], `${at}.format`) ?? {}
-    return [compact({ name: name(), description: describe(description, format), parameters: freeText })]
+    return [
+      compact({ name: name(), description: describe(description, format), parameters: freeText, cache: cacheOf(tool) }),
+    ]
   }
   if (type !== 'function') {
     losses.add(`tools.${type}`)
     return []
   }
   const parameters = object(named['parameters'], `${at}.parameters`) ?? { type: 'object', properties: {} }
-  return [compact({ name: name(), description, parameters, strict: boolean(named['strict'], `${at}.strict`) })]
+  const strict = boolean(named['strict'], `${at}.strict`)
+  return [compact({ name: name(), description, parameters, strict, cache: cacheOf(tool) ?? cacheOf(named) })]
 }
 
 /** A grammar cannot be enforced elsewhere, but it can be told. */

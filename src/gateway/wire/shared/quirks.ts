@@ -4,6 +4,17 @@ import type { Effort } from './effort.ts'
 export const limitNames = ['max_completion_tokens', 'max_tokens'] as const
 export type Limit = (typeof limitNames)[number]
 
+/** The roles that may follow each role. */
+export type RoleOrder = Readonly<Record<'system' | 'user' | 'assistant' | 'tool', readonly string[]>>
+
+/** The order that Mistral checks (`_validate_message_order` of mistralai/mistral-common, validator.py). */
+export const mistralOrder: RoleOrder = {
+  system: ['user', 'assistant', 'system'],
+  user: ['assistant', 'system', 'user'],
+  assistant: ['assistant', 'user', 'tool'],
+  tool: ['assistant', 'tool'],
+}
+
 /** The differences of a provider's chat from OpenAI's. */
 export interface ChatQuirks {
   /** The fields that bound the output: it is told by the first, and a client may have used any of them. */
@@ -35,6 +46,8 @@ export interface ChatQuirks {
   streamOptions: boolean
   /** The form that ids of tool calls must have: up to 40 of a–z, A–Z, 0–9, _ and -, or exactly nine letters and digits. */
   callIds: 'usual' | 'nine'
+  /** The roles that may follow one another; null: any, as at OpenAI. */
+  order: RoleOrder | null
   /** Takes `verbosity` and `prompt_cache_key`, which are OpenAI's own. */
   openai: boolean
   /** Refuses messages with reasoning in them, which clients send back as they got it. */

@@ -1,6 +1,11 @@
 import { refuse } from '#kernel/errors.ts'
 import type { PixelSize, SoundFormat } from '../../../media/adapter.ts'
 
+/** Fields of media requests that decide what is made, and at which price. */
+export const mediaNames: readonly string[] =
+  `background file image input input_reference instructions language mask model n output_format prompt quality
+  response_format seconds size speed stream stream_format timestamp_granularities voice`.split(/\s+/)
+
 /** Fields of a request as OpenAI's API names them: JSON, or the text fields of a form (a field named `x[]` is a list). */
 export class Fields {
   readonly #fields: ReadonlyMap<string, readonly unknown[]>

@@ -3,7 +3,8 @@ import { readBlockCitation } from '../../shared/citations.ts'
 import { compact, type Json, objectOf, textOf } from '../../../model/json.ts'
 import { boolean, list, missing, object, partsOf, string } from '../../shared/request-fields.ts'
 import { Losses, matters } from '../../shared/losses.ts'
-import { cacheOf } from '../cache.ts'
+import { cacheOf, withInnerMark, withOuterMark } from '../../shared/cache-marks.ts'
+import { mediaPart } from '../../shared/media.ts'
 import { ANTHROPIC_FORMAT, openSignature } from '../signature.ts'
 
 /** Parts that the vendor takes, and a CanonicalRequest has no place for; its own tools' results besides. */
@@ -36,22 +37,23 @@ export function decodeBlock(given: unknown, at: string, losses: Losses): Canonic
       const cited = (list(block['citations'], `${at}.citations`) ?? []).map((one) =>
         readBlockCitation(one, 0, text.length),
       )
+      if (text === '' && cache !== undefined) losses.add('cache_control')
       return text === '' ? [] : [compact({ type, text, cache, citations: cited.length > 0 ? cited : undefined })]
     }
     case 'image': {
       const source = sourceOf(block, at)
-      if (source) return [compact({ type, source, cache })]
+      if (source) return [compact({ ...mediaPart(source, type, fieldAt(source, at)), cache })]
       losses.add('messages.image.file_id')
       return []
     }
     case 'document':
-      return documentOf(block, at, losses).map((part) => compact({ ...part, cache }))
+      return withOuterMark(documentOf(block, at, losses), cache, losses)
     case 'search_result': {
       const [title, source] = [textOf(block['title']), textOf(block['source'])]
       if (matters(block['citations'])) losses.add('messages.search_result.citations')
       return [
         { type: 'text', text: `${title} (${source}):` },
-        ...contentOf(block['content'], `${at}.content`, losses).map((part) => compact({ ...part, cache })),
+        ...withOuterMark(contentOf(block['content'], `${at}.content`, losses), cache, losses),
       ]
     }
     case 'thinking': {
@@ -73,7 +75,7 @@ export function decodeBlock(given: unknown, at: string, losses: Losses): Canonic
       const id = string(block['tool_use_id'], `${at}.tool_use_id`) ?? missing(`${at}.tool_use_id`)
       const content = contentOf(block['content'], `${at}.content`, losses)
       const is_error = boolean(block['is_error'], `${at}.is_error`) ?? false
-      return [compact({ type, id, content, is_error, cache })]
+      return [withInnerMark(compact({ type, id, content, is_error, cache }))]
     }
     default:
       losses.add(`messages.${type}`)
@@ -94,6 +96,8 @@ function sourceOf(block: Json, at: string): MediaSource | null {
   }
 }
 
+const fieldAt = ({ kind }: MediaSource, at: string): string => `${at}.source.${kind === 'url' ? 'url' : 'data'}`
+
 /** PDFs by bytes or by URL are files; a document of plain text or of blocks is what it says. */
 function documentOf(block: Json, at: string, losses: Losses): CanonicalPart[] {
   const title = string(block['title'], `${at}.title`)
@@ -107,7 +111,10 @@ function documentOf(block: Json, at: string, losses: Losses): CanonicalPart[] {
   }
   if (source['type'] === 'content') return [...heading, ...contentOf(source['content'], `${at}.source.content`, losses)]
   const found = sourceOf(block, at)
-  if (found) return [compact({ type: 'file', source: found, name: title })]
+  if (found) {
+    const media = mediaPart(found, 'file', fieldAt(found, at))
+    return [media.type === 'file' && title !== undefined ? { ...media, type: 'file', name: title } : media]
+  }
   losses.add('messages.document.file_id')
   return []
 }

@@ -5,7 +5,7 @@ import { boolean, integer, list, missing, number, object, string } from '../../s
 import type { Decoded } from '../../shared/target.ts'
 import { Losses, matters } from '../../shared/losses.ts'
 import { decodeMessages, decodeSystem } from './messages.ts'
-import { cacheOf } from '../cache.ts'
+import { cacheOf } from '../../shared/cache-marks.ts'
 import { clientTool } from './client-tools.ts'
 import { loseToolFields } from './lose-tool-fields.ts'
 
@@ -55,6 +55,7 @@ export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'):
     tools: decodeTools(body, losses),
     ...decodeToolChoice(body),
     response_format: responseFormat(body),
+    cache: cacheOf(body),
     reasoning: reasoningOf(body, losses),
     user: string(object(body['metadata'], 'metadata')?.['user_id'], 'metadata.user_id'),
   })

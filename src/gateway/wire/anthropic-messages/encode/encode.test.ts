@@ -193,20 +193,20 @@ test('images show their real type, PDFs and text are documents, and other files 
     file: { file_data: `data:${type};base64,${data}`, filename: 'a' },
   })
   const content = [
-    { type: 'image_url', image_url: { url: 'data:image/jpeg;base64,iVBORw0KGgoAAAA' } },
+    { type: 'image_url', image_url: { url: 'data:image/jpeg;base64,iVBORw0KGgoAAAA=' } },
     { type: 'image_url', image_url: { url: 'https://example.org/a.png' } },
     file('application/pdf'),
     file('text/csv', 'YSxi'),
   ]
   const { body } = toClaude({ messages: [{ role: 'user', content }] })
   assert.deepEqual((body['messages'] as { content: object[] }[])[0]!.content, [
-    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgoAAAA' } },
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgoAAAA=' } },
     { type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } },
     { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'QQ==' }, title: 'a' },
     { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a,b' }, title: 'a' },
   ])
   const zip = () => toClaude({ messages: [{ role: 'user', content: [file('application/zip')] }] })
-  assert.deepEqual(refusal(zip), ['unsupported_model', 'messages'])
+  assert.deepEqual(refusal(zip), ['unsupported_model', 'messages.0.content.0.file.file_data'])
   const ftp = () =>
     toClaude({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'ftp://x' } }] }] })
   assert.deepEqual(refusal(ftp), ['invalid_parameter', 'messages.0.content.0.image_url.url'])

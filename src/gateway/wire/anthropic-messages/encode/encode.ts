@@ -7,8 +7,9 @@ import { lostModalities, losePenalties, loseVerbosity } from '../../shared/sampl
 import { closedSchema } from '../../shared/schema.ts'
 import { type Encoded, mayReason, type Target } from '../../shared/target.ts'
 import { fitName, ToolNames } from '../../shared/tool-names.ts'
+import { anthropicLimits, toolSchema } from '../../shared/tool-schema.ts'
 import { keepLastMarks } from '../cache.ts'
-import { block, encodeMessages } from './messages.ts'
+import { block, encodeMessages, markOf } from './messages.ts'
 import { type Quirks, quirksOf } from './quirks.ts'
 import { thinkingOf } from './thinking.ts'
 
@@ -41,7 +42,8 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
     losses.add('response_format')
     system.push({ type: 'text', text: 'Answer with a single JSON object and nothing else.' })
   }
-  if (!keepLastMarks([tools, system, messages.flatMap(({ content }) => content)])) losses.add('cache_control')
+  const marked = canonical.cache !== undefined
+  if (!keepLastMarks([tools, system, messages.flatMap(({ content }) => content)], marked)) losses.add('cache_control')
   if (canonical.seed !== undefined) losses.add('seed')
   if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
   losePenalties(canonical, losses)
@@ -61,6 +63,7 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
     // The vendor wants no names of people; the same user is still the same word.
     metadata:
       canonical.user === undefined ? undefined : { user_id: createHash('sha256').update(canonical.user).digest('hex') },
+    cache_control: markOf(canonical.cache),
     stream: stream || undefined,
   })
   return { body, losses: losses.all(), renamed: names.renamed }
@@ -103,12 +106,11 @@ function stops({ stop }: CanonicalRequest): string[] | undefined {
 function encodeTools(canonical: CanonicalRequest, names: ToolNames, { strictTools }: Quirks, losses: Losses): Json[] {
   return toolsWithHistory(canonical).map(({ name, description, parameters, strict, cache }) => {
     if (strict === true && !strictTools) losses.add('tools.strict')
-    const schema: Json = { ...parameters, type: 'object' }
     return block(
       compact({
         name: names.sent(name),
         description,
-        input_schema: 'properties' in schema ? schema : { ...schema, properties: {} },
+        input_schema: toolSchema(parameters, anthropicLimits, losses),
         strict: strictTools ? strict : undefined,
       }),
       cache,

@@ -16,11 +16,13 @@ export interface AnthropicMessage {
   content: Json[]
 }
 
+/** A mark as the vendor writes it. */
+export const markOf = (cache: CacheMark | undefined): Json | undefined =>
+  cache === undefined ? undefined : { type: 'ephemeral', ...(cache === '1h' && { ttl: '1h' }) }
+
 /** The block with its mark for the vendor's cache. */
 export const block = (fields: Json, cache: CacheMark | undefined): Json =>
-  cache === undefined
-    ? fields
-    : { ...fields, cache_control: { type: 'ephemeral', ...(cache === '1h' && { ttl: '1h' }) } }
+  cache === undefined ? fields : { ...fields, cache_control: markOf(cache) }
 
 /**
  * Messages with paired tool results as the vendor has them: the leading system messages apart, neighbours of one role
@@ -53,6 +55,7 @@ export function encodeMessages(
 const blocks = (content: CanonicalPart[], rules: MessageRules): Json[] =>
   content.flatMap((part) => {
     const encoded = encodePart(part, rules)
+    if (encoded === null && 'cache' in part && part.cache !== undefined) rules.losses.add('cache_control')
     return encoded ? [block(encoded, 'cache' in part ? part.cache : undefined)] : []
   })
 

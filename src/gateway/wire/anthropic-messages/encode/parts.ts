@@ -3,7 +3,7 @@ import type { CanonicalPart } from '../../../model/canonical-request.ts'
 import { compact, type Json } from '../../../model/json.ts'
 import { argumentsObject } from '../../shared/arguments.ts'
 import { Losses } from '../../shared/losses.ts'
-import { imageType } from '../../shared/media.ts'
+import { fieldOf, pictureType, typeOf } from '../../shared/media.ts'
 import type { ToolNames } from '../../shared/tool-names.ts'
 import { isAnthropic } from '../signature.ts'
 
@@ -52,12 +52,13 @@ function textBlock({ text, citations = [] }: Extract<CanonicalPart, { type: 'tex
 const imageSource = ({ source }: Extract<CanonicalPart, { type: 'image' }>): Json =>
   source.kind === 'url'
     ? { type: 'url', url: source.url }
-    : { type: 'base64', media_type: imageType(source), data: source.data }
+    : { type: 'base64', media_type: pictureType(source), data: source.data }
 
 function fileBlock({ source, name }: Extract<CanonicalPart, { type: 'file' }>): Json {
   const title = name === undefined ? {} : { title: name }
   if (source.kind === 'url') return { type: 'document', source: { type: 'url', url: source.url }, ...title }
-  const { media_type, data } = source
+  const { data } = source
+  const media_type = typeOf(source)
   if (media_type === 'application/pdf')
     return { type: 'document', source: { type: 'base64', media_type, data }, ...title }
   if (/^text\/|^application\/(json|xml|yaml|javascript)\b/.test(media_type)) {
@@ -65,8 +66,8 @@ function fileBlock({ source, name }: Extract<CanonicalPart, { type: 'file' }>): 
     return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text }, ...title }
   }
   return refuse('unsupported_model', {
-    message: `The model takes files as PDF or text, not as ${media_type}.`,
-    param: 'messages',
+    message: `\`${fieldOf(source)}\` is ${media_type.slice(0, 100)}. The model accepts files as PDF or text.`,
+    param: fieldOf(source),
   })
 }
 

@@ -176,7 +176,7 @@ test('a tool’s message that holds its result as Anthropic has it says what tha
   }
 })
 
-const seen = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo' } }
+const seen = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } }
 const paper = { type: 'document', title: 'Cats', source: { type: 'text', media_type: 'text/plain', data: 'purr' } }
 const found = { type: 'search_result', source: 'https://x.example', title: 'X', content: [{ type: 'text', text: 'y' }] }
 

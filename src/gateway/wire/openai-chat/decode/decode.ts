@@ -5,6 +5,7 @@ import { boolean, integer, list, missing, number, object, string } from '../../s
 import { efforts } from '../../shared/effort.ts'
 import type { Decoded } from '../../shared/target.ts'
 import { Losses, matters } from '../../shared/losses.ts'
+import { cacheOf } from '../../shared/cache-marks.ts'
 import { verbosityOf } from '../../shared/sampling.ts'
 import { decodeSystem } from '../../anthropic-messages/decode/messages.ts'
 import { decodeModalities } from './modalities.ts'
@@ -60,6 +61,7 @@ export function decode(body: unknown): DecodedChat {
     frequency_penalty: number(body['frequency_penalty'], 'frequency_penalty'),
     presence_penalty: number(body['presence_penalty'], 'presence_penalty'),
     verbosity: verbosityOf(string(body['verbosity'], 'verbosity')),
+    cache: cacheOf(body),
     cache_key: string(body['prompt_cache_key'], 'prompt_cache_key'),
     stop: stopOf(body['stop']),
     seed: number(body['seed'], 'seed'),

@@ -3,6 +3,7 @@ import type { CanonicalMessage, CanonicalPart } from '../../../model/canonical-r
 import { compact, type Json, listOf, objectOf, textOf } from '../../../model/json.ts'
 import { list, missing, object, string } from '../../shared/request-fields.ts'
 import { Losses } from '../../shared/losses.ts'
+import { cacheOf, withInnerMark, withOuterMark } from '../../shared/cache-marks.ts'
 import { wholeResult } from './anthropic-parts.ts'
 import { GEMINI_FORMAT } from '../../gemini/signature.ts'
 import { readCallSignature } from '../call-signature.ts'
@@ -24,7 +25,9 @@ export function decodeMessages(messages: unknown[], losses: Losses): CanonicalMe
     const at = `messages.${i}`
     const message = object(given, at) ?? missing(at)
     const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)
-    const content = () => contentOf(message['content'], `${at}.content`, role, losses)
+    const cache = cacheOf(message)
+    const inner = () => contentOf(message['content'], `${at}.content`, role, losses)
+    const content = () => withOuterMark(inner(), cache, losses)
     if (role === 'system' || role === 'developer' || role === 'user') {
       if ((message['content'] ?? null) === null) missing(`${at}.content`)
       return role === 'user' ? results.among(content()) : [...results.held(), { role: 'system', content: content() }]
@@ -32,7 +35,7 @@ export function decodeMessages(messages: unknown[], losses: Losses): CanonicalMe
     if (role === 'assistant') {
       const call = object(message['function_call'], `${at}.function_call`)
       const legacy = call ? [functionCall(call, `function_${calls++}`, `${at}.function_call`)] : []
-      const parts = [...assistantParts(message, at, content(), losses), ...legacy]
+      const parts = withOuterMark([...assistantParts(message, at, inner(), losses), ...legacy], cache, losses)
       results.called(parts)
       return [...results.held(), { role, content: parts }]
     }
@@ -44,9 +47,9 @@ export function decodeMessages(messages: unknown[], losses: Losses): CanonicalMe
       const whole = wholeResult(message)
       if (whole)
         return contentOf([whole], `${at}.content`, 'user', losses).flatMap((part) =>
-          part.type === 'tool_result' ? results.told(part) : [],
+          part.type === 'tool_result' ? results.told(withInnerMark({ ...part, ...(cache && { cache }) })) : [],
         )
-      return results.told({ type: 'tool_result', id, content: content(), is_error: false })
+      return results.told(withInnerMark(compact({ type: 'tool_result', id, content: inner(), is_error: false, cache })))
     }
     return refuse('invalid_parameter', {
       message: `\`${at}.role\` must be developer, system, user, assistant or tool.`,
@@ -77,7 +80,8 @@ function assistantParts(message: Json, at: string, content: CanonicalPart[], los
       losses.add('messages.tool_calls.custom')
       return []
     }
-    return [functionCall(called, string(call['id'], `${path}.id`) ?? missing(`${path}.id`), `${path}.function`)]
+    const read = functionCall(called, string(call['id'], `${path}.id`) ?? missing(`${path}.id`), `${path}.function`)
+    return [compact({ ...read, cache: cacheOf(call) })]
   })
   // Some frameworks write a call, or a thought, in both ways.
   const twins = new Map(calls.map((call) => [call.id, call]))

@@ -4,9 +4,9 @@ import { decodeBlock, lostBlocks } from '../../anthropic-messages/decode/blocks.
 import { compact, type Json } from '../../../model/json.ts'
 import { list, missing, object, partsOf, string } from '../../shared/request-fields.ts'
 import { Losses } from '../../shared/losses.ts'
-import { sourceOf } from '../../shared/media.ts'
+import { mediaPart, sourceOf } from '../../shared/media.ts'
 import { decodeAnthropicPart, RESULT } from './anthropic-parts.ts'
-import { cacheOf } from './cache.ts'
+import { cacheOf } from '../../shared/cache-marks.ts'
 
 /**
  * Parts that have no place in a CanonicalRequest where they stand: sound, films, thoughts among the words, and of the
@@ -36,9 +36,11 @@ function decodePart(given: unknown, at: string, role: string, losses: Losses): C
   const cache = cacheOf(part)
   if (type === 'text' || type === 'input_text' || type === 'output_text') {
     const text = string(part['text'], `${at}.text`) ?? missing(`${at}.text`)
+    if (text === '' && cache !== undefined) losses.add('cache_control')
     return text === '' ? [] : [compact({ type: 'text', text, cache })]
   }
-  if (type === 'refusal') return [{ type: 'text', text: string(part['refusal'], `${at}.refusal`) ?? '' }]
+  if (type === 'refusal')
+    return [compact({ type: 'text', text: string(part['refusal'], `${at}.refusal`) ?? '', cache })]
   if (type === 'image_url' || type === 'input_image') return [{ ...imageOf(part, at), ...(cache && { cache }) }]
   if (type === 'file') {
     const file = fileOf(part, at, losses)
@@ -53,20 +55,23 @@ function decodePart(given: unknown, at: string, role: string, losses: Losses): C
   return lost.has(type) || lostBlocks.has(type) || type.endsWith('_tool_result') ? [] : null
 }
 
-function imageOf(part: Json, at: string): Extract<CanonicalPart, { type: 'image' }> {
+type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
+
+function imageOf(part: Json, at: string): Media {
   const given = part['image_url']
   const image = typeof given === 'string' ? { url: given } : (object(given, `${at}.image_url`) ?? {})
   const param = `${at}.image_url.url`
   const source = sourceOf(string(image['url'], param) ?? missing(param))
   if (!source)
     return refuse('invalid_parameter', { message: `\`${param}\` must be an http(s) or a base64 data URL.`, param })
+  const media = mediaPart(source, 'image', param)
   const detail = string(image['detail'], `${at}.image_url.detail`)
-  return detail === 'auto' || detail === 'low' || detail === 'high'
-    ? { type: 'image', source, detail }
-    : { type: 'image', source }
+  return media.type === 'image' && (detail === 'auto' || detail === 'low' || detail === 'high')
+    ? { type: 'image', source: media.source, detail }
+    : media
 }
 
-function fileOf(part: Json, at: string, losses: Losses): Extract<CanonicalPart, { type: 'file' }> | null {
+function fileOf(part: Json, at: string, losses: Losses): Media | null {
   const file = object(part['file'], `${at}.file`) ?? missing(`${at}.file`)
   const param = `${at}.file.file_data`
   const data = string(file['file_data'], param)
@@ -76,5 +81,7 @@ function fileOf(part: Json, at: string, losses: Losses): Extract<CanonicalPart, 
   }
   const source = sourceOf(data)
   if (!source) return refuse('invalid_parameter', { message: `\`${param}\` must be a base64 data URL.`, param })
-  return compact({ type: 'file', source, name: string(file['filename'], `${at}.file.filename`) })
+  const media = mediaPart(source, 'file', param)
+  const name = string(file['filename'], `${at}.file.filename`)
+  return media.type === 'file' && name !== undefined ? { ...media, type: 'file', name } : media
 }

@@ -4,7 +4,7 @@ import { compact, isObject, type Json } from '../../../model/json.ts'
 import { boolean, list, missing, object, string } from '../../shared/request-fields.ts'
 import { Losses } from '../../shared/losses.ts'
 import { anthropicChoice, isAnthropicTool } from './anthropic-tools.ts'
-import { cacheOf } from './cache.ts'
+import { cacheOf } from '../../shared/cache-marks.ts'
 
 type Choice = NonNullable<CanonicalRequest['tool_choice']>
 
@@ -33,7 +33,7 @@ const functionOf = (given: Json, at: string, around: Json): Tool =>
     description: string(given['description'], `${at}.description`),
     parameters: object(given['parameters'], `${at}.parameters`) ?? { type: 'object', properties: {} },
     strict: boolean(given['strict'], `${at}.strict`),
-    cache: cacheOf(around),
+    cache: cacheOf(around) ?? cacheOf(given),
   })
 
 /** As responses have it, which chat completions refuse. */

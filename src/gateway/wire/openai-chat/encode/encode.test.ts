@@ -8,7 +8,7 @@ import { claude, gpt, hi, other, toChat } from '../../translating.test.ts'
 import { encode as encodeChat } from './encode.ts'
 
 test('an Anthropic conversation becomes a chat: results first, their images after them all', () => {
-  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo' } }
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } }
   const { body, losses } = toChat({
     system: [{ type: 'text', text: 'be kind', cache_control: { type: 'ephemeral' } }],
     messages: [
@@ -53,7 +53,7 @@ test('an Anthropic conversation becomes a chat: results first, their images afte
       role: 'user',
       content: [
         { type: 'text', text: 'From the result of tool call toolu_1:' },
-        { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo' } },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
       ],
     },
     { role: 'user', content: 'and?' },

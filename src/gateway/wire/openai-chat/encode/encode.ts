@@ -8,7 +8,9 @@ import { losePenalties, loseVerbosity } from '../../shared/sampling.ts'
 import { strictLegal } from '../../shared/schema.ts'
 import { type Encoded, mayReason, type Target } from '../../shared/target.ts'
 import { fitName, ToolNames } from '../../shared/tool-names.ts'
-import { encodeMessages } from './messages.ts'
+import { openaiLimits, toolSchema } from '../../shared/tool-schema.ts'
+import { inOrder } from './order.ts'
+import { encodeMessages, marksOf } from './messages.ts'
 import { effortFor, limitsOf, quirksOf } from '../quirks.ts'
 import type { ChatQuirks } from '../../shared/quirks.ts'
 
@@ -27,20 +29,24 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
   const messages = pairToolResults(canonical.messages)
   const tools = toolsWithHistory(canonical)
   if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
-  if (tools.some(({ cache }) => cache !== undefined) && !quirks.openrouter) losses.add('cache_control')
+  const marked = canonical.cache !== undefined || tools.some(({ cache }) => cache !== undefined)
+  if (marked && !quirks.openrouter) losses.add('cache_control')
   if (tools.some(({ strict }) => strict === true) && !quirks.strict) losses.add('tools.strict')
   // OpenAI's reasoning models take none.
   const most = quirks.fixedSampling && target.capabilities.includes('reasoning') ? 0 : MOST_STOPS
   const told = canonical.stop?.slice(0, most) ?? []
   const body: Json = compact({
     model: target.model,
-    messages: encodeMessages(messages, {
-      quirks,
-      names,
-      ids,
-      losses,
-      signsCalls: /gemini/i.test(target.model) && !quirks.openrouter,
-    }),
+    messages: inOrder(
+      encodeMessages(messages, {
+        quirks,
+        names,
+        ids,
+        losses,
+        signsCalls: /gemini/i.test(target.model) && !quirks.openrouter,
+      }),
+      quirks.order,
+    ),
     ...limit(canonical, target, quirks),
     ...sampling(canonical, target, quirks, losses),
     ...reasoning(canonical, target, quirks, losses),
@@ -48,15 +54,21 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
     tools:
       tools.length === 0
         ? undefined
-        : tools.map(({ name, description, parameters, strict }) => ({
-            type: 'function',
-            function: compact({
-              name: names.sent(name),
-              description,
-              parameters,
-              strict: quirks.strict ? strict : undefined,
-            }),
-          })),
+        : tools.map(({ name, description, parameters, strict, cache }) => {
+            const schema = toolSchema(parameters, openaiLimits, losses)
+            const isStrict = strict === true && quirks.openai && !strictLegal(schema) ? false : strict
+            if (isStrict !== strict) losses.add('tools.strict')
+            return {
+              type: 'function',
+              function: compact({
+                name: names.sent(name),
+                description,
+                parameters: schema,
+                strict: quirks.strict ? isStrict : undefined,
+              }),
+              ...(quirks.openrouter && marksOf(cache)),
+            }
+          }),
     tool_choice: tools.length === 0 ? undefined : toolChoice(canonical, names),
     parallel_tool_calls: tools.length === 0 ? undefined : canonical.parallel_tool_calls,
     response_format: responseFormat(canonical, quirks),
@@ -64,6 +76,7 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
     audio: canonical.audio,
     image_config: canonical.image_config,
     user: canonical.user,
+    ...(quirks.openrouter && marksOf(canonical.cache)),
     ...(stream && { stream: true }),
     ...(stream && quirks.streamOptions && { stream_options: { include_usage: true } }),
     ...(quirks.openrouter && { usage: { include: true } }),

@@ -1,8 +1,8 @@
-import type { CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
+import type { CacheMark, CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
 import { compact, type Json } from '../../../model/json.ts'
 import { argumentsOf } from '../../shared/arguments.ts'
 import { Losses } from '../../shared/losses.ts'
-import { urlOf } from '../../shared/media.ts'
+import { pictureUrl, urlOf } from '../../shared/media.ts'
 import type { ToolNames } from '../../shared/tool-names.ts'
 import type { ChatQuirks } from '../../shared/quirks.ts'
 import { GEMINI_FORMAT } from '../../gemini/signature.ts'
@@ -21,6 +21,10 @@ export interface MessageRules {
 }
 
 type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
+
+/** A mark for the cache as OpenRouter takes it. */
+export const marksOf = (ttl: CacheMark | undefined): Json =>
+  ttl === undefined ? {} : { cache_control: { type: 'ephemeral', ttl } }
 
 /** Messages with paired tool results, as the vendor has them. */
 export function encodeMessages(messages: CanonicalMessage[], rules: MessageRules): Json[] {
@@ -43,14 +47,14 @@ function userContent(content: CanonicalPart[], rules: MessageRules): string | Js
     const encoded = encodePart(part)
     if (!encoded) return []
     const ttl = 'cache' in part ? part.cache : undefined
-    return [keepMarks && ttl ? { ...encoded, cache_control: { type: 'ephemeral', ttl } } : encoded]
+    return [keepMarks ? { ...encoded, ...marksOf(ttl) } : encoded]
   })
 }
 
 function encodePart(part: CanonicalPart): Json | null {
   if (part.type === 'text') return { type: 'text', text: part.text }
   if (part.type === 'image') {
-    return { type: 'image_url', image_url: compact({ url: urlOf(part.source), detail: part.detail }) }
+    return { type: 'image_url', image_url: compact({ url: pictureUrl(part.source), detail: part.detail }) }
   }
   if (part.type !== 'file') return null
   return { type: 'file', file: { file_data: urlOf(part.source), filename: part.name ?? 'file' } }
@@ -106,7 +110,10 @@ function toolMessages(content: CanonicalPart[], rules: MessageRules): Json[] {
     })
     const text = words.join('\n')
     if (part.cache !== undefined && !rules.quirks.openrouter) rules.losses.add('cache_control')
-    return [{ role: 'tool', tool_call_id: rules.ids(part.id), content: part.is_error ? `Error: ${text}` : text }]
+    const said = part.is_error ? `Error: ${text}` : text
+    const isMarked = part.cache !== undefined && rules.quirks.openrouter
+    const content = isMarked ? [{ type: 'text', text: said, ...marksOf(part.cache) }] : said
+    return [{ role: 'tool', tool_call_id: rules.ids(part.id), content }]
   })
   return media.length === 0 ? messages : [...messages, { role: 'user', content: userContent(media, rules) }]
 }

@@ -1,0 +1,88 @@
+// Whether a schema is one of JSON Schema 2020-12, and within what a vendor documents of its root.
+import type { Json } from '../vendor.ts'
+
+export type SchemaRule = {
+  /** Keywords that the root may not have. */
+  refused?: readonly string[]
+  /** The only keywords of the root. */
+  only?: readonly string[]
+  /** The only keywords anywhere. */
+  keywords?: readonly string[]
+  /** Of properties of the root. */
+  names?: RegExp
+  /** Nothing but names with a dollar stands beside a `$ref`. */
+  loneReferences?: boolean
+}
+
+const types = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']
+const maps = ['properties', '$defs', 'definitions', 'patternProperties', 'dependentSchemas']
+const lists = ['anyOf', 'oneOf', 'allOf', 'prefixItems']
+const single = ['items', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'additionalProperties']
+
+export function schemaFault(schema: Json, rule: SchemaRule): string | null {
+  const names = Object.keys(schema)
+  if (schema['type'] !== 'object') return 'input_schema.type: must be object'
+  const refused = names.find(
+    (name) => rule.refused?.includes(name) ?? (rule.only !== undefined && !rule.only.includes(name)),
+  )
+  if (refused !== undefined) return `input_schema does not support ${refused} at the top level`
+  const properties = Object.keys((schema['properties'] ?? {}) as Json)
+  const odd = properties.find((name) => rule.names !== undefined && !rule.names.test(name))
+  if (odd !== undefined) return `Property keys should match pattern ${String(rule.names)}: ${odd}`
+  return inner(schema, rule, schema, '')
+}
+
+function inner(schema: unknown, rule: SchemaRule, root: Json, path: string): string | null {
+  if (typeof schema === 'boolean') return null
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return `${path}: is no schema`
+  const own = schema as Json
+  const fault = keywordsFault(own, rule, root, path)
+  if (fault !== null) return fault
+  for (const [name, value] of Object.entries(own)) {
+    const parts = maps.includes(name)
+      ? Object.values(value as Json)
+      : lists.includes(name)
+        ? (value as Json[])
+        : single.includes(name)
+          ? [value]
+          : []
+    for (const part of parts) {
+      const found = inner(part, rule, root, `${path}.${name}`)
+      if (found !== null) return found
+    }
+  }
+  return null
+}
+
+function keywordsFault(schema: Json, rule: SchemaRule, root: Json, path: string): string | null {
+  const { type, required, $ref: reference } = schema
+  const unknown = Object.keys(schema).find((name) => rule.keywords !== undefined && !rule.keywords.includes(name))
+  if (unknown !== undefined) return `${path}: Unknown name "${unknown}"`
+  if (type !== undefined && ![type].flat().every((one) => types.includes(one)))
+    return `${path}.type: ${JSON.stringify(type)}`
+  if ([type].flat().includes('array') && schema['items'] === undefined && schema['prefixItems'] === undefined)
+    return `${path}: array schema missing items`
+  if (required !== undefined && !(Array.isArray(required) && required.every((one) => typeof one === 'string')))
+    return `${path}.required: must be a list of names`
+  if (new Set(required).size !== (required?.length ?? 0)) return `${path}.required: has a name twice`
+  for (const name of ['exclusiveMinimum', 'exclusiveMaximum'])
+    if (schema[name] !== undefined && typeof schema[name] !== 'number') return `${path}.${name}: must be a number`
+  for (const name of lists)
+    if (schema[name] !== undefined && !(Array.isArray(schema[name]) && schema[name].length > 0))
+      return `${path}.${name}: must be a list`
+  if (schema['items'] !== undefined && Array.isArray(schema['items'])) return `${path}.items: must be a schema`
+  if (reference === undefined) return null
+  if (rule.loneReferences && Object.keys(schema).some((name) => !name.startsWith('$')))
+    return `${path}: $ref stands alone`
+  return reaches(String(reference), root) ? null : `${path}: ${String(reference)} leads nowhere`
+}
+
+function reaches(reference: string, root: Json): boolean {
+  let at: unknown = root
+  for (const step of reference
+    .replace(/^#\/?/, '')
+    .split('/')
+    .filter((one) => one !== ''))
+    at = (at as Json | undefined)?.[step.replaceAll('~1', '/').replaceAll('~0', '~')]
+  return reference.startsWith('#') && at !== undefined
+}
