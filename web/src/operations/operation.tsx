@@ -15,6 +15,7 @@ import { Progress } from './progress.tsx'
 import { type Operation, isGoing, operationQuery } from './queries.ts'
 import { durationOf, placeOf, says, saysKind, tones } from './words.ts'
 import { shorten } from '../../../src/kernel/text/shorten.ts'
+import { jsonText } from '../ui/text/json-text.ts'
 
 const MOST_SHOWN = 50_000
 
@@ -133,7 +134,7 @@ function Failed({ operation: { error, id } }: { operation: Operation }) {
 }
 
 function Result({ result }: { result: unknown }) {
-  const text = JSON.stringify(result, null, 2)
+  const text = jsonText(result)
   return (
     <Section title="Result" action={<Copy text={text} label="Copy as JSON" look="quiet" />}>
       <pre

@@ -1,5 +1,6 @@
 import type { RunEvent } from '../../chats/queries.ts'
 import { shorten } from '../../../../src/kernel/text/shorten.ts'
+import { jsonText } from '../../ui/text/json-text.ts'
 
 /** A line of the log of a run: what happened, and at what moment. */
 export interface LogLine {
@@ -21,8 +22,7 @@ export interface Log {
 export const emptyLog: Log = { lines: [], seq: 0, ended: false }
 
 const MOST_SHOWN = 20_000
-const textOf = (output: unknown): string =>
-  shorten(typeof output === 'string' ? output : JSON.stringify(output, null, 2), MOST_SHOWN)
+const textOf = (output: unknown): string => shorten(typeof output === 'string' ? output : jsonText(output), MOST_SHOWN)
 
 /** The log after some more events; those that it has told are passed over. */
 export function logged(log: Log, events: readonly RunEvent[]): Log {

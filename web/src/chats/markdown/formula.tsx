@@ -1,10 +1,12 @@
 import { useEffect, useRef } from 'react'
 import { visible } from '../../ui/text/visible.ts'
+import { isTooDeep } from './maths.ts'
 
 /** A formula as MathML; its TeX until it is drawn, and where it cannot be. The part that draws is loaded with the first. */
 export function Formula({ tex, display }: { tex: string; display: boolean }) {
   const place = useRef<HTMLSpanElement>(null)
   useEffect(() => {
+    if (isTooDeep(tex)) return
     let gone = false
     void import('temml').then(
       ({ default: temml }) => {

@@ -1,4 +1,6 @@
-import { Marked, type Token, type Tokens } from 'marked'
+import { Marked, type Token, Tokenizer, type Tokens } from 'marked'
+import { characterAt, characterBefore, isBothFlanking, isOperator, maskNeighbors } from './emphasis.ts'
+import { bareUrlEnd } from './links.ts'
 import { displayAt, displayBehind, inlineAt, inlineBehind } from './maths.ts'
 
 export type Block = Token
@@ -25,12 +27,67 @@ export function growingLexer(): (text: string) => readonly Block[] {
   }
 }
 
+/** The depth of quotes and lists. Text that goes deeper is shown as it was written. */
+const DEEPEST_BLOCK = 32
+/** The depth of emphasis and links. */
+const DEEPEST_INLINE = 12
+
+const standard = Tokenizer.prototype
+let depth = 0
+
+/** Reads a token that may contain others of its kind. Undefined: it is too deep, and its marks are text. */
+function within<T>(deepest: number, read: () => T): T | undefined {
+  if (depth >= deepest) return undefined
+  depth += 1
+  try {
+    return read()
+  } finally {
+    depth -= 1
+  }
+}
+
+/** The character before the delimiters at the start of `src`, in the whole text that they are in. */
+const before = (src: string, masked: string, previous: string): string =>
+  /[\uDC00-\uDFFF]/.test(previous) ? characterBefore(masked, masked.length - src.length) || previous : previous
+
 const marked = new Marked({
   gfm: true,
   extensions: [
     { name: 'maths', level: 'block', start: displayBehind, tokenizer: displayAt },
     { name: 'maths-inline', level: 'inline', start: inlineBehind, tokenizer: inlineAt },
   ],
+  hooks: { emStrongMask: maskNeighbors },
+  tokenizer: {
+    blockquote(src) {
+      return within(DEEPEST_BLOCK, () => standard.blockquote.call(this, src))
+    },
+    list(src) {
+      return within(DEEPEST_BLOCK, () => standard.list.call(this, src))
+    },
+    link(src) {
+      return within(DEEPEST_INLINE, () => standard.link.call(this, src))
+    },
+    reflink(src, links) {
+      return within(DEEPEST_INLINE, () => standard.reflink.call(this, src, links))
+    },
+    emStrong(src, masked, previous = '') {
+      const run = /^\*+/.exec(src)?.[0]
+      if (run === undefined) return within(DEEPEST_INLINE, () => standard.emStrong.call(this, src, masked, previous))
+      const [left, right] = [before(src, masked, previous), characterAt(src, run.length)]
+      if (isOperator(left, right, run.length)) return undefined
+      const isFree = isBothFlanking(left, right, run.length)
+      return within(DEEPEST_INLINE, () => standard.emStrong.call(this, src, masked, isFree ? '' : previous))
+    },
+    // One tilde is text: it writes ranges (`10~15`) and approximations (`~40`).
+    del(src, masked, previous = '') {
+      if (!src.startsWith('~~')) return undefined
+      const isFree = isBothFlanking(before(src, masked, previous), characterAt(src, 2), 2)
+      return within(DEEPEST_INLINE, () => standard.del.call(this, src, masked, isFree ? '' : previous))
+    },
+    url(src) {
+      return standard.url.call(this, /^(?:https?:|ftp:|www\.)/i.test(src) ? src.slice(0, bareUrlEnd(src)) : src)
+    },
+  },
 })
 
 const lex = (text: string): Block[] => marked.lexer(text)

@@ -18,6 +18,20 @@ const fences = [
   ['\\[', '\\]'],
 ] as const
 
+/** Groups inside one another that are drawn: a browser lays out each in the one around it. */
+const DEEPEST = 64
+
+/** Whether a formula has more groups inside one another than are drawn. */
+export function isTooDeep(tex: string): boolean {
+  let depth = 0
+  for (const [mark] of tex.matchAll(/\\[{}\\]|\\(?:left|begin|right|end|sqrt)(?![A-Za-z])|[{}]/g)) {
+    if (mark === '{' || mark === '\\left' || mark === '\\begin' || mark === '\\sqrt') depth += 1
+    else if (mark === '}' || mark === '\\right' || mark === '\\end') depth = Math.max(0, depth - 1)
+    if (depth > DEEPEST) return true
+  }
+  return false
+}
+
 /** The formula that a block begins with. None goes over an empty line. */
 export function displayAt(src: string): Maths | undefined {
   for (const [open, close] of fences) {

@@ -7,6 +7,7 @@ import { visible } from '../../ui/text/visible.ts'
 import type { Message, Run } from '../queries.ts'
 import type { ToolResult } from '../thread/tree.ts'
 import { shorten } from '../../../../src/kernel/text/shorten.ts'
+import { jsonText } from '../../ui/text/json-text.ts'
 
 type Call = Extract<Message['content'][number], { type: 'tool_call' }>
 export type Decided = { id: string; decision: 'allow' | 'deny'; remember?: 'chat' }
@@ -149,11 +150,11 @@ function Text({ label, text }: { label: string; text: string }) {
 const MOST_SHOWN = 100_000
 
 const outputText = (output: unknown): string =>
-  shorten(typeof output === 'string' ? output : JSON.stringify(output, null, 2), MOST_SHOWN)
+  shorten(typeof output === 'string' ? output : jsonText(output), MOST_SHOWN)
 
 function pretty(json: string): string {
   try {
-    return shorten(JSON.stringify(JSON.parse(json), null, 2), MOST_SHOWN)
+    return shorten(jsonText(JSON.parse(json)), MOST_SHOWN)
   } catch {
     return shorten(json, MOST_SHOWN)
   }
