@@ -5,7 +5,7 @@
  */
 
 const SPACE = /\s/u
-const ASCII = /^[\x00-\x7f]$/
+const ASCII = /^\p{ASCII}$/u
 const PUNCTUATION = /[\p{P}\p{S}]/u
 const DIGIT = /\p{Nd}/u
 const LETTER = /[\p{L}\p{M}\p{N}]/u

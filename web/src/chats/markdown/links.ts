@@ -35,6 +35,6 @@ export function isMisleading(text: string, host: string | null): boolean {
 
 /** Where an address that is written without marks ends: at a space, or at punctuation outside ASCII, such as `。`. */
 export function bareUrlEnd(text: string): number {
-  const end = text.search(/[\s<]|(?![\x00-\x7f\u200c\u200d])[\p{P}\p{S}\p{Z}\p{C}]/u)
+  const end = text.search(/[\s<]|(?![\p{ASCII}\u200c\u200d])[\p{P}\p{S}\p{Z}\p{C}]/u)
   return end < 0 ? text.length : end
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Block, growingLexer } from './lex.ts'
+import { growingLexer } from './lex.ts'
 import { isTooDeep } from './maths.ts'
 import { decode } from './plain.ts'
 
@@ -13,7 +13,7 @@ interface Token {
   items?: Token[]
 }
 
-const lex = (text: string): Token[] => growingLexer()(text) as Block[] as Token[]
+const lex = (text: string): readonly Token[] => growingLexer()(text)
 
 /** The text that a reader sees, as `Markdown` and `Inline` draw these tokens. */
 const drawn = (tokens: readonly Token[]): string =>
