@@ -73,9 +73,33 @@ const byWall = (cron: Cron, zone: Zone): Schedule => ({
   },
 })
 
+/** The sets of hours that mean "every hour" or "every so many hours": real time passes between their firings. */
+const EVEN_HOURS = new Set(
+  [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((step) =>
+    Array.from({ length: Math.ceil(24 / step) }, (_, n) => n * step).join(),
+  ),
+)
+
+/** Decided by the hours that a field means, so `*`, `0-23`, `0-23/1` and a list of all of them are one schedule. */
 function isInterval(pattern: string): boolean {
   const fields = pattern.trim().split(/\s+/)
-  return fields[0] === '@hourly' || /^[*?]/.test(fields.at(-4) ?? '')
+  if (fields[0] === '@hourly') return true
+  const hours = fields.at(-4)
+  return hours !== undefined && EVEN_HOURS.has(hoursOf(hours))
+}
+
+/** The hours of a field, in order; empty for a field that isn't valid, which is refused later. */
+function hoursOf(field: string): string {
+  try {
+    const day = new Cron(`0 0 ${field} * * *`, { timezone: 'UTC', paused: true })
+    return day
+      .nextRuns(24, new Date('2025-12-31T23:59:59Z'))
+      .filter((at) => at.getUTCDate() === 1)
+      .map((at) => at.getUTCHours())
+      .join()
+  } catch {
+    return ''
+  }
 }
 
 function cronOf(pattern: string, timezone: string): Cron {
