@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Admitted } from './tools/door.ts'
+import { accepts } from '#kernel/text/accept.ts'
 
 /** The request as the SDK wants it; the body goes along only where it was not parsed already. */
 export function webRequest(
@@ -9,6 +10,11 @@ export function webRequest(
 ): Request {
   const given = new Headers()
   for (const [name, value] of Object.entries(headers)) if (typeof value === 'string') given.set(name, value)
+  // The SDK compares words: it gets the types themselves, whatever wildcards or weights name them.
+  given.set(
+    'accept',
+    ['application/json', 'text/event-stream'].filter((type) => accepts(headers.accept, type)).join(', ') || 'none/none',
+  )
   return new Request(`${origin}/mcp`, {
     method: 'POST',
     headers: given,
