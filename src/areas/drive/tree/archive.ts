@@ -4,7 +4,7 @@ import type { Context } from '#engine/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { safeHeaders } from '../bytes/download.ts'
-import { numberedName } from './names.ts'
+import { portablePaths } from './portable-names.ts'
 import { type FileRow, fileStore } from '../store.ts'
 
 const MOST_ENTRIES = 100_000
@@ -22,7 +22,7 @@ export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
   const { ZipFile } = await import('yazl')
   const zip = new ZipFile()
   let reading: Readable | null = null
-  const taken = new Set<string>()
+  const pathFor = portablePaths(row.name)
   const out = zip.outputStream as Readable
   out.once('close', () => reading?.destroy())
   // Folders first, so that no file takes the name of one.
@@ -32,7 +32,7 @@ export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
   return { headers: safeHeaders('application/zip', `${row.name}.zip`, 'attachment'), body: out }
 
   function add(one: FileRow): void {
-    const path = free(one.path.slice(row.path.length - row.name.length).replaceAll('\\', '_'), one.kind)
+    const path = pathFor(one.path.slice(row.path.length - row.name.length), one.kind)
     const mtime = one.content_updated_at ?? one.updated_at
     if (one.sha256 === null) return zip.addEmptyDirectory(path, { mtime })
     const { sha256 } = one
@@ -42,15 +42,5 @@ export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
       reading.once('error', (error) => out.destroy(error))
       give(null, reading)
     })
-  }
-
-  /** Names that the drive tells apart may be one in an archive, where there is no backslash: none writes over another. */
-  function free(path: string, kind: FileRow['kind']): string {
-    const at = path.lastIndexOf('/') + 1
-    let found = path
-    if (kind === 'file')
-      for (let n = 2; taken.has(found); n++) found = path.slice(0, at) + numberedName(path.slice(at), n)
-    taken.add(found)
-    return found
   }
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import sharp from 'sharp'
-import { fromBufferPromise } from 'yauzl'
 import { sweepBlobs } from '#engine/blobs/sweep.ts'
 import { upload } from '#test/drive/drive.ts'
+import { unzipped } from '#test/drive/unzipped.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 import { addUpStorage, storedIn } from '../bytes/storage.ts'
 import { PATIENCE_MS } from '#test/until.ts'
@@ -64,18 +64,6 @@ test('of names that are one in an archive none writes over another, and a folder
   await alice.delete(`/drive/files/${top}`)
   assert.deepEqual(await archive(), whole)
 })
-
-async function unzipped(bytes: Buffer): Promise<Record<string, string>> {
-  const zip = await fromBufferPromise(bytes)
-  const entries: Record<string, string> = {}
-  for await (const entry of zip.eachEntry()) {
-    const parts: Buffer[] = []
-    if (!entry.fileName.endsWith('/'))
-      for await (const part of await zip.openReadStreamPromise(entry)) parts.push(part as Buffer)
-    entries[entry.fileName] = Buffer.concat(parts).toString()
-  }
-  return entries
-}
 
 test('alice copies a folder into another workspace; the copy is independent, and bob may copy neither', async () => {
   await using server = await testServer()

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LONGEST_PATH, portableName, portablePaths } from './portable-names.ts'
+
+/** The rules of Microsoft's "Naming Files, Paths, and Namespaces", written from the page and not from the code. */
+const DEVICES = [
+  'CON',
+  'PRN',
+  'AUX',
+  'NUL',
+  'CONIN$',
+  'CONOUT$',
+  ...[...'0123456789¹²³'].flatMap((digit) => [`COM${digit}`, `LPT${digit}`]),
+]
+function brokenRule(path: string): string | null {
+  if (path.length > LONGEST_PATH) return 'too long'
+  for (const name of path.split('/')) {
+    if (name === '' || name === '.' || name === '..') return 'empty or relative'
+    if ([...name].some((one) => '<>:"\\|?*'.includes(one) || one.codePointAt(0)! < 32)) return 'reserved character'
+    if (name.endsWith('.') || name.endsWith(' ')) return 'ends with a dot or space'
+    if (DEVICES.includes(name.split('.')[0]!.trimEnd().toUpperCase())) return 'reserved name'
+    if (!name.isWellFormed() || Buffer.byteLength(name) > 255) return 'not a name of 255 bytes'
+  }
+  return null
+}
+
+const PIECES = [
+  ...Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter((one) => one !== '/'),
+  'a',
+  'A',
+  'é',
+  'e\u0301',
+  'ß',
+  'ss',
+  'SS',
+  'İ',
+  'ı',
+  'ﬁ',
+  '😀',
+  ' ',
+  '.',
+  '..',
+  'x'.repeat(120),
+  '请'.repeat(80),
+  ...DEVICES,
+  ...DEVICES.map((name) => name.toLowerCase()),
+  '.txt',
+  '.tar.gz',
+  ' .log',
+  ' (2)',
+  '_',
+]
+
+/** Names in an order that is the same in every run. */
+function names(count: number): string[] {
+  let seed = 7
+  const draw = (most: number): number => (seed = (seed * 48_271) % 2_147_483_647) % most
+  return Array.from({ length: count }, () =>
+    Array.from({ length: 1 + draw(3) }, () => PIECES[draw(PIECES.length)]!)
+      .join('')
+      .normalize('NFC')
+      .slice(0, 200)
+      .toWellFormed(),
+  ).filter((name) => name !== '.' && name !== '..' && name.trim() !== '' && Buffer.byteLength(name) <= 255)
+}
+
+test('every name that the drive takes becomes one that Windows and macOS take, and good names stay', () => {
+  for (const name of [...PIECES, ...names(3_000)].filter((one) => one.trim() !== '' && !/^\.\.?$/.test(one)))
+    assert.equal(
+      brokenRule(
+        portableName(name)
+          .slice(0, 100)
+          .replace(/[. ]+$/, '') || '_',
+      ),
+      null,
+      JSON.stringify(name),
+    )
+  for (const name of [
+    'Budget.txt',
+    'été 2026.pdf',
+    '.env',
+    'console.log',
+    'COM10.txt',
+    'a (2).txt',
+    '请.md',
+    'nullable',
+  ])
+    assert.equal(portableName(name), name.normalize('NFC'))
+})
+
+test('the entries of an archive have different paths on systems that ignore case and Unicode form', () => {
+  const pathFor = portablePaths('export')
+  const folders = ['export']
+  const paths: string[] = []
+  const given = new Set<string>()
+  for (const [index, name] of names(4_000).entries()) {
+    const path = `${folders[index % folders.length]!}/${name}`
+    if (given.has(path) || path.length > 3_000) continue
+    given.add(path)
+    const isFolder = index % 5 === 0
+    if (isFolder) folders.push(path)
+    paths.push(pathFor(path, isFolder ? 'folder' : 'file'))
+  }
+  assert.ok(paths.length > 3_000)
+  for (const path of paths) assert.equal(brokenRule(path), null, path)
+  for (const key of [
+    (path: string) => path.toLowerCase(),
+    (path: string) => path.toUpperCase(),
+    (path: string) => path.normalize('NFD').toLowerCase(),
+    (path: string) => path.normalize('NFKD').toUpperCase().toLowerCase(),
+  ])
+    assert.equal(new Set(paths.map(key)).size, paths.length)
+})
+
+test('files stay in their folder, also where the folder was renamed', () => {
+  const pathFor = portablePaths('why?')
+  assert.deepEqual(
+    [
+      pathFor('why?/A', 'folder'),
+      pathFor('why?/a', 'folder'),
+      pathFor('why?/A/9:30 call.txt', 'file'),
+      pathFor('why?/a/x.', 'file'),
+      pathFor('why?/Budget.txt', 'file'),
+      pathFor('why?/budget.txt', 'file'),
+      pathFor('why?/BUDGET.TXT', 'file'),
+    ],
+    [
+      'why_/A',
+      'why_/a (2)',
+      'why_/A/9_30 call.txt',
+      'why_/a (2)/x_',
+      'why_/Budget.txt',
+      'why_/budget (2).txt',
+      'why_/BUDGET (3).TXT',
+    ],
+  )
+})
+
+test('many names that become one are numbered in one pass', () => {
+  const pathFor = portablePaths('x')
+  const paths = Array.from({ length: 4_096 }, (_, bits) =>
+    pathFor(`x/${[...'abcdefghijkl'].map((one, at) => (bits & (1 << at) ? one.toUpperCase() : one)).join('')}`, 'file'),
+  )
+  assert.equal(new Set(paths.map((path) => path.toLowerCase())).size, 4_096)
+})

@@ -1,0 +1,62 @@
+import { shorten } from '#kernel/text/shorten.ts'
+import { numberedName } from './names.ts'
+
+/**
+ * Names that every system can write, after Microsoft's "Naming Files, Paths, and Namespaces": Windows reserves some
+ * characters and words, takes no dot or space at the end, and paths of 260 characters. Windows and macOS don't tell
+ * upper from lower case.
+ */
+
+/** UTF-16 units of a path in the archive: the rest of the 260 is for the folder that it is unpacked into. */
+export const LONGEST_PATH = 200
+const LONGEST_TOP = 80
+/** Below a folder with a longer path, a name would have no room: it moves up into the first folder. */
+const LONGEST_PARENT = 150
+
+const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:[ .].*)?$/i
+
+/** The nearest name to this one that is allowed everywhere. */
+export function portableName(name: string): string {
+  const allowed = name
+    .normalize('NFC')
+    // oxlint-disable-next-line no-control-regex -- Windows allows no control characters either.
+    .replaceAll(/[<>:"/\\|?*\x00-\x1f\x7f]/g, '_')
+    .replace(/[. ]+$/, (end) => '_'.repeat(end.length))
+  return RESERVED.test(allowed) ? `_${allowed}` : allowed
+}
+
+/** Names that are one to a system that doesn't tell cases or Unicode forms apart have the same key. */
+const keyOf = (path: string): string => path.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFC')
+
+/** Gives each entry of an archive a path of its own. `top`: the folder that all are in; folders come before their contents. */
+export function portablePaths(top: string): (path: string, kind: 'file' | 'folder') => string {
+  const first = fitting(portableName(top), LONGEST_TOP)
+  const folders = new Map([[top, first]])
+  const taken = new Set<string>()
+  /** The next number of a name that was taken, so that a thousand equal names cost a thousand steps. */
+  const numbers = new Map<string, number>()
+  return (path, kind) => {
+    const cut = path.lastIndexOf('/')
+    const above = cut < 0 ? '' : `${folders.get(path.slice(0, cut))!}/`
+    const parent = above.length > LONGEST_PARENT ? `${first}/` : above
+    const room = LONGEST_PATH - parent.length
+    const name = fitting(portableName(path.slice(cut + 1)), room)
+    const key = keyOf(parent + name)
+    let free = parent + name
+    for (let n = numbers.get(key) ?? 2; taken.has(keyOf(free)); n++) {
+      free = parent + numberedName(fitting(name, room - ` (${n})`.length), n)
+      numbers.set(key, n + 1)
+    }
+    taken.add(keyOf(free))
+    if (kind === 'folder') folders.set(path, free)
+    return free
+  }
+}
+
+/** A name cut before its ending. */
+function fitting(name: string, most: number): string {
+  if (name.length <= most) return name
+  const dot = name.lastIndexOf('.')
+  const ending = dot > 0 && name.length - dot <= 16 ? name.slice(dot) : ''
+  return portableName(shorten(name.slice(0, name.length - ending.length), most - ending.length) + ending)
+}
