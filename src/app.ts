@@ -94,16 +94,12 @@ export interface AppOptions {
   rootKeys: readonly string[]
   log: Log
   /** The bounds of waiting for other servers, in time and bytes, where not as `LIMITS` says: only tests are in such a hurry. */
-  waits?: Partial<Limits>
-  /** How long a stream may be silent, where not as usual: only tests are in such a hurry. */
-  keepAliveMs?: number
+  waits?: Partial<Limits> & { silenceMs?: number }
   /** Only tests register other versions than the newest. */
   versions?: readonly Version[]
-  /** Only tests register further services. */
+  /** Only tests register further services, sockets of callers and kinds of operations. */
   services?: readonly Service<Context<Handles>>[]
-  /** Only tests register further sockets of callers. */
   sockets?: readonly CallerSocket<Handles>[]
-  /** Only tests register further kinds of operations. */
   operations?: readonly OperationKind<object, Handles>[]
   /** Only tests give out the program for computers of another clone: its folder. */
   programRoot?: string
@@ -116,7 +112,6 @@ export async function startApp({
   rootKeys,
   log,
   waits,
-  keepAliveMs,
   versions: dated,
   services: further = [],
   sockets = [],
@@ -178,7 +173,7 @@ export async function startApp({
     usageLookup: createUsageLookup({ postgres, ledger }),
     outbound,
     mediaAnswerBytes: config.mediaAnswerBytes,
-    keepAliveMs,
+    keepAliveMs: waits?.silenceMs,
     // Begun below: what keeps them are endpoints, which call models.
     videos: () => videos,
     preflightHead,
@@ -200,7 +195,7 @@ export async function startApp({
     requestLog,
     log,
     outside,
-    headMs: keepAliveMs ?? 10_000,
+    headMs: waits?.silenceMs ?? 10_000,
     documents,
     pictures,
     media,

@@ -4,7 +4,6 @@ import { prepareSetupToken } from '#areas/accounts/sign-in/setup.ts'
 import type { OperationKind } from '#areas/operations/service.ts'
 import type { Context } from '#engine/context.ts'
 import { type Log, createLog } from '#engine/log.ts'
-import type { Limits } from '#engine/http-client/limits.ts'
 import type { Service } from '#kernel/implement.ts'
 import type { Version } from '#line/version.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
@@ -57,8 +56,7 @@ export interface Person extends Caller {
 }
 
 export interface TestOptions {
-  waits?: Partial<Limits>
-  keepAliveMs?: number
+  waits?: AppOptions['waits']
   environment?: Record<string, string>
   versions?: readonly Version[]
   services?: readonly Service<Context>[]
@@ -93,7 +91,6 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     rootKeys: options.rootKeys ?? [testRootKey],
     log: options.log ?? createLog(config.logLevel),
     ...(options.waits && { waits: options.waits }),
-    ...(options.keepAliveMs !== undefined && { keepAliveMs: options.keepAliveMs }),
     ...(options.versions && { versions: options.versions }),
     ...(options.services && { services: options.services }),
     ...(options.operations && { operations: options.operations }),

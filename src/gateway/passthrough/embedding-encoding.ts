@@ -1,5 +1,5 @@
 import { isObject, type Json, listOf, parseJson } from '../model/json.ts'
-import { textOfVector, vectorOfText } from '../wire/vectors.ts'
+import { textOfVector, vectorOfText } from '../wire/embeddings.ts'
 import type { Redraft } from './redraft.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Body } from '../model/body.ts'
 import type { Offer, ProviderEndpoint, Shape } from '../model/offer.ts'
 import { ANTHROPIC_FORMAT } from '../wire/anthropic-messages/signature.ts'
-import { GEMINI_FORMAT } from '../wire/gemini/signature.ts'
+import { GEMINI_FORMAT } from '../wire/parts/gemini-signature.ts'
 import { holdsReasoning } from '../wire/openai-chat/quirks.ts'
 import { RESPONSES_FORMAT } from '../wire/openai-responses/sealed.ts'
 import { everyProvider, idsWhere, mediaProviders, providerOf } from './every-provider.ts'

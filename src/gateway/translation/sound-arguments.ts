@@ -1,5 +1,5 @@
 import type { Chunk } from '../model/canonical-request.ts'
-import { ArgumentsReader } from '../wire/shared/arguments.ts'
+import { ArgumentsReader } from '../wire/parts/arguments.ts'
 
 /** Turns the arguments of calls into the JSON that they mean, as they come. */
 export async function* withSoundArguments(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk, void, undefined> {

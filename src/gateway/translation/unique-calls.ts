@@ -1,6 +1,6 @@
 import { newId } from '#kernel/ids.ts'
 import type { CanonicalMessage, Chunk } from '../model/canonical-request.ts'
-import { signsCall } from '../wire/gemini/signature.ts'
+import { signsCall } from '../wire/parts/gemini-signature.ts'
 
 /**
  * Gives calls an ID that their conversation has not used yet. Some model servers count from 0 in every answer, and clients

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import type { Shape } from '../model/offer.ts'
 import { modelSegment } from './path-name.ts'
-import { vectorOfText } from './vectors.ts'
 
 export interface EmbeddingWire {
   /** Behind the base of the shape. */
@@ -64,3 +63,17 @@ const wires: Partial<Record<Shape, EmbeddingWire>> = {
 
 /** Null: nothing of this shape embeds. */
 export const embeddingWireOf = (shape: Shape): EmbeddingWire | null => wires[shape] ?? null
+
+/** A vector as base64 of little-endian 32-bit floats. */
+export function textOfVector(vector: readonly number[]): string {
+  const bytes = Buffer.alloc(vector.length * 4)
+  for (const [i, value] of vector.entries()) bytes.writeFloatLE(value, i * 4)
+  return bytes.toString('base64')
+}
+
+/** Null: it is no vector. */
+export function vectorOfText(text: string): number[] | null {
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.length === 0 || bytes.length % 4 !== 0) return null
+  return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4))
+}

@@ -1,5 +1,5 @@
 import { ANTHROPIC_FORMAT } from '../../wire/anthropic-messages/signature.ts'
-import { GEMINI_FORMAT } from '../../wire/gemini/signature.ts'
+import { GEMINI_FORMAT } from '../../wire/parts/gemini-signature.ts'
 import { RESPONSES_FORMAT } from '../../wire/openai-responses/sealed.ts'
 import { bothLimits } from '../../wire/shared/quirks.ts'
 import { cloud } from '../provider.ts'

@@ -4,7 +4,7 @@ import { ENVELOPE } from '../../wire/shared/envelope.ts'
 import { decode } from '../../wire/openai-responses/decode.ts'
 import { writeAnswer } from '../../wire/openai-responses/write-response.ts'
 import { StreamWriter } from '../../wire/openai-responses/write-stream.ts'
-import { lossOf } from '../../wire/shared/lost-parts.ts'
+import { lossOf } from '../../wire/parts/lost-parts.ts'
 import type { Surface } from '../../request/surface.ts'
 import { compatA } from './surface.ts'
 

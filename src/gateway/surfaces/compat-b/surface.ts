@@ -6,7 +6,7 @@ import { type AnthropicVersion, decode } from '../../wire/anthropic-messages/dec
 import { writeError } from '../../wire/anthropic-messages/write/errors.ts'
 import { writeAnswer } from '../../wire/anthropic-messages/write/answer.ts'
 import { StreamWriter, keepAlive } from '../../wire/anthropic-messages/write/stream.ts'
-import { lossOf } from '../../wire/shared/lost-parts.ts'
+import { lossOf } from '../../wire/parts/lost-parts.ts'
 import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../../request/surface.ts'
 import { writeModel, writeModels } from './models.ts'

@@ -1,13 +1,11 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
-import { readUsage as readChatUsage } from '../openai-chat/usage.ts'
 import { countOf, isObject, type Json, listOf, objectOf } from '../../model/json.ts'
 
 /** Disjoint buckets from the vendor's `usage`, whose input already excludes both caches; null where there is none. */
-export function readUsage(given: unknown): { usage: Usage } | null {
-  if (!isObject(given)) return null
-  // Some who borrow the shape count as OpenAI does.
-  if (typeof given['input_tokens'] !== 'number' && typeof given['output_tokens'] !== 'number')
-    return readChatUsage(given)
+export function readUsage(used: unknown): { usage: Usage } | null {
+  if (!isObject(used)) return null
+  const given = ownNames(used)
+  if (typeof given['input_tokens'] !== 'number' && typeof given['output_tokens'] !== 'number') return null
   // The tokens of a compaction stand in no other count (SDK, BetaIterationsUsage).
   const compactions = listOf(given['iterations'])
     .map(objectOf)
@@ -24,6 +22,15 @@ export function readUsage(given: unknown): { usage: Usage } | null {
       reasoning_tokens: sum('reasoning_tokens'),
     }),
   }
+}
+
+/** Some who borrow the shape count as OpenAI does. */
+function ownNames(given: Json): Json {
+  if (typeof given['input_tokens'] === 'number' || typeof given['prompt_tokens'] !== 'number') return given
+  const all = countOf(given['prompt_tokens'])
+  const cached = objectOf(given['prompt_tokens_details'])['cached_tokens'] ?? given['cached_tokens']
+  const read = Math.min(all, countOf(cached))
+  return { input_tokens: all - read, cache_read_input_tokens: read, output_tokens: given['completion_tokens'] }
 }
 
 type Buckets = ReturnType<typeof bucketsOf>

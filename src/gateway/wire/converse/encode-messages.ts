@@ -1,7 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import type { MediaSource, CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, type Json } from '../../model/json.ts'
-import { argumentsObject } from '../shared/arguments.ts'
+import { argumentsObject } from '../parts/arguments.ts'
 import type { Losses } from '../shared/losses.ts'
 import { fieldOf, pictureType, typeOf } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tool-names.ts'

@@ -4,7 +4,7 @@ import { ChunkStream, brokenOffChunk } from '../streams/chunk-stream.ts'
 import { readStreamFault } from '../faults.ts'
 import { countOf, isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../model/json.ts'
 import type { SseEvent } from '../streams/sse.ts'
-import { lostPart } from '../shared/lost-parts.ts'
+import { lostPart } from '../parts/lost-parts.ts'
 import { WholeText } from '../streams/whole-text.ts'
 import { CONVERSE_FORMAT } from './encode-messages.ts'
 

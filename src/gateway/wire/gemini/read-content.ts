@@ -4,9 +4,9 @@ import { isObject, type Json, listOf, objectOf, textOf } from '../../model/json.
 import { WholeText } from '../streams/whole-text.ts'
 import { withoutKeys } from '../faults.ts'
 import { readFinish } from './finish.ts'
-import { lostPart } from '../shared/lost-parts.ts'
+import { lostPart } from '../parts/lost-parts.ts'
 import { readInlineData } from './made-media.ts'
-import { GEMINI_FORMAT, pictureId, TEXT_ID } from './signature.ts'
+import { GEMINI_FORMAT, pictureId, TEXT_ID } from '../parts/gemini-signature.ts'
 import { readUsage } from './usage.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 

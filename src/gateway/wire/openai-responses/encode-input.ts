@@ -1,6 +1,6 @@
 import type { CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, type Json } from '../../model/json.ts'
-import { argumentsOf } from '../shared/arguments.ts'
+import { argumentsOf } from '../parts/arguments.ts'
 import { Losses } from '../shared/losses.ts'
 import { pictureUrl, urlOf } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tool-names.ts'

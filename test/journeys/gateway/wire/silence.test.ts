@@ -25,7 +25,7 @@ before(async () => {
   other = await startScripted()
   world = await worldOn(
     await testServer({
-      keepAliveMs: 5,
+      waits: { silenceMs: 5 },
       environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_LIMIT_INFERENCE: '0' },
     }),
   )

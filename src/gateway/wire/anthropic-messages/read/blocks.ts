@@ -1,7 +1,7 @@
 import type { Chunk } from '../../../model/canonical-request.ts'
 import { readBlockCitation } from '../../shared/citations.ts'
 import { isObject, type Json, listOf, objectOf, textOf } from '../../../model/json.ts'
-import { lostPart } from '../../shared/lost-parts.ts'
+import { lostPart } from '../../parts/lost-parts.ts'
 import { WholeText } from '../../streams/whole-text.ts'
 import { ANTHROPIC_FORMAT } from '../signature.ts'
 

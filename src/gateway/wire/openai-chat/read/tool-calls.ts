@@ -1,7 +1,7 @@
 import { newId } from '#kernel/ids.ts'
 import type { Chunk } from '../../../model/canonical-request.ts'
 import { type Json, objectOf, parseJson, textOf } from '../../../model/json.ts'
-import { GEMINI_FORMAT } from '../../gemini/signature.ts'
+import { GEMINI_FORMAT } from '../../parts/gemini-signature.ts'
 import { readCallSignature } from '../call-signature.ts'
 import { WholeText } from '../../streams/whole-text.ts'
 

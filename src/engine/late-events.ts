@@ -1,4 +1,4 @@
-import type { Event } from './answers.ts'
+import type { Event } from '#kernel/answers.ts'
 
 /**
  * The events of something that has to start first. A start that takes longer than `waitMs` continues inside of the stream,
