@@ -22,7 +22,7 @@ export class InferenceAnswer {
   readonly createdAt: string
   readonly content: Part[] = []
   #finish: FinishReason | null = null
-  #reasoning: Extract<Part, { type: 'reasoning' }> | null = null
+  #reasoning: { part: Extract<Part, { type: 'reasoning' }>; index: number } | null = null
   readonly #calls = new Map<string, Extract<Part, { type: 'tool_call' }>>()
 
   constructor(id: Id, at: Date) {
@@ -36,17 +36,16 @@ export class InferenceAnswer {
         const last = this.content.at(-1)
         const part = last?.type === 'text' ? last : this.#open({ type: 'text', text: '' })
         part.text += chunk.text
-        return [this.#delta('text.delta', part, chunk.text)]
+        return [this.#delta('text.delta', this.content.length - 1, chunk.text)]
       }
       case 'reasoning': {
-        const part = (this.#reasoning ??= this.#open({ type: 'reasoning', text: '', opaque: null }))
+        const { part, index } = this.#openReasoning()
         part.text += chunk.text
-        return [this.#delta('reasoning.delta', part, chunk.text)]
+        return [this.#delta('reasoning.delta', index, chunk.text)]
       }
       case 'reasoning_end': {
         const { type: _, ...opaque } = chunk
-        if (Object.keys(opaque).length > 0)
-          (this.#reasoning ??= this.#open({ type: 'reasoning', text: '', opaque: null })).opaque = opaque
+        if (Object.keys(opaque).length > 0) this.#openReasoning().part.opaque = opaque
         this.#reasoning = null
         return []
       }
@@ -106,7 +105,15 @@ export class InferenceAnswer {
     return part
   }
 
-  #delta(event: string, part: Part, delta: string): StreamEvent {
-    return { event, data: { message_id: this.id, index: this.content.indexOf(part), delta } }
+  #openReasoning(): { part: Extract<Part, { type: 'reasoning' }>; index: number } {
+    if (this.#reasoning === null) {
+      const part = this.#open({ type: 'reasoning' as const, text: '', opaque: null })
+      this.#reasoning = { part, index: this.content.length - 1 }
+    }
+    return this.#reasoning
+  }
+
+  #delta(event: string, index: number, delta: string): StreamEvent {
+    return { event, data: { message_id: this.id, index, delta } }
   }
 }

@@ -3,23 +3,27 @@
  * gateway asked in its place. Whole events in, whole events out; everything else stays as it is.
  */
 export function hideUsage(events: Buffer): Buffer {
-  let out = events
-  for (let at = out.indexOf('"usage"'); at >= 0; at = out.indexOf('"usage"', at)) {
-    const next = at + 7
-    if (!holdsObject(out, next)) {
-      at = next
-      continue
+  const kept: Buffer[] = []
+  let from = 0
+  let looked = 0
+  let at = events.indexOf('"usage"')
+  while (at >= 0) {
+    let next = at + 7
+    if (holdsObject(events, next)) {
+      const start = looked + startOfEvent(events.subarray(looked, at))
+      // One look is enough for each event, however often it has the word.
+      next = looked = endOfEvent(events, at)
+      if (saysOnlyUsage(events.toString('utf8', start, next))) {
+        kept.push(events.subarray(from, start))
+        from = next
+      }
     }
-    const start = startOfEvent(out, at)
-    const end = endOfEvent(out, at)
-    at = next
-    if (!saysOnlyUsage(out.toString('utf8', start, end))) continue
-    if (start === 0) out = out.subarray(end)
-    else if (end === out.length) out = out.subarray(0, start)
-    else out = Buffer.concat([out.subarray(0, start), out.subarray(end)])
-    at = start
+    at = events.indexOf('"usage"', next)
   }
-  return out
+  if (from === 0) return events
+  const rest = events.subarray(from)
+  if (kept.every(({ length }) => length === 0)) return rest
+  return Buffer.concat([...kept, rest])
 }
 
 /** Whether a colon and an opening brace follow; most chunks say `"usage":null`. */
@@ -31,8 +35,9 @@ function holdsObject(bytes: Buffer, at: number): boolean {
   return bytes[at] === 0x7b
 }
 
-function startOfEvent(bytes: Buffer, at: number): number {
-  const start = bytes.lastIndexOf('\n\n', at)
+/** Where the last event of these begins, which has no end in them. */
+function startOfEvent(events: Buffer): number {
+  const start = events.lastIndexOf('\n\n')
   return start < 0 ? 0 : start + 2
 }
 

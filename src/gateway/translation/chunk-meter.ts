@@ -8,11 +8,18 @@ import { countInput, countWords } from '../sim/words.ts'
 const MOST_CHARACTERS = 32 << 20
 /** A call, a citation or the end of a thought takes as much as so many characters, besides those that it has. */
 const OF_A_PART = 256
+/** The most tool calls of one answer. */
+const MOST_CALLS = 10_000
 /** What one picture is worth in tokens (ai.google.dev, image generation), and in characters, four of which are a token. */
 const PICTURE_TOKENS = 1_290
 const OF_A_PICTURE = PICTURE_TOKENS * 4
 /** Of pictures and sound, in base64: as much as one event of a stream may hold. */
 const MOST_MEDIA = 64 << 20
+
+const TOO_MANY_CALLS: UpstreamFault = {
+  kind: 'garbage',
+  message: `The provider answered with more than ${MOST_CALLS} tool calls.`,
+}
 
 /** Reads an answer's chunks as they pass: what was written and used, how it ended, and that it does end. */
 export class ChunkMeter {
@@ -25,6 +32,7 @@ export class ChunkMeter {
   #besides = 0
   #media = 0
   #pictures = 0
+  #calls = 0
   #usage: Extract<Chunk, { type: 'usage' }> | null = null
   #finish: Extract<Chunk, { type: 'finish' }> | null = null
 
@@ -53,10 +61,12 @@ export class ChunkMeter {
         this.#count(chunk.transcript)
         break
       case 'tool_call_start':
+        if (++this.#calls > MOST_CALLS) return TOO_MANY_CALLS
+        this.#gather(chunk)
+        break
       case 'citation':
       case 'reasoning_end':
-        this.#besides += OF_A_PART
-        for (const value of Object.values(chunk)) if (typeof value === 'string') this.#besides += value.length
+        this.#gather(chunk)
         break
       case 'usage':
         this.#usage = chunk
@@ -104,6 +114,11 @@ export class ChunkMeter {
       ended: finish !== null,
       closed: true,
     }
+  }
+
+  #gather(part: Chunk): void {
+    this.#besides += OF_A_PART
+    for (const value of Object.values(part)) if (typeof value === 'string') this.#besides += value.length
   }
 
   #count(words: string): void {

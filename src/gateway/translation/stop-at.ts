@@ -9,6 +9,7 @@ export async function* stopAt(
   chunks: AsyncIterable<Chunk>,
   words: readonly string[],
 ): AsyncGenerator<Chunk, void, undefined> {
+  const finders = words.map((word) => new WordFinder(word))
   const called = new Set<string>()
   let held = ''
   let hit: string | null = null
@@ -27,40 +28,67 @@ export async function* stopAt(
       continue
     }
     if (chunk.type === 'text') {
+      const match = firstIn(chunk.text, finders)
       const text: string = held + chunk.text
-      const found = firstOf(text, words)
-      const end = found === null ? text.length - beginningAtEnd(text, words) : found.at
+      const end =
+        match === null
+          ? text.length - Math.max(0, ...finders.map(({ matched }) => matched))
+          : held.length + match.end - match.word.length
       held = text.slice(end)
-      hit = found?.word ?? null
+      hit = match?.word ?? null
       if (end > 0) yield { type: 'text', text: text.slice(0, end) }
       continue
     }
     if (held !== '' && chunk.type !== 'usage') {
       yield { type: 'text', text: held }
       held = ''
+      for (const finder of finders) finder.matched = 0
     }
     if (chunk.type === 'tool_call_start') called.add(chunk.id)
     yield chunk
   }
 }
 
-/** The word that is complete first, as a model stops: of those, the longest. */
-function firstOf(text: string, words: readonly string[]): { at: number; word: string } | null {
-  let first: { at: number; word: string } | null = null
-  for (const word of words) {
-    const at = text.indexOf(word)
-    if (at < 0) continue
-    const later = first === null ? -1 : at + word.length - (first.at + first.word.length)
-    if (later < 0 || (later === 0 && at < first!.at)) first = { at, word }
+/**
+ * Finds a word in text that comes in pieces, reading every character once (Knuth, Morris and Pratt): looking again at
+ * what was held costs the square of the word's length.
+ */
+class WordFinder {
+  readonly word: string
+  /** For each beginning of the word, the length of the longest shorter one that it ends with. */
+  readonly #fallbacks: Int32Array
+  /** Characters of the word that the text so far ends with. */
+  matched = 0
+
+  constructor(word: string) {
+    this.word = word
+    this.#fallbacks = new Int32Array(word.length)
+    for (let at = 1, length = 0; at < word.length; at++) {
+      length = this.#grown(length, word.charCodeAt(at))
+      this.#fallbacks[at] = length
+    }
   }
-  return first
+
+  /** Reads one character. Whether the word is complete. */
+  read(code: number): boolean {
+    this.matched = this.#grown(this.matched, code)
+    return this.matched === this.word.length
+  }
+
+  #grown(matched: number, code: number): number {
+    while (matched > 0 && this.word.charCodeAt(matched) !== code) matched = this.#fallbacks[matched - 1]!
+    return this.word.charCodeAt(matched) === code ? matched + 1 : 0
+  }
 }
 
-/** The number of characters at the end that may begin a word. */
-function beginningAtEnd(text: string, words: readonly string[]): number {
-  let longest = 0
-  for (const word of words)
-    for (let length = Math.min(word.length - 1, text.length); length > longest; length--)
-      if (text.endsWith(word.slice(0, length))) longest = length
-  return longest
+/** Reads text up to the end of the word that is complete first, as a model stops: of those, the longest. */
+function firstIn(text: string, finders: readonly WordFinder[]): { end: number; word: string } | null {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    let longest: string | null = null
+    for (const finder of finders)
+      if (finder.read(code) && finder.word.length > (longest?.length ?? 0)) longest = finder.word
+    if (longest !== null) return { end: at + 1, word: longest }
+  }
+  return null
 }

@@ -84,11 +84,14 @@ test('calls, citations and thoughts without end are given up as words are; ten t
     const told = attempt()
     const response = Object.assign(new EventEmitter(), { end() {} }) as unknown as ServerResponse
     await new TranslatedResponse(told, response, { whole: () => ({}) }, canonical, false).run(chunks())
-    return { taken, faults: told.faults.length }
+    return { taken, faults: told.faults.length, message: told.faults[0]?.message }
   }
   for (const [kind, chunkOf] of Object.entries(kinds)) {
     const { taken, faults } = await play(chunkOf, 1_000_000)
     assert.ok(taken < 200_000 && faults === 1, `${kind}: ${taken}`)
   }
-  assert.deepEqual(await play(kinds['calls without words']!, 10_000), { taken: 10_000, faults: 0 })
+  const calls = kinds['calls without words']!
+  assert.deepEqual(await play(calls, 10_000), { taken: 10_000, faults: 0, message: undefined })
+  const message = 'The provider answered with more than 10000 tool calls.'
+  assert.deepEqual(await play(calls, 10_001), { taken: 10_000, faults: 1, message })
 })

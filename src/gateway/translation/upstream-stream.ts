@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import { excessOf } from '#kernel/text/json-text.ts'
 import { anthropicMessages } from '../passthrough/formats/anthropic-messages.ts'
 import { openaiChat } from '../passthrough/formats/openai-chat.ts'
 import { openaiResponses } from '../passthrough/formats/openai-responses.ts'
@@ -152,7 +154,11 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
 
 /** Chunks that wait to be taken; beyond it the provider waits too. */
 const MOST_WAITING = 512
+/** Chunks that are passed on before the event loop gets a turn. */
+const MOST_IN_A_ROW = 256
 const MOST_BODY = 32 << 20
+/** Of an answer that comes whole, as JSON. */
+const ANSWER_BOUNDS = { values: 200_000, depth: 512 }
 
 /** A provider's answer as it arrives, read into chunks that are taken one by one. */
 class UpstreamStream implements Dispatcher.DispatchHandler {
@@ -160,7 +166,9 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal
   readonly #reader: { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
   #controller: Dispatcher.DispatchController | null = null
+  /** Chunks of which the first `#taken` are gone. */
   #waiting: Chunk[] = []
+  #taken = 0
   #wake: (() => void) | null = null
   #over = false
   #status = 0
@@ -178,15 +186,27 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
   }
 
   async *chunks(): AsyncGenerator<Chunk, void, undefined> {
-    for (;;) {
+    for (let inRow = 1; ; inRow++) {
       this.#signal.throwIfAborted()
-      const next = this.#waiting.shift()
-      if (next !== undefined) {
-        if (this.#waiting.length === 0) this.#controller?.resume()
+      const next = this.#take()
+      if (next !== null) {
         yield next
+        // Chunks that are already here would otherwise be written without anyone else being served in between.
+        if (inRow % MOST_IN_A_ROW === 0) await setImmediate()
       } else if (this.#over) return
       else await new Promise<void>((resolve) => (this.#wake = resolve))
     }
+  }
+
+  #take(): Chunk | null {
+    const next = this.#waiting[this.#taken]
+    if (next === undefined) return null
+    if (++this.#taken === this.#waiting.length) {
+      this.#waiting = []
+      this.#taken = 0
+      this.#controller?.resume()
+    }
+    return next
   }
 
   leave(): void {
@@ -224,6 +244,9 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
     const text = bytes.toString()
     if (this.#status >= 300)
       return this.#finish([{ type: 'error', error: readFault(this.#status, this.#headers, text) }])
+    const excess = excessOf(bytes, ANSWER_BOUNDS)
+    if (excess !== null)
+      return this.#finish([{ type: 'error', error: fault('garbage', `The provider answered with ${excess}.`, null) }])
     const chunks = this.#translator.readAnswer(parseJson(text))
     // Nothing of it is an answer: what it is instead is said.
     const isNone = chunks.every((one) => one.type === 'start' || (one.type === 'error' && one.error.kind === 'garbage'))
@@ -247,7 +270,8 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
 
   #put(chunks: Chunk[]): void {
     if (this.#over) return
-    this.#waiting.push(...chunks)
+    // One by one: as arguments of a call they could be too many.
+    for (const chunk of chunks) this.#waiting.push(chunk)
     this.#wake?.()
     this.#wake = null
   }

@@ -18,7 +18,17 @@ const SHORT = 16
  * of nothing else keep `JSON.parse`, and so everybody, waiting for seconds. Of broken text any answer will do.
  */
 export function checkShape(bytes: Buffer, deepest: number): void {
-  if (bytes.length <= SMALL) return
+  const excess = excessOf(bytes, { values: MOST_VALUES, depth: deepest })
+  if (excess !== null) refuse('malformed_json', { message: `The body holds ${excess}.` })
+}
+
+/**
+ * Says in words what of JSON that came from outside is beyond these bounds, before it is parsed; null: nothing is. Short
+ * text is always within them.
+ */
+export function excessOf(text: Buffer | string, { values: mostValues, depth: deepest }: JsonBounds): string | null {
+  if (text.length <= SMALL) return null
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text
   let depth = 0
   let values = 0
   for (let at = 0; at < bytes.length; at++) {
@@ -28,10 +38,15 @@ export function checkShape(bytes: Buffer, deepest: number): void {
     else if (byte === 0x7d || byte === 0x5d) depth--
     else if (byte === 0x7b || byte === 0x5b) {
       values++
-      if (++depth > deepest) refuse('malformed_json', { message: `The body nests deeper than ${deepest} levels.` })
+      if (++depth > deepest) return `JSON that nests deeper than ${deepest} levels`
     }
   }
-  if (values > MOST_VALUES) refuse('malformed_json', { message: `The body holds more than ${MOST_VALUES} values.` })
+  return values > mostValues ? `more than ${mostValues} values` : null
+}
+
+export interface JsonBounds {
+  values: number
+  depth: number
 }
 
 /** The place of the closing quote; the end of the text where there is none. Short strings cost less than looking for their end does. */

@@ -14,7 +14,7 @@ export class AgentAnswer {
   readonly #text = new Gate()
   readonly #thought = new Gate()
   readonly #calls = new Map<string, { part: CallPart; gate: Gate }>()
-  #reasoning: ReasoningPart | null = null
+  #reasoning: { part: ReasoningPart; index: number } | null = null
   #closed = 0
 
   /** `parts`: what it holds already, where it goes on. */
@@ -33,7 +33,7 @@ export class AgentAnswer {
         const { type: _, ...opaque } = chunk
         const told = this.#think(this.#thought.rest())
         const kept = Object.entries(opaque).map(([name, words]) => [name, storable(words)])
-        if (kept.length > 0) this.#openReasoning().opaque = Object.fromEntries(kept)
+        if (kept.length > 0) this.#openReasoning().part.opaque = Object.fromEntries(kept)
         this.#reasoning = null
         return told
       }
@@ -97,21 +97,25 @@ export class AgentAnswer {
     let part = this.parts.at(-1)
     if (part?.type !== 'text' || this.parts.length === this.#closed)
       this.parts.push((part = { type: 'text', text: '' }))
-    return this.#grow(part, delta)
+    return this.#grow(part, this.parts.length - 1, delta)
   }
 
   #think(delta: string): RunEvent[] {
-    return delta === '' ? [] : this.#grow(this.#openReasoning(), delta)
+    if (delta === '') return []
+    const { part, index } = this.#openReasoning()
+    return this.#grow(part, index, delta)
   }
 
-  #openReasoning(): ReasoningPart {
-    if (this.#reasoning === null) this.parts.push((this.#reasoning = { type: 'reasoning', text: '', opaque: null }))
+  #openReasoning(): { part: ReasoningPart; index: number } {
+    if (this.#reasoning === null) {
+      const part: ReasoningPart = { type: 'reasoning', text: '', opaque: null }
+      this.#reasoning = { part, index: this.parts.push(part) - 1 }
+    }
     return this.#reasoning
   }
 
-  #grow(part: TextPart | ReasoningPart, delta: string): RunEvent[] {
+  #grow(part: TextPart | ReasoningPart, index: number, delta: string): RunEvent[] {
     part.text += delta
-    const index = this.parts.indexOf(part)
     return [{ type: `${part.type}.delta`, data: { message_id: this.#messageId, index, delta } }]
   }
 

@@ -1,5 +1,13 @@
+import { excessOf } from '#kernel/text/json-text.ts'
 import type { Chunk } from '../../model/canonical-request.ts'
 import { type SseEvent, SseReader } from './sse.ts'
+
+/** Events of one stream that say nothing, and their characters: a tool call's input may come as free text that waits for its end. */
+const MOST_SILENT_EVENTS = 300_000
+const MOST_SILENT_CHARACTERS = 96 << 20
+/** Values in one event, and how deep they nest. */
+const MOST_VALUES = 200_000
+const DEEPEST = 512
 
 /**
  * A provider's stream of server-sent events in any shape, fed with its bytes as they come, cut anywhere. The last chunk of
@@ -8,6 +16,8 @@ import { type SseEvent, SseReader } from './sse.ts'
 export abstract class ChunkStream {
   readonly #sse = new SseReader()
   #over = false
+  #silentEvents = 0
+  #silentCharacters = 0
 
   /** The chunks that an event says. */
   protected abstract event(event: SseEvent): Chunk[]
@@ -27,7 +37,20 @@ export abstract class ChunkStream {
   }
 
   #read(events: SseEvent[]): Chunk[] {
-    return events.flatMap((event) => (this.#over ? [] : this.#said(this.event(event))))
+    return events.flatMap((event) => (this.#over ? [] : this.#said(this.#bounded(event))))
+  }
+
+  #bounded(event: SseEvent): Chunk[] {
+    const excess = excessOf(event.data, { values: MOST_VALUES, depth: DEEPEST })
+    if (excess !== null) return [malformedChunk(`The provider sent an event with ${excess}.`)]
+    const chunks = this.event(event)
+    if (chunks.length > 0) return chunks
+    this.#silentCharacters += event.data.length
+    if (++this.#silentEvents > MOST_SILENT_EVENTS)
+      return [malformedChunk(`The provider sent more than ${MOST_SILENT_EVENTS} events without content.`)]
+    return this.#silentCharacters > MOST_SILENT_CHARACTERS
+      ? [malformedChunk(`The provider sent more than ${MOST_SILENT_CHARACTERS} characters without content.`)]
+      : chunks
   }
 
   #said(chunks: Chunk[]): Chunk[] {

@@ -176,7 +176,10 @@ test('a later call may have been told in any number of pieces, and of ten thousa
   order.push({ type: 'tool_call_start', id: 'first', name: 'f' })
   order.push({ type: 'tool_call_start', id: 'later', name: 'f' })
   for (let i = 0; i < 300_000; i++) order.push({ type: 'tool_call_delta', id: 'later', delta: 'x' })
-  assert.equal(order.push({ type: 'tool_call_end', id: 'first' }).length, 300_002)
+  const [end, start, joined, ...more] = order.push({ type: 'tool_call_end', id: 'first' })
+  assert.deepEqual([end!.type, start!.type, more.length], ['tool_call_end', 'tool_call_start', 0])
+  // Joined to one piece: when its turn comes, all of it is written at once.
+  assert.equal(joined?.type === 'tool_call_delta' && joined.delta.length, 300_000)
   const many = new OneAtATime()
   for (let i = 0; i < 10_000; i++) many.push({ type: 'tool_call_start', id: `call_${i}`, name: 'f' })
   assert.equal(many.rest().filter(({ type }) => type === 'tool_call_end').length, 10_000)

@@ -7,6 +7,8 @@ interface Item {
   /** Words go on until something else begins, a call until its end is told. */
   of: 'text' | 'reasoning' | 'image' | { call: string }
   waiting: Itemised[]
+  /** The last waiting piece, where it was joined from several. */
+  joined: Itemised | null
   done: boolean
 }
 
@@ -16,7 +18,9 @@ interface Item {
  * its arguments, or lose words, where two overlap; a vendor's own streams never do.
  */
 export class OneAtATime {
-  readonly #queue: Item[] = []
+  /** Items of which those before `#first` are over. */
+  #queue: Item[] = []
+  #first = 0
   readonly #calls = new Map<string, Item>()
 
   /** The chunks that can be told now. */
@@ -24,7 +28,7 @@ export class OneAtATime {
     switch (piece.type) {
       case 'text':
       case 'reasoning':
-        if (piece.text !== '') this.#saying(piece.type).waiting.push(piece)
+        if (piece.text !== '') append(this.#saying(piece.type), piece)
         break
       case 'reasoning_end': {
         const thought = this.#saying('reasoning')
@@ -50,9 +54,11 @@ export class OneAtATime {
       case 'tool_call_start':
         this.#begin({ call: piece.id }).waiting.push(piece)
         break
-      case 'tool_call_delta':
-        this.#calls.get(piece.id)?.waiting.push(piece)
+      case 'tool_call_delta': {
+        const item = this.#calls.get(piece.id)
+        if (item !== undefined && piece.delta !== '') append(item, piece)
         break
+      }
       case 'tool_call_end':
         this.#endCall(piece.id)
     }
@@ -74,7 +80,7 @@ export class OneAtATime {
   #begin(of: Item['of']): Item {
     const last = this.#queue.at(-1)
     if (typeof last?.of === 'string') last.done = true
-    const item: Item = { of, waiting: [], done: false }
+    const item: Item = { of, waiting: [], joined: null, done: false }
     if (typeof of === 'object') this.#calls.set(of.call, item)
     this.#queue.push(item)
     return item
@@ -90,12 +96,32 @@ export class OneAtATime {
 
   #ready(): Itemised[] {
     const ready: Itemised[] = []
-    for (let item = this.#queue[0]; item; item = this.#queue[0]) {
+    for (let item = this.#queue[this.#first]; item; item = this.#queue[this.#first]) {
       // One by one: as arguments of a call they would be too many.
       for (const piece of item.waiting.splice(0)) ready.push(piece)
+      item.joined = null
       if (!item.done) break
-      this.#queue.shift()
+      this.#first++
+    }
+    // What is over is dropped many at a time: one by one, each would move all the others.
+    if (2 * this.#first >= this.#queue.length) {
+      this.#queue = this.#queue.slice(this.#first)
+      this.#first = 0
     }
     return ready
   }
 }
+
+/** Pieces that wait are joined: an item may come in any number of them, and all are written at once when its turn comes. */
+function append(item: Item, piece: Joinable): void {
+  const { waiting } = item
+  const last = waiting.at(-1)
+  if (last?.type !== piece.type) return void waiting.push(piece)
+  // A copy, once: others hold the piece as it came.
+  if (last !== item.joined) waiting[waiting.length - 1] = item.joined = { ...last }
+  const joined = item.joined
+  if (joined.type === 'tool_call_delta' && piece.type === 'tool_call_delta') joined.delta += piece.delta
+  else if (joined.type !== 'tool_call_delta' && piece.type !== 'tool_call_delta') joined.text += piece.text
+}
+
+type Joinable = Extract<Itemised, { type: 'text' | 'reasoning' | 'tool_call_delta' }>

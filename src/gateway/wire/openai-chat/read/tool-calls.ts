@@ -3,10 +3,10 @@ import type { Chunk } from '../../../model/canonical-request.ts'
 import { type Json, objectOf, parseJson, textOf } from '../../../model/json.ts'
 import { GEMINI_FORMAT } from '../../parts/gemini-signature.ts'
 import { readCallSignature } from '../call-signature.ts'
+import { JsonBalance } from '../../streams/json-balance.ts'
 import { WholeText } from '../../streams/whole-text.ts'
 
 interface Call {
-  index: unknown
   id: string
   name: string
   /** All arguments so far. */
@@ -17,6 +17,7 @@ interface Call {
   signature: string
   state: 'unnamed' | 'open' | 'ended'
   whole: WholeText
+  balance: JsonBalance
 }
 
 /**
@@ -26,11 +27,15 @@ interface Call {
  */
 export class ToolCallReader {
   readonly #calls: Call[] = []
+  readonly #byIndex = new Map<unknown, Call>()
+  readonly #byId = new Map<string, Call>()
   readonly #ids = new Set<string>()
+  /** Open calls with arguments that came since the last interruption. */
+  readonly #grown = new Set<Call>()
 
   /** Whether any call was made. */
   get any(): boolean {
-    return this.#calls.some(({ state }) => state !== 'unnamed')
+    return this.#ids.size > 0
   }
 
   /** Whether every call's arguments are JSON: a sign that a stream without an end was not cut in one. */
@@ -46,7 +51,7 @@ export class ToolCallReader {
     const chunks: Chunk[] = []
     const call = this.#find(delta['index'], id, name) ?? this.#begin(delta['index'], chunks)
     if (call.state === 'unnamed') {
-      call.id ||= id
+      if (call.id === '' && id !== '') this.#byId.set((call.id = id), call)
       call.name ||= name
     }
     call.waiting += argumentsOf(called)
@@ -59,7 +64,9 @@ export class ToolCallReader {
   /** Text or reasoning came: what is complete has ended. */
   interrupt(): Chunk[] {
     const chunks: Chunk[] = []
-    for (const call of this.#calls) if (call.state === 'open' && isComplete(call.text)) this.#end(call, chunks)
+    for (const call of this.#grown)
+      if (call.state === 'open' && call.balance.closed && parseJson(call.text) !== undefined) this.#end(call, chunks)
+    this.#grown.clear()
     return chunks
   }
 
@@ -77,8 +84,8 @@ export class ToolCallReader {
       index === undefined || index === null
         ? id === ''
           ? this.#calls.at(-1)
-          : this.#calls.findLast((one) => one.id === id)
-        : this.#calls.findLast((one) => one.index === index)
+          : this.#byId.get(id)
+        : this.#byIndex.get(index)
     // Another id with a name under the same index is another call; providers that send index 0 for all do that.
     const other = call !== undefined && call.id !== '' && id !== '' && name !== '' && call.id !== id
     return other ? undefined : call
@@ -87,7 +94,6 @@ export class ToolCallReader {
   #begin(index: unknown, chunks: Chunk[]): Call {
     chunks.push(...this.interrupt())
     const call: Call = {
-      index,
       id: '',
       name: '',
       text: '',
@@ -95,8 +101,10 @@ export class ToolCallReader {
       signature: '',
       state: 'unnamed',
       whole: new WholeText(),
+      balance: new JsonBalance(),
     }
     this.#calls.push(call)
+    if (index !== undefined && index !== null) this.#byIndex.set(index, call)
     return call
   }
 
@@ -104,6 +112,7 @@ export class ToolCallReader {
     // Calls whose provider gives no id, or two calls the same one, still need one each.
     if (call.id === '' || this.#ids.has(call.id)) call.id = `call_${newId()}`
     this.#ids.add(call.id)
+    this.#byId.set(call.id, call)
     call.state = 'open'
     this.#sign(call, chunks)
     chunks.push({ type: 'tool_call_start', id: call.id, name: call.name })
@@ -114,8 +123,11 @@ export class ToolCallReader {
     if (call.state === 'unnamed') return
     const delta = call.state === 'open' ? call.whole.push(call.waiting) : ''
     call.waiting = ''
+    if (delta === '') return
     call.text += delta
-    if (delta !== '') chunks.push({ type: 'tool_call_delta', id: call.id, delta })
+    call.balance.push(delta)
+    this.#grown.add(call)
+    chunks.push({ type: 'tool_call_delta', id: call.id, delta })
   }
 
   #end(call: Call, chunks: Chunk[]): void {
@@ -133,8 +145,6 @@ export class ToolCallReader {
     if (signature !== '') chunks.push({ type: 'reasoning_end', redacted: signature, format: GEMINI_FORMAT, id })
   }
 }
-
-const isComplete = (text: string): boolean => text.trimEnd().endsWith('}') && parseJson(text) !== undefined
 
 function argumentsOf(called: Json): string {
   const given = called['arguments']

@@ -1,0 +1,48 @@
+import { Session } from 'node:inspector/promises'
+
+/** A piece of the project's code, and the number of times that it ran. */
+export type Counts = ReadonlyMap<string, number>
+
+/** Counts how often each block of the project's code runs, as V8 counts it for coverage. */
+class WorkCounter implements AsyncDisposable {
+  readonly #session = new Session()
+
+  async start(): Promise<void> {
+    this.#session.connect()
+    await this.#session.post('Profiler.enable')
+    await this.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
+  }
+
+  async count(work: () => void | Promise<void>): Promise<Counts> {
+    await this.#session.post('Profiler.takePreciseCoverage')
+    await work()
+    const { result } = await this.#session.post('Profiler.takePreciseCoverage')
+    const counts = new Map<string, number>()
+    for (const { url, functions } of result) {
+      const path = /\/src\/(.*)$/.exec(url)?.[1]
+      if (path === undefined || url.includes('node_modules')) continue
+      for (const { functionName, ranges } of functions)
+        for (const { startOffset, count } of ranges) counts.set(`${path} ${functionName} at ${startOffset}`, count)
+    }
+    return counts
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#session.post('Profiler.stopPreciseCoverage')
+    this.#session.disconnect()
+  }
+}
+
+/** The blocks that ran more than about twice as often for twice the input. */
+export async function superlinear(work: (size: number) => void | Promise<void>, size: number): Promise<string[]> {
+  await using counter = new WorkCounter()
+  await counter.start()
+  // What runs once, such as a module's own start, is over then.
+  await work(size)
+  const once = await counter.count(() => work(size))
+  const twice = await counter.count(() => work(2 * size))
+  return [...twice].flatMap(([block, count]) => {
+    const before = once.get(block) ?? 0
+    return count > 2.5 * before && count > 10 * size ? [`${block}: ${before} → ${count}`] : []
+  })
+}
