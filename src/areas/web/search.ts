@@ -2,6 +2,7 @@ import type { Config } from '#config'
 import type { Context } from '#engine/context.ts'
 import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
+import { parseForeign } from '#kernel/text/json-text.ts'
 import { type Found, type Provider, type WebQuery, brave, searxng, tavily } from './providers.ts'
 
 interface SetUp {
@@ -81,7 +82,7 @@ async function askOne(ctx: Context, { provider, base, key }: SetUp, question: We
         details: { provider: name, status },
       })
     return (
-      provider.read(parse(bytes), question) ??
+      provider.read(parseForeign(bytes) ?? null, question) ??
       refuse('upstream_error', {
         message: `${name} answered something else than results.`,
         details: { provider: name },
@@ -104,11 +105,3 @@ const hint = (name: string, status: number): string =>
       : status === 429
         ? ' (its quota is used up)'
         : ''
-
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString())
-  } catch {
-    return null
-  }
-}

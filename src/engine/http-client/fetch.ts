@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { ValueCounter } from '#kernel/text/json-text.ts'
 import type { Outbound } from './outbound.ts'
 import type { Send, ExchangeOwner } from './send.ts'
 import { RetrieveFailed, explained } from './retrieve.ts'
@@ -6,6 +7,8 @@ import { RetrieveFailed, explained } from './retrieve.ts'
 /** Bytes that may still be read; who begins something new fills it again. */
 export interface Meter {
   left: number
+  /** Values of JSON that may still come; absent: it isn't JSON that is read. */
+  values?: number
 }
 
 const WITHOUT_BODY = new Set([204, 205, 304])
@@ -13,7 +16,7 @@ const BUFFERED = 256 * 1024
 
 /**
  * A `fetch` for libraries that want one. Everything goes through `outbound`, which checks the address it connects to; no
- * redirect is followed, nothing is unpacked, no more is read than `meter` leaves, and no answer takes longer than
+ * redirect is followed, nothing is unpacked, no more bytes and values are read than `meter` leaves, and no answer takes longer than
  * `withinMs`. `mayBePrivate`: for what the administrator set up. Rejects with RetrieveFailed.
  */
 export const fetchThrough =
@@ -27,6 +30,7 @@ export const fetchThrough =
     const { promise, resolve, reject } = Promise.withResolvers<Response>()
     let controller: Dispatcher.DispatchController | null = null
     let stream: ReadableStreamDefaultController<Uint8Array> | null = null
+    const counter = new ValueCounter()
     let over = false
     const stop = (reason: unknown): void => {
       if (over) return
@@ -64,7 +68,9 @@ export const fetchThrough =
       onResponseData(given, piece) {
         if (over) return
         meter.left -= piece.length
-        if (meter.left < 0) return stop(new RetrieveFailed('too_large', 'The server sent more than is read of it.'))
+        if (meter.values !== undefined) meter.values -= counter.push(piece)
+        if (meter.left < 0 || (meter.values ?? 0) < 0)
+          return stop(new RetrieveFailed('too_large', 'The server sent more than is read of it.'))
         stream?.enqueue(new Uint8Array(piece))
         if (stream !== null && (stream.desiredSize ?? 0) <= 0) given.pause()
       },

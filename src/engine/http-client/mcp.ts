@@ -30,11 +30,19 @@ export interface OutsideTool {
 /** An outside server's fault; the sentence is safe to show. */
 export class OutsideFailed extends Error {
   override name = 'OutsideFailed'
+  /** It answered with more than is read: it will again. */
+  readonly tooLarge: boolean
+
+  constructor(message: string, { tooLarge = false } = {}) {
+    super(message)
+    this.tooLarge = tooLarge
+  }
 }
 
 /** A connection to an outside server, made when it is first needed. Throws OutsideFailed. */
 export interface OutsideMcp extends AsyncDisposable {
-  tools(signal: AbortSignal): Promise<OutsideTool[]>
+  /** `inTurn` runs the listing itself, once the server has answered the handshake. */
+  tools(signal: AbortSignal, inTurn?: InTurn): Promise<OutsideTool[]>
   /** Calls a tool, until the signal fires. An error of the tool is an answer with `is_error`. */
   call(
     name: string,
@@ -42,6 +50,8 @@ export interface OutsideMcp extends AsyncDisposable {
     signal: AbortSignal,
   ): Promise<{ output: unknown; is_error: boolean }>
 }
+
+type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
 interface Session {
   client: Client
@@ -52,7 +62,10 @@ interface Session {
 const OPEN_MS = 10_000
 const LEAVE_MS = 2_000
 const MOST_PAGES = 20
-const MOST_BYTES = 8 << 20
+/** Of one call's answer. */
+const OF_A_CALL: Meter = { left: 8 << 20, values: 50_000 }
+/** Of the handshake and all pages of a listing. */
+const OF_A_LISTING: Meter = { left: 1 << 20, values: 50_000 }
 const LONGEST_MESSAGE = 1_000
 
 /** A server's words about its results are taken as they come: its schemas are never compiled. */
@@ -66,7 +79,7 @@ export function outsideMcp(
   { url, headers, timeoutMs }: OutsideServer,
   whose: ExchangeOwner,
 ): OutsideMcp {
-  const meter: Meter = { left: MOST_BYTES }
+  const meter: Meter = { ...OF_A_LISTING }
   const through = fetchThrough(outbound, meter, { ...whose, withinMs: timeoutMs })
   const openMs = Math.min(OPEN_MS, timeoutMs)
   let opening: Promise<Session> | null = null
@@ -103,8 +116,8 @@ export function outsideMcp(
    * Runs `use` with a live session. A session that the server no longer knows has done nothing, so a new one is
    * opened.
    */
-  async function within<T>(use: (client: Client) => Promise<T>): Promise<T> {
-    meter.left = MOST_BYTES
+  async function within<T>(most: Meter, use: (client: Client) => Promise<T>): Promise<T> {
+    Object.assign(meter, most)
     try {
       const known = opening !== null
       try {
@@ -120,13 +133,13 @@ export function outsideMcp(
   }
 
   return {
-    tools: (signal) =>
-      within(async (client) => {
-        const { tools } = await client.listTools(undefined, { signal, timeout: openMs })
+    tools: (signal, inTurn = (work) => work()) =>
+      within(OF_A_LISTING, async (client) => {
+        const { tools } = await inTurn(() => client.listTools(undefined, { signal, timeout: openMs }))
         return tools.map(({ name, description = '', inputSchema }) => ({ name, description, parameters: inputSchema }))
       }),
     call: (name, given, signal) =>
-      within(async (client) => {
+      within(OF_A_CALL, async (client) => {
         const { content, structuredContent, isError } = await client.callTool(
           { name, arguments: given },
           { signal, timeout: timeoutMs },
@@ -162,7 +175,7 @@ const statusOf = (error: unknown): number | null => {
 
 function told(error: unknown): OutsideFailed {
   for (let at: unknown = error; at instanceof Error; at = at.cause)
-    if (at instanceof RetrieveFailed) return new OutsideFailed(at.message)
+    if (at instanceof RetrieveFailed) return new OutsideFailed(at.message, { tooLarge: at.why === 'too_large' })
   const status = statusOf(error)
   if (status === 401 || status === 403 || (error as Error).name === 'UnauthorizedError')
     return new OutsideFailed(`The server refused the credentials${status === null ? '' : ` (${status})`}.`)

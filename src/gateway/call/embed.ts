@@ -4,10 +4,10 @@ import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
 import type { Payer } from '#engine/ledger/ledger.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
+import { parseForeign } from '#kernel/text/json-text.ts'
 import { usageOf } from '#kernel/usage.ts'
 import type { Loss, UpstreamFault } from '../model/canonical-request.ts'
 import { type AnswerInProgress, type Reading, emptyReading } from '../model/in-progress.ts'
-import { parseJson } from '../model/json.ts'
 import type { Offer } from '../model/offer.ts'
 import { refusalOf } from '../model/refusal.ts'
 import { wellFormedJson } from '../model/well-formed.ts'
@@ -53,6 +53,8 @@ export const createEmbed =
     new EmbeddingCall(gateway, model, texts, options).run(principal)
 
 const MOST_BYTES = 64 << 20
+/** Numbers of one vector: no model has more. */
+const MOST_DIMENSIONS = 16_384
 const TIMEOUT_MS = 60_000
 
 /** A call for vectors: its answer is collected whole. */
@@ -198,7 +200,8 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
       signal: this.#signal,
     })
     if (status >= 300) return readFault(status, headers, bytes.toString())
-    const read = wire.read(parseJson(bytes.toString()), this.#texts.length)
+    const values = 1_000 + this.#texts.length * (MOST_DIMENSIONS + 10)
+    const read = wire.read(parseForeign(bytes, { values, depth: 64 }), this.#texts.length)
     if (read === null || read.vectors.some(({ length }) => length !== read.vectors[0]!.length))
       return fault('garbage', `${endpoint.slug} answered something else than embeddings.`, null)
     return { vectors: read.vectors.map(unit), tokens: read.tokens }

@@ -1,4 +1,5 @@
-import { isObject, type Json, parseJson } from '../model/json.ts'
+import { parseForeign } from '#kernel/text/json-text.ts'
+import { isObject, type Json } from '../model/json.ts'
 import { MediaFault, type MadeFile, type MadeSound, type SoundFormat, type WireAnswer } from './adapter.ts'
 
 const MINUTE = 60_000
@@ -38,7 +39,7 @@ export async function wholeOf({ body, place }: Pick<WireAnswer, 'body' | 'place'
 
 /** The object that an answer is. Throws `MediaFault` `bad_answer`. */
 export async function jsonOf(answer: Pick<WireAnswer, 'body' | 'place'>): Promise<Json> {
-  const json = parseJson((await wholeOf(answer)).toString())
+  const json = parseForeign(await wholeOf(answer))
   if (!isObject(json)) throw badAnswer('The provider answered something that is not a JSON object.')
   return json
 }

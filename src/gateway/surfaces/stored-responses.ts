@@ -1,9 +1,10 @@
 import { RetrieveFailed, type Retrieved, retrieve } from '#engine/http-client/retrieve.ts'
 import { refuse } from '#kernel/errors.ts'
+import { parseForeign } from '#kernel/text/json-text.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { scrub } from '../wire/scrub.ts'
 import { fault, readFault } from '../wire/faults.ts'
-import { isObject, parseJson } from '../model/json.ts'
+import { isObject } from '../model/json.ts'
 import { supportsShape } from '../providers/supports.ts'
 import { forwardedQuery } from '../passthrough/forwarded-headers.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
@@ -80,7 +81,7 @@ async function askAll(
       failed = scrub(readFault(status, headers, bytes.toString()), endpoint)
       continue
     }
-    const json = parseJson(bytes.toString())
+    const json = parseForeign(bytes)
     request.over()
     return isObject(json) ? { json } : scrub(readFault(502, headers, bytes.toString()), endpoint)
   }

@@ -44,6 +44,43 @@ export function excessOf(text: Buffer | string, { values: mostValues, depth: dee
   return values > mostValues ? `more than ${mostValues} values` : null
 }
 
+/** The most values of JSON that another server answers with, and how deep they nest: parsing it holds up everyone else. */
+export const FOREIGN: JsonBounds = { values: 100_000, depth: 512 }
+
+/** Parses JSON that another server answered with; undefined: it is none, or is beyond the bounds. */
+export function parseForeign(text: Buffer | string, bounds: JsonBounds = FOREIGN): unknown {
+  if (excessOf(text, bounds) !== null) return undefined
+  try {
+    return JSON.parse(text.toString()) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Counts the values of JSON that comes in pieces, also within server-sent events: a line's end ends a string, which no
+ * quote in a comment can then hide the rest in.
+ */
+export class ValueCounter {
+  #inString = false
+  #escaped = false
+
+  /** Reads the next piece. Returns how many values begin in it. */
+  push(bytes: Uint8Array): number {
+    let count = 0
+    for (const byte of bytes) {
+      if (byte === 0x0a || byte === 0x0d) this.#inString = this.#escaped = false
+      else if (this.#escaped) this.#escaped = false
+      else if (this.#inString) {
+        if (byte === 0x5c) this.#escaped = true
+        else if (byte === 0x22) this.#inString = false
+      } else if (byte === 0x22) this.#inString = true
+      else if (byte === 0x2c || byte === 0x7b || byte === 0x5b) count++
+    }
+    return count
+  }
+}
+
 export interface JsonBounds {
   values: number
   depth: number

@@ -1,7 +1,7 @@
 import type { Configuration, CustomFetch } from 'openid-client'
 import type { Config, OidcConfig } from '#config'
 import type { Engine } from '#engine/context.ts'
-import { fetchThrough } from '#engine/http-client/fetch.ts'
+import { type Meter, fetchThrough } from '#engine/http-client/fetch.ts'
 import type { Log } from '#engine/log.ts'
 import { refuse } from '#kernel/errors.ts'
 import { shorten } from '#kernel/text/shorten.ts'
@@ -45,7 +45,7 @@ export interface HasProvider {
 }
 
 const WITHIN_MS = 10_000
-const MOST_BYTES = 1 << 20
+const MOST: Meter = { left: 1 << 20, values: 50_000 }
 /** The provider's description of itself is asked for again after so long, and after a failure at once. Each process asks. */
 const KNOWN_MS = 3_600_000
 
@@ -130,7 +130,7 @@ async function discover(oidc: OidcConfig, outside: Engine['outside']): Promise<C
   const through: CustomFetch = (url, { body, headers, method, signal }) =>
     fetchThrough(
       outside,
-      { left: MOST_BYTES },
+      { ...MOST },
       { credential: 'identity provider', party: 'identity provider', withinMs: WITHIN_MS, mayBePrivate: true },
     )(url, {
       method,

@@ -7,9 +7,11 @@ import { mergeFetched } from '#gateway/catalogue/merge.ts'
 import type { CatalogueModel } from '#gateway/catalogue/model.ts'
 import { type Fetched, NoCatalogue, readFetched } from '#gateway/catalogue/read-fetched.ts'
 import { refuse } from '#kernel/errors.ts'
+import { excessOf } from '#kernel/text/json-text.ts'
 import type { CatalogueRow } from './catalogue-store.ts'
 
 const MOST_BYTES = 32 << 20
+const CATALOGUE = { values: 1_000_000, depth: 64 }
 const TIMEOUT_MS = 30_000
 const LARGEST = 20
 
@@ -72,6 +74,8 @@ async function bytesAt(engine: Context['engine'], url: URL, signal: AbortSignal)
 }
 
 function understood(bytes: Buffer, day: string, version: string): Fetched {
+  const excess = excessOf(bytes, CATALOGUE)
+  if (excess !== null) refuse('provider_error', { message: `What was fetched is not a catalogue. It holds ${excess}.` })
   try {
     return readFetched(JSON.parse(bytes.toString()), day, version)
   } catch (error) {

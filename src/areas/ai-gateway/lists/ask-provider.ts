@@ -7,6 +7,7 @@ import type { FaultKind } from '#gateway/model/canonical-request.ts'
 import { scrub } from '#gateway/wire/scrub.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { upstreamOf } from '#gateway/providers/upstream.ts'
+import { FOREIGN, excessOf, parseForeign } from '#kernel/text/json-text.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 
 /** A provider did not answer as it should. The sentence is safe to show. */
@@ -23,7 +24,7 @@ export class AskFailed extends Error {
   }
 }
 
-const MOST_BYTES = 32 << 20
+const MOST_BYTES = 8 << 20
 /** A model that nobody serves: asked for where the model stands in the address. */
 export const NO_MODEL = 'uk-no-such-model'
 
@@ -39,6 +40,8 @@ export async function getJson(
   }
   try {
     const { status, text } = await exchange(outbound, endpoint, path, body, timeoutMs)
+    const excess = excessOf(text, FOREIGN)
+    if (excess !== null) fail(`The provider answered with ${excess}.`, null, 'garbage')
     const json = parse(text)
     if (status >= 200 && status < 300)
       return json ?? fail('The provider answered something that is not JSON.', null, 'garbage')
@@ -127,7 +130,8 @@ export async function checkKey(outbound: Outbound, endpoint: ProviderEndpoint, t
     return error instanceof TransportFailed ? fail(error.message, null, error.fault.kind) : fail(why(error))
   }
   const { status, text } = answer
-  if (status !== 400 && status !== 404) fail(`The provider answered ${status}${saidIn(parse(text), text)}.`, status)
+  if (status !== 400 && status !== 404)
+    fail(`The provider answered ${status}${saidIn(parseForeign(text) ?? null, text)}.`, status)
 }
 
 function nothingAsked({ preset, shape }: ProviderEndpoint): { path: string; body: object } {

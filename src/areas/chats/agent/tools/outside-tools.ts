@@ -39,6 +39,7 @@ const LONGEST_DESCRIPTION = 4_096
 /** The time that a list of a server's tools is taken for known, and the time that one which failed is left in peace. */
 const KNOWN_MS = 300_000
 const FAILED_MS = 15_000
+const TOO_LARGE_MS = KNOWN_MS
 const MOST_KNOWN = 100
 const LONGEST_NAME = 128
 /** A copy: a slice would keep all that it is cut from. */
@@ -53,9 +54,47 @@ export const noOutsideSession: OutsideSession = {
 
 type ListedTool = OutsideTool & Pick<OfferedOutsideTool, 'definition'>
 type Listing = { tools: ListedTool[]; leftOut: number } | { failed: string }
-/** The listings of outside servers, in this process's memory: the oldest is forgotten first. */
-export type OutsideTools = Map<string, { until: number; listing: Listing }>
-export const createOutsideTools = (): OutsideTools => new Map()
+
+/**
+ * The listings of outside servers, in this process's memory: the oldest is forgotten first. With several processes each
+ * asks for itself, so a server is asked once per process in the time that its listing, or its refusal, is remembered.
+ */
+export class OutsideTools {
+  readonly #known = new Map<string, { until: number; listing: Listing }>()
+  readonly #turns = new Map<Id, Promise<unknown>>()
+
+  /** What is remembered under any of these names. */
+  known(...names: string[]): Listing | null {
+    for (const name of names) {
+      const entry = this.#known.get(name)
+      if (entry && entry.until > Date.now()) return entry.listing
+    }
+    return null
+  }
+
+  remember(name: string, listing: Listing, forMs: number): void {
+    this.#known.delete(name)
+    for (const oldest of this.#known.keys()) if (this.#known.size >= MOST_KNOWN) this.#known.delete(oldest)
+    this.#known.set(name, { until: Date.now() + forMs, listing })
+  }
+
+  clear(): void {
+    this.#known.clear()
+  }
+
+  /** Runs one listing of an account after the other: reading a large one holds up everyone. */
+  async inTurn<T>(account: Id, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(account)
+    const turn = Promise.allSettled([before]).then(work)
+    this.#turns.set(account, turn)
+    try {
+      return await turn
+    } finally {
+      if (this.#turns.get(account) === turn) this.#turns.delete(account)
+    }
+  }
+}
+export const createOutsideTools = (): OutsideTools => new OutsideTools()
 
 /** Asks the servers what they have, all at once; one that does not answer is a problem and no more. `party`: whose run it is. */
 export async function outsideOf(
@@ -75,7 +114,16 @@ export async function outsideOf(
       const credential = `${agent.id} ${server.name} ${hash('sha256', JSON.stringify(server.headers))}`
       const mcp = outsideMcp(engine.outside, server, { credential, party })
       connections.push(mcp)
-      return { server, mcp, listing: await listed(engine.outsideTools, keyOf(agent, server.name), mcp, signal) }
+      return {
+        server,
+        mcp,
+        listing: await listed(
+          engine.outsideTools,
+          { key: keyOf(agent, server.name), url: server.url, party },
+          mcp,
+          signal,
+        ),
+      }
     }),
   )
   for (const { server, mcp, listing } of listings) {
@@ -146,17 +194,27 @@ export function outsidePolicy(
 const keyOf = ({ id, updated_at }: Pick<AgentRow, 'id' | 'updated_at'> & { id: Id }, server: string): string =>
   `${id} ${updated_at.getTime()} ${server}`
 
-async function listed(all: OutsideTools, key: string, mcp: OutsideMcp, signal: AbortSignal): Promise<Listing> {
-  const before = all.get(key)
-  if (before && before.until > Date.now()) return before.listing
-  const listing = await mcp.tools(signal).then(bounded, (error: unknown): Listing => {
+async function listed(
+  all: OutsideTools,
+  { key, url, party }: { key: string; url: string; party: Id },
+  mcp: OutsideMcp,
+  signal: AbortSignal,
+): Promise<Listing> {
+  // Under the address alone: a server whose listing is too large isn't asked again because its agent was changed.
+  const refused = `${party} ${url}`
+  const before = all.known(key, refused)
+  if (before !== null) return before
+  try {
+    const listing = bounded(await mcp.tools(signal, (work) => all.inTurn(party, work)))
+    all.remember(key, listing, KNOWN_MS)
+    return listing
+  } catch (error) {
     if (signal.aborted || !(error instanceof OutsideFailed)) throw error
-    return { failed: error.message }
-  })
-  all.delete(key)
-  for (const oldest of all.keys()) if (all.size >= MOST_KNOWN) all.delete(oldest)
-  all.set(key, { until: Date.now() + ('failed' in listing ? FAILED_MS : KNOWN_MS), listing })
-  return listing
+    const listing = { failed: error.message }
+    if (error.tooLarge) all.remember(refused, listing, TOO_LARGE_MS)
+    else all.remember(key, listing, FAILED_MS)
+    return listing
+  }
 }
 
 /** The tools that a model is given: as many as it is asked to read, and none that is larger than that. */
