@@ -202,7 +202,7 @@ export const drive = area(
     signed_url: endpoint('POST /drive/files/:id/signed-url', {
       summary: 'Mint a link to the bytes of a file',
       description:
-        'Whoever has it may read them, without a key, until it expires, the file is trashed, or the root key is rotated.',
+        'Its holder can read the current version without a key, until the link expires, the file is trashed, you lose access to the file, the key you made the link with is revoked or rotated, or the root key is rotated.',
       scope: 'drive:read',
       consent: 'person',
       on: 'file',

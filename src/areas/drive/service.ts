@@ -156,14 +156,18 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
       return showFile(await move(ctx, row, target))
     },
 
-    signed_url(ctx, { expires_in_seconds, single_use, disposition, method }) {
+    async signed_url(ctx, { expires_in_seconds, single_use, disposition, method }) {
       const row = file.of(ctx)
       if (row.trashed || row.kind === 'folder')
         refuse('invalid_state', {
           message: row.trashed ? 'A file in the trash has no links.' : 'A folder has no bytes to link to.',
           details: { status: row.status, allowed: row.trashed ? ['restore'] : [] },
         })
-      const { url, expires_at } = mintLink(ctx, row, { seconds: expires_in_seconds, once: single_use, disposition })
+      const { url, expires_at } = await mintLink(ctx, row, {
+        seconds: expires_in_seconds,
+        once: single_use,
+        disposition,
+      })
       return {
         id: row.id,
         created_at: iso(row.created_at),

@@ -227,7 +227,9 @@ export const notifications = area(
       scope: writing,
       body: {
         user_id: id.optional().describe('Default: yourself.'),
-        type: type.default('message'),
+        type: type
+          .default('message')
+          .describe('`message`, or a name of your own such as `build.failed`. Types of the server itself are refused.'),
         title: words(200).pipe(z.string().trim().min(1)),
         body: words(4_000).nullable().default(null),
         severity: severity.optional(),
@@ -235,9 +237,10 @@ export const notifications = area(
         action_url: z
           .string()
           .max(2_048)
-          .regex(/^(https?:\/\/|\/(?!\/))\S*$/, 'must be an http address, or a path of this server')
+          .regex(/^\/(?![/\\])[^\s\\]*$/, 'must be a path of this server, such as /app/chats')
           .nullable()
-          .default(null),
+          .default(null)
+          .describe('The page to open: a path of this server, such as `/app/chats`.'),
       },
       reply: one(Notification),
       status: 201,

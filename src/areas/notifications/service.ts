@@ -18,7 +18,7 @@ import { type PushRow, pushStore } from './delivery/push-store.ts'
 import { isQuiet } from './preferences/quiet.ts'
 import { showNotification } from './show.ts'
 import { type NotificationRow, notificationStore } from './store.ts'
-import { typeOf, types } from './preferences/types.ts'
+import { isReserved, typeOf, types } from './preferences/types.ts'
 import { configs, preferences } from './preferences/preference-store.ts'
 
 export { notificationJobs, notificationSchedules } from './delivery/deliver.ts'
@@ -85,6 +85,11 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
 
     async send(ctx, { user_id, type, title, body, severity, resource, action_url }) {
       const { accountId, personalWorkspaceId } = ctx.principal
+      if (isReserved(type))
+        refuse('invalid_parameter', {
+          param: 'type',
+          message: `\`type\` ${type} is reserved for the server. Use \`message\` or a name of your own, such as \`build.failed\`.`,
+        })
       const to = user_id ?? accountId
       await checkMet(ctx, to, 'user_id')
       const held = heldTo(ctx)

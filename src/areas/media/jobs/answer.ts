@@ -29,11 +29,11 @@ export interface Made {
 }
 
 /** The answer to a call whose files are kept. */
-export function answerOf(
+export async function answerOf(
   ctx: Context,
   job: MediaJob,
   { outcome, rows, files, delivered, complete }: Made,
-): Answer | z.output<typeof Transcription> {
+): Promise<Answer | z.output<typeof Transcription>> {
   const { request, subtitles } = job.request
   const losses = new Set(delivered.flatMap(({ collected }) => collected.losses))
   if (!complete) losses.add('n')
@@ -44,7 +44,7 @@ export function answerOf(
     kind: request.kind,
     model: offer.slug,
     provider: offer.endpoint.slug,
-    files: rows.map((row, i) => shownFile(ctx, row, files[i]!)),
+    files: await Promise.all(rows.map((row, i) => shownFile(ctx, row, files[i]!))),
     simulated: offer.endpoint.slug === 'sim',
     losses: [...losses],
     usage: outcome.usage,
@@ -63,12 +63,12 @@ export function answerOf(
   }
 }
 
-export function shownFile(
+export async function shownFile(
   ctx: Context,
   row: FileRow,
   { facts, revisedPrompt }: CollectedFile,
-): z.output<typeof MediaFile> {
-  const { url, expires_at } = mintLink(ctx, row, { seconds: LINK_SECONDS, once: false, disposition: 'inline' })
+): Promise<z.output<typeof MediaFile>> {
+  const { url, expires_at } = await mintLink(ctx, row, { seconds: LINK_SECONDS, once: false, disposition: 'inline' })
   return {
     ...showFile(row),
     width: facts.width,

@@ -80,7 +80,13 @@ async function save(
             target,
             files.map(({ staged, facts }, i) => ({ name: names[i]!, staged, type: facts.type })),
           )
-    const result = answerOf(tx, job, { outcome, rows, files, delivered, complete: delivered.length === ends.length })
+    const result = await answerOf(tx, job, {
+      outcome,
+      rows,
+      files,
+      delivered,
+      complete: delivered.length === ends.length,
+    })
     if (!(await mediaJobs.end(tx.db, job.id, tx.engine.processId, { outcome, result, error: null })))
       throw new JobLeft()
   })

@@ -126,7 +126,7 @@ async function saved(
       const [kept] = await keepGenerated(tx, target, [{ name: name!, staged: one!.staged, type: one!.facts.type }])
       return kept!
     })
-    return { file: shownFile(ctx, row, one!), seconds: one!.facts.durationSeconds }
+    return { file: await shownFile(ctx, row, one!), seconds: one!.facts.durationSeconds }
   } finally {
     // Those that were kept are beyond this.
     await discard(files)

@@ -75,3 +75,12 @@ const known: Readonly<Record<string, NotificationType>> = types
 
 /** Types that others make up go where a message goes. */
 export const typeOf = (type: string): NotificationType => (Object.hasOwn(known, type) ? known[type]! : types.message)
+
+const reservedPrefixes = new Set(
+  Object.keys(types)
+    .filter((type) => type !== 'message')
+    .map((type) => type.split('.')[0]!),
+)
+
+/** Types of the server's own notifications, and the names beside them (`account.…`): people and agents can't send these. */
+export const isReserved = (type: string): boolean => reservedPrefixes.has(type.split('.')[0]!)
