@@ -62,6 +62,7 @@ export const makers: Record<string, (person: Maker, workspaceId?: string) => Pro
 
 /** Values for fields whose schema takes more than a guess. */
 export const values: Record<string, unknown> = {
+  kind: 'webhook',
   schedule: '0 9 * * 1-5',
   email: 'somebody@example.com',
   model: 'sim/echo',

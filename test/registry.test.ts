@@ -20,6 +20,7 @@ let bob: Person
 /** Alice's key with every scope, and one that grants nothing but `user:read`. */
 let key: Caller & { key: string }
 let bare: Caller & { key: string }
+let bobsKey: Caller
 
 before(async () => {
   server = await testServer({ environment: { UK_LIMIT_READS: '0', UK_LIMIT_WRITES: '0' } })
@@ -27,6 +28,7 @@ before(async () => {
   bob = await server.person('Bob')
   key = await alice.key()
   bare = await alice.key({ scopes: [] })
+  bobsKey = await bob.key()
 })
 after(() => server[Symbol.asyncDispose]())
 
@@ -134,6 +136,19 @@ for (const listed of list(await loadContracts())) {
       })
     }
 
+    const numbers = extremeNumbers(endpoint)
+    if (numbers.length > 0 && !isOpen(endpoint))
+      test('an extreme number that its schema accepts is no fault of the server', async () => {
+        // An administrator has no balance and is refused some of it earlier.
+        const by = make ? callerFor() : endpoint.auth === 'session' ? bob : bobsKey
+        const id = make ? await make(alice) : newId()
+        for (const [field, value] of numbers) {
+          const body = { ...validBody(endpoint), [field]: value }
+          const answer = await request(by, listed, id, body, required(endpoint))
+          assert.notEqual(answer.status, 500, `${field}: ${value}: ${answer.text}`)
+        }
+      })
+
     const { reply } = endpoint
     const listable = endpoint.method === 'GET' && !isOpen(endpoint) && (reply.kind === 'one' || reply.kind === 'page')
     if (listable && (pathNames(endpoint.path).length === 0 || (make && pathNames(endpoint.path).length === 1)))
@@ -148,6 +163,16 @@ for (const listed of list(await loadContracts())) {
         assert.ok(checked.success, checked.error && z.prettifyError(checked.error))
       })
   })
+}
+
+/** The fields of a body that take numbers, each with the extreme ones that its schema accepts. */
+function extremeNumbers(endpoint: AnyEndpoint): [field: string, value: number][] {
+  const { body } = inputSchemas(endpoint)
+  return Object.entries(body?.shape ?? {}).flatMap(([field, schema]) =>
+    [1e-10, 5e-324, -1e-10, 2 ** 53 - 1, 1e308, -1e308]
+      .filter((value) => (schema as z.ZodType).safeParse(value).success)
+      .map((value): [string, number] => [field, value]),
+  )
 }
 
 /** The same schema with no room for fields that it does not name. */

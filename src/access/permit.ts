@@ -4,6 +4,7 @@ import { thingAt } from '#kernel/contract.ts'
 import { sharedPlace } from './shares.ts'
 import { absent, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import { isLentByOthers } from '#kernel/lenders.ts'
 import { checkPlace, checkWritable } from './place.ts'
 import { type Membership, isHeldToOne, membershipIn } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
@@ -15,6 +16,10 @@ import type { Entry } from '#kernel/registry.ts'
 export async function permit(ctx: Context, entry: Entry<Context>, input: Record<string, unknown>): Promise<void> {
   const { endpoint, finder } = entry
   if (endpoint.ofAccount) checkStandsForAccount(ctx)
+  if ((endpoint.ofAccount || endpoint.personal) && isLentByOthers(ctx.principal))
+    refuse('capability_denied', {
+      message: "Another member chose the tools of this agent, so they can't reach what is personal to you.",
+    })
   if (finder !== null) {
     const [name] = /:(\w+)/.exec(endpoint.path)!.slice(1)
     const id = input[name!] as Id

@@ -85,6 +85,8 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   within?: 'workspace_id'
   /** Changes what is the account's own, for which a key that is held to one workspace does not stand: 403 `capability_denied`. */
   ofAccount?: true
+  /** Reads or changes what is the caller's alone, under a scope of workspaces: tools that another member chose don't reach it. */
+  personal?: true
   /** Works on what is archived or trashed too, where the default for anything but reading is 409 `invalid_state`. */
   inAnyStatus?: boolean
   /** Works in an archived workspace too: it only ends what goes on there. */
@@ -181,6 +183,8 @@ export const idOut = z.string().meta({ id: 'IdOut', description: 'A ULID, upper 
 export const time = z.iso.datetime({ precision: 3 }).meta({ id: 'Time', description: 'ISO 8601, UTC, milliseconds.' })
 export const period = z.enum(['day', 'week', 'month', 'total'])
 export const usd = z.number().meta({ id: 'Usd', description: 'US dollars, up to 9 decimals.' })
+/** An amount to give or to allow: at least the smallest one that is stored, so that it never rounds to nothing. */
+export const positiveUsd = z.number().min(0.000000001).max(1_000_000)
 export const status = z.enum(['active', 'archived', 'trashed'])
 export const workspaceId = id.optional().describe('The workspace to work in. Default: the personal one.')
 

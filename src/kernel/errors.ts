@@ -96,6 +96,7 @@ const catalogue = {
   rate_limited: [429, 'rate_limited', 'Too many requests. Try again after the time in Retry-After.'],
   concurrency_limited: [429, 'rate_limited', 'Too many requests at once.'],
   internal_error: [500, 'internal_error', 'Something went wrong on our side. Quote the request id.'],
+  unsupported_transfer_coding: [501, 'invalid_request', 'The body has a transfer coding that is not supported.'],
   upstream_error: [502, 'upstream_error', 'The provider failed.'],
   provider_error: [502, 'upstream_error', 'The provider failed.'],
   bad_provider_answer: [502, 'upstream_error', 'The provider answered with something that is not what was asked for.'],

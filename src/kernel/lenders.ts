@@ -3,8 +3,18 @@ import type { Id } from './ids.ts'
 import { type Lender, type Membership, type Principal, behalfOf, hasScope, membershipIn } from './principal.ts'
 import { type Scope, atLeast } from './scopes.ts'
 
-/** Scopes of what tells of an account by itself, which no other member of a workspace may see or change. */
-const OWN: ReadonlySet<Scope> = new Set(['settings:read', 'settings:write', 'notification:read', 'usage:read'])
+/** Scopes of what is personal to an account. Tools that another member chose never get them. */
+const OWN: ReadonlySet<Scope> = new Set([
+  'settings:read',
+  'settings:write',
+  'notification:read',
+  'notification:write',
+  'usage:read',
+])
+
+/** Whether the call is made by an agent's tool that another account chose. */
+export const isLentByOthers = ({ accountId, credential }: Pick<Principal, 'accountId' | 'credential'>): boolean =>
+  credential.kind === 'server' && (credential.lenders ?? []).some(({ account_id }) => account_id !== accountId)
 
 /** The accounts behind what this caller sets: its own and, within a run, those that the run's tools are bound by. */
 export function lendersOf(principal: Principal): Lender[] {

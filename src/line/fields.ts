@@ -10,8 +10,8 @@ const ONCE: ReadonlyMap<string, number> = new Map([
 const LENGTHS: ReadonlySet<number> = new Set([...ONCE.keys()].map(({ length }) => length))
 
 /**
- * The refusal of a request whose fields leave open where it goes or who sends it: none or two of `Host` (RFC 9112, 3.2),
- * two of a credential. Null: there is nothing to refuse. Node keeps the first of two and says nothing, so the fields are
+ * The refusal of a request whose fields leave open where it goes, who sends it or how its body is read: none or two of
+ * `Host` (RFC 9112, 3.2), two of a credential, a transfer coding other than `chunked`. Null: there is nothing to refuse. Node keeps the first of two and says nothing, so the fields are
  * read as they came.
  */
 export function wrongFields({ headers, httpVersion, rawHeaders }: IncomingMessage): Refusal | null {
@@ -25,8 +25,16 @@ export function wrongFields({ headers, httpVersion, rawHeaders }: IncomingMessag
     if ((seen & bit) !== 0) return repeatedField(name)
     seen |= bit
   }
-  return null
+  const coding = headers['transfer-encoding']
+  return coding === undefined || coding.toLowerCase() === 'chunked' ? null : wrongCoding(coding)
 }
+
+/** The body would reach its reader still encoded (RFC 9112, 6.1). */
+const wrongCoding = (coding: string): Refusal =>
+  new Refusal('unsupported_transfer_coding', {
+    message: `\`Transfer-Encoding: ${coding.slice(0, 100)}\` isn't supported. Send \`chunked\` alone, or a \`Content-Length\`.`,
+    param: 'Transfer-Encoding',
+  })
 
 export const repeatedField = (name: string): Refusal =>
   new Refusal('invalid_parameter', { message: `The header \`${name}\` may stand only once.`, param: name })

@@ -11,6 +11,7 @@ import { answerFast } from './fast-http/front.ts'
 import { refusedAnswer } from './rest/reply.ts'
 import { LAST_WORDS_MS, createRest } from './rest/rest.ts'
 import { sendRefusal, sendWrittenRefusal } from './rest/write.ts'
+import { useOriginForm } from './target.ts'
 import { createUpgrades } from './upgrade/upgrades.ts'
 
 // Not imported: an import reads all that the module offers, and some of that loads the whole of Node's `fetch`: 10 MB.
@@ -61,6 +62,7 @@ export function createDoor(parts: DoorParts): Door {
   const mountOf = (url: string) => mounts.find(({ prefix }) => url.startsWith(prefix))
   const take = (request: IncomingMessage, response: ServerResponse): void => {
     const requestId = newId()
+    useOriginForm(request)
     const url = request.url!
     const wrong = wrongFields(request)
     if (wrong === null && parts.hosts.owns(request.headers.host)) {

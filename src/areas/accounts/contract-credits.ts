@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { base, endpoint, idOut, one, page, time, usd } from '#kernel/contract.ts'
+import { base, endpoint, idOut, one, page, positiveUsd, time, usd } from '#kernel/contract.ts'
 
 const status = z.enum(['pending', 'granted', 'refused'])
 
@@ -19,7 +19,7 @@ export const CreditRequest = z
   })
   .meta({ id: 'CreditRequest' })
 
-const amount = z.number().gt(0).max(1_000_000)
+const amount = positiveUsd
 const note = z.string().trim().max(500).default('')
 
 /** The endpoints of `me` by which a person asks for credits. */

@@ -1,5 +1,20 @@
 import { z } from 'zod'
-import { area, base, day, deleted, endpoint, id, idOut, none, one, page, pageOr, time, usd } from '#kernel/contract.ts'
+import {
+  area,
+  base,
+  day,
+  deleted,
+  endpoint,
+  id,
+  idOut,
+  none,
+  one,
+  page,
+  pageOr,
+  positiveUsd,
+  time,
+  usd,
+} from '#kernel/contract.ts'
 import { callSums, usageSchema } from '#kernel/usage.ts'
 import { answeringRequests, askingForCredits } from './contract-credits.ts'
 import { newPassword } from './contract-password.ts'
@@ -295,7 +310,7 @@ export const admin = area(
       auth: 'session',
       params: { id: account },
       body: {
-        amount_usd: z.number().gt(0).max(1_000_000).describe('Up to 9 decimals.'),
+        amount_usd: positiveUsd.describe('Up to 9 decimals.'),
         note: z.string().trim().max(500).default(''),
       },
       reply: one(Credits),
@@ -310,7 +325,7 @@ export const admin = area(
       consent: 'person',
       auth: 'session',
       body: {
-        amount_usd: z.number().gt(0).max(1_000_000).nullable().default(null).describe('Null: all that is left.'),
+        amount_usd: positiveUsd.nullable().default(null).describe('Null: all that is left.'),
         note: z.string().trim().max(500).default(''),
       },
       reply: one(Refund),

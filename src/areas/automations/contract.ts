@@ -7,6 +7,7 @@ import {
   idOut,
   one,
   page,
+  positiveUsd,
   resourceFields,
   statusFilter,
   time,
@@ -53,7 +54,7 @@ const schedule = z
   )
 const timeZone = z.string().trim().min(1).max(64).describe('An IANA time zone, such as Europe/Berlin.')
 const window = z.number().int().min(0).max(2_592_000).describe('Ticks older than this are not caught up with.')
-const maxCost = z.number().positive().max(1_000_000).nullable().describe('What each run may spend on models at most.')
+const maxCost = positiveUsd.nullable().describe('What each run may spend on models at most.')
 const timeout = z.number().int().min(10).max(86_400).describe('A run that takes longer is stopped: `timed_out`.')
 const name = words(120).pipe(z.string().trim().min(1))
 

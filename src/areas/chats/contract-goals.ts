@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { base, deleted, endpoint, idOut, inWorkspace, one, time, usd, words } from '#kernel/contract.ts'
+import { base, deleted, endpoint, idOut, inWorkspace, one, positiveUsd, time, usd, words } from '#kernel/contract.ts'
 import { model } from './contract-messages.ts'
 import { RunError } from './contract-runs.ts'
 
@@ -27,7 +27,7 @@ export const Goal = z
   .meta({ id: 'Goal' })
 
 const caps = {
-  max_cost_usd: z.number().positive().max(1_000_000).optional().describe('Of its turns and the judge together.'),
+  max_cost_usd: positiveUsd.optional().describe('Of its turns and the judge together.'),
   max_duration_seconds: z.number().int().min(1).max(31_536_000).optional().describe('While it is active.'),
 }
 const aim = words(100_000).refine((text) => text.trim() !== '', 'must say something')

@@ -130,6 +130,7 @@ export const sharedWithMe = area(
       description:
         'Newest first: by account, verified address or a workspace of the caller. What lies in the trash is left out.',
       scope: 'share:read',
+      personal: true,
       query: { resource_type: type.optional().describe('Only this kind.') },
       reply: page(SharedWithMe),
     }),

@@ -119,6 +119,7 @@ export const invitations = area(
       summary: 'List the pending invitations to the caller',
       description: 'Those to its e-mail address, once that is verified.',
       scope: 'workspace:read',
+      personal: true,
       reply: page(ReceivedInvitation),
       beyond: true,
     }),

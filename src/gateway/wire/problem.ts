@@ -14,6 +14,7 @@ export type ProblemKind =
   | 'not_found'
   | 'conflict'
   | 'too_large'
+  | 'unknown_coding'
   | 'rate_limited'
   | 'providers_limited'
   | 'no_provider'
@@ -50,6 +51,7 @@ const byRefusalStatus: Record<number, ProblemKind> = {
   413: 'too_large',
   415: 'bad_request',
   429: 'rate_limited',
+  501: 'unknown_coding',
   502: 'provider_failed',
   503: 'overloaded',
   504: 'timeout',

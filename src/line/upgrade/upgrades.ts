@@ -6,6 +6,7 @@ import type { HostMount, UpgradeMount } from '#kernel/exchange.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { wrongFields } from '../fields.ts'
 import { refusedAnswer } from '../rest/reply.ts'
+import { useOriginForm } from '../target.ts'
 
 export interface Upgrades {
   /**
@@ -52,10 +53,11 @@ export function createUpgrades(parts: {
   }
 
   return {
-    wants: (request) =>
-      request.headers.upgrade?.toLowerCase() === 'websocket' &&
-      request.method === 'GET' &&
-      (hosts.owns(request.headers.host) || mountOf(request) !== undefined),
+    wants(request) {
+      if (request.headers.upgrade?.toLowerCase() !== 'websocket' || request.method !== 'GET') return false
+      useOriginForm(request)
+      return hosts.owns(request.headers.host) || mountOf(request) !== undefined
+    },
     take(request, socket, head, draining) {
       taken.add(socket)
       // Its error is told by its closing; until a WebSocket listens nobody else does.

@@ -63,6 +63,16 @@ test('every answer names its request and the version, whatever was asked and how
       400,
     ],
     [`POST /v1/auth/sign-in HTTP/1.1\r\n${closing}x-uk-csrf: 1\r\ntransfer-encoding: chunked\r\n\r\nno size\r\n`, 400],
+    [get('http://localhost/healthz'), 200],
+    [get('HTTP://LOCALHOST:4242/v1/me?a=1'), 401],
+    [get('http://localhost'), 302],
+    [get('http://localhost?a=1'), 404],
+    [get('http://me@localhost/healthz'), 404],
+    [get('http:///healthz'), 404],
+    [get('ftp://localhost/healthz'), 404],
+    ['GET http://localhost/healthz HTTP/1.1\r\nconnection: close\r\n\r\n', 400],
+    // The host of the target counts, not the header.
+    [get('http://evil.example/v1/auth/session'), 421],
   ]
   for (const [request, status] of requests) {
     const answer = await send(server.origin, request)
@@ -72,6 +82,27 @@ test('every answer names its request and the version, whatever was asked and how
     assert.equal(answer.headers.get('x-service-version'), '2026-11-21', name)
     if (status === 400 || status === 431) assert.equal(JSON.parse(answer.text).error.type, 'invalid_request', name)
   }
+})
+
+test('a transfer coding other than `chunked` is 501 on every surface, and its body reaches nobody', async () => {
+  await using server = await testServer()
+  const chunks = 'content-type: application/json\r\nx-uk-csrf: 1\r\n'
+  for (const path of [
+    '/v1/auth/sign-in',
+    '/v1/me',
+    '/compat-a/v1/chat/completions',
+    '/compat-b/v1/messages',
+    '/compat-c/v1/chat/completions',
+    '/mcp',
+    '/healthz',
+    '/docs',
+    '/app/',
+  ])
+    for (const coding of ['gzip, chunked', 'deflate,chunked', 'identity, chunked', 'gzip, Chunked']) {
+      const head = `POST ${path} HTTP/1.1\r\n${closing}${chunks}transfer-encoding: ${coding}\r\n\r\n`
+      const answer = await send(server.origin, `${head}2\r\n{}\r\n0\r\n\r\n`)
+      assert.equal(answer.status, 501, `${path} ${coding}: ${answer.text}`)
+    }
 })
 
 test('who uploads too much and closes afterwards still reads why it was refused', async () => {

@@ -118,3 +118,16 @@ test('mallory calls herself by an address and an id that nobody has: what alice 
     assert.equal(granted.status, 404, named)
   }
 })
+
+test('an amount that would round to nothing is refused and named', async () => {
+  await using server = await testServer()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  for (const amount_usd of [1e-10, 0, -1, 4e-10]) {
+    for (const answer of [
+      await bob.post('/me/credit-requests', { amount_usd }),
+      await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd }),
+    ])
+      assert.deepEqual([answer.status, answer.body.error?.param], [400, 'amount_usd'], answer.text)
+  }
+  assert.equal((await bob.post('/me/credit-requests', { amount_usd: 1e-9 })).status, 201)
+})

@@ -50,6 +50,14 @@ const inLog = sql`select id, account_id, workspace_id, key_id, chat_id, run_id, 
     created_at
   from request_log`
 
+/** Requests of a temporary chat, also of a deleted one, are shown to their account alone; a null reader sees all. */
+const isShownTo = (reader: Id | null): RawBuilder<SqlBool> =>
+  reader === null
+    ? sql`true`
+    : sql`(r.chat_id is null or r.account_id = ${reader}
+        or not exists (select from chats t where t.id = r.chat_id and t.temporary)
+          and not exists (select from deleted_temporary_chats t where t.id = r.chat_id))`
+
 /** The newest of both that hold this, with the sums over all that were tried. */
 async function newest(db: Db, held: readonly RawBuilder<SqlBool>[], limit: number): Promise<RequestRow[]> {
   const among = (source: RawBuilder<unknown>) =>
@@ -71,9 +79,9 @@ export const requestStore = {
     db: Db,
     { accountId, workspaceIds }: CallsOwner,
     { key_id, model, provider, status, error_code, from, to }: RequestFilters,
-    { keptFrom, before, limit }: { keptFrom: Id; before: Id | null; limit: number },
+    { keptFrom, before, limit, reader }: { keptFrom: Id; before: Id | null; limit: number; reader: Id | null },
   ): Promise<RequestRow[]> {
-    const held = [sql<SqlBool>`r.id >= ${keptFrom}`]
+    const held = [sql<SqlBool>`r.id >= ${keptFrom}`, isShownTo(reader)]
     if (accountId !== undefined) held.push(sql`r.account_id = ${accountId}`)
     if (workspaceIds !== undefined) held.push(sql`r.workspace_id = any(${workspaceIds}::ulid[])`)
     if (key_id !== undefined) held.push(sql`r.key_id = ${key_id}`)
@@ -87,18 +95,22 @@ export const requestStore = {
     return newest(db, held, limit)
   },
 
-  async get(db: Db, id: Id, keptFrom: Id): Promise<RequestRow | null> {
-    const rows = await newest(db, [sql<SqlBool>`r.id = ${id}`, sql<SqlBool>`r.id >= ${keptFrom}`], 1)
+  async get(db: Db, id: Id, keptFrom: Id, reader: Id | null): Promise<RequestRow | null> {
+    const held = [sql<SqlBool>`r.id = ${id}`, sql<SqlBool>`r.id >= ${keptFrom}`, isShownTo(reader)]
+    const rows = await newest(db, held, 1)
     return rows[0] ?? null
   },
 
   /** A metered call that no request is logged of, as if it had been one. */
-  async ofCall(db: Db, id: Id): Promise<RequestRow | null> {
+  async ofCall(db: Db, id: Id, reader: Id | null): Promise<RequestRow | null> {
     const { rows } = await sql<RequestRow>`select c.id, c.account_id, c.workspace_id, c.key_id, c.chat_id, c.run_id,
         c.surface, null as path, null as asked_model, null as request_bytes, c.streamed, c.model, c.provider, c.status,
         null as http_status, null as error_code, null as error_message, array[]::text[] as losses, '[]'::jsonb as tried,
         c.duration_ms, c.created_at, k.name as key_name, c.first_token_ms, c.total_tokens, c.cost_nano as cost
-      from calls c left join api_keys k on k.id = c.key_id where c.id = ${id}`.execute(db)
+      from calls c left join api_keys k on k.id = c.key_id
+      where c.id = ${id} and exists (select from (select c.account_id, c.chat_id) r where ${isShownTo(reader)})`.execute(
+      db,
+    )
     return rows[0] ?? null
   },
 

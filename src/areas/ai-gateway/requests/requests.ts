@@ -36,6 +36,7 @@ export async function listRequests(
     keptFrom: keptFrom(ctx),
     before: (before?.[0] as Id) ?? null,
     limit: limit + 1,
+    reader: of === 'instance' ? null : ctx.principal.accountId,
   })
   return pageOf(rows, limit, ({ id }) => cursorOf('request_log', bound, [id]), showRequest)
 }
@@ -43,7 +44,9 @@ export async function listRequests(
 /** A request of the log. Where the log no longer has it, or never had, as a media job, the books answer. */
 export async function getRequest(ctx: Context, id: Id): Promise<z.output<typeof RequestTrace>> {
   await settled(ctx)
-  const row = (await requestStore.get(ctx.db, id, keptFrom(ctx))) ?? (await requestStore.ofCall(ctx.db, id))
+  const reader = isInstanceAdmin(ctx) ? null : ctx.principal.accountId
+  const row =
+    (await requestStore.get(ctx.db, id, keptFrom(ctx), reader)) ?? (await requestStore.ofCall(ctx.db, id, reader))
   if (row === null || !maySee(ctx, row)) return refuse('not_found', { param: 'id' })
   const calls = await requestStore.calls(ctx.db, [row.id, ...row.tried.map(({ call_id }) => call_id)])
   return showTrace(row, calls, row.account_id === ctx.principal.accountId)

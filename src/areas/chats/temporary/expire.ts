@@ -65,6 +65,7 @@ export async function deleteTemporary(db: Db, ids: readonly Id[]): Promise<void>
   await sql`select from resources where id = any(${all}::ulid[]) order by id for update`.execute(db)
   await forgetOperationsOf(db, all)
   await keepFromWorkspaces(db, all)
+  await sql`insert into deleted_temporary_chats (id) select unnest(${all}::ulid[]) on conflict do nothing`.execute(db)
   await sql`delete from resources where id = any(${ids}::ulid[])`.execute(db)
   for (const id of ids)
     await writeOutbox(

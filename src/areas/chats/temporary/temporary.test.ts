@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { call, say, script, tools } from '#test/chats/chats.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
+import { join } from '#test/workspaces/team.ts'
 import { deleteTemporary, expireTemporary } from './expire.ts'
 
 let server: TestServer
@@ -255,4 +256,33 @@ test('no automation speaks in a temporary chat, and who leaves its workspace or 
   assert.equal((await alice.get(`/chats/${bobs.id}`)).status, 404)
   await alice.delete(`/workspaces/${shop}/members/${bob.id}`)
   assert.equal((await bob.get(`/chats/${bobs.id}`)).status, 404)
+})
+
+test('the request log shows a temporary chat to its account alone, also once it is deleted', async () => {
+  const carol = await server.person('Carol')
+  await alice.post(`/admin/accounts/${carol.id}/credits`, { amount_usd: 5 })
+  const team = (await made('/workspaces', { name: 'Bakery' }, bob)).id
+  await join(bob, carol, team, { role: 'member' })
+  const chat = (body: object) => made('/chats', { workspace_id: team, model: 'sim/echo', ...body }, carol)
+  const [hidden, kept, open] = [await chat({ temporary: true }), await chat({ temporary: true }), await chat({})]
+  for (const { id } of [hidden, kept, open])
+    assert.equal((await carol.post(`/chats/${id}/messages`, { content: 'hello' })).status, 200)
+  const logged = async (by: Caller) => (await by.get(`/app/requests?workspace_id=${team}`)).body.data
+  const chats = async (by: Caller) => (await logged(by)).map(({ chat_id }: { chat_id: string }) => chat_id)
+  const requestOf = async (id: string) =>
+    (await logged(carol)).find(({ chat_id }: { chat_id: string }) => chat_id === id).id as string
+  const request = await requestOf(hidden.id)
+  assert.deepEqual(await chats(carol), [open.id, kept.id, hidden.id])
+  assert.deepEqual(await chats(bob), [open.id])
+  await carol.patch(`/chats/${kept.id}`, { temporary: false })
+  await carol.delete(`/chats/${hidden.id}`)
+  assert.equal((await carol.delete(`/chats/${hidden.id}/permanent-delete`)).status, 200)
+  assert.deepEqual(await chats(bob), [open.id, kept.id])
+  assert.deepEqual(await chats(carol), [open.id, kept.id, hidden.id])
+  assert.equal((await bob.get(`/app/requests/${request}`)).status, 404)
+  assert.equal((await carol.get(`/app/requests/${request}`)).status, 200)
+  // The books alone know a call of a server without a log.
+  await rowsOf('update calls set why = null where id = $1', [request])
+  assert.equal((await bob.get(`/app/requests/${request}`)).status, 404)
+  assert.equal((await carol.get(`/app/requests/${request}`)).status, 200)
 })

@@ -1,8 +1,11 @@
 /** An agent lends nobody the rights of whoever talks to it: its tools do what both it and those who chose them may do. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { loadContracts } from '#areas/contracts.ts'
+import { list } from '#kernel/registry.ts'
 import { call, results, say, script, tools } from '#test/chats/chats.ts'
 import { isOver, runIs } from '#test/automations/hooks.ts'
+import { validBody } from '#test/line/least-call.ts'
 import { type Caller, type Person, testServer } from '#test/server.ts'
 
 // Tests look into answers freely.
@@ -97,4 +100,36 @@ test('a narrow key sets tools: they reach as far as the key did', async () => {
   const agent = await made('/agents', { name: 'N', model: 'sim/script', workspace_id: team, tools: bold }, narrow)
   const list = call('agents_list', { workspace_id: team })
   assert.deepEqual(await outcome(alice, agent, create(team), list), ['missing_scope', 'done'])
+})
+
+/** What an account reads and changes as its own; calls a person agrees to each time never run by a policy alone. */
+const personal = list(await loadContracts()).filter(
+  ({ name, endpoint: { path, auth, consent, ofAccount, method } }) =>
+    auth !== 'session' &&
+    consent === undefined &&
+    !['me.get', 'me.limits', 'invitations.accept'].includes(name) &&
+    (ofAccount ||
+      /^\/(me|settings|notifications|shared-with-me)\b/.test(path) ||
+      `${method} ${path}` === 'GET /invitations'),
+)
+
+test('tools that bob chose neither read nor change what is personal to alice, whatever they are called with', async () => {
+  await using place = await teamOf()
+  const { alice, bob, team } = place
+  await alice.patch(`/workspaces/${team}/members/${bob.id}`, { permissions: null })
+  const { id } = await made('/notifications', { title: 'For alice' }, alice)
+  const calls = personal.map(({ name, endpoint }) =>
+    call(name.replace('.', '_'), { ...(endpoint.path.includes(':id') && { id }), ...validBody(endpoint) }),
+  )
+  assert.ok(calls.length >= 12, `${calls.length} endpoints`)
+  const policies = tools(Object.fromEntries(personal.map(({ name }) => [name, 'allow'])))
+  const base = { name: 'Clerk', model: 'sim/script', workspace_id: team, tools: policies }
+  const his = await made('/agents', base, bob)
+  for (const [i, result] of (await outcome(alice, his, ...calls)).entries())
+    assert.notEqual(result, 'done', personal[i]!.name)
+  const { status } = (await alice.get(`/notifications/${id}`)).body.data
+  assert.equal(status, 'unread')
+  const hers = await made('/agents', base, alice)
+  const listed = call('notifications_list')
+  assert.deepEqual(await outcome(alice, hers, listed, call('shared_with_me_list')), ['done', 'done'])
 })

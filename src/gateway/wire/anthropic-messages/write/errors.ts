@@ -11,6 +11,7 @@ const rows: Record<ProblemKind, readonly [status: number, type: string]> = {
   not_found: [404, 'not_found_error'],
   conflict: [409, 'conflict_error'],
   too_large: [413, 'request_too_large'],
+  unknown_coding: [501, 'invalid_request_error'],
   rate_limited: [429, 'rate_limit_error'],
   providers_limited: [429, 'rate_limit_error'],
   no_provider: [404, 'not_found_error'],

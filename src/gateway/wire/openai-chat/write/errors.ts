@@ -19,6 +19,7 @@ const rows: Record<ProblemKind, Row> = {
   not_found: { a: [404, 'invalid_request_error', null], c: [404, 'not_found'] },
   conflict: { a: [409, 'conflict', null], c: [409, 'invalid_request'] },
   too_large: { a: [413, 'invalid_request_error', 'request_too_large'], c: [413, 'payload_too_large'] },
+  unknown_coding: { a: [501, 'invalid_request_error', null], c: [501, 'invalid_request'] },
   rate_limited: { a: [429, 'requests', 'rate_limit_exceeded'], c: [429, 'rate_limit_exceeded'] },
   providers_limited: { a: [429, 'requests', 'rate_limit_exceeded'], c: [429, 'rate_limit_exceeded'] },
   no_provider: { a: [404, 'invalid_request_error', 'model_not_found'], c: [404, 'not_found'] },
