@@ -32,7 +32,7 @@ export async function backup({ to, passphrase, keep, json }: BackupAsked, signal
   const at = new Date()
   using progress = followed(signal)
   const began = performance.now()
-  const { manifest, where, removed } = await makeBackup(
+  const { manifest, where, removed, leftOut } = await makeBackup(
     {
       connection: database.connection,
       blobs,
@@ -50,12 +50,14 @@ export async function backup({ to, passphrase, keep, json }: BackupAsked, signal
   const seconds = (performance.now() - began) / 1000
   if (json)
     process.stdout.write(
-      `${JSON.stringify({ backup: where, at: manifest.at, rows, files: count, bytes, missing, root_key: passphrase !== null, removed, seconds })}\n`,
+      `${JSON.stringify({ backup: where, at: manifest.at, rows, files: count, bytes, missing, root_key: passphrase !== null, removed, left_out: leftOut, seconds })}\n`,
     )
   else {
     if (to !== '-') process.stdout.write(`${where}\n`)
     say(`${rows} rows and ${count} files (${sizeWords(bytes)}) in ${seconds.toFixed(1)} s.`)
     if (removed > 0) say(`${removed} older ${removed === 1 ? 'backup was' : 'backups were'} removed.`)
+    if (leftOut.length > 0)
+      say(`Left out, because another program made them: ${leftOut.map((name) => `the table "${name}"`).join(', ')}.`)
     if (passphrase === null)
       say(
         config.secretKeys.length > 0

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs'
+import { rm, statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type pg from 'pg'
 import { keepJob, settleRestored, type Settled } from '#areas/restored.ts'
@@ -7,10 +8,10 @@ import type { Config } from '#config'
 import { checkMigrations } from '#engine/backup/load.ts'
 import { BackupRefused } from '#engine/backup/layout/refused.ts'
 import type { Manifest } from '#engine/backup/layout/manifest.ts'
-import { restoreBackup } from '#engine/backup/restore.ts'
+import { restoreBackup, tryRestore } from '#engine/backup/restore.ts'
 import { openKeys } from '#engine/backup/layout/root-keys.ts'
-import { openSource } from '#engine/backup/layout/source.ts'
-import { verify, verifyDatabase } from '#engine/backup/verify.ts'
+import { type Source, openSource } from '#engine/backup/layout/source.ts'
+import { type ListedBlob, verify, verifyDatabase } from '#engine/backup/verify.ts'
 import { openBlobs } from '#engine/blobs/open.ts'
 import { lockDataDir } from '#engine/postgres/embedded/datadir.ts'
 import { startPostgres } from '#engine/postgres/embedded/supervisor.ts'
@@ -25,7 +26,7 @@ export interface RestoreAsked {
   withoutKey: boolean
   /** Goes on with what was under way when the backup was made. */
   resume: boolean
-  /** Verifies, and says what would be restored. */
+  /** Verifies all bytes, loads the rows into a database that nobody keeps, and says what would be restored. */
   dryRun: boolean
   json: boolean
 }
@@ -46,13 +47,15 @@ export async function restore(
   const listed = await (dryRun ? verify : verifyDatabase)(source, progress)
   progress[Symbol.dispose]()
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
+  if (dryRun) await tryDatabase(source, listed, resume, progress)
+  progress[Symbol.dispose]()
   const what = `${rows} rows and ${listed.length} files (${sizeWords(manifest.blobs.bytes)}) of ${manifest.at}, by Ukiyo ${manifest.version}`
   if (dryRun) {
     if (json)
       process.stdout.write(
         `${JSON.stringify({ backup: source.path, at: manifest.at, rows, files: listed.length, bytes: manifest.blobs.bytes, whole: true, root_key: manifest.key.sealed !== null })}\n`,
       )
-    else say(`${source.path} is whole: ${what}. Nothing was changed.`)
+    else say(`${source.path} is whole and can be restored: ${what}. Nothing was changed.`)
     return 0
   }
   await using stack = new AsyncDisposableStack()
@@ -92,6 +95,33 @@ export async function restore(
       say(`${manifest.blobs.missing.length} files had lost their bytes before the backup was made.`)
   }
   return 0
+}
+
+/** Loads the rows into a PostgreSQL of this machine that is removed again. */
+async function tryDatabase(
+  source: Source,
+  listed: readonly ListedBlob[],
+  resume: boolean,
+  progress: Progress,
+): Promise<void> {
+  await using stack = new AsyncDisposableStack()
+  const scratch = mkdtempSync(join(tmpdir(), 'ukiyo-dry-run-'))
+  stack.defer(() => rm(scratch, { recursive: true, force: true }))
+  const { connection } = stack.use(
+    await startPostgres({ dataDir: scratch, log: () => {}, settings: { fsync: 'off', full_page_writes: 'off' } }),
+  )
+  await tryRestore(
+    connection,
+    source,
+    listed,
+    {
+      keepJob: (job) => resume || keepJob(job),
+      async settle(db) {
+        if (!resume) await settleRestored(db)
+      },
+    },
+    progress,
+  )
 }
 
 /** Room for the bytes and for a database several times the size of its compressed copy. */

@@ -118,6 +118,57 @@ test('a backup of an older schema is restored with its rows, and the server of t
   assert.equal(on.status, 200, on.text)
 })
 
+test('tables of another program in the same schema are left out by name, and the backup restores', async () => {
+  using dir = temporaryDir()
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const file = (await upload(alice, { workspace_id: alice.workspaceId }, randomBytes(500), 'a.bin')).body.data.id
+  {
+    await using client = await connected(server.database)
+    await client.query(`create table "Other's ""notes" (id bigserial primary key, of ulid references accounts, words text);
+      insert into "Other's ""notes" (of, words) select id, 'hello' from accounts;
+      create sequence numbers_of_others; create table empty_one (); create view seen as select * from accounts`)
+  }
+  const to = join(dir.path, 'backups')
+  const made = await uk(hostOf(server.database), ['backup', '--to', to])
+  assert.equal(made.status, 0, made.stderr)
+  assert.match(made.stderr, /another program made them: the table "Other's "notes", the table "empty_one"/)
+  await using empty = await testDatabase()
+  const dry = await uk(hostOf(empty), ['restore', to, '--dry-run'])
+  assert.equal(dry.status, 0, dry.stderr)
+  const ended = await uk(hostOf(empty), ['restore', to])
+  assert.equal(ended.status, 0, ended.stderr)
+  await using restored = await testServer({ database: empty })
+  const back = caller(restored.origin, alice.headers)
+  assert.equal((await back.get(`/drive/files/${file}/metadata`)).status, 200)
+})
+
+test('a dry run loads the rows: what a restore would refuse, it refuses as well', async () => {
+  using dir = temporaryDir()
+  await using server = await testServer()
+  await server.person('Alice')
+  const made = await uk(hostOf(server.database), ['backup', '--to', join(dir.path, 'backups')])
+  const path = join(made.stdout.toString().trim(), 'manifest.json')
+  const manifest = JSON.parse((await readFile(path, 'utf8')).split('\n')[0]!)
+  await using empty = await testDatabase()
+  const edits: Record<string, (tables: { name: string; columns: string[]; rows: number }[]) => void> = {
+    'a row too few': (tables) => void tables.find(({ name }) => name === 'accounts')!.rows++,
+    'a column nobody knows': (tables) => void tables.find(({ name }) => name === 'accounts')!.columns.push('shoe_size'),
+  }
+  for (const [what, edit] of Object.entries(edits)) {
+    const changed = structuredClone(manifest)
+    edit(changed.tables)
+    const words = JSON.stringify(changed)
+    await writeFile(path, `${words}\n${createHash('sha256').update(words).digest('hex')}\n`)
+    const dry = await uk(hostOf(empty), ['restore', join(dir.path, 'backups'), '--dry-run'])
+    assert.equal(dry.status, 1, what)
+    assert.match(dry.stderr, /the table "accounts"/, what)
+    const real = await uk(hostOf(empty), ['restore', join(dir.path, 'backups')])
+    assert.equal(real.status, 1, what)
+    assert.match(real.stderr, /the table "accounts"/, what)
+  }
+})
+
 async function connected({ connection }: TestDatabase): Promise<pg.Client & AsyncDisposable> {
   const client = new pg.Client(connection)
   await client.connect()

@@ -40,16 +40,28 @@ export async function inOrder<T extends { name: string }>(client: pg.ClientBase,
   return [...ordered]
 }
 
-export async function sequencesOf(client: pg.ClientBase): Promise<{ name: string; value: string; called: boolean }[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `select relname as name from pg_class where relkind = 'S' and relnamespace = current_schema()::regnamespace order by relname`,
+export interface Sequence {
+  name: string
+  /** The table whose column it numbers; null: none. */
+  table: string | null
+  value: string
+  called: boolean
+}
+
+export async function sequencesOf(client: pg.ClientBase): Promise<Sequence[]> {
+  const { rows } = await client.query<{ name: string; table: string | null }>(
+    `select s.relname as name, t.relname as table from pg_class s
+      left join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = s.oid and d.deptype in ('a', 'i')
+        and d.refclassid = 'pg_class'::regclass
+      left join pg_class t on t.oid = d.refobjid
+      where s.relkind = 'S' and s.relnamespace = current_schema()::regnamespace order by s.relname`,
   )
   const found = []
-  for (const { name } of rows) {
+  for (const { name, table } of rows) {
     const { rows: state } = await client.query<{ value: string; called: boolean }>(
       `select last_value::text as value, is_called as called from ${quoted(name)}`,
     )
-    found.push({ name, ...state[0]! })
+    found.push({ name, table, ...state[0]! })
   }
   return found
 }

@@ -6,6 +6,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import { newId } from '#kernel/ids.ts'
 import type { Db } from '../postgres/client.ts'
 import { migrateWithin, migrationNames } from '../postgres/migrate.ts'
+import { ownNames } from '../postgres/own-names.ts'
 import type { Database } from '../postgres/tables.ts'
 import { FILLED_AT_START, inOrder, quoted, tablesOf } from './database.ts'
 import { BackupRefused } from './layout/refused.ts'
@@ -87,7 +88,12 @@ export async function loadDatabase(
   progress.begin('database', size)
   await client.query('begin')
   if (!(await checkEmpty(client, manifest))) await migrateWithin(client, manifest.migrations)
-  const tables = await inOrder(client, manifest.tables)
+  // Backups made before other programs' tables were left out have them.
+  const { tables: own } = ownNames()
+  const tables = await inOrder(
+    client,
+    manifest.tables.filter(({ name }) => own.has(name)),
+  )
   const ours = new Map((await tablesOf(client)).map(({ name, columns }) => [name, columns]))
   await client.query(
     `truncate ${FILLED_AT_START.filter((name) => name !== 'migrations')

@@ -11,6 +11,9 @@ import { writePieces } from './layout/pieces.ts'
 import type { Progress } from './progress.ts'
 import { placeIn } from './layout/places.ts'
 import { keepNewest } from './prune.ts'
+import { beforeSquash } from '../postgres/carry-over.ts'
+import { migrationNames } from '../postgres/migrate.ts'
+import { ownNames } from '../postgres/own-names.ts'
 import { type Target, WrongBytes, isFolder, openTarget } from './layout/target.ts'
 
 /** The parts of an instance that a backup is made from. */
@@ -28,6 +31,8 @@ export interface Made {
   where: string
   /** The number of older backups that were removed. */
   removed: number
+  /** Tables of other programs in the same schema, which are not in the backup. */
+  leftOut: string[]
 }
 
 const HOLD_MS = 20_000
@@ -63,7 +68,7 @@ export async function makeBackup(
       `set idle_session_timeout = 0; set idle_in_transaction_session_timeout = 0; set datestyle = 'ISO, YMD'; set intervalstyle = postgres; set timezone = 'UTC'; set extra_float_digits = 1`,
     )
     await client.query('begin isolation level repeatable read read only')
-    const database = await copyDatabase(client, target, sealed, progress)
+    const { leftOut, ...database } = await copyDatabase(client, target, sealed, progress)
     const named = await blobsOf(client)
     await client.query('commit')
     const lists = await writePieces(target, 'files', Readable.from(listOf(named)), 'list')
@@ -79,7 +84,7 @@ export async function makeBackup(
       key,
     }
     const where = await target.finish(writeManifest(manifest))
-    return { manifest, where, removed: keep === null ? 0 : await keepNewest(place, keep, instance) }
+    return { manifest, where, removed: keep === null ? 0 : await keepNewest(place, keep, instance), leftOut }
   } finally {
     await client.end().catch(() => {})
   }
@@ -91,7 +96,7 @@ async function instanceOf(client: pg.Client): Promise<string | null> {
   return rows[0]?.id ?? null
 }
 
-type Copied = Pick<Manifest, 'migrations' | 'tables' | 'sequences' | 'jobs' | 'sealed_values'>
+type Copied = Pick<Manifest, 'migrations' | 'tables' | 'sequences' | 'jobs' | 'sealed_values'> & Pick<Made, 'leftOut'>
 
 async function copyDatabase(
   client: pg.Client,
@@ -104,9 +109,16 @@ async function copyDatabase(
   )
   progress.begin('database', Number(size[0]!.bytes))
   const migrations = (await client.query<{ name: string }>('select name from migrations order by name')).rows
+  checkKnown(migrations.map(({ name }) => name))
+  const own = ownNames()
   const tables: Manifest['tables'] = []
+  const leftOut: string[] = []
   for (const { name, columns } of await tablesOf(client)) {
     if (LEFT_OUT.includes(name) || name === 'migrations') continue
+    if (!own.tables.has(name)) {
+      leftOut.push(name)
+      continue
+    }
     const stream = client.query(copyTo(`copy ${quoted(name)} (${columns.map(quoted).join(', ')}) to stdout`))
     const pieces = await writePieces(target, `database/${name}`, counted(stream, progress))
     tables.push({ name, columns, rows: (stream as { rowCount?: number }).rowCount ?? 0, pieces })
@@ -114,10 +126,21 @@ async function copyDatabase(
   return {
     migrations: migrations.map(({ name }) => name),
     tables,
-    sequences: await sequencesOf(client),
+    sequences: (await sequencesOf(client))
+      .filter(({ name, table }) => (table === null ? own.sequences.has(name) : own.tables.has(table)))
+      .map(({ name, value, called }) => ({ name, value, called })),
     jobs: await copyJobs(client, target),
     sealed_values: await countSealed(client, sealed),
+    leftOut,
   }
+}
+
+/** Refuses a database whose tables this program doesn't know: it would take them for another program's. */
+function checkKnown(migrations: readonly string[]): void {
+  const known = new Set(migrationNames())
+  const unknown = migrations.find((name) => !known.has(name) && !beforeSquash.includes(name))
+  if (unknown !== undefined)
+    throw new BackupRefused(`a newer Ukiyo has migrated this database (${unknown}): back it up with that version`)
 }
 
 /** Copies the waiting jobs, but for housekeeping, which every start begins by itself. */

@@ -36,6 +36,29 @@ export async function restoreBackup(
   }
 }
 
+/**
+ * Loads the database of a backup into an empty one that nobody keeps, as a restore would: what fails here would fail there. The
+ * bytes of files are left where they are.
+ */
+export async function tryRestore(
+  connection: pg.ClientConfig,
+  source: Source,
+  listed: readonly ListedBlob[],
+  afterwards: Afterwards,
+  progress: Progress,
+): Promise<void> {
+  const client = new pg.Client({ ...connection, application_name: 'ukiyo restore', statement_timeout: 0 })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await makeQueue(connection)
+    const places = new Map(listed.map(({ sha256 }) => [sha256, sha256]))
+    await loadDatabase(client, source, places, afterwards, progress)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
 async function makeQueue(connection: pg.ClientConfig): Promise<void> {
   const pool = new pg.Pool({ ...connection, max: 1 })
   // The queue wants both heard, and says so on the screen of whoever restores.

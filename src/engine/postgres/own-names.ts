@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { migrationNames } from './migrate.ts'
+
+export interface OwnNames {
+  tables: ReadonlySet<string>
+  sequences: ReadonlySet<string>
+}
+
+/**
+ * The tables and sequences the migrations make. Anything else in the schema belongs to another program. A table that a later
+ * migration dropped is among them, which does no harm.
+ */
+export function ownNames(): OwnNames {
+  const text = migrationNames()
+    .map((name) => readFileSync(join(import.meta.dirname, 'migrations', name), 'utf8'))
+    .join('\n')
+    .replaceAll(/--.*$/gm, '')
+  const namesAfter = (words: RegExp): string[] => [...text.matchAll(words)].map(([, name]) => name!)
+  return {
+    tables: new Set([
+      'migrations',
+      ...namesAfter(/\bcreate (?:unlogged )?table (?:if not exists )?(\w+)/gi),
+      ...namesAfter(/\brename to (\w+)/gi),
+    ]),
+    sequences: new Set(namesAfter(/\bcreate sequence (?:if not exists )?(\w+)/gi)),
+  }
+}
