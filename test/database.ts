@@ -26,6 +26,8 @@ const TEMPLATE = 'ukiyo_template'
 const IDLE_MS = 150
 /** Nobody keeps these databases: what makes one survive a crash is tested on PostgreSQLs of their own. */
 const UNSAFE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', autovacuum: 'off' }
+/** PostgreSQL names each statement that it refuses, for `refuseIdsComparedAsText`. */
+const VERBOSE = { log_min_messages: 'error', log_min_error_statement: 'error' }
 
 /** `like`: a database that nobody uses any more, to begin as it is. */
 export async function testDatabase(like?: TestDatabase): Promise<TestDatabase> {
@@ -92,7 +94,13 @@ export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; 
   await using stack = new AsyncDisposableStack()
   const dataDir = mkdtempSync(join(roomForRun(), 'ukiyo-postgres-'))
   stack.defer(() => rmSync(dataDir, { recursive: true, force: true }))
-  const { connection } = stack.use(await startPostgres({ dataDir, log: () => {}, settings: UNSAFE }))
+  const comparisons: string[] = []
+  let isComparison = false
+  const log = (line: string): void => {
+    if (isComparison && line.includes('STATEMENT:') && !line.includes('on purpose')) comparisons.push(line)
+    isComparison = line.includes('operator is only a shell') || (isComparison && !line.includes('STATEMENT:'))
+  }
+  const { connection } = stack.use(await startPostgres({ dataDir, log, settings: { ...UNSAFE, ...VERBOSE } }))
   await admin(connection, async (client) => {
     // Both sides work out a password's 4,096 rounds at each connection, and there are thousands.
     await client.query('set scram_iterations = 1')
@@ -105,11 +113,39 @@ export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; 
     // The tables of the jobs are made here, so that not every server of a test makes them again.
     pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}))
     await runMigrations({ pgPool: pool })
+    await refuseIdsComparedAsText(pool)
   } finally {
     await pool.end()
   }
   const running = stack.move()
-  return { connection, stop: () => running.disposeAsync() }
+  return {
+    connection,
+    async stop() {
+      await running.disposeAsync()
+      // Also those of jobs, whose failures no test hears of.
+      if (comparisons.length > 0)
+        throw new Error(`IDs were compared as text, which reads whole tables:\n${[...new Set(comparisons)].join('\n')}`)
+    },
+  }
+}
+
+/**
+ * Makes every test fail whose statement compares an ID column (`ulid`, a `char(26)`) with a `text`. PostgreSQL would cast
+ * the column and read the whole table, at any size, because its index holds IDs. An operator without a function is refused
+ * while a statement is parsed, so it takes neither rows nor a plan to find one: `operator is only a shell`. Cast the other
+ * side, as in `id = any(${ids}::ulid[])`.
+ */
+async function refuseIdsComparedAsText(pool: pg.Pool): Promise<void> {
+  for (const operator of ['=', '<>', '<', '<=', '>', '>='])
+    for (const [left, right] of [
+      ['bpchar', 'text'],
+      ['text', 'bpchar'],
+    ])
+      await pool.query(`
+        create function public.never(${right}, ${left}) returns boolean language sql immutable return false;
+        create operator public.~~~~ (leftarg = ${right}, rightarg = ${left}, function = public.never, commutator = operator(public.${operator}));
+        drop operator public.~~~~ (${right}, ${left});
+        drop function public.never(${right}, ${left})`)
 }
 
 async function admin(connection: pg.PoolConfig, work: (client: pg.Client) => Promise<unknown>): Promise<void> {

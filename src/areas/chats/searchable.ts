@@ -75,7 +75,7 @@ export const chatSearchable: Searchable = {
 
   async all({ postgres: { db } }, after, limit) {
     const { rows } = await sql<{ id: Id }>`select id from (select id from chats union all select id from messages) x
-      where ${after}::text is null or id > ${after}::text order by id limit ${limit}`.execute(db)
+      where ${after}::ulid is null or id > ${after}::ulid order by id limit ${limit}`.execute(db)
     return rows.map(({ id }) => id)
   },
 }

@@ -127,7 +127,7 @@ export const operations = {
       .where('account_id', '=', of.accountId)
       .orderBy('id', 'desc')
       .limit(of.limit)
-    query = query.where(sql<boolean>`(workspace_id = any(${of.workspaces}::ulid[]) or chat_id = any(${of.chats}::ulid[])
+    query = query.where(sql<boolean>`(workspace_id = any(${of.workspaces}::ulid[]) or chat_id = any(${of.chats}::text[])
       or (workspace_id is null and ${of.homeless}))`)
     if (of.status !== undefined) query = query.where('status', '=', of.status)
     if (of.kind !== undefined) query = query.where('kind', '=', of.kind)

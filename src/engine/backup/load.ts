@@ -146,7 +146,7 @@ async function placeBlobs(client: pg.Client, places: ReadonlyMap<string, string>
   for (let at = 0; at < all.length; at += 10_000) {
     const some = all.slice(at, at + 10_000)
     await client.query(
-      'update blobs b set place = p.place, used_at = now() from unnest($1::text[], $2::text[]) p(sha256, place) where b.sha256 = p.sha256',
+      'update blobs b set place = p.place, used_at = now() from unnest($1::bpchar[], $2::text[]) p(sha256, place) where b.sha256 = p.sha256',
       [some.map(([sha256]) => sha256), some.map(([, place]) => place)],
     )
   }

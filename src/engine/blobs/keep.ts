@@ -35,7 +35,7 @@ export async function keepBlob(ctx: { db: Db }, staged: Staged): Promise<void> {
  */
 export async function lockBlobs(db: Db, hashes: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ sha256: string }>`with held as materialized (
-      select sha256 from blobs where sha256 = any(${hashes}::text[]) and place <> '' order by sha256 for update)
+      select sha256 from blobs where sha256 = any(${hashes}::bpchar[]) and place <> '' order by sha256 for update)
     update blobs b set used_at = now() from held where b.sha256 = held.sha256 returning b.sha256`.execute(db)
   return new Set(rows.map(({ sha256 }) => sha256))
 }

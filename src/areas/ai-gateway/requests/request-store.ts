@@ -68,7 +68,7 @@ async function newest(db: Db, held: readonly RawBuilder<SqlBool>[], limit: numbe
     cross join lateral (
       select max(c.first_token_ms) filter (where c.status = 'succeeded') as first_token_ms,
         sum(c.total_tokens)::int8 as total_tokens, sum(c.cost_nano)::int8 as cost
-      from calls c where c.id = any(array(select x ->> 'call_id' from jsonb_array_elements(r.tried) x))
+      from calls c where c.id = any(array(select (x ->> 'call_id')::ulid from jsonb_array_elements(r.tried) x))
     ) m
     order by r.id desc`.execute(db)
   return rows

@@ -79,7 +79,9 @@ export async function logSettledStep(db: Db, run: RunRow): Promise<void> {
   const { rows } = await sql<Untold>`select c.id, c.message_id, c.model, c.provider, c.cost_nano as cost,
       c.cost_source as source, c.created_at as at
     from calls c where c.run_id = ${run.id} and c.surface in ('chat', 'judge') and c.cost_nano > 0
-      and not exists (select from steps s where s.run_id = c.run_id and s.result ->> 'call_id' = c.id)`.execute(db)
+      and not exists (select from steps s where s.run_id = c.run_id and (s.result ->> 'call_id')::ulid = c.id)`.execute(
+    db,
+  )
   for (const call of rows) await tell(db, run, call)
 }
 

@@ -52,8 +52,8 @@ export async function isTemporary(db: Db, id: Id): Promise<boolean> {
 }
 
 /** Whether a row of `outbox` tells of a chat that is somebody's alone. */
-export const isOfTemporary = sql<boolean>`exists (select from chats c where c.temporary and c.id =
-  case when outbox.resource_type = 'chat' then outbox.resource_id else outbox.data ->> 'chat_id' end)`
+export const isOfTemporary = sql<boolean>`exists (select from chats c where c.temporary and c.id = (
+  case when outbox.resource_type = 'chat' then outbox.resource_id else outbox.data ->> 'chat_id' end)::ulid)`
 
 /** The events of these that nobody has carried yet: once the chats are gone, nothing tells any more that they were temporary. */
 export async function keepFromWorkspaces(db: Db, ids: readonly Id[]): Promise<void> {

@@ -33,7 +33,7 @@ export interface SnapshotPage {
 }
 
 const isMade = sql`exists (select 1 from operations o
-  where o.resource_type = 'computer_snapshot' and o.resource_id = s.id and o.status in ('queued', 'running'))`
+  where o.resource_type = 'computer_snapshot' and o.resource_id = s.id::text and o.status in ('queued', 'running'))`
 
 export const snapshotStore = {
   async get(db: Db, id: Id): Promise<SnapshotRow | null> {

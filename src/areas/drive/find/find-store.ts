@@ -59,8 +59,8 @@ function conditions({ kind, below, like, fold, from, ...within }: Range): RawBui
   if (from !== null)
     parts.push(
       from.included
-        ? sql`(${inOrder}, f.id) >= (${from.path}, ${from.id}::text)`
-        : sql`(${inOrder}, f.id) > (${from.path}, ${from.id}::text)`,
+        ? sql`(${inOrder}, f.id) >= (${from.path}, ${from.id}::ulid)`
+        : sql`(${inOrder}, f.id) > (${from.path}, ${from.id}::ulid)`,
     )
   return sql.join(parts, sql` and `)
 }
@@ -114,7 +114,7 @@ export const findStore = {
     const { rows } = await sql<{
       sha256: string
       text: string
-    }>`select sha256, text from contents where sha256 = any(${hashes}::text[]) and text is not null`.execute(db)
+    }>`select sha256, text from contents where sha256 = any(${hashes}::bpchar[]) and text is not null`.execute(db)
     return new Map(rows.map(({ sha256, text }) => [sha256, text]))
   },
 }

@@ -117,6 +117,6 @@ export async function learnFile(engine: SearchSources, id: Id): Promise<Id[]> {
   if (learnt.left.size > 0) throw new Error('the document is to be read again')
   const same = await sql<{
     id: Id
-  }>`select id from files where sha256 = any(${rows.map(({ sha256 }) => sha256)}::text[])`.execute(engine.postgres.db)
+  }>`select id from files where sha256 = any(${rows.map(({ sha256 }) => sha256)}::bpchar[])`.execute(engine.postgres.db)
   return same.rows.map(({ id }) => id)
 }

@@ -72,7 +72,7 @@ async function writeHeld(
   }
   const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])
   const { rows: written } = await sql<{ id: Id }>`with given as (
-      select * from unnest(${column('type')}::text[], ${column('id')}::text[], ${column('resource_id')}::text[], ${column('parent_id')}::text[],
+      select * from unnest(${column('type')}::text[], ${column('id')}::ulid[], ${column('resource_id')}::ulid[], ${column('parent_id')}::ulid[],
         ${column('title')}::text[], ${column('body')}::text[], ${words.map((one) => one.title)}::text[], ${words.map((one) => one.names)}::text[],
         ${words.map((one) => one.body)}::text[], ${words.map((one) => one.accented)}::text[], ${words.map((one) => one.lexemes)}::text[],
         ${column('created_at')}::timestamptz[], ${column('updated_at')}::timestamptz[])

@@ -63,7 +63,7 @@ export async function learnContents(
   const { rows } = await engine.postgres.pool.query<Waiting>({
     name: 'contents_waiting',
     text: `select c.sha256, c.attempts, b.place from contents c join blobs b on b.sha256 = c.sha256
-      where c.sha256 = any($1::text[]) and (c.indexed_at is null or c.reader < $2 and not c.plain)`,
+      where c.sha256 = any($1::bpchar[]) and (c.indexed_at is null or c.reader < $2 and not c.plain)`,
     values: [[...wanted.keys()], READER_VERSION],
   })
   const left = new Set<string>()
@@ -92,7 +92,7 @@ export async function learnContents(
   }
   for (let at = 0; at < rows.length; at += AT_ONCE) await Promise.all(rows.slice(at, at + AT_ONCE).map(one))
   if (failed.length > 0)
-    await engine.postgres.pool.query('update contents set attempts = attempts + 1 where sha256 = any($1::text[])', [
+    await engine.postgres.pool.query('update contents set attempts = attempts + 1 where sha256 = any($1::bpchar[])', [
       failed,
     ])
   for (const sha256 of failed) left.add(sha256)
@@ -141,9 +141,9 @@ const keep = async ({ postgres }: TextSources, learnt: readonly [string, Learnt]
   void (await postgres.pool.query({
     name: 'contents_keep',
     // In the order of their hashes, for batches that hold the same bytes are kept at the same time.
-    text: `with held as materialized (select sha256 from contents where sha256 = any($1::text[]) order by sha256 for update)
+    text: `with held as materialized (select sha256 from contents where sha256 = any($1::bpchar[]) order by sha256 for update)
       update contents c set indexed_at = now(), plain = x.plain, reason = x.reason, text = x.text, title = x.title, grams = x.grams::int4[], charset = x.charset, reader = ${READER_VERSION}
-      from unnest($1::text[], $2::boolean[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) x(sha256, plain, reason, text, title, grams, charset)
+      from unnest($1::bpchar[], $2::boolean[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) x(sha256, plain, reason, text, title, grams, charset)
         join held using (sha256) where c.sha256 = x.sha256`,
     values: [
       learnt.map(([sha256]) => sha256),
@@ -216,7 +216,7 @@ export async function textsOf(engine: TextSources, hashes: readonly string[], mo
     place: string
   }>`
     select c.sha256, c.plain, left(c.text, ${most}) as text, c.title, b.place from contents c join blobs b on b.sha256 = c.sha256
-    where c.sha256 = any(${hashes}::text[]) and c.indexed_at is not null and (c.plain or c.text is not null)`.execute(
+    where c.sha256 = any(${hashes}::bpchar[]) and c.indexed_at is not null and (c.plain or c.text is not null)`.execute(
     engine.postgres.db,
   )
   const said = async ({
