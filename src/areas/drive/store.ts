@@ -1,8 +1,14 @@
-import { type Generated, type Selectable, sql } from 'kysely'
+import { type Generated, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import { newestFirst } from '#engine/postgres/newest-first.ts'
 import { type ResourceRow, type Status, resourcePage } from '#access/resources.ts'
 import type { Id } from '#kernel/ids.ts'
+import { aroundNumber } from './tree/names.ts'
+
+/** Up to this number the lowest free one is found. */
+const LOWEST_TRIED = 64
+/** More than files that fit any disk. */
+const MOST_DIGITS = 15
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -140,6 +146,31 @@ export const fileStore = {
       .where('f.name', '=', name)
       .where('f.trashed', '=', false)
       .executeTakeFirst(),
+
+  /**
+   * The numbered form of a name that is free in this folder, in one query: the lowest number up to `LOWEST_TRIED`. Beyond,
+   * it doubles the number until one is free and then halves the distance to one that is taken, so that a name that is taken
+   * a million times needs twenty more looks into the index.
+   */
+  async freeName(db: Db, workspaceId: Id, parentId: Id | null, name: string): Promise<string> {
+    const { before, after } = aroundNumber(name, MOST_DIGITS)
+    const nameOf = (n: RawBuilder<unknown>) =>
+      sql`((${before}::text[])[length(${n}::text)] || ${n}::text || ${after}::text)`
+    const parent = parentId === null ? sql`f.parent_id is null` : sql`f.parent_id = ${parentId}`
+    const isTaken = (n: RawBuilder<unknown>) => sql`exists (select from files f where f.workspace_id = ${workspaceId}
+      and ${parent} and f.name = ${nameOf(n)} collate "C" and not f.trashed)`
+    const { rows } = await sql<{ name: string }>`with recursive lowest as (
+        select (select n::int8 from generate_series(2, ${LOWEST_TRIED}::int) n where not ${isTaken(sql`n`)} order by n limit 1) as n
+      ), search(taken, free) as (
+        select coalesce(n - 1, ${LOWEST_TRIED}::int8), n from lowest
+        union all
+        select case when t.is_taken then p.n else p.taken end, case when t.is_taken then p.free else p.n end
+        from (select taken, free, case when free is null then taken * 2 else (taken + free) / 2 end as n from search
+            where free is null or free - taken > 1) p
+          cross join lateral (select ${isTaken(sql`p.n`)} as is_taken) t
+      ) select ${nameOf(sql`free`)} as name from search where free - taken = 1`.execute(db)
+    return rows[0]!.name
+  },
 
   /** False when the name is taken. */
   async insert(

@@ -40,9 +40,23 @@ export function safeName(given: string): string {
 
 /** `name (2).ext` for 2; the name gives way where both do not fit. */
 export function numberedName(name: string, n: number): string {
+  const { stem, ending } = partsOf(name)
+  return clipped(stem, ` (${n})${ending}`)
+}
+
+/** The parts of a numbered name around its digits: `before[2]` comes before a number of two digits. */
+export function aroundNumber(name: string, mostDigits: number): { before: string[]; after: string } {
+  const { stem, ending } = partsOf(name)
+  const after = `)${ending}`
+  const beforeOf = (digits: number): string =>
+    clipped(stem, ` (${'0'.repeat(digits)}${after}`).slice(0, -(digits + after.length))
+  return { before: Array.from({ length: mostDigits }, (_, n) => beforeOf(n + 1)), after }
+}
+
+function partsOf(name: string): { stem: string; ending: string } {
   const dot = name.lastIndexOf('.')
   const ending = dot > 0 && name.length - dot <= 16 ? name.slice(dot) : ''
-  return clipped(name.slice(0, name.length - ending.length), ` (${n})${ending}`)
+  return { stem: name.slice(0, name.length - ending.length), ending }
 }
 
 const clipped = (stem: string, ending: string): string =>

@@ -8,15 +8,13 @@ import { type Id, newId } from '#kernel/ids.ts'
 import { tell } from './file-events.ts'
 import { type Target, lockTarget, lockTree, readFile } from './locate.ts'
 import { mimeTypeOf } from '../bytes/mime.ts'
-import { placeBelow, checkDepth, numberedName } from './names.ts'
+import { placeBelow, checkDepth } from './names.ts'
 import { checkRoom } from '../bytes/storage.ts'
 import { type Content, type FileRow, fileStore } from '../store.ts'
 
 export type OnConflict = 'fail' | 'rename' | 'version'
 /** The number of versions of a file that are kept. */
 const MOST_VERSIONS = 200
-/** The highest number that is tried behind a name that is taken. */
-const MOST_NUMBERS = 1_000
 
 export interface NewFile {
   name: string
@@ -105,8 +103,7 @@ async function tryInsert(
     content === null
       ? { sha256: null, size_bytes: null, mime_type: null, content_version: 0, content_updated_at: null }
       : { ...content, content_version: 1, content_updated_at: register.updated_at }
-  for (let n = 1; ; n++) {
-    const tried = n === 1 ? name : numberedName(name, n)
+  for (let tried = name; ; tried = await fileStore.freeName(ctx.db, workspaceId, folder?.id ?? null, name)) {
     const lies = placeBelow(folder, tried)
     checkDepth(lies, 'parent_id')
     const row = {
@@ -119,7 +116,8 @@ async function tryInsert(
       ...stored,
     } as const
     if (await fileStore.insert(ctx.db, row)) break
-    if (onConflict === 'rename' && n < MOST_NUMBERS) continue
+    // Whoever took a name that was free a moment ago has it now: of all who want one, somebody gets on each time.
+    if (onConflict === 'rename') continue
     await ctx.db.deleteFrom('resources').where('id', '=', id).execute()
     return null
   }
