@@ -46,7 +46,7 @@ import { createMetrics } from '#engine/metrics/metrics.ts'
 import { type AddressPolicy, addressPolicy } from '#engine/http-client/address.ts'
 import type { Limits } from '#engine/http-client/limits.ts'
 import { createOutbound } from '#engine/http-client/outbound.ts'
-import { connectPostgres } from '#engine/postgres/client.ts'
+import { openConnections } from '#engine/postgres/client.ts'
 import { Parts } from '#engine/processes/parts.ts'
 import { startProcess } from '#engine/processes/processes.ts'
 import { startRelay } from '#engine/outbox/relay.ts'
@@ -119,21 +119,32 @@ export async function startApp({
   programRoot,
 }: AppOptions): Promise<App> {
   await using parts = new Parts()
-  const postgres = parts.use(
+  const connections = parts.use(
     'the connections to the database',
-    connectPostgres(connection, (error) => log.warn({ error }, 'a connection to the database broke')),
+    openConnections(connection, (error) => log.warn({ error }, 'a connection to the database broke')),
   )
-  const bus = parts.use('the bus', await connectBus(postgres, log, config.busUrl))
-  const process = parts.use('the lease of this process', await startProcess({ postgres, log }))
-  const leases = createLeases({ postgres, processId: process.id, log })
-  const rights = parts.use('changes of rights', await watchRights(postgres, bus, log))
-  const authority = parts.use('rights', createAuthority({ postgres, bus, log, rights }))
+  const { postgres, watch } = connections
+  const server = postgres.forServer
+  const bus = parts.use('the bus', await connectBus(server, log, config.busUrl))
+  const process = parts.use('the lease of this process', await startProcess({ postgres: watch, log }))
+  parts.use('the meeting of processes', process.meetOthers(bus))
+  const leases = createLeases({ postgres: watch, processId: process.id, log })
+  const rights = parts.use('changes of rights', await watchRights(watch, bus, log))
+  const authority = parts.use(
+    'rights',
+    createAuthority({ postgres: connections.rights, bus, log, rights, processes: process.live }),
+  )
   const ledger = parts.use(
     'the ledger',
-    createLedger({ postgres, processId: process.id, log, journalDir: join(config.dataDir, 'calls') }),
+    createLedger({
+      postgres: connections.ledger,
+      processId: process.id,
+      log,
+      journalDir: join(config.dataDir, 'calls'),
+    }),
   )
-  const requestLog = parts.use('the log of requests', createRequestLog({ postgres, log, config }))
-  const jobs = parts.use('jobs', await startJobs({ postgres, process, log }))
+  const requestLog = parts.use('the log of requests', createRequestLog({ postgres: server, log, config }))
+  const jobs = parts.use('jobs', await startJobs({ postgres: server, process, log }))
   const blobs = parts.use('blobs', await openBlobs(config))
   const versions = createVersions(dated)
   const limits = createLimits(config.limits, process.live)
@@ -153,24 +164,24 @@ export async function startApp({
     'provider endpoints',
     await createDirectory({
       config,
-      postgres,
+      postgres: server,
       secrets,
       bus,
       log,
       outbound,
       rights,
-      machines: createMachines(postgres.db, () => links),
+      machines: createMachines(server.db, () => links),
       speech: ownSpeech,
     }),
   )
   const voices = createVoices({ outbound, directory: endpoints, speech: ownSpeech, log })
-  const items = createKeptItems({ postgres, secrets, log })
+  const items = createKeptItems({ postgres: server, secrets, log })
   const gateway = createGateway({
     engine: { ledger, requestLog, log, media, versions, outside, metrics, items },
     authority,
     limits,
     directory: endpoints,
-    usageLookup: createUsageLookup({ postgres, ledger }),
+    usageLookup: createUsageLookup({ postgres: server, ledger }),
     outbound,
     mediaAnswerBytes: config.mediaAnswerBytes,
     keepAliveMs: waits?.silenceMs,
@@ -182,7 +193,7 @@ export async function startApp({
   const entries = registry([...services, ...further])
   const tools = createToolbox(entries)
   let origin = ''
-  const hub = parts.use('the hub', await openHub({ postgres, bus, secrets, log, events }))
+  const hub = parts.use('the hub', await openHub({ postgres: server, bus, secrets, log, events }))
   const engine: Engine<Handles> = {
     config,
     origin: () => config.publicUrl ?? origin,
@@ -225,11 +236,11 @@ export async function startApp({
     agentChanged,
     chatChanged,
     closeEarlierDoors,
-    chatBatches: createChatBatches({ postgres, log }),
+    chatBatches: createChatBatches({ postgres: server, log }),
     hub,
-    operationWatch: new OperationWatch({ postgres, bus, log }),
+    operationWatch: new OperationWatch({ postgres: server, bus, log }),
     outsideTools: createOutsideTools(),
-    pushKeys: createPushKeys({ postgres, secrets }),
+    pushKeys: createPushKeys({ postgres: server, secrets }),
     // Loaded when an administrator looks: no call needs it.
     checkUp: async () => (await import('./host/doctor/within.ts')).checkWithin(engine),
     identityProvider: createProvider({ config, outside, log }),
@@ -281,7 +292,7 @@ export async function startApp({
   const runs: Runs = parts.use('runs', startRuns(engine))
   parts.use('realtime', startRealtime(engine))
   const { handlers, schedules, consumers } = parts.use('background work', background(engine, kinds))
-  parts.use('the relay', startRelay({ postgres, bus, leases, log, consumers, events, unheard: isOfTemporary }))
+  parts.use('the relay', startRelay({ postgres: server, bus, leases, log, consumers, events, unheard: isOfTemporary }))
   const origins = createOrigins(config)
   const closing = () => door.closing
   const entrance: Entrance = { engine, line, authority, limits, versions, origins, metrics }
@@ -293,7 +304,7 @@ export async function startApp({
       bytesMount(INSTALL_PREFIX, (method, url, host) =>
         openInstall(releases, method, url, originFor(config.publicUrl, origin, host)),
       ),
-      ...healthMounts({ metrics, postgres, draining: () => door.draining() }),
+      ...healthMounts({ metrics, postgres: watch, draining: () => door.draining() }),
       mcpMount(createAgentDoor({ ...entrance, closing })),
       appMount({
         checkHost: origins.checkHost,

@@ -1,3 +1,5 @@
+import { asServer } from './postgres/fair/callers.ts'
+
 /** Batches that follow each other closely, and how long the next one waits for company. */
 export interface Pace {
   /** A batch of so many tells that others are about to ask. */
@@ -50,6 +52,6 @@ export function createBatches<T, R>(
       if (running) return
       running = true
       // Callers of the same turn of the event loop share the first batch too.
-      next(setImmediate)
+      asServer(() => next(setImmediate))
     })
 }

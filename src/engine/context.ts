@@ -2,7 +2,7 @@ import type { CallContext } from '#kernel/context.ts'
 import type { EventTable } from '#kernel/events.ts'
 import { implementWith } from '#kernel/implement.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Lender } from '#kernel/principal.ts'
+import type { Lender, Principal } from '#kernel/principal.ts'
 import type { Budget } from '#kernel/money.ts'
 import type { Config } from '#config'
 import type { Blobs } from './blobs/blobs.ts'
@@ -59,7 +59,12 @@ interface Machinery<H> {
    * Called after a commit that changed rights: they are in force in this process when it resolves, in the others
    * within a second.
    */
-  rights: { refresh(): Promise<void> }
+  rights: {
+    refresh(): Promise<void>
+    renew(principal: Principal): Promise<Principal>
+    /** Other processes share the database, so this one may hear of a change later than its caller. */
+    mayLag(): boolean
+  }
   limits: { state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[] }
   /** A context of the server acting for an account, for what outlives a call. Null when the account is gone. */
   actAs(who: Acting): Promise<Context<H> | null>

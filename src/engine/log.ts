@@ -3,7 +3,7 @@ import pino from 'pino'
 
 export type Log = pino.Logger
 
-/** The one use of AsyncLocalStorage: the request id in lines of code that has no context at hand. */
+/** The request ID in log lines of code that has no context at hand. */
 export const logScope = new AsyncLocalStorage<{ request_id: string; client_request_id?: string }>()
 
 /** JSON lines on stderr; stdout is for the ready line. Field names that can hold a secret are cut out wherever they stand. */

@@ -201,6 +201,11 @@ export interface Authority {
    */
   byKey(secret: string, connection?: object): Principal | Promise<Principal>
   bySession(token: string): Principal | Promise<Principal>
+  /**
+   * The same caller with the rights that the database has now; the principal itself where they are the same. Refuses when
+   * its credential has ended.
+   */
+  renew(principal: Principal): Promise<Principal>
   /** Calls back when a right of the account changed. */
   onChange(accountId: Id, recheck: () => void): Disposable
   /** The server acting for an account: an agent's run, an automation, a job, under the cap of the key that started it. Null when the account is gone or the key is revoked. */

@@ -17,7 +17,7 @@ import type { Limits } from './limit.ts'
 export type PresentedCredential = string | { session: string } | { address: string } | TicketHolder | null
 
 export interface AdmissionParts {
-  authority: Pick<Authority, 'byKey' | 'bySession' | 'onChange'>
+  authority: Pick<Authority, 'byKey' | 'bySession' | 'onChange' | 'renew'>
   limits: Pick<Limits, 'enter' | 'take'>
 }
 
@@ -49,22 +49,34 @@ export function admit(
 ): Principal | Promise<Principal> {
   const principal = authenticate(desk.authority, shown, entrant.connection)
   return principal instanceof Promise
-    ? principal.then((known) => take(desk.limits, shown, known, wanted, entrant))
-    : take(desk.limits, shown, principal, wanted, entrant)
+    ? principal.then((known) => take(desk, shown, known, wanted, entrant))
+    : take(desk, shown, principal, wanted, entrant)
 }
 
 function take(
-  limits: AdmissionParts['limits'],
+  { authority, limits }: AdmissionParts,
   shown: PresentedCredential,
   principal: Principal,
   { limit, scope }: AdmissionRule,
   entrant: AdmittedCaller,
-): Principal {
+): Principal | Promise<Principal> {
   const payer = principal === anonymous ? addressOf(shown) : countedAs(principal)
   entrant.entered(limits.enter(payer), principal)
   entrant.counted(limits.take(payer, limit), principal)
-  checkScope(principal, scope)
-  return principal
+  return withScope(authority, principal, scope)
+}
+
+/** The caller with this scope, which another process may have given to its key a moment ago. */
+export function withScope(
+  authority: Pick<Authority, 'renew'>,
+  principal: Principal,
+  scope: Scope | null,
+): Principal | Promise<Principal> {
+  if (scope === null || hasScope(principal, scope)) return principal
+  return authority.renew(principal).then((renewed) => {
+    checkScope(renewed, scope)
+    return renewed
+  })
 }
 
 const addressOf = (shown: PresentedCredential): string =>

@@ -1,13 +1,14 @@
 import type { Context, Engine } from '#engine/context.ts'
+import { type Caller, asCaller } from '#engine/postgres/fair/callers.ts'
 import { type Emitted, writeOutboxAll } from '#engine/outbox/outbox.ts'
 import type { Answer } from '#kernel/context.ts'
 import { pathNames } from '#kernel/contract.ts'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type Principal, actorOf } from '#kernel/principal.ts'
+import { type Principal, actorOf, anonymous } from '#kernel/principal.ts'
 import { type Entry, inputSchema } from '#kernel/registry.ts'
 import { checkConsent } from './consent.ts'
-import { checkScope, countedAs } from './admit.ts'
+import { checkScope, countedAs, limitOf, withScope } from './admit.ts'
 import { permit } from '#access/permit.ts'
 import { parse, pathId } from './parse.ts'
 
@@ -39,6 +40,34 @@ export interface Line<H = unknown> {
   invoke(ctx: Context, name: string, input: unknown): Promise<unknown>
 }
 
+/** The caller of a call, among whose connections its statements count. */
+export const callerOf = (ctx: CallStart, { endpoint }: Pick<Entry<Context>, 'endpoint'>): Caller => ({
+  name: ctx.principal === anonymous ? `address ${ctx.caller.ip}` : ctx.principal.accountId,
+  signal: ctx.signal,
+  reads: limitOf(endpoint) === 'reads' || limitOf(endpoint) === 'searches',
+})
+
+/**
+ * Permits a call by the caller's rights as the database has them now. What another process granted a moment ago may not be
+ * known here: so changes are read before a refusal, and before calls whose services look at more than the place that
+ * `permit` checks. Callers who ask at the same time share one read.
+ */
+export async function permitNow(ctx: Context, entry: Entry<Context>, input: Record<string, unknown>): Promise<void> {
+  const { rights } = ctx.engine
+  const isJudgedAhead = entry.endpoint.method === 'GET' && entry.endpoint.on !== undefined
+  if (!isJudgedAhead && rights.mayLag()) ctx.principal = await rights.renew(ctx.principal)
+  try {
+    await permit(ctx, entry, input)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const renewed = await rights.renew(ctx.principal)
+    if (renewed === ctx.principal) throw error
+    ctx.principal = renewed
+    checkScope(renewed, entry.endpoint.scope)
+    await permit(ctx, entry, input)
+  }
+}
+
 export function createLine<H>(engine: Engine<H>, registry: readonly Entry<Context<H>>[]): Line<H> {
   const entries = new Map<string, Entry<Context>>(registry.map((entry) => [entry.name, entry]))
   const schemas = new Map<string, ReturnType<typeof inputSchema>>()
@@ -58,13 +87,15 @@ export function createLine<H>(engine: Engine<H>, registry: readonly Entry<Contex
         refuse('cookie_session_required')
       // Its own found, workspace and answer: a call within a call must not change the outer one's.
       const ctx = line.context({ ...outer, principal: outer.principal })
-      checkScope(ctx.principal, entry.endpoint.scope)
+      ctx.principal = await withScope(engine.rights, ctx.principal, entry.endpoint.scope)
       const input: Record<string, unknown> = parse(schemaOf(entry), raw ?? {})
       for (const id of pathNames(entry.endpoint.path))
         if (!entry.endpoint.params?.[id]) input[id] = pathId(entry.endpoint.path, id, input[id] as string)
-      await permit(ctx, entry, input)
+      const caller = callerOf(ctx, entry)
+      await asCaller(caller, () => permitNow(ctx, entry, input))
       checkConsent(ctx, entry)
-      return { ctx, entry, input }
+      const handle: typeof entry.handle = (of, given) => asCaller(caller, () => entry.handle(of, given))
+      return { ctx, entry: { ...entry, handle }, input }
     },
     async invoke(outer, name, raw) {
       const { ctx, entry, input } = await line.admit(outer, name, raw)

@@ -1,5 +1,6 @@
 import type { Context, Engine } from '#engine/context.ts'
 import type { JobHandler } from '#engine/jobs/jobs.ts'
+import { asCaller } from '#engine/postgres/fair/callers.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkPlace, checkWritable } from '#access/place.ts'
@@ -83,14 +84,17 @@ export function runOperations<H extends HasOperationWatch>(
       })
       if (!ctx) throw new Refusal('not_found', { message: 'The account is gone.' })
       checkStill(ctx, kind, row)
-      const work = kind.run(ctx, row.input as object, {
-        id,
-        signal,
-        cancelled: ended.signal,
-        attempt: row.attempts,
-        progress: progress.set,
-        append: content.add,
-      })
+      const caller = { name: row.account_id, signal: null, reads: false }
+      const work = asCaller(caller, () =>
+        kind.run(ctx, row.input as object, {
+          id,
+          signal,
+          cancelled: ended.signal,
+          attempt: row.attempts,
+          progress: progress.set,
+          append: content.add,
+        }),
+      )
       const outcome = await Promise.race([work, late.passed])
       await content.flush()
       await conclude(row, outcome)

@@ -5,6 +5,7 @@ import { connectPostgres } from './drivers/postgres.ts'
 import { connectRedis } from './drivers/redis.ts'
 import type { Log } from '../log.ts'
 import type { Postgres } from '../postgres/client.ts'
+import { asServer } from '../postgres/fair/callers.ts'
 import { instanceId } from '../processes/instance.ts'
 
 /**
@@ -58,7 +59,8 @@ export async function connectBus(postgres: Postgres, log: Log, url: string | nul
 
   return {
     poke(topic) {
-      wakes.emit(topic)
+      // The listeners work for everyone, and not as the caller who wakes them.
+      asServer(() => wakes.emit(topic))
       pokes.add(topic)
       later()
     },
@@ -67,7 +69,7 @@ export async function connectBus(postgres: Postgres, log: Log, url: string | nul
       return { [Symbol.dispose]: () => void wakes.off(topic, wake) }
     },
     send(topic, said) {
-      words.emit(topic, said)
+      asServer(() => words.emit(topic, said))
       messages.push(`${self}${WORDS}${topic}\n${said}`)
       later()
     },

@@ -1,5 +1,8 @@
 import { Kysely, PostgresDialect, type Transaction, sql } from 'kysely'
 import pg from 'pg'
+import { sharePool } from './fair/share-pool.ts'
+import { STATEMENT_MS, limitStatements } from './fair/statement-limits.ts'
+import { Turns } from './fair/turns.ts'
 import { createPool } from './pool.ts'
 import { prepareStatements } from './prepared.ts'
 import { KEEP_ALIVE, dropSilentConnections } from './silent.ts'
@@ -7,9 +10,13 @@ import type { Database } from './tables.ts'
 
 export type Db = Kysely<Database> | Transaction<Database>
 
+const CONNECT_MS = 5_000
+
 export interface Postgres extends AsyncDisposable {
   pool: pg.Pool
   db: Kysely<Database>
+  /** The same, for what works for several callers at once: all of it counts as the server's own work. */
+  forServer: Postgres
   /** The settings for a further connection of its own (LISTEN, graphile-worker). */
   connection: pg.PoolConfig
 }
@@ -17,14 +24,32 @@ export interface Postgres extends AsyncDisposable {
 // Money and counters are int8: bigint keeps them exact, where a JS number would not.
 pg.types.setTypeParser(pg.types.builtins.INT8, BigInt)
 
+/** Connections of one kind, for whoever asks first. */
 export function connectPostgres(connection: pg.PoolConfig, log: (error: Error) => void): Postgres {
+  const pool = openPool(connection, log)
+  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
+  return {
+    pool,
+    db,
+    connection,
+    get forServer() {
+      return this
+    },
+    async [Symbol.asyncDispose]() {
+      await db.destroy()
+      // Kysely ends the pool only where it has asked for a connection itself.
+      if (!pool.ended && !pool.ending) await pool.end()
+    },
+  }
+}
+
+function openPool(connection: pg.PoolConfig, log: (error: Error) => void, readMs = CALL_TIMES.readMs): pg.Pool {
   const pool = createPool({
     max: 20,
     idleTimeoutMillis: 60_000,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: CONNECT_MS,
     application_name: 'ukiyo',
-    // A statement that outlives its caller would hold a connection for nothing.
-    statement_timeout: 60_000,
+    onConnect: limitSession,
     ...KEEP_ALIVE,
     ...connection,
   })
@@ -33,18 +58,82 @@ export function connectPostgres(connection: pg.PoolConfig, log: (error: Error) =
   // One that breaks while it is in use tells its statement, and this besides: unheard it would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   prepareStatements(pool)
+  pool.on('connect', (client) => limitStatements(client, readMs))
   dropSilentConnections(pool, connection, log)
-  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
-  return {
-    pool,
-    db,
-    connection,
-    async [Symbol.asyncDispose]() {
-      await db.destroy()
-      // Kysely ends the pool only where it has asked for a connection itself.
-      if (!pool.ended && !pool.ending) await pool.end()
-    },
+  return pool
+}
+
+/** The connections of a server process, each kind apart from the others. */
+export interface Connections extends AsyncDisposable {
+  /** For calls, by turns of their accounts, and for the server's own work outside of any call. */
+  postgres: Postgres
+  /** Changes of rights, the lease of this process and those of its tasks. */
+  watch: Postgres
+  /** The look-ups of keys, sessions and memberships. */
+  rights: Postgres
+  ledger: Postgres
+}
+
+/**
+ * The most connections of each kind in one process. Jobs have 6 more, reservations of the ledger 1, the bus 1. Operators
+ * size their PostgreSQL by the sum, which docs/operating.md names.
+ */
+export const CONNECTIONS = { accounts: 20, server: 10, watch: 2, rights: 3, ledger: 4 }
+
+/** The longest that a call waits for its account's share of the connections, and that a statement of a read takes. */
+export const CALL_TIMES = { waitMs: 5_000, readMs: 15_000 }
+/** The longest that the server's own work waits: no caller waits for it. */
+const SERVER_WAIT_MS = 60_000
+
+export function openConnections(
+  connection: pg.PoolConfig,
+  log: (error: Error) => void,
+  { waitMs, readMs } = CALL_TIMES,
+): Connections {
+  const stack = new AsyncDisposableStack()
+  const most = CONNECTIONS.accounts + CONNECTIONS.server
+  const pool = openPool({ ...connection, max: most }, log, readMs)
+  stack.defer(() => pool.end())
+  const turns = {
+    accounts: new Turns({ most: CONNECTIONS.accounts, waitMs }),
+    server: new Turns({ most: CONNECTIONS.server, waitMs: SERVER_WAIT_MS, isUndivided: true }),
   }
+  const viewOf = (forServer: Postgres | null): Postgres => {
+    const view = sharePool(pool, turns, { isServers: forServer === null })
+    const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool: view }) })
+    return {
+      pool: view,
+      db,
+      connection,
+      get forServer() {
+        return forServer ?? this
+      },
+      [Symbol.asyncDispose]: async () => {},
+    }
+  }
+  const server = viewOf(null)
+  const own = (max: number): Postgres => stack.use(connectPostgres({ ...connection, max }, log))
+  return {
+    postgres: viewOf(server),
+    watch: own(CONNECTIONS.watch),
+    rights: own(CONNECTIONS.rights),
+    ledger: own(CONNECTIONS.ledger),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/**
+ * Limits what a process that died leaves running. Only on a connection of our own: behind a pooler, which names another
+ * process than the one that answers, a setting of the session would stay for whoever gets it next.
+ */
+async function limitSession(client: pg.ClientBase): Promise<void> {
+  const { processID } = client as pg.ClientBase & { processID: number }
+  const query: pg.QueryConfig & { query_timeout: number } = {
+    text: `select set_config('statement_timeout', $1, false) where pg_backend_pid() = $2`,
+    values: [String(STATEMENT_MS), processID],
+    query_timeout: CONNECT_MS,
+  }
+  await client.query(query)
 }
 
 /** The next `updated_at` of a row: now, and always later than the one it had (times strictly increase per row). */

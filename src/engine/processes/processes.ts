@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { type Id, newId } from '#kernel/ids.ts'
+import type { Bus } from '../bus/bus.ts'
 import type { Log } from '../log.ts'
 import type { Postgres } from '../postgres/client.ts'
 
@@ -14,6 +15,8 @@ export interface ServerProcess extends AsyncDisposable {
   id: Id
   /** The number of processes alive, this one included: a limit of the whole instance is divided by it. */
   live(): number
+  /** Has the others count this process at once, and counts those that start later as soon as they say so. */
+  meetOthers(bus: Bus): Disposable
   /** The database answered no longer than 5 s ago. */
   inTouch(): boolean
   /** Under this name the jobs of this process are locked; they are unlocked when it dies. */
@@ -68,15 +71,21 @@ export async function startProcess({
 
   await look()
   await pool.query(`delete from processes where expires_at < now() - interval '1 day'`)
-  const timer = setInterval(() => {
+  const lookNow = (): void => {
     looking ??= look()
       .catch((error: unknown) => log.warn({ error }, 'the database does not answer'))
       .finally(() => (looking = null))
-  }, CONTACT_MS)
+  }
+  const timer = setInterval(lookNow, CONTACT_MS)
 
   return {
     id,
     live: () => live,
+    meetOthers(bus) {
+      const wake = bus.on('processes', lookNow)
+      bus.poke('processes')
+      return wake
+    },
     inTouch: () => performance.now() - contactAt < STALE_MS,
     async locksJobsAs(name) {
       workerPool = name

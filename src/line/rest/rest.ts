@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
+import { asCaller } from '#engine/postgres/fair/callers.ts'
 import { dropRemainder } from '#engine/slow-body.ts'
 import { type Bytes, type Event, isFeed } from '#kernel/answers.ts'
 import type { Method } from '#kernel/contract.ts'
@@ -14,7 +15,7 @@ import type { Entrance } from '../entrance.ts'
 import { createFollowers } from './feed.ts'
 import { createIfMatch } from './if-match.ts'
 import { readInput } from './input.ts'
-import { permit } from '#access/permit.ts'
+import { type CallStart, callerOf, permitNow } from '../invoke.ts'
 import { envelope, isBackground } from './reply.ts'
 import { type Match, createRouter } from './router.ts'
 import { sendBytes } from './send-bytes.ts'
@@ -30,6 +31,28 @@ export interface RestParts extends Entrance {
   closing: AbortSignal
   /** Fires when the time that requests had to end is over. */
   late: AbortSignal
+}
+
+/** A call whose caller was admitted. */
+interface AdmittedCall {
+  entry: Entry<Context>
+  values: readonly string[]
+  request: IncomingMessage
+  response: ServerResponse
+  search: string
+  credential: PresentedCredential
+  start: CallStart
+  life: Life
+  /** What is given back when the answer has ended. */
+  held: DisposableStack
+  flight: Disposable | null
+  /** The work goes on without its caller, who follows it or waits. */
+  isFollowed: boolean
+}
+
+interface Life extends Disposable {
+  signal: AbortSignal
+  end(why: unknown): void
 }
 
 /** REST over HTTP: finds the endpoint that is asked for, and takes its request along the line to its answer. */
@@ -138,17 +161,28 @@ export function createRest(
     const goesAtOnce = !callers && (endpoint.reply.kind === 'stream' || endpoint.method === 'GET')
     using life = lifeOf(response, goesAtOnce ? closing : late)
     const start = { principal, requestId, version, signal: life.signal, caller: origins.callerOf(request) }
+    await asCaller(callerOf(start, entry), () =>
+      serve({ entry, values, request, response, search, credential, start, life, held, flight, isFollowed: callers }),
+    )
+  }
+
+  /** The call of an admitted caller, up to its answer. */
+  async function serve(call: AdmittedCall): Promise<void> {
+    const { entry, values, request, response, search, credential, start, life, held, flight, isFollowed } = call
+    const { endpoint } = entry
+    const { headers, socket: connection } = request
     const ctx = line.context(start)
     if (endpoint.reply.kind === 'operation' && endpoint.reply.events && acceptsEvents(headers)) ctx.wantsEvents = true
     const input = await readInput(ctx, entry, values, request, search, versions)
-    await permit(ctx, entry, input)
+    await permitNow(ctx, entry, input)
+    start.principal = ctx.principal
     if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
     // The answer to a HEAD is known here: a stream has no end to wait for.
     if (endpoint.reply.kind === 'stream' && request.method === 'HEAD')
       return void response.writeHead(200, EVENT_STREAM).end()
-    if (ctx.upload !== null && principal !== anonymous) {
+    if (ctx.upload !== null && ctx.principal !== anonymous) {
       let changed = false
-      held.use(authority.onChange(principal.accountId, () => (changed = true)))
+      held.use(authority.onChange(ctx.principal.accountId, () => (changed = true)))
       ctx.upload = {
         ...ctx.upload,
         bytes: whilePermitted(
@@ -185,12 +219,12 @@ export function createRest(
         return followers.add(response, events, watched, flight)
       }
       using _watch = new Watch(authority, line, watched, { close: life.end, kept: async () => {} })
-      return await sendEvents(response, {}, events, life.signal, callers ? LAST_WORDS_MS : 0)
+      return await sendEvents(response, {}, events, life.signal, isFollowed ? LAST_WORDS_MS : 0)
     }
     if (endpoint.reply.kind === 'bytes') return await sendBytes(request, response, result as Bytes, life.signal)
     const status = ctx.answer.status ?? (isBackground(result) ? 202 : (endpoint.status ?? 200))
     if (endpoint.reply.kind === 'none') return void response.writeHead(ctx.answer.status ?? 204).end()
-    const body = JSON.stringify(versions.lower(version, entry.name, envelope(endpoint.reply, result, input)))
+    const body = JSON.stringify(versions.lower(start.version, entry.name, envelope(endpoint.reply, result, input)))
     sendJson(request, response, status, body, endpoint.method === 'GET' && endpoint.reply.kind === 'one')
   }
 
@@ -209,10 +243,7 @@ export function createRest(
   }
 
   /** A signal that fires when the caller leaves, `end` is called, or `over` fires; with the reason where there is one. */
-  function lifeOf(
-    response: ServerResponse,
-    over: AbortSignal,
-  ): Disposable & { signal: AbortSignal; end: (why: unknown) => void } {
+  function lifeOf(response: ServerResponse, over: AbortSignal): Life {
     const controller = new AbortController()
     const leave = () => controller.abort()
     const end = () => controller.abort(over.reason)

@@ -15,6 +15,12 @@ import { SESSION_IDLE_SECONDS } from './sessions.ts'
 /** A secret that was looked up: whose it is, or why it is refused. Forgotten when a right of the account changes. */
 type Known = { principal: Principal; used: () => void } | { refused: Code; accountId: Id }
 
+/** Where a principal came from: its place in memory, and the look-up. */
+interface Source {
+  key: string
+  load(): Promise<Principal>
+}
+
 const MOST_KNOWN = 100_000
 const USED_FLUSH_MS = 10_000
 
@@ -58,6 +64,8 @@ export interface AuthorityParts {
   bus: Bus
   log: Log
   rights: RightsWatch
+  /** The number of processes that share the database. */
+  processes: () => number
 }
 
 /** Knows who is behind keys and session tokens: from memory for what was asked before, else from the database. */
@@ -66,7 +74,10 @@ export function createAuthority({
   bus,
   log,
   rights,
-}: AuthorityParts): Authority & AsyncDisposable & { refresh(): Promise<void> } {
+  processes,
+}: AuthorityParts): Authority & AsyncDisposable & { refresh(): Promise<void>; mayLag(): boolean } {
+  /** The way in which a principal was found, for finding it again. */
+  const sources = new WeakMap<Principal, Source>()
   const known = new Map<string, Known>()
   const byAccount = new Map<Id, Set<string>>()
   const changes = new EventEmitter().setMaxListeners(0)
@@ -107,20 +118,25 @@ export function createAuthority({
   function admit(entry: Known): Principal {
     if ('refused' in entry) return refuse(entry.refused)
     const { credential } = entry.principal
-    if (credential.kind !== 'server' && credential.expiresAt !== null && credential.expiresAt.getTime() <= Date.now())
-      return refuse(credential.kind === 'key' ? 'expired_api_key' : 'session_expired')
+    if (isPast(credential)) return refuse(credential.kind === 'key' ? 'expired_api_key' : 'session_expired')
     entry.used()
     return entry.principal
   }
 
-  async function loadKey(secret: string, key: string): Promise<Principal> {
+  /** Refuses from memory only once changes of this moment were read: another process may have extended the credential. */
+  function admitKnown(entry: Known, key: string, load: () => Promise<Principal>): Principal | Promise<Principal> {
+    if ('principal' in entry && !isPast(entry.principal.credential)) return admit(entry)
+    return rights.poll().then(() => (known.get(key) === entry ? admit(entry) : load()))
+  }
+
+  async function loadKey(keyHash: Buffer, key: string): Promise<Principal> {
     const before = heard
     const { rows } = await postgres.pool.query<AccountRights & KeyColumns>({
       name: 'authority_key',
       text: `select ${RIGHTS}, k.id, k.workspace_id, k.scopes, k.version, k.expires_at, k.revoked_at,
           k.spend_cap_nano, k.spend_cap_period, k.allowed_models, k.key_hash <> $1 as previous, k.previous_expires_at
         from api_keys k join accounts a on a.id = k.account_id where k.key_hash = $1 or k.previous_hash = $1`,
-      values: [hash('sha256', secret, 'buffer')],
+      values: [keyHash],
     })
     const row = rows[0]
     if (!row) return refuse('invalid_api_key')
@@ -137,24 +153,26 @@ export function createAuthority({
       spendCap: row.spend_cap_nano === null ? null : { nano: row.spend_cap_nano, period: row.spend_cap_period },
       ...(row.allowed_models !== null && { allowedModels: row.allowed_models }),
     }
-    return admit(remember(key, { principal: principalOf(row, credential), used: () => usedKeys.add(row.id) }, before))
+    const principal = principalOf(row, credential)
+    sources.set(principal, { key, load: () => loadKey(keyHash, key) })
+    return admit(remember(key, { principal, used: () => usedKeys.add(row.id) }, before))
   }
 
-  async function loadSession(token: string, key: string): Promise<Principal> {
+  async function loadSession(tokenHash: Buffer, key: string): Promise<Principal> {
     const before = heard
     const { rows } = await postgres.pool.query<AccountRights & { id: Id; expires_at: Date }>({
       name: 'authority_session',
       text: `select ${RIGHTS}, s.id,
           least(s.expires_at, coalesce(s.last_used_at, s.created_at) + make_interval(secs => $2)) as expires_at
         from sessions s join accounts a on a.id = s.account_id where s.token_hash = $1`,
-      values: [hashSecret(token), SESSION_IDLE_SECONDS],
+      values: [tokenHash, SESSION_IDLE_SECONDS],
     })
     const row = rows[0]
     if (!row) return refuse('session_expired')
     const credential: Credential = { kind: 'session', id: row.id, expiresAt: row.expires_at }
-    return admit(
-      remember(key, { principal: principalOf(row, credential), used: () => usedSessions.add(row.id) }, before),
-    )
+    const principal = principalOf(row, credential)
+    sources.set(principal, { key, load: () => loadSession(tokenHash, key) })
+    return admit(remember(key, { principal, used: () => usedSessions.add(row.id) }, before))
   }
 
   /** Writes in batches when keys and sessions were last used, not with every call. */
@@ -177,9 +195,9 @@ export function createAuthority({
     if (!rights.inTouch()) return rights.catchUp().then(() => byKey(secret, connection))
     const key = connection === undefined ? hash('sha256', secret, 'base64') : hashOn(connection, secret)
     const entry = known.get(key)
-    if (entry) return admit(entry)
+    if (entry) return admitKnown(entry, key, () => loadKey(hash('sha256', secret, 'buffer'), key))
     if (!isWellFormed(secret)) return refuse('invalid_api_key')
-    return loadKey(secret, key)
+    return loadKey(hash('sha256', secret, 'buffer'), key)
   }
 
   function bySession(token: string): Principal | Promise<Principal> {
@@ -187,7 +205,7 @@ export function createAuthority({
     const key = `session ${hash('sha256', token, 'base64')}`
     const entry = known.get(key)
     // Being used moves the idle end of a session on, which memory does not see: at its end the database is asked.
-    return entry && !hasEnded(entry) ? admit(entry) : loadSession(token, key)
+    return entry && !hasEnded(entry) ? admit(entry) : loadSession(hashSecret(token), key)
   }
 
   return {
@@ -197,6 +215,15 @@ export function createAuthority({
       await rights.poll()
       bus.poke('rights')
     },
+    async renew(principal) {
+      const source = sources.get(principal)
+      if (source === undefined) return principal
+      // A change takes what is known of its account along.
+      await rights.poll()
+      const entry = known.get(source.key)
+      return entry === undefined ? source.load() : admit(entry)
+    },
+    mayLag: () => processes() > 1,
     onChange(accountId, recheck) {
       return new Listening(changes, accountId, recheck)
     },
@@ -238,6 +265,9 @@ export function createAuthority({
     },
   }
 }
+
+const isPast = (credential: Credential): boolean =>
+  credential.kind !== 'server' && credential.expiresAt !== null && credential.expiresAt.getTime() <= Date.now()
 
 /** Every open stream holds one. */
 class Listening implements Disposable {

@@ -244,7 +244,14 @@ export async function createDirectory({
   }
 
   /** Asks the providers that could serve a model which none is known to serve, those that the name mentions first. */
-  async function askAround(principal: Principal, view: View, model: string): Promise<readonly Row[]> {
+  async function askAround(principal: Principal, known: View, model: string): Promise<readonly Row[]> {
+    // Another process may have got the endpoint, or lent the computer, a moment ago.
+    await rights.poll()
+    const view = await withView(principal, (now) => now)
+    if (view !== known) {
+      const added = offersIn(view, model)
+      if (added.length > 0) return added
+    }
     const all = partsOf(view.reach).flatMap(({ sources }) => sources)
     const open = all.filter((source) => source.models.length === 0 && source.own === undefined && !isDiscovered(source))
     const named = open.filter(({ endpoint }) => model.startsWith(`${endpoint.slug}/`))

@@ -1,6 +1,7 @@
 import { type ChatHandles, checkPost, postMessage } from '#areas/chats/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
+import { asCaller } from '#engine/postgres/fair/callers.ts'
 import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
@@ -28,8 +29,9 @@ export async function launch(engine: Engine<ChatHandles>, id: Id, signal: AbortS
     if (action.type === 'agent')
       await checkPost(ctx, { workspaceId: workspace_id, chatId: action.chat_id, agentId: action.agent_id })
     // A server that stops leaves what waits to whoever comes next.
+    const caller = { name: automation.account_id, signal: null, reads: false }
     await place(async () => {
-      if (!signal.aborted) await ctx.transaction((ctx) => begin(ctx, automation, id))
+      if (!signal.aborted) await asCaller(caller, () => ctx.transaction((ctx) => begin(ctx, automation, id)))
     })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

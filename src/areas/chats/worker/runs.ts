@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context, Engine } from '#engine/context.ts'
 import { sqlState } from '#engine/postgres/client.ts'
+import { asCaller } from '#engine/postgres/fair/callers.ts'
 import { Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { claimStore } from '../runs/claim-store.ts'
@@ -68,8 +69,8 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
   const { postgres, bus, log } = engine
   const { db } = postgres
   const active = new Map<Id, Active>()
-  const writer: EventWriter = createEventWriter({ postgres, log })
-  const watch = new RunWatch(postgres, log)
+  const writer: EventWriter = createEventWriter({ postgres: postgres.forServer, log })
+  const watch = new RunWatch(postgres.forServer, log)
   const written = createFinisher(engine)
   let draining = false
   const closing = new AbortController()
@@ -80,7 +81,8 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
     const stop = new AbortController()
     const entry: Active = { claim, log: runLog, stop, done: Promise.resolve() }
     active.set(run.id, entry)
-    entry.done = carryOut(entry)
+    const caller = { name: run.account_id, signal: null, reads: false }
+    entry.done = asCaller(caller, () => carryOut(entry))
       .catch((error: unknown) => log.error({ error, run: run.id }, 'a run was left without an end'))
       .finally(() => {
         active.delete(run.id)

@@ -1,0 +1,53 @@
+import type pg from 'pg'
+import { type Caller, currentCaller } from './callers.ts'
+import { checkOut, isInTransaction } from './statement-limits.ts'
+import type { Turns } from './turns.ts'
+
+type Done = (error?: Error | boolean) => void
+type Connected = (error: Error | undefined, client: pg.PoolClient | undefined, done: Done) => void
+
+/**
+ * A view of a pool whose connections are given out by turns: those of accounts by account, those of the server by
+ * themselves. `isServers`: everything that is asked of this view counts as the server's own work.
+ */
+export function sharePool(
+  pool: pg.Pool,
+  turns: { accounts: Turns; server: Turns },
+  { isServers }: { isServers: boolean },
+): pg.Pool {
+  const connectNow = (): Promise<pg.PoolClient> => pool.connect()
+
+  async function connectAfterTurn(caller: Caller | null): Promise<pg.PoolClient> {
+    const turn =
+      caller === null
+        ? turns.server.take('the server', null, false)
+        : turns.accounts.take(caller.name, caller.reads ? caller.signal : null, isInTransaction(caller))
+    const giveBack = turn instanceof Promise ? await turn : turn
+    try {
+      const client = await connectNow()
+      const checkout = checkOut(client, caller)
+      const release = client.release.bind(client)
+      client.release = (error) => {
+        const isReusable = checkout.isReusable()
+        giveBack()
+        release(error || !isReusable)
+      }
+      return client
+    } catch (error) {
+      giveBack()
+      throw error
+    }
+  }
+
+  // `query` of a pool goes through `connect` with a callback.
+  const connect = (callback?: Connected): Promise<pg.PoolClient> | undefined => {
+    const connected = connectAfterTurn(isServers ? null : currentCaller())
+    if (callback === undefined) return connected
+    connected.then(
+      (client) => callback(undefined, client, client.release.bind(client)),
+      (error: Error) => callback(error, undefined, () => {}),
+    )
+    return undefined
+  }
+  return Object.create(pool, { connect: { value: connect }, end: { value: () => pool.end() } }) as pg.Pool
+}
