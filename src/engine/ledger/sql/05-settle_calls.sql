@@ -21,7 +21,7 @@ begin
   -- The bulk of the work comes before the locks that every caller of an account or a key waits for.
   with kind as materialized (
     select n::int - 1 as place, k.* from jsonb_array_elements(shared) with ordinality x(c, n),
-      jsonb_to_record(c) as k(guarded boolean, account_id text, workspace_id text, key_id text, chat_id text,
+      jsonb_to_record(c) as k(guarded boolean, account_id bpchar, workspace_id bpchar, key_id text, chat_id text,
         run_id text, message_id text, surface text, model text, provider text, endpoint_id text, billing text,
         path text, asked_model text, why text, subjects text[], periods text[])
   ), gone as (
