@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Authority, Principal } from '#kernel/principal.ts'
 import type { Bus } from '#engine/bus/bus.ts'
 import type { Log } from '#engine/log.ts'
 import type { Db, Postgres } from '#engine/postgres/client.ts'
@@ -16,6 +17,25 @@ const CATCH_UP_MS = 1_000
 export async function rightsChanged(db: Db, accountIds: readonly Id[]): Promise<void> {
   if (accountIds.length > 0)
     await sql`insert into rights_changes (account_id) select unnest(${accountIds}::text[])`.execute(db)
+}
+
+/**
+ * Judges a caller by the rights that the database has now. What another process granted a moment ago may not be known here,
+ * so the changes are read before a refusal stands. Callers who are refused at the same time share one read.
+ */
+export async function judgeNow<T>(
+  authority: Pick<Authority, 'renew'>,
+  principal: Principal,
+  judge: (principal: Principal) => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await judge(principal)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const renewed = await authority.renew(principal)
+    if (renewed === principal) throw error
+    return judge(renewed)
+  }
 }
 
 /** Longer than any process goes without a look at the database and is trusted afterwards. */

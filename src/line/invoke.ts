@@ -3,13 +3,14 @@ import { type Caller, asCaller } from '#engine/postgres/fair/callers.ts'
 import { type Emitted, writeOutboxAll } from '#engine/outbox/outbox.ts'
 import type { Answer } from '#kernel/context.ts'
 import { pathNames } from '#kernel/contract.ts'
-import { Refusal, refuse } from '#kernel/errors.ts'
+import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Principal, actorOf, anonymous } from '#kernel/principal.ts'
 import { type Entry, inputSchema } from '#kernel/registry.ts'
 import { checkConsent } from './consent.ts'
 import { checkScope, countedAs, limitOf, withScope } from './admit.ts'
 import { permit } from '#access/permit.ts'
+import { judgeNow } from '#access/rights.ts'
 import { parse, pathId } from './parse.ts'
 
 /** A call as its door knows it, before its endpoint is run. */
@@ -48,24 +49,22 @@ export const callerOf = (ctx: CallStart, { endpoint }: Pick<Entry<Context>, 'end
 })
 
 /**
- * Permits a call by the caller's rights as the database has them now. What another process granted a moment ago may not be
- * known here: so changes are read before a refusal, and before calls whose services look at more than the place that
- * `permit` checks. Callers who ask at the same time share one read.
+ * Permits a call by the caller's rights as the database has them now. Services that list or change something look at more
+ * than the place that `permit` checks: before those, changes of rights are read ahead where other processes make some.
  */
 export async function permitNow(ctx: Context, entry: Entry<Context>, input: Record<string, unknown>): Promise<void> {
   const { rights } = ctx.engine
-  const isJudgedAhead = entry.endpoint.method === 'GET' && entry.endpoint.on !== undefined
-  if (!isJudgedAhead && rights.mayLag()) ctx.principal = await rights.renew(ctx.principal)
-  try {
-    await permit(ctx, entry, input)
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    const renewed = await rights.renew(ctx.principal)
-    if (renewed === ctx.principal) throw error
-    ctx.principal = renewed
-    checkScope(renewed, entry.endpoint.scope)
-    await permit(ctx, entry, input)
+  const use = (principal: Principal): void => {
+    if (principal === ctx.principal) return
+    ctx.principal = principal
+    checkScope(principal, entry.endpoint.scope)
   }
+  const isJudgedWhole = entry.endpoint.method === 'GET' && entry.endpoint.on !== undefined
+  if (!isJudgedWhole && rights.mayLag()) use(await rights.renew(ctx.principal))
+  await judgeNow(rights, ctx.principal, (principal) => {
+    use(principal)
+    return permit(ctx, entry, input)
+  })
 }
 
 export function createLine<H>(engine: Engine<H>, registry: readonly Entry<Context<H>>[]): Line<H> {

@@ -9,6 +9,7 @@ import { watchRights } from '#access/rights.ts'
 import { createAuthority } from '#areas/accounts/sign-in/authority.ts'
 import { connectBus } from '#engine/bus/bus.ts'
 import { connectPostgres } from '#engine/postgres/client.ts'
+import { pairedComputer } from '../makers.ts'
 import { type Answer, type Caller, type Person, caller } from '../server.ts'
 import { bring, hello } from '../endpoints/house.ts'
 import { twoServers } from '../two-servers.ts'
@@ -198,6 +199,46 @@ const rights: Record<string, () => Promise<Made>> = {
       give: () => bring(alice, vendor, slug, { workspace_id: workspace }),
       use: (there) => there.post('/compat-a/v1/chat/completions', hello(`${slug}/gpt-4o`)),
       refused: [404],
+    }
+  },
+  'a new exposure of a computer': async () => {
+    const [workspace, bob] = [await team(), await person()]
+    await join(workspace, bob, 'member')
+    const { id } = await pairedComputer(alice, { allows: ['exec'] })
+    return {
+      there: at(bob),
+      give: async () =>
+        ok(await alice.post(`/computers/${id}/exposures`, { workspace_id: workspace, capabilities: ['exec'] })),
+      use: (there) => there.get(`/computers/${id}`),
+      refused: [404],
+    }
+  },
+  'a computer of a team that the caller joins': async () => {
+    const [workspace, bob] = [await team(), await person()]
+    const { id } = await pairedComputer(alice, { workspace_id: workspace, allows: ['exec'] })
+    const token = await invite(workspace, bob, 'member')
+    return {
+      there: at(bob),
+      give: async () => ok(await bob.post('/invitations/accept', { token })),
+      use: (there) => there.get(`/computers/${id}`),
+      refused: [404],
+    }
+  },
+  'a new grant on a computer': async () => {
+    const [workspace, bob] = [await team(), await person()]
+    await join(workspace, bob, 'member')
+    const { id } = await pairedComputer(alice, { allows: ['exec', 'fs_read'] })
+    ok(await alice.post(`/computers/${id}/exposures`, { workspace_id: workspace, capabilities: ['fs_read'] }))
+    return {
+      there: at(bob),
+      give: async () =>
+        ok(await alice.patch(`/computers/${id}/exposures/${workspace}`, { capabilities: ['fs_read', 'exec'] })),
+      use: async (there) => {
+        const answer = await there.post(`/computers/${id}/exec`, { command: 'true' })
+        // It isn't connected, which only those hear who may use it.
+        return answer.body?.error?.code === 'computer_offline' ? { ...answer, status: 200 } : answer
+      },
+      refused: [403],
     }
   },
   'a new session': async () => {

@@ -7,9 +7,9 @@ import { refuse } from '#kernel/errors.ts'
 import type { UpgradeMount } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Entry, inputSchemas } from '#kernel/registry.ts'
-import { permit } from '#access/permit.ts'
 import { admit, limitOf, presented } from '../admit.ts'
 import type { Entrance } from '../entrance.ts'
+import { permitNow } from '../invoke.ts'
 import { readInput } from '../rest/input.ts'
 import { createRouter } from '../rest/router.ts'
 import { Watch } from '../watch.ts'
@@ -74,7 +74,8 @@ export function callerSockets(parts: CallerSocketParts): UpgradeMount {
     const start = { principal, requestId, version, signal: gone.signal, caller: origins.callerOf(request) }
     const ctx = line.context(start)
     const input = await readInput(ctx, entry, match.values, request, search, versions)
-    await permit(ctx, entry, input)
+    await permitNow(ctx, entry, input)
+    start.principal = ctx.principal
     const speak = await wanted.open(ctx, input)
     if (gone.signal.aborted || closing().aborted) refuse('shutting_down', { headers: { 'retry-after': '1' } })
     const watched = { start, entry, input, credential, connection }

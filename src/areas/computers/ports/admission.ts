@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { judgeNow } from '#access/rights.ts'
 import type { Engine } from '#engine/context.ts'
 import { absent, refuse } from '#kernel/errors.ts'
 import { type Authority, type Principal, membershipIn } from '#kernel/principal.ts'
@@ -27,7 +28,7 @@ export interface Admission {
 export const OUR_KEY = /^uk_/
 export const OUR_COOKIE = /^(__Host-)?uk_(session|preview)$/
 
-export function createAdmission(engine: Engine, authority: Pick<Authority, 'byKey'>): Admission {
+export function createAdmission(engine: Engine, authority: Pick<Authority, 'byKey' | 'renew'>): Admission {
   const secure = (): boolean => engine.origin().startsWith('https:')
   const name = (): string => (secure() ? '__Host-uk_preview' : 'uk_preview')
 
@@ -56,10 +57,12 @@ export function createAdmission(engine: Engine, authority: Pick<Authority, 'byKe
       const principal = await principalOf(pass, at, signal)
       const row = await computerStore.get(engine.postgres.db, at.computerId)
       const reached = row && [row.workspace_id, ...row.exposures.map((one) => one.workspace_id)]
-      if (row === null || !reached!.some((id) => membershipIn(principal, id)))
-        return refuse('not_found', { message: absent('computer') })
-      checkMayUse(principal, row, 'ports')
-      return row
+      return judgeNow(authority, principal, (judged) => {
+        if (row === null || !reached!.some((id) => membershipIn(judged, id)))
+          return refuse('not_found', { message: absent('computer') })
+        checkMayUse(judged, row, 'ports')
+        return row
+      })
     },
   }
 }

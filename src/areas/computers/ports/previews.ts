@@ -30,7 +30,10 @@ interface Open {
   end(): void
 }
 
-export function previewMount(engine: Engine<HasLinks>, authority: Pick<Authority, 'byKey'>): HostMount & Disposable {
+export function previewMount(
+  engine: Engine<HasLinks>,
+  authority: Pick<Authority, 'byKey' | 'renew'>,
+): HostMount & Disposable {
   const admission = createAdmission(engine, authority)
   const open = new Set<Open>()
   const never = new AbortController().signal

@@ -65,6 +65,7 @@ export function checkOut(client: pg.ClientBase, caller: Caller | null): { isReus
     isReusable() {
       checkouts.delete(client)
       if (checkout.isInTransaction) noteTransaction(caller!, -1)
+      checkout.isInTransaction = false
       return !checkout.isSpoiled
     },
   }
