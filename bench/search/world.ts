@@ -154,13 +154,13 @@ export async function fillRows(
     await client.query(
       `with made as (insert into search_rows (type, id, resource_id, workspace_id, hidden, title, tsv, words_version, embedded, created_at, updated_at)
          select 'agent', id, id, workspace, false, title, setweight(to_tsvector('english', title), 'A') || to_tsvector('english', body), 20, $7, now(), now()
-         from unnest($1::text[], $2::text[], $3::text[], $4::text[]) x(id, workspace, title, body) returning row_id, id, workspace_id),
-       bodies as (insert into search_bodies select m.row_id, x.body from made m join unnest($1::text[], $4::text[]) x(id, body) on x.id = m.id),
+         from unnest($1::ulid[], $2::text[], $3::text[], $4::text[]) x(id, workspace, title, body) returning row_id, id, workspace_id),
+       bodies as (insert into search_bodies select m.row_id, x.body from made m join unnest($1::ulid[], $4::text[]) x(id, body) on x.id = m.id),
        signs as (insert into search_vectors (row_id, space, chunk, hidden, bits)
          select m.row_id, search_space($7, length(x.bits), 'agent', m.workspace_id), 0, false, x.bits::bit varying
-         from made m join unnest($1::text[], $5::text[]) x(id, bits) on x.id = m.id)
+         from made m join unnest($1::ulid[], $5::text[]) x(id, bits) on x.id = m.id)
        insert into search_passages (row_id, chunk, vector)
-         select m.row_id, 0, decode(x.vector, 'base64') from made m join unnest($1::text[], $6::text[]) x(id, vector) on x.id = m.id`,
+         select m.row_id, 0, decode(x.vector, 'base64') from made m join unnest($1::ulid[], $6::text[]) x(id, vector) on x.id = m.id`,
       [column('id'), column('workspace'), column('title'), column('body'), column('bits'), column('vector'), model],
     )
   }

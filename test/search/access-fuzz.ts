@@ -118,7 +118,7 @@ export async function fuzzAccess(cases: number, seed: number): Promise<number> {
     const may = (scope: string): boolean => scopes === null || scopes.includes('*') || scopes.includes(scope)
     const { rows } = await sql<Right & { kind: string }>`with places as (
         select workspace_id, permissions from members
-        where account_id = ${person.id} and (${only}::text is null or workspace_id = ${only}::text)
+        where account_id = ${person.id} and (${only}::text is null or workspace_id = ${only}::ulid)
       ), things as (
         select r.id, r.kind, r.workspace_id, f.kind = 'file' is true as file, r.status = 'trashed' as trashed, coalesce(f.ancestors, '{}') as ancestors,
           case r.kind when 'file' then 'drive:read' else r.kind || ':read' end as scope
@@ -131,7 +131,7 @@ export async function fuzzAccess(cases: number, seed: number): Promise<number> {
           select from places p where p.workspace_id = t.workspace_id and (p.permissions is null or t.scope = any(p.permissions))
         ) or not t.trashed and exists (
           select from shares s left join places p on p.workspace_id = s.workspace_id
-          where (s.resource_id = t.id or s.resource_type = 'folder' and s.resource_id = any(t.ancestors))
+          where (s.resource_id = t.id or s.resource_type = 'folder' and s.resource_id::text = any(t.ancestors))
             and (s.account_id = ${person.id} and ${only}::text is null
               or p.workspace_id is not null and (p.permissions is null or t.scope = any(p.permissions)))
         )`.execute(db)

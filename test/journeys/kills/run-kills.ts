@@ -176,7 +176,7 @@ async function settled(server: TestServer, { chat }: Scene): Promise<void> {
     const { rows } = await engine.postgres.pool.query<{ open: string }>(
       `select (select count(*) from reservations)
         + (select count(*) from calls c where c.chat_id = $1
-            and not exists (select from steps s where s.run_id = c.run_id and s.result ->> 'call_id' = c.id)) as open`,
+            and not exists (select from steps s where s.run_id = c.run_id and (s.result ->> 'call_id')::ulid = c.id)) as open`,
       [chat],
     )
     if (Number(rows[0]!.open) === 0) return
@@ -216,7 +216,7 @@ async function checkBooks(server: TestServer, { chat, account }: Scene): Promise
     BigInt((await pool.query<{ n: string | null }>(`select (${text})::text as n`, values)).rows[0]!.n ?? 0)
   const { rows: odd } = await pool.query(
     `select s.run_id, s.status, s.result ->> 'call_id' as call, s.cost_nano as step_nano, c.cost_nano from steps s
-      full join calls c on c.id = s.result ->> 'call_id'
+      full join calls c on c.id = (s.result ->> 'call_id')::ulid
       where s.kind is distinct from 'tool' and s.cost_nano is distinct from c.cost_nano`,
   )
   assert.deepEqual(odd, [])

@@ -122,7 +122,7 @@ test('nine have failed; then one succeeds and one fails in one moment: that is n
     )
     const answeredBy = (model: string) =>
       pool.query(
-        `update agents set model = $2 where id = (select action->>'agent_id' from automations where id = $1)`,
+        `update agents set model = $2 where id = (select (action->>'agent_id')::ulid from automations where id = $1)`,
         [hook.id, model],
       )
     await answeredBy('sim/echo')

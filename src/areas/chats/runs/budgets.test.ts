@@ -28,7 +28,7 @@ const read = async (path: string) => {
 async function paid(column: 'run_id' | 'chat_id', ids: readonly string[]): Promise<number> {
   await settled()
   const { rows } = await server.app.engine.postgres.pool.query(
-    `select coalesce(sum(cost_nano), 0)::int8 as nano from calls where ${column} = any($1::text[])`,
+    `select coalesce(sum(cost_nano), 0)::int8 as nano from calls where ${column} = any($1::ulid[])`,
     [ids],
   )
   return Number(rows[0].nano) / 1e9
