@@ -11,7 +11,7 @@ interface Share {
   waiting: Set<Waiter>
 }
 
-export interface TurnsOptions {
+interface TurnsOptions {
   /** The most connections that all names have together. */
   most: number
   /** The time that a name waits for a connection before its call is refused. */
