@@ -82,8 +82,8 @@ export const CONNECTIONS = { accounts: 20, server: 10, watch: 2, rights: 3, ledg
 
 /** The longest that a call waits for its account's share of the connections, and that a statement of a read takes. */
 export const CALL_TIMES = { waitMs: 5_000, readMs: 15_000 }
-/** The longest that the server's own work waits: no caller waits for it. */
-const SERVER_WAIT_MS = 60_000
+/** The same wait for work that outlives its caller, and for the server's own. */
+const BACKGROUND_WAIT_MS = 60_000
 
 export function openConnections(
   connection: pg.PoolConfig,
@@ -94,9 +94,10 @@ export function openConnections(
   const most = CONNECTIONS.accounts + CONNECTIONS.server
   const pool = openPool({ ...connection, max: most }, log, readMs)
   stack.defer(() => pool.end())
+  const waits = { waitMs, backgroundWaitMs: BACKGROUND_WAIT_MS }
   const turns = {
-    accounts: new Turns({ most: CONNECTIONS.accounts, waitMs }),
-    server: new Turns({ most: CONNECTIONS.server, waitMs: SERVER_WAIT_MS, isUndivided: true }),
+    accounts: new Turns({ most: CONNECTIONS.accounts, ...waits }),
+    server: new Turns({ most: CONNECTIONS.server, ...waits, isUndivided: true }),
   }
   const viewOf = (forServer: Postgres | null): Postgres => {
     const view = sharePool(pool, turns, { isServers: forServer === null })

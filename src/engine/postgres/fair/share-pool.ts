@@ -20,8 +20,13 @@ export function sharePool(
   async function connectAfterTurn(caller: Caller | null): Promise<pg.PoolClient> {
     const turn =
       caller === null
-        ? turns.server.take('the server', null, false)
-        : turns.accounts.take(caller.name, caller.reads ? caller.signal : null, isInTransaction(caller))
+        ? turns.server.take({ name: 'the server', signal: null, isHolding: false, isBackground: true })
+        : turns.accounts.take({
+            name: caller.name,
+            signal: caller.reads ? caller.signal : null,
+            isHolding: isInTransaction(caller),
+            isBackground: caller.signal === null,
+          })
     const giveBack = turn instanceof Promise ? await turn : turn
     try {
       const client = await connectNow()

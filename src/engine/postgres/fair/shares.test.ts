@@ -67,7 +67,8 @@ test('an account that waits too long for itself is told so, and not that the dat
   world({ waitMs: 1 }, async (world) => {
     const held = Array.from({ length: CONNECTIONS.accounts / 2 }, () => slow(world, caller('a')))
     await until(world.waiting, (n) => n === CONNECTIONS.accounts / 2)
-    await assert.rejects(quick(world, caller('a')), (error: Refusal) => {
+    const { signal } = new AbortController()
+    await assert.rejects(quick(world, caller('a', { signal })), (error: Refusal) => {
       assert.deepEqual([error.status, error.code, error.headers], [429, 'concurrency_limited', { 'retry-after': '5' }])
       return true
     })

@@ -14,10 +14,21 @@ interface Share {
 interface TurnsOptions {
   /** The most connections that all names have together. */
   most: number
-  /** The time that a name waits for a connection before its call is refused. */
+  /** The time that a call waits for a connection before it is refused. */
   waitMs: number
+  /** The same for work that outlives its caller, such as a run: nobody waits for its answer. */
+  backgroundWaitMs: number
   /** One name may have all of them. */
   isUndivided?: boolean
+}
+
+interface Wish {
+  name: string
+  /** Ends the wait. */
+  signal: AbortSignal | null
+  /** The call has a connection already, in a transaction. */
+  isHolding: boolean
+  isBackground: boolean
 }
 
 /** Connections that a call in a transaction leaves to others when it needs one more. */
@@ -39,14 +50,15 @@ export class Turns {
   }
 
   /**
-   * A function that gives the turn back, at once where one is free. Refuses with 429 or 503 after `waitMs`. A call that is
+   * A function that gives the turn back, at once where one is free. Refuses with 429 or 503 after its wait. A call that is
    * in a transaction (`isHolding`) doesn't wait for its account's share: the share may be what waits for it.
    */
-  take(name: string, signal: AbortSignal | null, isHolding: boolean): (() => void) | Promise<() => void> {
+  take({ name, signal, isHolding, isBackground }: Wish): (() => void) | Promise<() => void> {
     const share = this.#shareOf(name)
     const isNext = share.waiting.size === 0 && this.#mayTake(share)
     if (isNext || (isHolding && this.#taken < this.#options.most - LEFT_TO_OTHERS)) return this.#give(name, share)
-    return this.#wait(name, share, signal)
+    const { waitMs, backgroundWaitMs } = this.#options
+    return this.#wait(name, share, signal, isBackground ? backgroundWaitMs : waitMs)
   }
 
   #shareOf(name: string): Share {
@@ -79,14 +91,14 @@ export class Turns {
     if (share.taken === 0 && share.waiting.size === 0) this.#shares.delete(name)
   }
 
-  #wait(name: string, share: Share, signal: AbortSignal | null): Promise<() => void> {
+  #wait(name: string, share: Share, signal: AbortSignal | null, waitMs: number): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const leave = (why: unknown): void => {
         stop()
         this.#forgetIdle(name, share)
         reject(why)
       }
-      const timer = setTimeout(() => leave(refusalOf(share)), this.#options.waitMs)
+      const timer = setTimeout(() => leave(refusalOf(share)), waitMs)
       const abort = (): void => leave(signal!.reason)
       const stop = (): void => {
         clearTimeout(timer)
