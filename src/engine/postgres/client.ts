@@ -10,7 +10,8 @@ import type { Database } from './tables.ts'
 
 export type Db = Kysely<Database> | Transaction<Database>
 
-const CONNECT_MS = 5_000
+/** A database that is there may take some seconds to accept a connection on a busy machine. */
+const CONNECT_MS = 10_000
 
 export interface Postgres extends AsyncDisposable {
   pool: pg.Pool

@@ -10,6 +10,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { ModelRule, Authority, Credential, Membership, Principal, Tier } from '#kernel/principal.ts'
 import { type Role, grants } from '#kernel/scopes.ts'
 import type { Period } from '#kernel/time.ts'
+import { Listening } from './listening.ts'
 import { SESSION_IDLE_SECONDS } from './sessions.ts'
 
 /** A secret that was looked up: whose it is, or why it is refused. Forgotten when a right of the account changes. */
@@ -78,6 +79,7 @@ export function createAuthority({
 }: AuthorityParts): Authority & AsyncDisposable & { refresh(): Promise<void>; mayLag(): boolean } {
   /** The way in which a principal was found, for finding it again. */
   const sources = new WeakMap<Principal, Source>()
+  const renewals = new Map<string, { heard: number; principal: Promise<Principal> }>()
   const known = new Map<string, Known>()
   const byAccount = new Map<Id, Set<string>>()
   const changes = new EventEmitter().setMaxListeners(0)
@@ -127,6 +129,17 @@ export function createAuthority({
   function admitKnown(entry: Known, key: string, load: () => Promise<Principal>): Principal | Promise<Principal> {
     if ('principal' in entry && !isPast(entry.principal.credential)) return admit(entry)
     return rights.poll().then(() => (known.get(key) === entry ? admit(entry) : load()))
+  }
+
+  /** Callers of one key whose rights are read again share the look-up, unless a change was heard of since it began. */
+  function loadOnce({ key, load }: Source): Promise<Principal> {
+    const running = renewals.get(key)
+    if (running?.heard === heard) return running.principal
+    const principal = load().finally(() => {
+      if (renewals.get(key)?.principal === principal) renewals.delete(key)
+    })
+    renewals.set(key, { heard, principal })
+    return principal
   }
 
   async function loadKey(keyHash: Buffer, key: string): Promise<Principal> {
@@ -221,7 +234,7 @@ export function createAuthority({
       // A change takes what is known of its account along.
       await rights.poll()
       const entry = known.get(source.key)
-      return entry === undefined ? source.load() : admit(entry)
+      return entry === undefined ? loadOnce(source) : admit(entry)
     },
     mayLag: () => processes() > 1,
     onChange(accountId, recheck) {
@@ -268,23 +281,6 @@ export function createAuthority({
 
 const isPast = (credential: Credential): boolean =>
   credential.kind !== 'server' && credential.expiresAt !== null && credential.expiresAt.getTime() <= Date.now()
-
-/** Every open stream holds one. */
-class Listening implements Disposable {
-  readonly #changes: EventEmitter
-  readonly #accountId: Id
-  readonly #recheck: () => void
-
-  constructor(changes: EventEmitter, accountId: Id, recheck: () => void) {
-    this.#changes = changes.on(accountId, recheck)
-    this.#accountId = accountId
-    this.#recheck = recheck
-  }
-
-  [Symbol.dispose](): void {
-    this.#changes.off(this.#accountId, this.#recheck)
-  }
-}
 
 // Hashing costs a call more than all that is then looked up, and a connection sends the same key again and again.
 const lastOn = new WeakMap<object, { secret: string; hash: string }>()
