@@ -18,7 +18,7 @@ export async function rotateUnderTraffic(
   const known: { hook: Hook; gone: number }[] = [{ hook: first, gone: Infinity }]
   const seen = { rotations: 0, deliveries: 0, withFormer: 0 }
   const until = Date.now() + seconds * 1_000
-  const goesOn = (): boolean => Date.now() < until || seen.withFormer < 10
+  const goesOn = (): boolean => Date.now() < until || seen.withFormer < 10 || seen.rotations < 2
   const send = async (n: number): Promise<void> => {
     for (let i = 0; goesOn(); i++) {
       // Of what may run out on its way, none.

@@ -86,5 +86,5 @@ for (const [stream, open] of Object.entries(streams))
     assert.equal((await alice.delete(`/api-keys/${key.keyId}`)).status, 200)
     // The words would come for half a minute.
     const text = await opening.then((answer) => answer.text()).catch(() => '')
-    assert.ok(!text.includes('on '), text)
+    assert.ok(!text.includes('"on "'), text)
   })
