@@ -32,7 +32,8 @@ const rules: { what: string; files?: RegExp; matches: (text: string) => string[]
   },
   {
     what: 'a time limit of its own: the common ones are PATIENCE_MS and TEST_MS of test/runner/crew.ts',
-    matches: (text) => all(text, String.raw`\btimeout: [\d_]+\b|setDefaultTimeout\([\d_]+\)`),
+    matches: (text) =>
+      all(text, String.raw`\btimeout: [\d_]+\b|setDefaultTimeout\([\d_]+\)|AbortSignal\.timeout\(\d+_000\)`),
   },
   {
     what: 'a page that is read once inside an assertion: wait with becomes',
@@ -67,6 +68,7 @@ test('the rules find what they are for', () => {
     'for (let i = 0; left > 0 && i < 600 && more; i++)\n    await new Promise((go) => setTimeout(go, 1))',
     "test('x', { timeout: 120_000 }, async () => {})",
     'page.setDefaultTimeout(20_000)',
+    'const signal = AbortSignal.timeout(10_000)',
     "assert.equal(await page.getByText('x').count(), 0)",
     "assert.match((await row.getAttribute('title'))!, /x/)",
     "assert.equal(\n  await page.getByLabel('Words').inputValue(),\n  'x',\n)",

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testServer } from '#test/server.ts'
-import { becomes, until } from '#test/until.ts'
+import { becomes, PATIENCE_MS, until } from '#test/until.ts'
 import { accountSchedules } from './service.ts'
 
 test('alice signs up as the first account and administers the instance; bob is a standard account', async () => {
@@ -191,7 +191,7 @@ test('what has ended is not kept for ever', async () => {
       await pool.query(`select (select count(*)::int from sessions) as sessions,
       (select count(*)::int from login_failures) as logins, (select count(*)::int from rights_changes) as changes`)
     ).rows[0]
-  const retain = () => accountSchedules(engine)[0]!.run({ signal: AbortSignal.timeout(10_000) })
+  const retain = () => accountSchedules(engine)[0]!.run({ signal: AbortSignal.timeout(PATIENCE_MS) })
   await retain()
   const kept = await counts()
   assert.equal(kept.sessions, 1)

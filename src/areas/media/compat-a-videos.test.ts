@@ -5,7 +5,7 @@ import sharp from 'sharp'
 import { sql } from 'kysely'
 import { videoShelfSchedules } from '#areas/media/service.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 
 let server: TestServer
 let alice: Person
@@ -107,7 +107,7 @@ test('a video without an end is not read, a field that nobody knows is refused, 
   await sql`update media_jobs set updated_at = now() - interval '25 hours' where operation_id = ${operation}`.execute(
     db,
   )
-  for (const { run } of videoShelfSchedules(engine)) await run({ signal: AbortSignal.timeout(10_000) })
+  for (const { run } of videoShelfSchedules(engine)) await run({ signal: AbortSignal.timeout(PATIENCE_MS) })
   assert.equal((await alice.get(`/drive/files/${file.id}`)).status, 404)
   await assert.rejects(openai.videos.retrieve(made.id), { status: 404 })
 })

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { type Person, type TestServer, caller, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 import { webhookSchedules } from './service.ts'
 
 let server: TestServer
@@ -282,7 +282,7 @@ test('what was sent is kept for thirty days', async () => {
       'update webhook_deliveries set created_at = now() - make_interval(days => $2) where id = $1',
       [body.data.id, days],
     )
-  for (const { run } of webhookSchedules(engine)) await run({ signal: AbortSignal.timeout(10_000) })
+  for (const { run } of webhookSchedules(engine)) await run({ signal: AbortSignal.timeout(PATIENCE_MS) })
   const left = (await alice.get(`${at}/deliveries`)).body.data
   assert.deepEqual(
     left.map(({ id }: { id: string }) => id),

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { addressPolicy } from '#engine/http-client/address.ts'
 import { createOutbound } from '#engine/http-client/outbound.ts'
 import { startRaw } from '#test/vendors/raw.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
 import { prepare } from '../translation/upstream-stream.ts'
 import { scrub } from './scrub.ts'
@@ -67,7 +68,7 @@ test('nor in a translated stream that has begun', async () => {
     messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] }],
   }
   const chunks = []
-  for await (const chunk of prepare(offer, canonical).chunks(outbound, 'x', AbortSignal.timeout(30_000)))
+  for await (const chunk of prepare(offer, canonical).chunks(outbound, 'x', AbortSignal.timeout(PATIENCE_MS)))
     chunks.push(chunk)
   assert.match(JSON.stringify(chunks), /Hel.*no \[key\]/)
   assert.doesNotMatch(JSON.stringify(chunks), /of-the-instance/)

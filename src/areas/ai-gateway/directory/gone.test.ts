@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Person, TestServer } from '#test/server.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
 import { type House, at, bring, hello, slugs, openHouse } from '#test/endpoints/house.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 
 let house: House
 let server: TestServer
@@ -57,7 +58,7 @@ test('an endpoint that is disabled before its first word, or goes with its works
       method: 'POST',
       headers: { ...bob.headers, 'content-type': 'application/json' },
       body: JSON.stringify(hello(model)),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     })
   const before = stream('slow/gpt-4o')
   while (!slow.requests.some(({ path }) => path === '/v1/chat/completions')) await slow.arrival(slow.requests.length)

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { createLog } from '#engine/log.ts'
 import { type Row, fire, isOver, isRunning, make, runIs, slow } from '#test/automations/hooks.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { PATIENCE_MS } from '#test/until.ts'
 import { automationSchedules } from '../service.ts'
 import { fireDue } from '../worker.ts'
 
@@ -155,7 +156,7 @@ test('skipped ticks are kept for a month and runs for a year, and one that has n
         ${status === 'skipped' ? 'missed' : null}, 'test', now() - make_interval(days => ${days}),
         ${status === 'running' ? null : sql`now()`})`.execute(engine.postgres.db)
   const retain = automationSchedules(engine).find(({ name }) => name === 'automations.retain')!
-  await retain.run({ signal: AbortSignal.timeout(10_000) })
+  await retain.run({ signal: AbortSignal.timeout(PATIENCE_MS) })
   const left: Row[] = (await alice.get(`/automations/${cron.id}/runs`)).body.data
   assert.deepEqual(left.map(({ id }) => Number(id.slice(4))).toSorted(), [0, 2, 4])
 })

@@ -100,7 +100,7 @@ test('a command reads what is written to its open stdin: as it comes, no byte tw
 
 test('a command that takes too long is ended with all that it started, and says so', async () => {
   const file = join(home.folder, 'late')
-  const ran = await exec({ command: lasting(file), timeout_ms: 500 })
+  const ran = await exec({ command: lasting(file), timeout_ms: 4_000 })
   assert.deepEqual([ran.exit_code, ran.timed_out, ran.stdout], [null, true, 'going\n'])
   assert.match(ran.signal, /^SIG/)
   await gone(await pidIn(file))

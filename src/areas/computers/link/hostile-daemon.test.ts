@@ -6,7 +6,7 @@ import { WebSocket } from 'ws'
 import { linkUp, pairedBy } from '#test/link/daemon.ts'
 import { type Lies, liarAt } from '#test/link/liar.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 import { newId } from '#kernel/ids.ts'
 import { type OperationName, operations } from '#wire/operations.ts'
 
@@ -38,7 +38,7 @@ const inside =
   (op: OperationName, input: object): Ask =>
   async (id, caller) => {
     const { links } = (caller === beyond ? twin : server).app.engine
-    const signal = AbortSignal.timeout(60_000)
+    const signal = AbortSignal.timeout(PATIENCE_MS)
     return links.ask(id, op, input as never, { signal }).then(
       () => ({ status: 200 }),
       ({ status, type, code, message, param, details }) => ({ status, error: { type, code, message, param, details } }),

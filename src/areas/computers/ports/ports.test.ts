@@ -126,7 +126,7 @@ test('a program that answers and closes before all has come breaks no other conn
   using _rude = { [Symbol.dispose]: () => rude.close() }
   const { links } = server.app.engine
   const of = (rude.address() as AddressInfo).port
-  const signal = AbortSignal.timeout(60_000)
+  const signal = AbortSignal.timeout(PATIENCE_MS)
   for (let i = 0; i < 5; i++) {
     const stream = await links.open(id, 'ports.dial', { port: of }, { signal })
     const sending = (async () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { mailbox } from '#test/outside/mailbox.ts'
 import { pushService } from '#test/outside/push-service.ts'
 import { caller, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { PATIENCE_MS, until } from '#test/until.ts'
 import { notificationSchedules } from '../service.ts'
 
 test('much is sent at once through two server processes: each word comes by one mail and by one push, also when its delivery is asked for again', async () => {
@@ -82,7 +82,7 @@ test('a mail whose job was lost goes out all the same; what is older than half a
     `select graphile_worker.remove_job(key) from graphile_worker.jobs where task_identifier = 'notifications.deliver'`,
   )
   for (const { name, run } of notificationSchedules(engine))
-    if (name !== 'notifications.caps') await run({ signal: AbortSignal.timeout(10_000) })
+    if (name !== 'notifications.caps') await run({ signal: AbortSignal.timeout(PATIENCE_MS) })
   assert.match(await mails.next(), /^Subject: Lost and found\r$/m)
   assert.equal((await bob.get(`/notifications/${old}`)).status, 404)
   assert.equal((await bob.get(`/notifications/${id}`)).status, 200)
