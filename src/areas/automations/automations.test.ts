@@ -122,11 +122,11 @@ test('Standard Webhooks are judged over their raw bytes: a wrong byte, an old ti
   await sent(1, '{ "a" : 1.0,\n  "a": "\\u00fc" }  ', 'application/json')
   await sent(2, 'no JSON at all {', 'text/plain; charset=latin1')
   await sent(3, '', 'application/x-www-form-urlencoded')
-  // It comes in many pieces; the agent is shown its beginning, which ends within a character here.
+  // It comes in many pieces; the agent is shown its beginning, which ends before a character that would be cut.
   const many = await sent(4, `${'x'.repeat(199_999)}😀${'y'.repeat(800_000)}`, 'text/plain')
   const { chat_id } = await ended(alice, hook, many.body.data.id)
   const [told] = (await alice.get(`/chats/${chat_id}/messages`)).body.data
-  assert.match(told.content[1].text, /\nx{199999}\ufffd\n--- /)
+  assert.match(told.content[1].text, /\nx{199999}\n--- /)
   const long = 'x'.repeat(2 ** 20 + 1)
   const large = await server.stranger.request(
     'POST',
@@ -186,8 +186,10 @@ test('a schedule fires by the clock in either of two processes, once a tick; wha
     return (await alice.get(`/automations/${id}`)).body.data.next_run_at
   }
   await until(nextRun, (next) => Date.parse(next) > now.getTime())
+  // On a busy machine ticks of the first schedule may have been missed too.
   const missed = (await alice.get(`/automations/${id}/runs?limit=100&status=skipped`)).body.data.filter(
-    (row: { skip_reason: string }) => row.skip_reason === 'missed',
+    (row: { skip_reason: string; scheduled_for: string }) =>
+      row.skip_reason === 'missed' && Date.parse(row.scheduled_for) > Date.now(),
   )
   assert.equal(missed.length, hours - 1, 'each tick of the downtime is a row; the last was on time')
   const last = (await alice.get(`/automations/${id}/runs?limit=1`)).body.data[0]
