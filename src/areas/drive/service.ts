@@ -82,7 +82,11 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
     async upload(ctx, given) {
       const { workspace_id, parent_id, mime_type, on_conflict: onConflict, content, encoding, computer_source } = given
       const target = await targetOf(ctx, { workspace_id, parent_id })
-      const name = nameFor(given.name, ctx.upload?.name ?? (computer_source ? basename(computer_source.path) : null))
+      const name = nameFor(
+        given.name,
+        ctx.upload?.name ?? null,
+        computer_source ? basename(computer_source.path) : null,
+      )
       if (ctx.upload !== null && content !== undefined)
         refuse('invalid_parameter', { param: 'content', message: 'Send `content` or the part `file`, not both.' })
       if (computer_source !== undefined && (ctx.upload !== null || content !== undefined))
@@ -273,9 +277,13 @@ async function workspacesOf(
   return workspaceId === undefined || workspaceId === folder.workspace_id ? [folder.workspace_id] : []
 }
 
-function nameFor(given: string | undefined, sent: string | null): string {
+/** The name given, else the one of the form's part, which is kept as it is or refused, else the one on the computer. */
+function nameFor(given: string | undefined, sent: string | null, there: string | null): string {
   if (given !== undefined) return checkName(given)
-  return sent === null ? refuse('missing_parameter', { param: 'name', message: '`name` is required.' }) : safeName(sent)
+  if (sent !== null) return checkName(sent, 'file', 'The file name of the part `file`')
+  return there === null
+    ? refuse('missing_parameter', { param: 'name', message: '`name` is required.' })
+    : safeName(there)
 }
 
 export function decoded(content: string, encoding: 'utf8' | 'base64', param = 'content'): Buffer {

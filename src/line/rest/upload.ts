@@ -35,7 +35,8 @@ export function readMultipart(request: IncomingMessage, parts?: readonly string[
       whole.reject(error)
       reject(error)
     }
-    form.on('field', (name, value, nameCut, valueCut) => {
+    form.on('field', (sent, value, nameCut, valueCut) => {
+      const name = decodeName(sent)
       if (upload !== null) return fail(invalid(name, `\`${name}\` must come before the part \`file\`.`))
       if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` may hold ${MOST_FIELD_BYTES} bytes at most.`))
       if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` comes twice.`))
@@ -48,7 +49,7 @@ export function readMultipart(request: IncomingMessage, parts?: readonly string[
         return fail(invalid(part, 'Send the bytes once, as the part `file`.'))
       }
       upload = {
-        name: name || null,
+        name: fileName(name),
         mimeType: mimeType || null,
         size: null,
         part: 'file',
@@ -96,7 +97,8 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
       await new Promise<void>((resolve) => (wake = resolve))
     }
   }
-  form.on('field', (name, value, nameCut, valueCut) => {
+  form.on('field', (sent, value, nameCut, valueCut) => {
+    const name = decodeName(sent)
     if (begun) return fail(invalid(name, `\`${name}\` must come before the parts that are files.`))
     if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` may hold ${MOST_FIELD_BYTES} bytes at most.`))
     if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` comes twice.`))
@@ -107,7 +109,7 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
     stream.on('error', fail)
     // Whole with its own end; that the form has none is heard by whoever asks for the next.
     const bytes = bytesOf(stream, Promise.race([broken.promise, Promise.resolve()]), { alone: false })
-    waiting.push({ name: name || null, mimeType: mimeType || null, size: null, part, bytes, next })
+    waiting.push({ name: fileName(name), mimeType: mimeType || null, size: null, part, bytes, next })
     wake()
   })
   form.on('fieldsLimit', () => fail(invalid(parts[0]!, `A form may have ${MOST_FIELDS} fields at most.`)))
@@ -121,10 +123,22 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
   return next().then((upload) => ({ fields, upload }))
 }
 
+/**
+ * A name of a form as browsers write it: they send a quote as `%22`, CR as `%0D` and LF as `%0A`, and leave `%` alone
+ * (HTML, multipart/form-data encoding algorithm).
+ */
+const decodeName = (name: string): string => name.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')
+
+/** The name of a file, without the folders that a browser puts before it. */
+const fileName = (name: string | undefined): string | null =>
+  decodeName((name ?? '').slice((name ?? '').lastIndexOf('/') + 1)) || null
+
 function formOf(request: IncomingMessage, files: readonly string[], most = 2): BusboyInstance {
   try {
     return new Busboy({
       headers: request.headers as IncomingHttpHeaders & { 'content-type': string },
+      // Names come as they were sent: a backslash is part of a name on most systems.
+      preservePath: true,
       isPartAFile: (name) => name !== undefined && files.includes(name),
       // Large enough that a sender is seldom told to wait.
       fileHwm: 1 << 20,

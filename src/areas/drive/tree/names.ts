@@ -8,10 +8,10 @@ const MOST_PATH_BYTES = 4_096
 const MOST_DEPTH = 128
 
 /** A name in the form that is stored: NFC. Refuses by name what could mislead people or machines. */
-export function checkName(given: string, param = 'name'): string {
+export function checkName(given: string, param = 'name', called = `\`${param}\``): string {
   const name = given.normalize('NFC')
   const wrong = whatIsWrong(name)
-  if (wrong !== null) refuse('invalid_parameter', { param, message: `\`${param}\` ${wrong}.` })
+  if (wrong !== null) refuse('invalid_parameter', { param, message: `${called} ${wrong}.` })
   return name
 }
 
