@@ -24,6 +24,8 @@ export interface Upload {
   /** The name that the sender gave them. */
   name: string | null
   mimeType: string | null
+  /** The `Content-Encoding` of the body, which only calls that decode it themselves let through. */
+  coding?: string | null
   /** The number of bytes that the sender declared; null where it is not known before they end. */
   size: number | null
   /** A part holds only until the next is asked for: a reader that keeps it copies it. */

@@ -107,6 +107,8 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   takes?: 'json' | 'multipart' | 'bytes' | 'bytes_or_json'
   /** The parts of `multipart` that are bytes, in place of `file`; any number of them, behind the fields. */
   parts?: readonly string[]
+  /** The call decodes a `Content-Encoding` itself. Without it, one is refused with 415. */
+  decodes?: true
   /** The content type of `bytes`, where not every type is taken. */
   bytesAre?: string
   reply: R

@@ -224,11 +224,12 @@ export const automations = area(
     fire: endpoint('POST /automations/:id/fire', {
       summary: 'Fire a webhook automation',
       description:
-        'With `Authorization: Bearer ukw_…`, or signed after Standard Webhooks over the raw body; no platform key. The same `webhook-id` again answers 200 with the first run. Without the right token or signature it is 401, whether there is such a webhook or not.',
+        'With `Authorization: Bearer ukw_…`, or signed after Standard Webhooks over the raw body; no platform key. The same `webhook-id` again answers 200 with the first run. Without the right token or signature it is 401, whether there is such a webhook or not. A body with `Content-Encoding: gzip`, `deflate`, `br` or `zstd`, or with a `charset`, is decoded; signatures cover the bytes as sent.',
       scope: null,
       auth: 'open',
       limit: 'inference',
       takes: 'bytes',
+      decodes: true,
       bytesAre: 'application/json',
       bodyLimit: 1 << 20,
       headers: {
@@ -243,7 +244,7 @@ export const automations = area(
       },
       reply: one(AutomationRun),
       status: 202,
-      errors: ['invalid_signature', 'not_found', 'invalid_state', 'payload_too_large'],
+      errors: ['invalid_signature', 'not_found', 'invalid_state', 'payload_too_large', 'unsupported_media_type'],
     }),
     test_fire: endpoint('POST /automations/:id/test-fire', {
       summary: 'Fire an automation now',

@@ -5,6 +5,7 @@ import { readHeaders, readJson, readJsonParts, readPath, readQuery } from './rea
 import { isMultipart, readMultipart, readRaw } from './upload.ts'
 import { parse } from '../parse.ts'
 import type { Versions } from '../version.ts'
+import { refuse } from '#kernel/errors.ts'
 
 /** Path, query, headers and body of a call as one checked object, lifted from the caller's version to the newest. */
 export async function readInput(
@@ -46,6 +47,7 @@ async function readBody(
   request: IncomingMessage,
   hasQuery: boolean,
 ): Promise<Record<string, unknown>> {
+  if (endpoint.decodes === undefined && (body !== null || endpoint.takes !== undefined)) checkPlain(request)
   if (endpoint.takes === 'bytes' || (endpoint.takes === 'bytes_or_json' && hasQuery)) {
     ctx.upload = readRaw(request)
     return {}
@@ -56,6 +58,17 @@ async function readBody(
     return body === null ? fields : readJsonParts(fields, body)
   }
   return body === null ? {} : readJson(request, endpoint)
+}
+
+/** Refuses bodies that are coded: stored or parsed as they are, they would be broken text. */
+function checkPlain({ headers }: IncomingMessage): void {
+  const coding = headers['content-encoding']
+  if (coding === undefined || /^[\s,]*(?:identity[\s,]*)*$/i.test(coding)) return
+  refuse('unsupported_media_type', {
+    message: 'Send the body without `Content-Encoding`. This endpoint takes it only as it is.',
+    details: { accepted: ['identity'] },
+    headers: { 'accept-encoding': 'identity' },
+  })
 }
 
 /** A browser that reconnects by itself names the place to go on from in a header; others do in the query. */

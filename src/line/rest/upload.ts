@@ -234,9 +234,13 @@ export function readRaw(request: IncomingMessage): Upload {
   whole.promise.catch(() => {})
   watchSender(request, whole.reject)
   request.once('end', () => whole.resolve())
-  const { 'content-type': mimeType = null, 'content-length': length } = request.headers
+  const {
+    'content-type': mimeType = null,
+    'content-length': length,
+    'content-encoding': coding = null,
+  } = request.headers
   const size = length === undefined ? null : Number(length)
-  return { name: null, mimeType, size, part: null, bytes: bytesOf(request, whole.promise) }
+  return { name: null, mimeType, coding, size, part: null, bytes: bytesOf(request, whole.promise) }
 }
 
 function watchSender(request: IncomingMessage, left: (error: Error) => void): void {

@@ -12,6 +12,8 @@ import { type AutomationRow, automationStore } from '../store.ts'
 import type { ChatHandles } from '#areas/chats/service.ts'
 import { runEvent, showRun } from '../runs/show-run.ts'
 import { shorten } from '#kernel/text/shorten.ts'
+import { storable } from '#kernel/text/storable.ts'
+import { readText } from './body.ts'
 
 const LARGEST = 1 << 20
 /** Characters of a body that an agent is shown. */
@@ -37,6 +39,8 @@ export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
     ctx.answer.status = 200
     return showRun(known)
   }
+  const { coding = null, mimeType: type = null } = ctx.upload ?? {}
+  const text = await readText({ bytes: body, coding, type }, LARGEST)
   const done = await ctx.transaction(async (ctx) => {
     // Held: of a thousand deliveries of one webhook at once, one makes the run.
     const locked = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
@@ -48,7 +52,7 @@ export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
       trigger: 'webhook' as const,
       at: null,
       webhookId: given.webhook_id ?? null,
-      payload: shorten(body.toString('utf8').replaceAll('\0', ''), SHOWN_CHARACTERS).toWellFormed(),
+      payload: shorten(storable(text), SHOWN_CHARACTERS),
       skip: null,
     }
     const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
