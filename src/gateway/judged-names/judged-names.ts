@@ -11,7 +11,8 @@ import { routingNames } from '../surfaces/compat-c/demands.ts'
 import { mediaNames } from '../surfaces/compat-a/media/read-fields.ts'
 
 /** Fields that decide how a call is served, by every surface. */
-const servingNames = 'model stream stream_options include_usage messages input background store modalities'.split(' ')
+const servingNames =
+  'model stream stream_options include_usage messages input background store modalities extra_body'.split(' ')
 
 /**
  * Every name that the gateway bases a decision on: which model answers, what the call may cost, where it goes and what it

@@ -5,7 +5,7 @@ import type { Id } from '#kernel/ids.ts'
 import { type Body, mention } from '../model/body.ts'
 import { isObject } from '../model/json.ts'
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
-import { asItIs, kindOf, typeOf } from '../wire/shared/media.ts'
+import { asItIs, fieldOf, kindOf, typeOf } from '../wire/shared/media.ts'
 import type { MediaSource, CanonicalRequest, CanonicalPart, UpstreamFault } from '../model/canonical-request.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 
@@ -57,7 +57,7 @@ export const needsFetching = (canonical: CanonicalRequest, { endpoint }: Offer):
 export function withKinds(canonical: CanonicalRequest): CanonicalRequest {
   let any = false
   eachMedia(canonical, () => void (any = true))
-  return any ? mapMedia(canonical, asItIs) : canonical
+  return any ? mapMedia(canonical, (part) => asItIs(part)) : canonical
 }
 
 /** In the place of what is not fetched yet: how it is asked for is known without it. */
@@ -104,7 +104,7 @@ export async function fetchMedia(
 /** A part as what its bytes are, whatever field named their address. */
 function withBytes(part: Media, source: MediaSource | undefined): Media {
   if (source === undefined) return part
-  return asItIs({ ...part, source })
+  return asItIs({ ...part, source }, fieldOf(part.source))
 }
 
 const unread = (why: string): UpstreamFault => ({

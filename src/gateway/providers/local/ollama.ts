@@ -11,6 +11,8 @@ export const ollama = local('ollama', 'Ollama', 'http://127.0.0.1:11434', {
       refusesEfforts: true,
       refusesEmptyCalls: true,
       ownAnswers: true,
+      // Text and base64 pictures alone (docs.ollama.com, OpenAI compatibility).
+      files: false,
     },
   ],
   unknown: ['reportsCost'],

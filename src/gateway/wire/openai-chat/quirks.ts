@@ -21,6 +21,7 @@ const usual: ChatQuirks = {
   streamOptions: true,
   callIds: 'usual',
   order: null,
+  files: true,
   openai: false,
   refusesReasoning: false,
   fixedSampling: false,

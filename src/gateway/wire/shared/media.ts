@@ -111,13 +111,19 @@ export function mediaPart(
 export const kindOf = (type: string): Media['type'] => (type.startsWith('image/') ? 'image' : 'file')
 
 /** A part as what its bytes are; one that a client's request was read into is so already. */
-export function asItIs(part: Media): Media {
+export function asItIs(part: Media, at = 'messages'): Media {
   const { source } = part
   if (fields.has(source)) return part
-  const media = mediaPart(source, part.type, 'messages')
+  const media = mediaPart(source, part.type, at)
   const mark = part.cache === undefined ? {} : { cache: part.cache }
   return media.type === part.type ? { ...part, source: media.source } : { ...media, ...mark }
 }
+
+/** The text of a file of text; null: it is another file. */
+export const fileText = (source: Bytes): string | null =>
+  /^text\/|^application\/(json|xml|yaml|javascript)\b/.test(typeOf(source))
+    ? Buffer.from(source.data, 'base64').toString('utf8')
+    : null
 
 /** Types of pictures that every vendor documents. */
 const pictures: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])

@@ -48,6 +48,8 @@ export interface ChatQuirks {
   callIds: 'usual' | 'nine'
   /** The roles that may follow one another; null: any, as at OpenAI. */
   order: RoleOrder | null
+  /** Takes files; others take text and pictures alone. */
+  files: boolean
   /** Takes `verbosity` and `prompt_cache_key`, which are OpenAI's own. */
   openai: boolean
   /** Refuses messages with reasoning in them, which clients send back as they got it. */

@@ -275,7 +275,11 @@ test('an image that is named by its address reaches who fetches none, as bytes; 
     model: `aws/${claude}`,
     messages: [{ role: 'user', content: [{ type: 'file', file: { file_data } }] }],
   })
-  assert.deepEqual([odd.status, /not as application\/zip/.test(odd.body.error.message)], [400, true], odd.text)
+  assert.deepEqual(
+    [odd.status, /is application\/zip\. The model accepts files/.test(odd.body.error.message)],
+    [400, true],
+    odd.text,
+  )
   assert.equal(bedrock.requests.length, before, 'nothing was spent')
 })
 

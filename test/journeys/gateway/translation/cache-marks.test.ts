@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startGemini } from '../../../vendors/gemini/gemini.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
+import { startOpenRouter } from '../../../vendors/openrouter/openrouter.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'
 import { type World, gatewayWorld, priced } from '../world.ts'
 
@@ -11,8 +12,13 @@ const vendors: Record<string, Vendor> = {}
 
 before(async () => {
   world = await gatewayWorld()
-  const [claude, gpt, gemini] = [await startAnthropic(), await startOpenAI(), await startGemini()]
-  Object.assign(vendors, { an: claude, re: gpt, go: gemini, or: gpt })
+  const [claude, gpt, gemini, router] = [
+    await startAnthropic(),
+    await startOpenAI(),
+    await startGemini(),
+    await startOpenRouter(),
+  ]
+  Object.assign(vendors, { an: claude, re: gpt, go: gemini, or: router })
   const models = (id: string) => ({ models: [priced(id)] })
   await world.bring(claude, 'an', {
     ...models('claude-haiku-4-5'),
@@ -25,7 +31,11 @@ before(async () => {
     shape: 'gemini',
     base_url: `${gemini.origin}/v1beta`,
   })
-  await world.bring(gpt, 'or', { ...models('gpt-4o'), preset: 'openrouter' })
+  await world.bring(router, 'or', {
+    ...models('openai/gpt-4o-mini'),
+    preset: 'openrouter',
+    base_url: `${router.origin}/api/v1`,
+  })
 })
 after(async () => {
   await world[Symbol.asyncDispose]()
@@ -118,7 +128,12 @@ test('cache marks arrive from every place where a client can set one, or are nam
       for (const place of places) {
         const given = body(place)
         if (!JSON.stringify(given).includes('cache_control')) continue
-        const model = { an: 'an/claude-haiku-4-5', re: 're/gpt-4o', go: 'go/gemini-3.8-flash', or: 'or/gpt-4o' }[slug]
+        const model = {
+          an: 'an/claude-haiku-4-5',
+          re: 're/gpt-4o',
+          go: 'go/gemini-3.8-flash',
+          or: 'or/openai/gpt-4o-mini',
+        }[slug]
         const answer = await world.key.post(path, { model, ...given })
         assert.equal(answer.status, 200, answer.text)
         const sent = vendor.requests.findLast(({ method }) => method === 'POST')!.body.toString()

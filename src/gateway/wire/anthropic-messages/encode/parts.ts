@@ -3,7 +3,7 @@ import type { CanonicalPart } from '../../../model/canonical-request.ts'
 import { compact, type Json } from '../../../model/json.ts'
 import { argumentsObject } from '../../parts/arguments.ts'
 import { Losses } from '../../shared/losses.ts'
-import { fieldOf, pictureType, typeOf } from '../../shared/media.ts'
+import { fieldOf, fileText, pictureType, typeOf } from '../../shared/media.ts'
 import type { ToolNames } from '../../shared/tool-names.ts'
 import { isAnthropic } from '../signature.ts'
 
@@ -61,10 +61,9 @@ function fileBlock({ source, name }: Extract<CanonicalPart, { type: 'file' }>): 
   const media_type = typeOf(source)
   if (media_type === 'application/pdf')
     return { type: 'document', source: { type: 'base64', media_type, data }, ...title }
-  if (/^text\/|^application\/(json|xml|yaml|javascript)\b/.test(media_type)) {
-    const text = Buffer.from(data, 'base64').toString('utf8')
+  const text = fileText(source)
+  if (text !== null)
     return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text }, ...title }
-  }
   return refuse('unsupported_model', {
     message: `\`${fieldOf(source)}\` is ${media_type.slice(0, 100)}. The model accepts files as PDF or text.`,
     param: fieldOf(source),

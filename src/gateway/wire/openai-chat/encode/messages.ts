@@ -1,8 +1,9 @@
+import { refuse } from '#kernel/errors.ts'
 import type { CacheMark, CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
 import { compact, type Json } from '../../../model/json.ts'
 import { argumentsOf } from '../../parts/arguments.ts'
 import { Losses } from '../../shared/losses.ts'
-import { pictureUrl, urlOf } from '../../shared/media.ts'
+import { fieldOf, fileText, pictureUrl, urlOf } from '../../shared/media.ts'
 import type { ToolNames } from '../../shared/tool-names.ts'
 import type { ChatQuirks } from '../../shared/quirks.ts'
 import { GEMINI_FORMAT } from '../../parts/gemini-signature.ts'
@@ -44,20 +45,32 @@ function userContent(content: CanonicalPart[], rules: MessageRules): string | Js
   if (marked && !keepMarks) rules.losses.add('cache_control')
   if (!keepMarks && content.every((part) => part.type === 'text')) return content.map(({ text }) => text).join('\n\n')
   return content.flatMap((part) => {
-    const encoded = encodePart(part)
+    const encoded = encodePart(part, rules.quirks)
     if (!encoded) return []
     const ttl = 'cache' in part ? part.cache : undefined
     return [keepMarks ? { ...encoded, ...marksOf(ttl) } : encoded]
   })
 }
 
-function encodePart(part: CanonicalPart): Json | null {
+function encodePart(part: CanonicalPart, { files }: ChatQuirks): Json | null {
   if (part.type === 'text') return { type: 'text', text: part.text }
   if (part.type === 'image') {
     return { type: 'image_url', image_url: compact({ url: pictureUrl(part.source), detail: part.detail }) }
   }
   if (part.type !== 'file') return null
+  if (!files) return { type: 'text', text: textOfFile(part) }
   return { type: 'file', file: { file_data: urlOf(part.source), filename: part.name ?? 'file' } }
+}
+
+/** A file of text as words, for a vendor that takes no files. Refuses others with their field. */
+function textOfFile({ source, name }: Extract<CanonicalPart, { type: 'file' }>): string {
+  const text = source.kind === 'base64' ? fileText(source) : null
+  if (text !== null) return name === undefined ? text : `${name}:\n\n${text}`
+  const field = fieldOf(source)
+  return refuse('unsupported_model', {
+    param: field,
+    message: `\`${field}\` is a file. The model accepts images and text only.`,
+  })
 }
 
 function assistantMessage(content: CanonicalPart[], { quirks, names, ids, losses, signsCalls }: MessageRules): Json {
