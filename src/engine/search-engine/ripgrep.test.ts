@@ -156,6 +156,11 @@ test('globs name the files that ripgrep lists', rgIs, () => {
     '{a,b*}',
     '*.d',
     '**',
+    '***',
+    'a**',
+    '**/**',
+    '**/**/**',
+    '{**,a*}',
     '.*',
     'T*',
     'x y',
@@ -163,12 +168,12 @@ test('globs name the files that ripgrep lists', rgIs, () => {
     '*e*',
   )
   const glob = fc
-    .tuple(fc.constantFrom('', '!', '/'), fc.array(piece, { minLength: 1, maxLength: 3 }))
+    .tuple(fc.constantFrom('', '!', '/', '!/'), fc.array(piece, { minLength: 1, maxLength: 3 }))
     .map(([front, parts]) => front + parts.join('/'))
   fc.assert(
     fc.property(
       tree,
-      fc.array(fc.array(glob, { minLength: 1, maxLength: 3 }), { minLength: 5, maxLength: 5 }),
+      fc.array(fc.array(glob, { minLength: 1, maxLength: 4 }), { minLength: 5, maxLength: 5 }),
       (files, all) => {
         withTree(files, (root) => {
           for (const globs of all) {

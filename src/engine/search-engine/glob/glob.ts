@@ -1,228 +1,150 @@
+import { shorten } from '#kernel/text/shorten.ts'
+import { TooMuchWork, Work } from '#kernel/text/work.ts'
+import { likeOf } from './like.ts'
+import { type Machine, machineOf } from './machine.ts'
+import { InvalidGlob, SLASH, tokensOf } from './tokens.ts'
+
+export { InvalidGlob } from './tokens.ts'
+
 /**
  * Globs as ripgrep takes them (gitignore's, and braces): `*` and `?` stay within a name, `**` crosses folders, `[a-z]`,
  * `[!a-z]`, `{a,b}`, `\` before a character takes it as it is. Without a slash a glob names files at any depth, with one
- * it is held against the whole path. Run as a set of states, so that no glob takes longer than its length times the path's.
+ * it is matched against the whole path.
  */
-type Token =
-  | { on: 'char'; char: string }
-  | { on: 'any' }
-  | { on: 'set'; not: boolean; ranges: [number, number][] }
-  | { on: 'star' }
-  | { on: 'stars' }
-  | { on: 'split'; to: number[] }
-  | { on: 'go'; to: number }
-
 export interface Glob {
-  matches(path: string): boolean
-  /** A condition that every path that matches fulfils, for SQL's `like`; `%` alone asks for nothing. */
+  /** Takes steps up to the length of the globs times that of the path. Throws `InvalidGlob` when those are too many. */
+  matches(path: string, work?: Work): boolean
+  /** A condition that every matching path meets, for SQL's `like`; `%` alone is none. */
   like: string
 }
 
-/** The glob is not valid; the sentence says why. */
-export class InvalidGlob extends Error {
-  override name = 'InvalidGlob'
+const MOST_GLOB = 1_000
+/** The steps for one path, some 10 to 20 ms. Twenty ordinary globs take a third of them for the longest path there can be. */
+export const MOST_PATH_STEPS = 1_000_000
+
+interface One {
+  source: string
+  not: boolean
+  anchored: boolean
+  /** The characters behind a leading `*`, for the most common kind of glob. */
+  ending: string | null
+  machine: Machine
+  like: string
 }
 
-export const MOST_GLOB = 1_000
+export const compileGlob = (glob: string, options: { fold?: boolean } = {}): Glob =>
+  globOf([parse(glob, options)], options)
 
-export function compileGlob(glob: string, { fold = false }: { fold?: boolean } = {}): Glob {
-  if (glob.length > MOST_GLOB) throw new InvalidGlob(`A glob may hold ${MOST_GLOB} characters at most.`)
+/** Several globs, ripgrep's way: the last that matches decides, `!` in front excludes; with only exclusions the rest is included. */
+export function compileGlobs(globs: readonly string[], options: { fold?: boolean } = {}): Glob {
+  return globOf(
+    globs.map((glob) => ({ ...parse(glob.replace(/^!/, ''), options), not: glob.startsWith('!') })),
+    options,
+  )
+}
+
+function parse(glob: string, { fold = false }: { fold?: boolean }): One {
+  if (glob.length > MOST_GLOB) throw new InvalidGlob(`A glob may have up to ${MOST_GLOB} characters.`)
   const anchored = glob.replace(/\/$/, '').includes('/')
   const words = glob.replace(/^\//, '').replace(/\/$/, '/**')
-  const tokens = new Reader(fold ? words.toLowerCase() : words).read()
-  const like = `${anchored ? '' : '%'}${likeOf(words)}`.replace(/(?<!\\)%+/g, '%')
+  const tokens = tokensOf(fold ? words.toLowerCase() : words)
+  const [first, ...rest] = tokens
+  const ending =
+    first?.on === 'star' && rest.every((token) => token.on === 'char') ? rest.map(({ code }) => code) : null
   return {
-    matches(path) {
-      const text = fold ? path.toLowerCase() : path
-      if (anchored) return run(tokens, text)
-      return run(tokens, text.slice(text.lastIndexOf('/') + 1))
-    },
-    like,
+    source: glob,
+    not: false,
+    anchored,
+    ending: anchored || ending === null ? null : String.fromCodePoint(...ending),
+    machine: machineOf(tokens),
+    like: likeOf(words, anchored),
   }
 }
 
-/** Several globs, ripgrep's way: the last that matches decides, `!` in front takes out; only exclusions begin with everything. */
-export function compileGlobs(globs: readonly string[], options: { fold?: boolean } = {}): Glob {
-  const all = globs.map((glob) => ({ not: glob.startsWith('!'), glob: compileGlob(glob.replace(/^!/, ''), options) }))
+function globOf(all: readonly One[], { fold = false }: { fold?: boolean }): Glob {
   const start = all.every(({ not }) => not)
-  const [only] = all
-  /** The verdict of the last glob that names the path; null when none does. */
-  const said = (path: string): boolean | null => {
-    const last = all.findLast(({ glob }) => glob.matches(path))
-    return last === undefined ? null : !last.not
-  }
   const excludes = all.some(({ not }) => not)
+  const [only] = all
+  const backwards = all.toReversed()
   return {
-    matches(path) {
-      // A file in a folder that is taken out is out.
-      if (excludes)
-        for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1))
-          if (said(path.slice(0, at)) === false) return false
-      return said(path) ?? start
+    matches(path, work = new Work(MOST_PATH_STEPS)) {
+      const names = new Names(fold ? path.toLowerCase() : path, excludes)
+      for (const one of backwards) {
+        const verdict = verdictOf(one, names, work)
+        if (verdict !== null) return verdict
+      }
+      return names.included ?? start
     },
-    like: all.length === 1 && !only!.not ? only!.glob.like : '%',
+    like: all.length === 1 && !only!.not ? only!.like : '%',
   }
 }
 
-class Reader {
-  readonly #chars: string[]
-  #at = 0
-  readonly #tokens: Token[] = []
+/** False when the glob excludes the path or a folder that it is in; otherwise notes what it includes. Null: other globs decide. */
+function verdictOf(one: One, names: Names, work: Work): boolean | null {
+  try {
+    // The last glob that matches decides, so an exclusion is final unless a later one included the same name.
+    if (one.not) return names.visit(one, work, (at) => !names.isIncluded(at)) ? false : null
+    names.visit(one, work, (at) => {
+      names.include(at)
+      return false
+    })
+    return names.included === true && !names.foldersMatter ? true : null
+  } catch (error) {
+    if (!(error instanceof TooMuchWork)) throw error
+    const shown = one.source.length > 80 ? `${shorten(one.source, 80)}…` : one.source
+    throw new InvalidGlob(
+      `The glob \`${shown}\` takes too long to match against a path of ${names.length} characters. Use fewer \`*\`, \`{…}\` and globs.`,
+    )
+  }
+}
 
-  constructor(glob: string) {
-    this.#chars = Array.from(glob)
+/** A path, and the names on the way to it: each of its folders where exclusions look at them, and itself. */
+class Names {
+  readonly length: number
+  readonly foldersMatter: boolean
+  readonly #text: string
+  readonly #path: Int32Array
+  readonly #included: Uint8Array
+
+  constructor(text: string, foldersMatter: boolean) {
+    this.#text = text
+    this.foldersMatter = foldersMatter
+    const path = new Int32Array(text.length)
+    let length = 0
+    for (const char of text) path[length++] = char.codePointAt(0)!
+    this.#path = path.subarray(0, length)
+    this.length = length
+    this.#included = new Uint8Array(length + 1)
   }
 
-  read(): Token[] {
-    this.#sequence(0)
-    if (this.#at < this.#chars.length) throw new InvalidGlob('A `}` closes what was not opened.')
-    return this.#tokens
+  /** Whether a glob has included the path itself; null when none has. */
+  get included(): boolean | null {
+    return this.#included[this.length] === 1 || null
+  }
+  isIncluded(at: number): boolean {
+    return this.#included[at] === 1
+  }
+  include(at: number): void {
+    this.#included[at] = 1
   }
 
-  #sequence(depth: number): void {
-    while (this.#at < this.#chars.length) {
-      const char = this.#chars[this.#at]!
-      if (depth > 0 && (char === ',' || char === '}')) return
-      if (char === '}') return
-      this.#at++
-      if (char === '*') this.#stars()
-      else if (char === '?') this.#tokens.push({ on: 'any' })
-      else if (char === '[') this.#set()
-      else if (char === '{') this.#choice(depth)
-      else if (char === '\\') {
-        const next = this.#chars[this.#at++]
-        if (next === undefined) throw new InvalidGlob('A `\\` at the end stands before nothing.')
-        this.#tokens.push({ on: 'char', char: next })
-      } else this.#tokens.push({ on: 'char', char })
+  /** Calls `accept` with the end of each name that the glob matches, until that answers true. */
+  visit({ anchored, ending, machine }: One, work: Work, accept: (at: number) => boolean): boolean {
+    const end = this.length
+    const whole = this.foldersMatter ? accept : (at: number) => at === end && accept(at)
+    if (anchored) return machine.run(this.#path, 0, end, work, whole)
+    if (!this.foldersMatter && ending !== null) {
+      work.spend(1 + (ending.length >> 3))
+      const from = this.#text.lastIndexOf('/') + 1
+      return this.#text.length - from >= ending.length && this.#text.endsWith(ending) && accept(end)
     }
-  }
-
-  #stars(): void {
-    const from = this.#at - 1
-    while (this.#chars[this.#at] === '*') this.#at++
-    const before = this.#chars[from - 1]
-    const after = this.#chars[this.#at]
-    const whole = this.#at - from === 2 && (from === 0 || before === '/') && (after === undefined || after === '/')
-    if (!whole) return void this.#tokens.push({ on: 'star' })
-    if (after === undefined) {
-      // `a/**` is what lies in `a`, not `a` itself.
-      this.#tokens.push({ on: 'stars' })
-      return
-    }
-    // `**/` is nothing, or any number of folders.
-    this.#at++
-    const start = this.#tokens.length
-    this.#tokens.push({ on: 'split', to: [start + 1, start + 3] }, { on: 'stars' }, { on: 'char', char: '/' })
-  }
-
-  #set(): void {
-    const not = this.#chars[this.#at] === '!' || this.#chars[this.#at] === '^'
-    if (not) this.#at++
-    const ranges: [number, number][] = []
-    for (let first = true; first || this.#chars[this.#at] !== ']'; first = false) {
-      const low = this.#member()
-      const ranged =
-        this.#chars[this.#at] === '-' && this.#chars[this.#at + 1] !== ']' && this.#chars[this.#at + 1] !== undefined
-      if (ranged) this.#at++
-      const high = ranged ? this.#member() : low
-      if (high < low) throw new InvalidGlob('A range in `[…]` runs backwards.')
-      ranges.push([low, high])
-    }
-    this.#at++
-    this.#tokens.push({ on: 'set', not, ranges })
-  }
-
-  #member(): number {
-    let char = this.#chars[this.#at++]
-    if (char === '\\') char = this.#chars[this.#at++]
-    if (char === undefined) throw new InvalidGlob('A `[` is not closed.')
-    return char.codePointAt(0)!
-  }
-
-  #choice(depth: number): void {
-    if (depth >= 10) throw new InvalidGlob('Braces may be nested ten deep.')
-    const split: Token & { on: 'split' } = { on: 'split', to: [] }
-    this.#tokens.push(split)
-    const ends: (Token & { on: 'go' })[] = []
+    let from = this.foldersMatter ? 0 : this.#path.lastIndexOf(SLASH) + 1
     for (;;) {
-      split.to.push(this.#tokens.length)
-      this.#sequence(depth + 1)
-      const end: Token & { on: 'go' } = { on: 'go', to: 0 }
-      this.#tokens.push(end)
-      ends.push(end)
-      const char = this.#chars[this.#at++]
-      if (char === '}') break
-      if (char !== ',') throw new InvalidGlob('A `{` is not closed.')
+      const slash = this.#path.indexOf(SLASH, from)
+      const to = slash < 0 ? end : slash
+      if (machine.run(this.#path, from, to, work, accept)) return true
+      if (slash < 0) return false
+      from = slash + 1
     }
-    for (const end of ends) end.to = this.#tokens.length
   }
-}
-
-function run(tokens: readonly Token[], path: string): boolean {
-  const size = tokens.length + 1
-  let here = new Uint8Array(size)
-  let next = new Uint8Array(size)
-  const open = (set: Uint8Array, at: number): void => {
-    if (set[at] === 1) return
-    set[at] = 1
-    const token = tokens[at]
-    if (token === undefined) return
-    if (token.on === 'split') for (const to of token.to) open(set, to)
-    else if (token.on === 'go') open(set, token.to)
-    else if (token.on === 'star' || token.on === 'stars') open(set, at + 1)
-  }
-  open(here, 0)
-  for (const char of path) {
-    const slash = char === '/'
-    let alive = false
-    for (let at = 0; at < tokens.length; at++) {
-      if (here[at] === 0) continue
-      const token = tokens[at]!
-      if (token.on === 'stars' || (token.on === 'star' && !slash)) open(next, at)
-      else if (holds(token, char, slash)) open(next, at + 1)
-      else continue
-      alive = true
-    }
-    if (!alive) return false
-    ;[here, next] = [next, here]
-    next.fill(0)
-  }
-  return here[tokens.length] === 1
-}
-
-function holds(token: Token, char: string, slash: boolean): boolean {
-  if (token.on === 'char') return token.char === char
-  if (token.on === 'any') return !slash
-  if (token.on !== 'set' || slash) return false
-  const code = char.codePointAt(0)!
-  return token.ranges.some(([low, high]) => code >= low && code <= high) !== token.not
-}
-
-/** The pattern of `like` for a glob: less exact, never narrower. */
-function likeOf(glob: string): string {
-  let like = ''
-  let depth = 0
-  const chars = Array.from(glob)
-  for (let i = 0; i < chars.length; i++) {
-    const char = chars[i]!
-    if (char === '\\') i++
-    if (char === '{') depth++
-    else if (char === '}') depth--
-    if (char === '[') {
-      i++
-      if (chars[i] === '!' || chars[i] === '^') i++
-      for (i++; i < chars.length && chars[i] !== ']'; i++) if (chars[i] === '\\') i++
-      if (depth === 0) like += '_'
-      continue
-    }
-    if (char === '}') like += '%'
-    else if (depth > 0) continue
-    else if (char === '*') {
-      like += '%'
-      // `**/` may be nothing, its slash included.
-      if (chars[i + 1] === '*' && chars[i + 2] === '/') i += 2
-    } else if (char === '?') like += '_'
-    else like += (char === '\\' ? (chars[i] ?? '') : char).replace(/[\\%_]/, String.raw`\$&`)
-  }
-  return like
 }

@@ -1,0 +1,30 @@
+import { setImmediate } from 'node:timers/promises'
+import { createTurns } from './turns.ts'
+
+/** The time that long work may keep this thread before everything else has a turn. */
+const SLICE_MS = 10
+/** Less than this delays nothing else. */
+const SHORT_MS = 1
+
+/** One slice per round of the event loop in this process, accounts in turn: many long calls delay others no more than one. */
+const turns = createTurns({ atOnce: 1, each: 1, waitingEach: 1_000, waiting: 10_000 })
+
+/** Visits items in slices, until `visit` answers false. Throws `Busy`, and the signal's reason when it fires. */
+export async function visitInSlices<T>(
+  account: string,
+  items: readonly T[],
+  visit: (item: T) => boolean,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (let at = 0; at < items.length;) {
+    const turn = await turns.take(account, signal)
+    const begun = performance.now()
+    try {
+      do if (!visit(items[at++]!)) return
+      while (at < items.length && performance.now() < begun + SLICE_MS)
+    } finally {
+      if (performance.now() < begun + SHORT_MS) turn[Symbol.dispose]()
+      else void setImmediate().then(() => turn[Symbol.dispose]())
+    }
+  }
+}
