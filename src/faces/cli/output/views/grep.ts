@@ -1,3 +1,7 @@
+import { createRequire } from 'node:module'
+import type { RE2JS } from 're2js'
+import { findsIn } from '#kernel/text/counted-text.ts'
+import { TooMuchWork, Work } from '#kernel/text/work.ts'
 import { type Terminal, clean } from '../../terminal.ts'
 import type { Row, Seen } from './seen.ts'
 
@@ -56,18 +60,43 @@ function byFile(rows: readonly Find[], mark: (text: string) => string, terminal:
     .join('\n')
 }
 
+/** States of the pattern times characters read to mark matches on one page: at most some seconds of work. */
+const MOST_MARKING = 100_000_000
+/** One read of a larger pattern would be too much work. */
+const MOST_STATES = 500
+
 /**
- * Marks matches in red. The server's expressions are RE2's, which JavaScript reads alike but for rarities: those stay
- * plain.
+ * Marks matches in red, with the server's engine: JavaScript's own would read some patterns for hours. Where marking a
+ * page takes too much work, the rest of it stays plain.
  */
 function marker({ pattern, fixed, case: folding = 'sensitive' }: Row, terminal: Terminal): (text: string) => string {
   const words = String(pattern)
   const fold = folding === 'insensitive' || (folding === 'smart' && !/\p{Lu}/u.test(words))
+  // Loaded for this view alone.
+  const { RE2JS } = createRequire(import.meta.url)('re2js') as typeof import('re2js')
   try {
-    const source = fixed ? words.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&') : words
-    const found = new RegExp(source, fold ? 'giu' : 'gu')
-    return (text) => clean(text).replace(found, (match) => (match === '' ? '' : terminal.style('red', match)))
+    const re2 = RE2JS.compile(fixed === true ? RE2JS.quote(words) : words, fold ? RE2JS.CASE_INSENSITIVE : 0)
+    if (re2.programSize() > MOST_STATES) return clean
+    const work = new Work(Math.ceil(MOST_MARKING / re2.programSize()))
+    return (text) => marked(clean(text), re2, work, (match) => terminal.style('red', match))
   } catch {
     return clean
   }
+}
+
+function marked(text: string, re2: RE2JS, work: Work, style: (match: string) => string): string {
+  let shown = ''
+  let at = 0
+  try {
+    const finds = findsIn(re2, text, work)
+    for (let from = 0; from <= text.length && finds.find(from);) {
+      const [start, end] = [finds.start(), finds.end()]
+      if (end > start) shown += text.slice(at, start) + style(text.slice(start, end))
+      at = Math.max(at, end)
+      from = end > start ? end : end + 1
+    }
+  } catch (error) {
+    if (!(error instanceof TooMuchWork)) throw error
+  }
+  return shown + text.slice(at)
 }

@@ -44,9 +44,23 @@ test('finds stand under their file with what matched in red, and as ripgrep has 
   assert.match(view('drive.grep', plain, { input: { pattern: 'a(b', fixed: true } })!, /<red>a\(b</)
   assert.match(
     view('drive.grep', plain, { input: { pattern: '(?P<x>a)' } })!,
-    /1:a\(b/,
-    'what JavaScript cannot read stays plain',
+    /1:<red>a<\/>\(b/,
+    'syntax that only RE2 has is marked too',
   )
+})
+
+test('matches of any pattern are marked, up to a limit of work for a page', () => {
+  const find = (text: string, i: number) => ({ path: 'a', line: i + 1, text })
+  const shown = (pattern: string, ...texts: string[]) =>
+    view('drive.grep', { data: texts.map(find) }, { input: { pattern } })!
+  const hostile = `${'a'.repeat(60)}b`
+  // JavaScript's own engine takes 2^60 steps for each of these.
+  for (const pattern of ['(a+)+$|b', '(a|aa)+$|b', '(a*)*c|b', '(?:a|a?)+c|b'])
+    assert.match(shown(pattern, hostile), /1:a{60}<red>b<\/>/, pattern)
+  const long = 'a'.repeat(10_000)
+  const page = shown('a[^x]*x|a', ...Array.from({ length: 100 }, () => long))
+  assert.ok(page.includes('<red>a</><red>a</>') && page.includes('a'.repeat(5_000)), 'the rest stays plain')
+  assert.doesNotMatch(shown(`(?:a|b){600}|b`, 'ab'), /red/, 'a pattern of many states is not tried')
 })
 
 test('a hit shows the words that were found on one line, however narrow the window is', () => {
