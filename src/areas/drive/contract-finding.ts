@@ -24,7 +24,7 @@ export const GrepRow = z
 const skippedFiles = z
   .array(z.object({ file_id: idOut, path: z.string(), reason: z.string() }))
   .describe(
-    'Files of this page that were not searched: `binary`, `too_large`, `not_indexed_yet`, `damaged`, `no_text` (a scan), …; or searched in part: `incomplete`.',
+    'Files of this page that were not searched: `binary`, `too_large`, `too_slow` (the pattern takes too much work on this file), `not_indexed_yet`, `damaged`, `no_text` (a scan), …; or searched in part: `incomplete`.',
   )
 
 export const findingEndpoints = {
@@ -42,7 +42,7 @@ export const findingEndpoints = {
       case: z.enum(['sensitive', 'insensitive', 'smart']).default('sensitive'),
     },
     reply: { kind: 'page', of: DriveFile, extra: { truncated: z.boolean() } },
-    errors: ['invalid_pattern'],
+    errors: ['invalid_pattern', 'unavailable'],
   }),
   grep: endpoint('GET /drive/grep', {
     summary: 'Search the contents of files by a regular expression',
@@ -57,7 +57,7 @@ export const findingEndpoints = {
         .default('content')
         .describe('Lines, or the files that have some, or how many lines each has.'),
       path: within,
-      glob: oneOrMore(1_000).optional().describe('Only files that these globs name, as in `/drive/glob`.'),
+      glob: oneOrMore(1_000).optional().describe('Only files that these globs name, as in `/drive/glob`, up to 20.'),
       workspace_id: workspaceOnly,
       type: z
         .union([z.string().max(40), z.array(z.string().max(40)).max(20)])
@@ -82,6 +82,6 @@ export const findingEndpoints = {
         totals: z.object({ files: z.number().int(), count: z.number().int() }).nullable(),
       },
     },
-    errors: ['invalid_pattern'],
+    errors: ['invalid_pattern', 'unavailable'],
   }),
 }

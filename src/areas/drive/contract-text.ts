@@ -39,7 +39,7 @@ export const textEndpoints = {
   content: endpoint('GET /drive/files/:id/content', {
     summary: 'Read the text of a file by lines',
     description:
-      'A page of lines, its `tail`, or the lines with a `pattern` and what is around them. The encoding is detected; of PDF and Office documents the text that is read out of them. A line is cut at 64 KiB, an answer at 8 MiB; a pattern is looked for in the first 512 MiB.',
+      'A page of lines, its `tail`, or the lines with a `pattern` and what is around them. The encoding is detected; of PDF and Office documents the text that is read out of them. A line is cut at 64 KiB, an answer at 8 MiB; a pattern is searched in the first 512 MiB, for up to 30 seconds and a bounded amount of work. Beyond that `truncated` is true.',
     scope: 'drive:read',
     on: 'file',
     query: {

@@ -23,7 +23,7 @@ import { checkName, safeName } from './tree/names.ts'
 import { showFile, showUpload, showVersion, uploadHeaders } from './show.ts'
 import { addUpStorage, checkRoom } from './bytes/storage.ts'
 import { fileStore } from './store.ts'
-import { compile, readText } from './text/read-text.ts'
+import { readText } from './text/read-text.ts'
 import { type HasThumbnails, forgetThumbnails, thumbnailOf } from './bytes/thumbnail.ts'
 import { move, remove, restore, trash } from './tree/move.ts'
 import { checkKept, upload } from './uploads/locate-upload.ts'
@@ -73,7 +73,7 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
           ? { kind: 'tail', lines: tail }
           : pattern === undefined
             ? { kind: 'page', offset, limit }
-            : { kind: 'pattern', pattern: compile(pattern, how), context, offset, limit },
+            : { kind: 'pattern', pattern: { line: pattern, case: how }, context, offset, limit },
       )
       const { id, created_at, content_version, content_updated_at } = showFile(row)
       return { id, created_at, ...text, content_version, content_updated_at }

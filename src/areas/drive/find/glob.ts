@@ -1,4 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
+import { Busy } from '#engine/confined/turns.ts'
+import { visitInSlices } from '#engine/confined/slices.ts'
 import type { Context } from '#engine/context.ts'
 import { type Glob, InvalidGlob, compileGlobs } from '#engine/search-engine/glob/glob.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -12,26 +13,40 @@ import { fileStore } from '../store.ts'
 export const listOf = (value: string | string[] | undefined): string[] =>
   value === undefined ? [] : Array.isArray(value) ? value : [value]
 
-/** The time that a find goes on in one call before it answers what it has. */
+/** A call answers what it has after this time. */
 const MOST_MS = 10_000
-/** The time that it goes on before others have their turn. */
-export const TURN_MS = 25
 const FIRST = 200
 const MOST = 20_000
 
 /** A folder as people write it: without slashes at its ends. */
 export const belowOf = (path: string | undefined): string => (path ?? '').normalize('NFC').replace(/^\.?\/+|\/+$/g, '')
 
+/** Throws a refusal that names the parameter, also where a path takes the globs too many steps. */
 export function globOf(patterns: string[], fold: boolean, param: string): Glob {
-  try {
-    return compileGlobs(
+  const orRefused = <T>(work: () => T): T => {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof InvalidGlob)) throw error
+      return refuse('invalid_pattern', { param, message: error.message })
+    }
+  }
+  const { matches, like } = orRefused(() =>
+    compileGlobs(
       patterns.map((pattern) => pattern.normalize('NFC')),
       { fold },
-    )
-  } catch (error) {
-    if (!(error instanceof InvalidGlob)) throw error
-    return refuse('invalid_pattern', { param, message: error.message })
-  }
+    ),
+  )
+  return { matches: (path) => orRefused(() => matches(path)), like }
+}
+
+/** Refuses a call whose account has too many searches waiting. */
+export function orBusy(error: unknown): never {
+  if (!(error instanceof Busy)) throw error
+  return refuse('unavailable', {
+    message: 'Too many searches are waiting. Try again in a few seconds.',
+    headers: { 'retry-after': '5' },
+  })
 }
 
 export const positionAt = (position: (string | number)[] | null): Position | null =>
@@ -61,8 +76,6 @@ export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: Glob
   const inner = (path: string): string => (below === '' ? path : path.slice(below.length + 1))
   const like = below === '' ? glob.like : '%'
   let truncated = false
-  let looked = 0
-  let breath = performance.now() + TURN_MS
   for (let window = Math.max(FIRST, limit + 1); hits.length <= limit; window = Math.min(MOST, window * 4)) {
     const rows = await findStore.paths(ctx.db, {
       ...where,
@@ -74,19 +87,12 @@ export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: Glob
       limit: window,
     })
     let late: Position | null = null
-    for (const row of rows) {
-      if (glob.matches(inner(row.path)) && hits.push(row) > limit) break
-      if ((++looked & 3) !== 0) continue
-      const now = performance.now()
-      if (now > until) {
-        late = place(row)
-        break
-      }
-      if (now < breath) continue
-      // A long glob and long paths take a while: others have their turn.
-      await setImmediate()
-      breath = performance.now() + TURN_MS
+    const visit = (row: { id: Id; path: string }): boolean => {
+      if (glob.matches(inner(row.path)) && hits.push(row) > limit) return false
+      if (performance.now() > until) late = place(row)
+      return late === null
     }
+    await visitInSlices(ctx.principal.accountId, rows, visit, ctx.signal).catch(orBusy)
     if (late !== null && hits.length <= limit) {
       from = late
       truncated = true

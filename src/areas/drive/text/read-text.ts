@@ -1,30 +1,29 @@
 import { setImmediate } from 'node:timers/promises'
-import { RE2JS } from 're2js'
 import { readBlob } from '#engine/blobs/keep.ts'
 import { learnContents } from '#engine/text/index/contents.ts'
 import type { Context } from '#engine/context.ts'
 import { Unreadable, kindOf } from '#engine/text/documents/document.ts'
-import { MOST_STEPS, stepsOf } from '#engine/search-engine/regex/steps.ts'
+import type { LineSpec } from '#engine/search-engine/regex/line-pattern.ts'
+import { InvalidPattern } from '#engine/search-engine/regex/pattern.ts'
 import { refuse } from '#kernel/errors.ts'
 import { findStore } from '../find/find-store.ts'
-import { TURN_MS } from '../find/glob.ts'
+import { orBusy } from '../find/glob.ts'
 import { encodingOf } from '../bytes/encoding.ts'
 import { type Line, MOST_TEXT_BYTES, countLines, eachLine, isPlain } from './lines.ts'
 import type { FileRow } from '../store.ts'
-import { shorten } from '#kernel/text/shorten.ts'
 
 /** A pattern is looked for in so many bytes; the rest is named as not looked at. */
 const MOST_SEARCHED_BYTES = 512 << 20
 const MOST_MS = 30_000
-/** Time grows with the text times the states of the pattern, so both are bounded for what is done in one go. */
-const MOST_STATES = 2_000
-const MOST_LOOKED = 1 << 22
-const PIECE_BYTES = 16_384
+/** Lines of so many bytes go to a thread together. */
+const PIECE_BYTES = 65_536
+/** The time that counting lines may keep this thread. */
+const SLICE_MS = 10
 
 export type TextQuery =
   | { kind: 'page'; offset: number; limit: number }
   | { kind: 'tail'; lines: number }
-  | { kind: 'pattern'; pattern: RE2JS; context: number; offset: number; limit: number }
+  | { kind: 'pattern'; pattern: LineSpec; context: number; offset: number; limit: number }
 
 export interface ShownLine {
   number: number
@@ -56,13 +55,14 @@ export async function readText(
   const { sha256, mime_type } = row
   if (sha256 === null) return refuse('invalid_parameter', { param: 'id', message: 'A folder has no text.' })
   const parts: Parts = (range = {}) => until(readBlob(ctx.engine, sha256, { ...range, reuse: true }), ctx.signal)
+  if (asked.kind === 'pattern') await hitsIn(ctx, asked.pattern, [])
   const document = await documentText(ctx, row)
   if (typeof document === 'object' && document !== null) {
     const bytes = Buffer.from(document.text)
     const read: Parts = async function* ({ start, end } = {}) {
       yield bytes.subarray(start, end)
     }
-    return { ...(await linesOf(read, 'utf-8', asked)), extracted: true, reason: document.missing }
+    return { ...(await linesOf(ctx, read, 'utf-8', asked)), extracted: true, reason: document.missing }
   }
   const encoding = await encodingOf(ctx, row)
   // A file that only calls itself a document may be text.
@@ -71,7 +71,7 @@ export async function readText(
       message: `This is not text but ${mime_type}${document === null ? '' : ` that cannot be read (${document})`}: download it.`,
       details: { mime_type, ...(document !== null && { reason: document }) },
     })
-  return { ...(await linesOf(parts, encoding, asked)), extracted: false, reason: null }
+  return { ...(await linesOf(ctx, parts, encoding, asked)), extracted: false, reason: null }
 }
 
 /** The text of a document, or why there is none; null for a file that is not a document. One that is new is read now. */
@@ -94,9 +94,9 @@ async function documentText(
 }
 
 /** Streams: neither the size of the text nor the length of a line matters to memory. */
-async function linesOf(parts: Parts, encoding: string, asked: TextQuery): Promise<Text> {
+async function linesOf(ctx: Reading, parts: Parts, encoding: string, asked: TextQuery): Promise<Text> {
   if (asked.kind === 'page') return { ...(await page(parts(), encoding, asked)), encoding }
-  if (asked.kind === 'pattern') return { ...(await search(parts(), encoding, asked)), encoding }
+  if (asked.kind === 'pattern') return { ...(await search(ctx, parts(), encoding, asked)), encoding }
   const { total, marks } = isPlain(encoding)
     ? await countLines(parts())
     : { total: await eachLine(parts(), encoding, none, stop), marks: [] }
@@ -140,6 +140,7 @@ async function page(
 
 /** `limit` lines with the pattern after the first `offset` of them, each with what is around it. */
 async function search(
+  ctx: Reading,
   parts: AsyncIterable<Uint8Array>,
   encoding: string,
   { pattern, context, offset, limit }: Extract<TextQuery, { kind: 'pattern' }>,
@@ -151,9 +152,7 @@ async function search(
   let after = 0
   let more = false
   let searching = true
-  let clipped = false
   const searched = { bytes: 0, over: false }
-  const mostLooked = Math.floor(MOST_LOOKED / pattern.programSize())
   const show = (line: Line, match: boolean): void => {
     more ||= line.cut
     if (searching && !room(line)) {
@@ -162,29 +161,52 @@ async function search(
     }
     if (searching) lines.push({ number: line.number, text: line.text, match })
   }
+  const visit = (line: Line, match: boolean): void => {
+    if (match) matches += 1
+    more ||= matches > offset + limit
+    if (more && after === 0) searching = false
+    else if (match && !more && matches > offset) {
+      for (const earlier of before) show(earlier, false)
+      before = []
+      show(line, true)
+      after = context
+    } else if (after > 0) {
+      show(line, match)
+      after -= 1
+    } else if (context > 0) before = [...before, line].slice(-context)
+  }
+  let waiting: Line[] = []
+  const flush = async (): Promise<void> => {
+    const batch = waiting
+    waiting = []
+    if (batch.length === 0 || !searching) return
+    const texts = batch.map(({ text }) => text)
+    const hits = await hitsIn(ctx, pattern, texts)
+    for (const [i, hit] of hits.entries()) if (searching) visit(batch[i]!, hit)
+    // The rest would take the pattern too much work.
+    searched.over ||= hits.length < batch.length
+  }
   const total = await eachLine(
-    counted(parts, searched, Math.min(PIECE_BYTES, mostLooked)),
+    counted(parts, searched, flush),
     encoding,
     () => searching && !searched.over,
     (line) => {
-      clipped ||= line.text.length > mostLooked
-      const match = pattern.matcher(shorten(line.text, mostLooked)).find()
-      if (match) matches += 1
-      more ||= matches > offset + limit
-      if (more && after === 0) searching = false
-      else if (match && !more && matches > offset) {
-        for (const earlier of before) show(earlier, false)
-        before = []
-        show(line, true)
-        after = context
-      } else if (after > 0) {
-        show(line, match)
-        after -= 1
-      } else if (context > 0) before = [...before, line].slice(-context)
+      waiting.push(line)
       return true
     },
   )
-  return { lines, total_lines: total, truncated: more || clipped || searched.over }
+  await flush()
+  return { lines, total_lines: total, truncated: more || searched.over }
+}
+
+/** Whether the pattern is in each line, found in a thread and in the account's turn. */
+async function hitsIn(ctx: Reading, pattern: LineSpec, lines: readonly string[]): Promise<boolean[]> {
+  try {
+    return await ctx.engine.scanner.hits(ctx.account, pattern, lines, ctx.signal)
+  } catch (error) {
+    if (!(error instanceof InvalidPattern)) return orBusy(error)
+    return refuse('invalid_pattern', { param: 'pattern', message: error.message })
+  }
 }
 
 function roomFor(): (line: Line) => boolean {
@@ -192,23 +214,24 @@ function roomFor(): (line: Line) => boolean {
   return ({ text }) => (left -= text.length + 32) >= 0
 }
 
-/** Piece by piece, so that no pattern keeps others waiting for long; says when enough was searched. */
+/** Piece by piece: the lines of each are searched before the next; says when enough was searched. */
 async function* counted(
   parts: AsyncIterable<Uint8Array>,
   so: { bytes: number; over: boolean },
-  pieceBytes: number,
+  flush: () => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
   const until = performance.now() + MOST_MS
-  let breath = performance.now() + TURN_MS
+  let breath = performance.now() + SLICE_MS
   for await (const part of parts)
-    for (let at = 0; at < part.length; at += pieceBytes) {
-      const piece = part.subarray(at, at + pieceBytes)
+    for (let at = 0; at < part.length; at += PIECE_BYTES) {
+      const piece = part.subarray(at, at + PIECE_BYTES)
       so.bytes += piece.length
       so.over ||= so.bytes > MOST_SEARCHED_BYTES || performance.now() > until
       yield piece
+      await flush()
       if (performance.now() < breath) continue
       await setImmediate()
-      breath = performance.now() + TURN_MS
+      breath = performance.now() + SLICE_MS
     }
 }
 
@@ -217,21 +240,5 @@ async function* until(parts: AsyncIterable<Uint8Array>, signal: AbortSignal): As
   for await (const part of parts) {
     if (signal.aborted) return
     yield part
-  }
-}
-
-/** A pattern in the syntax of RE2, which finds in time that grows with the text alone. */
-export function compile(pattern: string, how: 'sensitive' | 'insensitive' | 'smart'): RE2JS {
-  const folds = how === 'insensitive' || (how === 'smart' && !/\p{Lu}/u.test(pattern))
-  try {
-    if (stepsOf(pattern) > MOST_STEPS) throw new Error('it has too many repetitions, or classes that are too wide')
-    const compiled = RE2JS.compile(pattern, folds ? RE2JS.CASE_INSENSITIVE : 0)
-    if (compiled.programSize() <= MOST_STATES) return compiled
-    throw new Error(`its repetitions make it ${compiled.programSize()} steps long, ${MOST_STATES} at most`)
-  } catch (error) {
-    return refuse('invalid_pattern', {
-      param: 'pattern',
-      message: shorten(`The pattern is not valid (RE2 syntax): ${error instanceof Error ? error.message : ''}`, 300),
-    })
   }
 }

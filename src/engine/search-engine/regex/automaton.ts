@@ -1,3 +1,4 @@
+import type { Work } from '#kernel/text/work.ts'
 import type { CharSet, Node } from './syntax.ts'
 
 /**
@@ -6,8 +7,11 @@ import type { CharSet, Node } from './syntax.ts'
  * many, so time is linear in the text and memory bounded.
  */
 export interface Automaton {
-  /** The end of the first line from `from` on in which the pattern matches (its line break, or `end`), or -1. `from` is the start of a line. */
-  next(bytes: Uint8Array, from: number, end: number): number
+  /**
+   * The end of the first line from `from` on in which the pattern matches (its line break, or `end`), or -1. `from` is the
+   * start of a line. A known byte costs an eighth of a step, a new one as many as it has states. Throws `TooMuchWork`.
+   */
+  next(bytes: Uint8Array, from: number, end: number, work: Work): number
 }
 
 type Where = Extract<Node, { kind: 'at' }>['where']
@@ -19,6 +23,8 @@ type State =
 
 const MOST_STATES = 20_000
 const MOST_KEPT = 4_096
+/** All their members together: 4 MB. */
+const MOST_MEMBERS = 1 << 20
 
 /** Null when the pattern takes too many states, or holds sets of which only some characters beyond ASCII are members. */
 export function automatonOf(node: Node, fold: boolean, asciiOnly: boolean): Automaton | null {
@@ -113,6 +119,8 @@ const isWordByte = Uint8Array.from({ length: 256 }, (_, byte) =>
 const MATCHED = -2
 const UNKNOWN = -1
 const LINE_BREAK = 10
+/** The steps that a new state costs besides those of its members. */
+const STEP_COST = 16
 
 /** The kind of place by what comes before it: a line's start, a word character, another one. */
 type Before = 0 | 1 | 2
@@ -124,33 +132,54 @@ function run(states: readonly State[], first: number): Automaton {
   let members: Int32Array[] = []
   let befores: Before[] = []
   let known = new Map<string, number>()
+  let keptMembers = 0
   let table = new Int32Array(0)
   const seen = new Uint32Array(states.length)
   let round = 0
+  const stack = new Int32Array(states.reduce((sum, state) => sum + (state.on === 'split' ? state.to.length : 1), 1))
+  /** The members of the next state as bits, and as a sorted list behind what stands before it. */
+  const after = new Uint32Array((states.length >> 5) + 1)
+  const list = new Uint16Array(states.length + 1)
+  const listBytes = Buffer.from(list.buffer)
 
   function forget(): void {
     members = []
     befores = []
     known = new Map()
+    keptMembers = 0
     table = new Int32Array(64 * 256).fill(UNKNOWN)
-    keep([], START)
+    keep(0, START)
   }
   forget()
 
-  function keep(of: number[], before: Before): number {
-    const key = `${before}:${of.join()}`
+  /** The number of the state with the first `count` members of the list. */
+  function keep(count: number, before: Before): number {
+    list[0] = before
+    const key = listBytes.toString('utf16le', 0, (count + 1) * 2)
     const there = known.get(key)
     if (there !== undefined) return there
     const id = members.length
-    members.push(Int32Array.from(of))
+    members.push(Int32Array.from(list.subarray(1, count + 1)))
     befores.push(before)
     known.set(key, id)
+    keptMembers += count
     if (members.length * 256 > table.length) {
       const larger = new Int32Array(table.length * 2).fill(UNKNOWN)
       larger.set(table)
       table = larger
     }
     return id
+  }
+
+  /** Empties the bits into the list; returns how many there were. */
+  function listed(): number {
+    let count = 0
+    for (let word = 0; word < after.length; word++) {
+      for (let bits = after[word]!; bits !== 0; bits &= bits - 1)
+        list[++count] = (word << 5) + 31 - Math.clz32(bits & -bits)
+      after[word] = 0
+    }
+    return count
   }
 
   const holds = (where: Where, before: Before, byte: number): boolean => {
@@ -168,33 +197,44 @@ function run(states: readonly State[], first: number): Automaton {
   }
 
   /** The state after `byte`; a match may begin anywhere, so the first state joins in at every place. */
-  function step(from: number, byte: number): number {
+  function step(from: number, byte: number, work: Work): number {
     const before = befores[from]!
-    round++
-    const after = new Set<number>()
-    const open: number[] = [first, ...members[from]!.toReversed()]
-    while (open.length > 0) {
-      const at = open.pop()!
-      if (seen[at] === round) continue
-      seen[at] = round
-      const state = states[at]!
-      if (state.on === 'match') return MATCHED
-      if (state.on === 'split') open.push(...state.to)
-      else if (state.on === 'where') {
-        if (holds(state.where, before, byte)) open.push(state.to)
-      } else if (byte >= state.low && byte <= state.high && (state.set === null || state.set[byte] === 1))
-        after.add(state.to)
+    const inside = members[from]!
+    if (++round === 0xffff_ffff) {
+      seen.fill(0)
+      round = 1
     }
+    let steps = 0
+    for (let i = -1; i < inside.length; i++) {
+      let depth = 0
+      stack[depth++] = i < 0 ? first : inside[i]!
+      while (depth > 0) {
+        const at = stack[--depth]!
+        if (seen[at] === round) continue
+        seen[at] = round
+        steps++
+        const state = states[at]!
+        if (state.on === 'match') {
+          after.fill(0)
+          work.spend(steps)
+          return MATCHED
+        }
+        if (state.on === 'split') for (const to of state.to) stack[depth++] = to
+        else if (state.on === 'where') {
+          if (holds(state.where, before, byte)) stack[depth++] = state.to
+        } else if (byte >= state.low && byte <= state.high && (state.set === null || state.set[byte] === 1))
+          after[state.to >> 5]! |= 1 << (state.to & 31)
+      }
+    }
+    const count = listed()
+    work.spend(STEP_COST + steps + count)
     if (byte === LINE_BREAK) return 0
-    if (members.length >= MOST_KEPT) forget()
-    return keep(
-      [...after].sort((a, b) => a - b),
-      isWordByte[byte] === 1 ? WORD : 2,
-    )
+    if (members.length >= MOST_KEPT || keptMembers >= MOST_MEMBERS) forget()
+    return keep(count, isWordByte[byte] === 1 ? WORD : 2)
   }
 
   return {
-    next(bytes, from, end) {
+    next(bytes, from, end, work) {
       let state = 0
       let at = from
       let here = table
@@ -204,12 +244,13 @@ function run(states: readonly State[], first: number): Automaton {
         if (next < 0) {
           if (next === UNKNOWN) {
             const before = members
-            next = step(state, byte)
+            next = step(state, byte, work)
             // When all was forgotten meanwhile, the row that this belonged to is another's.
             if (members === before) table[state * 256 + byte] = next
             here = table
           }
           if (next === MATCHED) {
+            work.spend(1 + ((at - from) >> 3))
             const stop = bytes.indexOf(LINE_BREAK, at)
             return stop < 0 || stop > end ? end : stop
           }
@@ -217,9 +258,10 @@ function run(states: readonly State[], first: number): Automaton {
         state = next
         at++
       }
+      work.spend(1 + ((at - from) >> 3))
       // The end of the text ends its last line, unless that one is empty.
       if (end > from && bytes[end - 1] === LINE_BREAK) return -1
-      return step(state, LINE_BREAK) === MATCHED ? end : -1
+      return step(state, LINE_BREAK, work) === MATCHED ? end : -1
     },
   }
 }

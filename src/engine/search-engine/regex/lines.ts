@@ -1,33 +1,40 @@
+import { Work } from '#kernel/text/work.ts'
+import { findsIn, holdsPattern } from '#kernel/text/counted-text.ts'
 import type { Pattern } from './pattern.ts'
 
 const LF = 10
 
-/** Calls back with each line that matches, as where it begins and ends (without its break), until that answers false. */
-export function matchingLines(pattern: Pattern, bytes: Buffer, found: (start: number, end: number) => boolean): void {
-  if (pattern.multiline) return matchingBlocks(pattern, bytes, found)
+const unlimited = (): Work => new Work(Number.POSITIVE_INFINITY)
+type Take = (start: number, end: number) => boolean
+
+/**
+ * Calls back with each line that matches, as where it begins and ends (without its break), until that answers false.
+ * Throws `TooMuchWork`.
+ */
+export function matchingLines(pattern: Pattern, bytes: Buffer, take: Take, work = unlimited()): void {
+  const found: Take = (start, end) => {
+    work.spend(1)
+    return take(start, end)
+  }
+  if (pattern.multiline) return matchingBlocks(pattern, bytes, found, work)
   if (pattern.literal) return withWord(pattern.literal, bytes, null, found)
   const automaton = pattern.automaton(bytes)
   if (pattern.word) {
     const inLine = automaton
-      ? (start: number, end: number) => automaton.next(bytes, start, end) >= 0
-      : (start: number, end: number) => pattern.re2.test(bytes.toString('utf8', start, end))
+      ? (start: number, end: number) => automaton.next(bytes, start, end, work) >= 0
+      : (start: number, end: number) => holdsPattern(pattern.re2, bytes.toString('utf8', start, end), work)
     return withWord(pattern.word, bytes, inLine, found)
   }
-  if (automaton === null) return byRe2(pattern, bytes, found)
+  if (automaton === null) return byRe2(pattern, bytes, found, work)
   for (let at = 0; at < bytes.length;) {
-    const end = automaton.next(bytes, at, bytes.length)
+    const end = automaton.next(bytes, at, bytes.length, work)
     if (end < 0 || !found(end === 0 ? 0 : bytes.lastIndexOf(LF, end - 1) + 1, end)) return
     at = end + 1
   }
 }
 
 /** Jumps from one occurrence of the word to the next; `inLine` decides where the word alone is not the pattern. */
-function withWord(
-  word: Buffer,
-  bytes: Buffer,
-  inLine: ((start: number, end: number) => boolean) | null,
-  found: (start: number, end: number) => boolean,
-): void {
+function withWord(word: Buffer, bytes: Buffer, inLine: Take | null, found: Take): void {
   for (let at = bytes.indexOf(word); at >= 0;) {
     const start = at === 0 ? 0 : bytes.lastIndexOf(LF, at - 1) + 1
     const end = endOfLine(bytes, at)
@@ -37,20 +44,20 @@ function withWord(
   }
 }
 
-function byRe2({ re2 }: Pattern, bytes: Buffer, found: (start: number, end: number) => boolean): void {
-  if (!re2.test(bytes.toString())) return
+function byRe2({ re2 }: Pattern, bytes: Buffer, found: Take, work: Work): void {
+  if (!holdsPattern(re2, bytes.toString(), work)) return
   for (let start = 0; start < bytes.length;) {
     const end = endOfLine(bytes, start)
-    if (re2.test(bytes.toString('utf8', start, end)) && !found(start, end)) return
+    if (holdsPattern(re2, bytes.toString('utf8', start, end), work) && !found(start, end)) return
     start = end + 1
   }
 }
 
 /** Matches over lines: the lines that one runs over are one find, with those of matches that share a line with it. */
-function matchingBlocks({ re2 }: Pattern, bytes: Buffer, found: (start: number, end: number) => boolean): void {
+function matchingBlocks({ re2 }: Pattern, bytes: Buffer, found: Take, work: Work): void {
   const text = bytes.toString()
-  if (!re2.test(text)) return
-  const matcher = re2.matcher(text)
+  if (!holdsPattern(re2, text, work)) return
+  const matcher = findsIn(re2, text, work)
   // Places in the text are UTF-16 units; those in the bytes are counted on from the last one.
   let unit = 0
   let byte = 0
@@ -98,9 +105,15 @@ export function lineCounter(bytes: Buffer): (place: number) => number {
 }
 
 /** The place in the line where the leftmost match begins: bytes, from 1, as ripgrep's `--column`. */
-export function columnIn({ re2, literal, multiline }: Pattern, bytes: Buffer, start: number, end: number): number {
+export function columnIn(
+  { re2, literal, multiline }: Pattern,
+  bytes: Buffer,
+  start: number,
+  end: number,
+  work = unlimited(),
+): number {
   if (literal) return bytes.indexOf(literal, start) - start + 1
   const text = bytes.toString('utf8', start, multiline ? end + 1 : end)
-  const matcher = re2.matcher(text)
+  const matcher = findsIn(re2, text, work)
   return matcher.find() ? Buffer.byteLength(text.slice(0, matcher.start())) + 1 : 1
 }

@@ -1,4 +1,6 @@
-/** The questions to a scanning thread, and its answers. */
+/** The requests to a scanning thread, and its answers. */
+import type { GramQuery } from '../../search-engine/regex/grams.ts'
+import type { LineSpec } from '../../search-engine/regex/line-pattern.ts'
 import type { PatternSpec } from '../../search-engine/regex/pattern.ts'
 
 export interface ScanFile {
@@ -8,6 +10,8 @@ export interface ScanFile {
   source: { path: string } | { bytes: Uint8Array }
   /** The bytes were looked at before and are UTF-8 text. */
   plain: boolean
+  /** The digest of the file: a pattern that was too slow for its content is not tried again. */
+  sha256: string
 }
 
 export interface ScanTask {
@@ -40,3 +44,29 @@ export interface Scanned {
   /** The reason why the file was not searched. */
   skipped: 'binary' | 'gone' | 'too_slow' | null
 }
+
+/** Compiles the pattern, searches files, or says of each line whether the pattern is in it. */
+export type ScanRequest =
+  | { prepare: PatternSpec }
+  | { files: ScanTask; limits: ScanLimits }
+  | { lines: readonly string[]; spec: LineSpec; limits: ScanLimits }
+
+export interface ScanLimits {
+  /** The steps and the processor time of one file, or of one request for lines. */
+  steps: number
+  cpuMs: number
+  /** After so much processor time the rest of the files waits for another turn. */
+  sliceMs: number
+}
+
+/** Fewer answers than files: the rest was not reached. Fewer hits than lines: the rest was too much work. */
+export type ScanReply =
+  | { grams: GramQuery }
+  | { invalid: string }
+  | { scanned: Scanned[] }
+  | { hits: boolean[] }
+  | { canceled: true }
+
+/** Places of the memory that a thread shares with the server: whether to stop, and the file that it is at. */
+export const STOP = 0
+export const AT_FILE = 1

@@ -1,86 +1,108 @@
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
-import type { ScanTask, Scanned } from './scan.ts'
+import { type TurnLimits, createTurns } from '../../confined/turns.ts'
+import type { GramQuery } from '../../search-engine/regex/grams.ts'
+import type { LineSpec } from '../../search-engine/regex/line-pattern.ts'
+import { InvalidPattern, type PatternSpec } from '../../search-engine/regex/pattern.ts'
+import type { ScanFile, ScanLimits, ScanTask, Scanned } from './scan.ts'
+import { createSlowPatterns } from './slow-patterns.ts'
+import { type Thread, startThread } from './thread.ts'
 
-/** Searches files in threads: started when they are needed, ended when they were idle for long. */
+/**
+ * Runs the searches of callers in threads, accounts in turn: a turn is a slice of a task, and one thread is always free for
+ * another account. A call ends when its `signal` fires, and may throw `Busy`.
+ */
 export interface Scanner extends AsyncDisposable {
-  /** The number of tasks that run at the same time. */
+  /** The number of tasks of one account that run at the same time. */
   width: number
-  /** Every file of the task has one answer. A task that takes too long is given up, with its thread. */
-  scan(task: ScanTask): Promise<Scanned[]>
+  /** Compiles a pattern and returns what to ask of the index. Throws `InvalidPattern`. */
+  prepare(account: string, spec: PatternSpec, signal?: AbortSignal): Promise<GramQuery>
+  /** Every file of the task has one answer. The task is loaded when its turn has come. */
+  scan(account: string, load: () => Promise<ScanTask>, signal?: AbortSignal): Promise<Scanned[]>
+  /**
+   * Says of each line whether the pattern is in it; fewer answers than lines when that is too much work. Throws
+   * `InvalidPattern`.
+   */
+  hits(account: string, spec: LineSpec, lines: readonly string[], signal?: AbortSignal): Promise<boolean[]>
 }
 
-const program = join(import.meta.dirname, 'scan-thread.ts')
-const TASK_MS = 30_000
-const IDLE_MS = 60_000
+const LIMITS: ScanLimits = { steps: 100_000_000, cpuMs: 4_000, sliceMs: 250 }
+/** A thread stops by itself long before this, except while it compiles a pattern or reads a file. */
+const HARD_MS = 30_000
+const WIDTH = Math.max(3, Math.min(8, availableParallelism()))
 
-export function createScanner({
-  width = Math.max(1, Math.min(8, availableParallelism())),
-  taskMs = TASK_MS,
-} = {}): Scanner {
-  const idle: Worker[] = []
-  const alive = new Set<Worker>()
-  const waiting: (() => void)[] = []
-  const timers = new Map<Worker, NodeJS.Timeout>()
+export function createScanner(given: Partial<ScanLimits & TurnLimits> = {}): Scanner {
+  const limits = { ...LIMITS, ...given }
+  const atOnce = given.atOnce ?? WIDTH
+  const each = given.each ?? Math.max(1, atOnce - 1)
+  const turns = createTurns({ waitingEach: 200, waiting: 2_000, ...given, atOnce, each })
+  const slow = createSlowPatterns()
+  const idle: Thread[] = []
+  const alive = new Set<Thread>()
 
-  async function take(): Promise<Worker> {
-    while (idle.length === 0 && alive.size >= width) await new Promise<void>((resolve) => waiting.push(resolve))
-    const worker = idle.pop()
-    if (worker !== undefined) {
-      clearTimeout(timers.get(worker))
-      return worker
-    }
-    const fresh = new Worker(program, { env: {}, resourceLimits: { maxOldGenerationSizeMb: 512 } })
-    fresh.unref()
-    alive.add(fresh)
-    return fresh
-  }
-
-  function give(worker: Worker): void {
-    idle.push(worker)
-    timers.set(worker, setTimeout(() => void drop(worker), IDLE_MS).unref())
-    waiting.shift()?.()
-  }
-
-  async function drop(worker: Worker): Promise<void> {
-    const at = idle.indexOf(worker)
+  const leave = (thread: Thread): void => {
+    const at = idle.indexOf(thread)
     if (at >= 0) idle.splice(at, 1)
-    clearTimeout(timers.get(worker))
-    timers.delete(worker)
-    alive.delete(worker)
-    await worker.terminate()
-    waiting.shift()?.()
+    alive.delete(thread)
   }
+
+  /** A thread for as long as a turn is held. A thread that was lost is replaced by the next turn. */
+  async function withThread<T>(signal: AbortSignal | undefined, work: (thread: Thread) => Promise<T>): Promise<T> {
+    const thread = idle.pop() ?? startThread(HARD_MS, leave)
+    alive.add(thread)
+    try {
+      return await work(thread)
+    } finally {
+      // The turn is over when the thread has stopped, also for a caller who left.
+      await thread.stopped(signal)
+      if (alive.has(thread)) idle.push(thread)
+    }
+  }
+
+  const known = (task: ScanTask, { sha256 }: ScanFile): boolean => slow.has(keyOf(task, sha256))
+  const skip = ({ index }: ScanFile): Scanned => ({ index, count: 0, lines: [], more: false, skipped: 'too_slow' })
 
   return {
-    width,
-    async scan(task) {
-      const worker = await take()
-      const { promise, resolve, reject } = Promise.withResolvers<Scanned[] | null>()
-      const late = setTimeout(() => resolve(null), taskMs)
-      worker.once('message', resolve)
-      worker.once('error', reject)
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-      worker.postMessage(task)
-      try {
-        const answer = await promise
-        if (answer !== null) {
-          give(worker)
-          return answer
-        }
-      } catch {
-        // Out of memory, most likely: what it was asked is too much for it.
-      } finally {
-        clearTimeout(late)
-        worker.off('message', resolve)
-        worker.off('error', reject)
+    width: each,
+    async prepare(account, spec, signal) {
+      using _turn = await turns.take(account, signal)
+      const reply = await withThread(signal, (thread) => thread.ask({ prepare: spec }, signal))
+      if ('lost' in reply) throw new InvalidPattern('The pattern takes too long to compile. Use fewer repetitions.')
+      return (reply as { grams: GramQuery }).grams
+    },
+    async scan(account, load, signal) {
+      const answers: Scanned[] = []
+      let task: ScanTask | undefined
+      for (;;) {
+        using _turn = await turns.take(account, signal)
+        task ??= await load()
+        const { files } = task
+        const left = files.filter((file) => !known(task!, file))
+        answers.push(...files.filter((file) => !left.includes(file)).map(skip))
+        if (left.length === 0) return answers
+        const request = { files: { ...task, files: left }, limits }
+        const reply = await withThread(signal, (thread) => thread.ask(request, signal))
+        const scanned = 'lost' in reply ? [skip(left[reply.lost]!)] : (reply as { scanned: Scanned[] }).scanned
+        const reached = new Set(scanned.map(({ index }) => index))
+        for (const file of left.filter(({ index }) => reached.has(index)))
+          if (scanned.some(({ index, skipped }) => index === file.index && skipped === 'too_slow'))
+            slow.add(keyOf(task, file.sha256))
+        answers.push(...scanned)
+        task = { ...task, files: left.filter(({ index }) => !reached.has(index)) }
+        if (task.files.length === 0) return answers
       }
-      if (!idle.includes(worker)) await drop(worker)
-      return task.files.map(({ index }) => ({ index, count: 0, lines: [], more: false, skipped: 'too_slow' }))
+    },
+    async hits(account, spec, lines, signal) {
+      using _turn = await turns.take(account, signal)
+      const reply = await withThread(signal, (thread) => thread.ask({ lines, spec, limits }, signal))
+      return 'lost' in reply ? [] : (reply as { hits: boolean[] }).hits
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([...alive].map(drop))
+      turns[Symbol.dispose]()
+      await Promise.all([...alive].map((thread) => thread.end()))
     },
   }
 }
+
+/** Names a search of one content: the same key always takes the same work. */
+const keyOf = ({ spec, want, countAll }: ScanTask, sha256: string): string =>
+  JSON.stringify([spec, want, countAll, sha256])

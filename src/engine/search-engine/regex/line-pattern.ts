@@ -1,0 +1,28 @@
+import { RE2JS } from 're2js'
+import { shorten } from '#kernel/text/shorten.ts'
+import { InvalidPattern } from './pattern.ts'
+import { MOST_STEPS, stepsOf } from './steps.ts'
+
+/** A pattern in RE2's own meaning that is looked for in single lines. */
+export interface LineSpec {
+  line: string
+  case: 'sensitive' | 'insensitive' | 'smart'
+}
+
+/** States of a pattern that is run over each line: time grows with them. */
+const MOST_STATES = 2_000
+
+/** Throws `InvalidPattern`. */
+export function compileLine({ line, case: how }: LineSpec): RE2JS {
+  const folds = how === 'insensitive' || (how === 'smart' && !/\p{Lu}/u.test(line))
+  let reason: string
+  try {
+    if (stepsOf(line) > MOST_STEPS) throw new Error('it has too many repetitions, or classes that are too wide')
+    const compiled = RE2JS.compile(line, folds ? RE2JS.CASE_INSENSITIVE : 0)
+    if (compiled.programSize() <= MOST_STATES) return compiled
+    reason = `its repetitions make it ${compiled.programSize()} states long, up to ${MOST_STATES} are allowed`
+  } catch (error) {
+    reason = error instanceof Error ? error.message : ''
+  }
+  throw new InvalidPattern(shorten(`The pattern is not valid (RE2 syntax): ${reason}`, 300))
+}

@@ -1,0 +1,86 @@
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { InvalidPattern } from '../../search-engine/regex/pattern.ts'
+import { AT_FILE, STOP, type ScanReply, type ScanRequest } from './scan.ts'
+
+const program = join(import.meta.dirname, 'scan-thread.ts')
+const IDLE_MS = 60_000
+/** The time that a thread has to notice that its caller has left. */
+const LEAVE_MS = 500
+
+/** A thread that answers one request at a time. */
+export interface Thread {
+  /** `lost`: the thread had to be ended at this file. Throws `InvalidPattern`, and the signal's reason at once. */
+  ask(request: ScanRequest, signal?: AbortSignal): Promise<ScanReply | { lost: number }>
+  /** Resolves when nothing runs in it any more; it is ended if it does not stop for a caller who left. */
+  stopped(signal?: AbortSignal): Promise<void>
+  end(): Promise<void>
+}
+
+export function startThread(hardMs: number, left: (thread: Thread) => void): Thread {
+  const shared = new Int32Array(new SharedArrayBuffer(8))
+  const worker = new Worker(program, { env: {}, workerData: shared, resourceLimits: { maxOldGenerationSizeMb: 512 } })
+  worker.unref()
+  let running: Promise<unknown> = Promise.resolve()
+  let idle: NodeJS.Timeout | undefined
+  let ended = false
+  const { promise: gone, resolve: goes } = Promise.withResolvers<'gone'>()
+  // Out of memory, most likely: what it was asked is too much for it.
+  worker.on('error', () => void end())
+  worker.on('exit', () => void end())
+
+  async function end(): Promise<void> {
+    if (ended) return
+    ended = true
+    clearTimeout(idle)
+    left(thread)
+    goes('gone')
+    await worker.terminate()
+  }
+
+  async function reply(request: ScanRequest): Promise<ScanReply | { lost: number }> {
+    const { promise, resolve } = Promise.withResolvers<ScanReply>()
+    const late = setTimeout(() => void end(), hardMs)
+    worker.once('message', resolve)
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    worker.postMessage(request)
+    try {
+      const answer = await Promise.race([promise, gone])
+      return answer === 'gone' ? { lost: Atomics.load(shared, AT_FILE) } : answer
+    } finally {
+      clearTimeout(late)
+      worker.off('message', resolve)
+    }
+  }
+
+  const thread: Thread = {
+    async ask(request, signal) {
+      clearTimeout(idle)
+      signal?.throwIfAborted()
+      Atomics.store(shared, STOP, 0)
+      const answered = reply(request)
+      running = answered
+      const { promise: aborted, reject } = Promise.withResolvers<never>()
+      const stop = (): void => {
+        Atomics.store(shared, STOP, 1)
+        reject(signal!.reason as Error)
+      }
+      signal?.addEventListener('abort', stop, { once: true })
+      try {
+        const answer = await Promise.race([answered, aborted])
+        if ('invalid' in answer) throw new InvalidPattern(answer.invalid)
+        return answer
+      } finally {
+        signal?.removeEventListener('abort', stop)
+      }
+    },
+    async stopped(signal) {
+      const patience = signal?.aborted === true ? setTimeout(() => void end(), LEAVE_MS) : undefined
+      await running
+      clearTimeout(patience)
+      if (!ended) idle = setTimeout(() => void end(), IDLE_MS).unref()
+    },
+    end,
+  }
+  return thread
+}
