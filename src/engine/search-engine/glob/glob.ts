@@ -1,5 +1,5 @@
 import { shorten } from '#kernel/text/shorten.ts'
-import { TooMuchWork, Work } from '#kernel/text/work.ts'
+import { TooMuchWork, Work } from '#kernel/bounded/work.ts'
 import { likeOf } from './like.ts'
 import { type Machine, machineOf } from './machine.ts'
 import { InvalidGlob, SLASH, tokensOf } from './tokens.ts'

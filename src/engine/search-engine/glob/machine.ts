@@ -1,4 +1,4 @@
-import type { Work } from '#kernel/text/work.ts'
+import type { Work } from '#kernel/bounded/work.ts'
 import { SLASH, type Token } from './tokens.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { Work } from '#kernel/text/work.ts'
-import { findsIn, holdsPattern } from '#kernel/text/counted-text.ts'
+import { Work } from '#kernel/bounded/work.ts'
+import { findsIn, holdsPattern } from '#kernel/bounded/counted-text.ts'
 import type { Pattern } from './pattern.ts'
 
 const LF = 10

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { pattern } from '#test/search/patterns.ts'
-import { TooMuchWork, Work } from '#kernel/text/work.ts'
+import { TooMuchWork, Work } from '#kernel/bounded/work.ts'
 import { columnIn, matchingLines } from './lines.ts'
 import { type PatternSpec, compile } from './pattern.ts'
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { RE2JS } from 're2js'
-import { findsIn } from '#kernel/text/counted-text.ts'
-import { TooMuchWork, Work } from '#kernel/text/work.ts'
+import { findsIn } from '#kernel/bounded/counted-text.ts'
+import { TooMuchWork, Work } from '#kernel/bounded/work.ts'
 import { type Terminal, clean } from '../../terminal.ts'
 import type { Row, Seen } from './seen.ts'
 
