@@ -57,8 +57,37 @@ export function isPushKey(p256dh: string): boolean {
 }
 
 const DAY_SECONDS = 86_400
-/** Push services take 4,096 bytes, encryption included (RFC 8030, 7.2). */
-const MOST_BODY = 1_500
+/**
+ * Push services need not take more than 4,096 bytes, encryption included (RFC 8030, 7.2). The encryption adds 103 of
+ * them to one record: 86 for its header, 16 for the tag and 1 for the padding (RFC 8291, 4; RFC 8188, 2).
+ */
+const MOST_BYTES = 4_096
+const MOST_PLAIN = MOST_BYTES - 103
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+/** The longest start of a text whose JSON takes this many bytes. */
+function fitting(text: string, most: number): string {
+  if (bytesOf(text) <= most) return text
+  let [fits, over] = [0, text.length]
+  while (over - fits > 1) {
+    const middle = Math.floor((fits + over) / 2)
+    if (bytesOf(shorten(text, middle)) <= most) fits = middle
+    else over = middle
+  }
+  return shorten(text, fits)
+}
+
+/** What the browser is sent: the body gives way first, then the link, then the title. */
+export function payloadOf({ id, type, title, body, severity, action_url }: PushedRow): string {
+  const room = (value: object): number => MOST_PLAIN - bytesOf(value)
+  const bare = { id, type, title: '', body: null, severity, action_url: null }
+  const named = { ...bare, title: fitting(title, room(bare) + bytesOf('')) }
+  const linked = room({ ...named, action_url }) >= 0 ? { ...named, action_url } : named
+  if (body === null) return JSON.stringify(linked)
+  return JSON.stringify({ ...linked, body: fitting(body, room(linked) + bytesOf(null)) })
+}
+type PushedRow = Pick<NotificationRow, 'id' | 'type' | 'title' | 'body' | 'severity' | 'action_url'>
 
 /** `gone`: the browser wants no more. Throws on what may pass. */
 export async function push(
@@ -68,10 +97,8 @@ export async function push(
 ): Promise<'sent' | 'gone' | { refused: string }> {
   const { publicKey, privateKey } = await engine.pushKeys()
   const { generateRequestDetails } = (await import('web-push')).default
-  const { id, type, title, severity, action_url } = row
-  const body = row.body === null ? null : shorten(row.body, MOST_BODY).toWellFormed()
-  const payload = JSON.stringify({ id, type, title, body, severity, action_url })
-  const details = generateRequestDetails(subscription, payload, {
+  const { id, severity } = row
+  const details = generateRequestDetails(subscription, payloadOf(row), {
     vapidDetails: { subject: contactOf(engine), publicKey, privateKey },
     TTL: DAY_SECONDS,
     urgency: severity === 'error' || severity === 'warning' ? 'high' : 'normal',
