@@ -5,7 +5,7 @@ import { testDatabase } from '../database.ts'
 
 test('the database of the tests refuses to compare an ID with a text', async () => {
   await using database = await testDatabase()
-  const client = new pg.Client(database.connection as pg.ClientConfig)
+  const client = new pg.Client(database.connection)
   await client.connect()
   const outcome = (text: string, values: unknown[] = []): Promise<string> =>
     client.query(text, values).then(

@@ -50,6 +50,7 @@ function openPool(connection: pg.PoolConfig, log: (error: Error) => void, readMs
     idleTimeoutMillis: 60_000,
     connectionTimeoutMillis: CONNECT_MS,
     application_name: 'ukiyo',
+    // oxlint-disable-next-line typescript/no-misused-promises -- the pool waits for it (pg-pool, `_promiseTry`); its types don't say so.
     onConnect: limitSession,
     ...KEEP_ALIVE,
     ...connection,

@@ -17,9 +17,10 @@ export async function longChat(server: TestServer, person: Person, count: number
         cross join lateral (select 'Number ' || i || '. ' || repeat('some words of it ', 1 + i % 60) as words) w`,
     [chat.id],
   )
-  await client.query(`update chats set head_message_id = ${id(String(count))}, last_seq = ${count} where id = $1::ulid`, [
-    chat.id,
-  ])
+  await client.query(
+    `update chats set head_message_id = ${id(String(count))}, last_seq = ${count} where id = $1::ulid`,
+    [chat.id],
+  )
   await client.end()
   return chat.id
 }

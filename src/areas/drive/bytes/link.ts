@@ -4,7 +4,7 @@ import type { Context, Engine } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
-import { type Id, newId, parseId } from '#kernel/ids.ts'
+import { newId, parseId } from '#kernel/ids.ts'
 import { behalfOf, membershipIn } from '#kernel/principal.ts'
 import { isSameText } from '#kernel/text/same-text.ts'
 import { bytesOf } from './download.ts'
@@ -151,10 +151,10 @@ async function keySecrets(db: Db, { makerId, keyId }: Pick<Terms, 'makerId' | 'k
 /** Whether the account that signed the link may read the file now, within what its key reaches. */
 async function makerMayRead(engine: Engine, { makerId, keyId }: Terms, row: FileRow): Promise<boolean> {
   const ctx = await engine.actAs({
-    accountId: makerId as Id,
+    accountId: makerId,
     scopes: ['drive:read'],
     workspaceId: null,
-    payingKeyId: keyId === '' ? null : (keyId as Id),
+    payingKeyId: keyId === '' ? null : keyId,
     signal: AbortSignal.timeout(MAKER_MS),
   })
   if (ctx === null) return false

@@ -32,10 +32,10 @@ test('every notification is a push of 4,096 bytes or less, and as long as it can
           }
           const payload = payloadOf(row)
           const { body } = webPush.generateRequestDetails(subscription, payload, { vapidDetails })
-          assert.ok(body!.length <= 4_096, `${piece} ${titleLength} ${bodyLength} ${linkLength}: ${body!.length}`)
+          assert.ok(body.length <= 4_096, `${piece} ${titleLength} ${bodyLength} ${linkLength}: ${body.length}`)
           const sent = JSON.parse(payload) as typeof row
           assert.ok(row.title.startsWith(sent.title))
           assert.ok(sent.body === null ? row.body === null : row.body!.startsWith(sent.body))
-          if (sent.body !== row.body) assert.ok(body!.length > 4_096 - 80, `${body!.length} bytes, and more would fit`)
+          if (sent.body !== row.body) assert.ok(body.length > 4_096 - 80, `${body.length} bytes, and more would fit`)
         }
 })

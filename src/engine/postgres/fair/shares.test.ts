@@ -22,7 +22,7 @@ interface World {
 async function world(times: Partial<typeof CALL_TIMES>, work: (world: World) => Promise<void>): Promise<void> {
   await using database = await testDatabase()
   await using connections = openConnections(database.connection, () => {}, { ...CALL_TIMES, ...times })
-  const holder = new pg.Client(database.connection as pg.ClientConfig)
+  const holder = new pg.Client(database.connection)
   await holder.connect()
   try {
     await holder.query('select pg_advisory_lock(1)')

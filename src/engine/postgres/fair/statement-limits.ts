@@ -42,7 +42,7 @@ export function limitStatements(client: pg.ClientBase, readMs: number): void {
     const given = [isBegin ? `${text}; set local statement_timeout = ${limit}` : text, ...rest]
     // An ending transaction is short, and has to come through.
     if (!isRead || text === 'commit' || text === 'rollback') return query(...given)
-    const watch = watchStatement(client, checkout!, readMs)
+    const watch = watchStatement(client, checkout, readMs)
     const callback = given.at(-1)
     if (typeof callback === 'function') {
       given[given.length - 1] = (error: Error | undefined, result: unknown) =>
