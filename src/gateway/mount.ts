@@ -2,7 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import { type Refusal, refuse } from '#kernel/errors.ts'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { CountLimits } from '#kernel/text/json-counts.ts'
 import { type Body, readBody } from './model/body.ts'
+import { conversationLimits, holdsConversation } from './model/conversation-limits.ts'
 import { scanBody } from './scan-body.ts'
 import { refuseTwin, refuseTwins } from './judged-names/twins.ts'
 import { type CompleteTurn, createCompleteTurn } from './call/complete.ts'
@@ -191,7 +193,7 @@ function run(request: GatewayRequest, media: MediaGateway, operation: Operation,
       )
     case 'count_tokens':
       return request.readBody((bytes) =>
-        request.after(withRecalled(request, readJson(bytes)), (body) =>
+        request.after(withRecalled(request, readJson(bytes, conversationLimits)), (body) =>
           new SurfaceCall(new ModelRequest(request, body, request.surface.count!.format, false)).start(),
         ),
       )
@@ -249,12 +251,13 @@ const isOwn = (offer: Offer): boolean =>
 /** JSON, and of paths that take files a form. */
 function bodyOf({ surface, incoming }: GatewayRequest, bytes: Buffer): Body {
   const boundary = surface.format.media ? boundaryOf(incoming.headers['content-type']) : null
-  return boundary === null ? readJson(bytes) : readForm(bytes, boundary, refuseTwin)
+  if (boundary !== null) return readForm(bytes, boundary, refuseTwin)
+  return readJson(bytes, holdsConversation(surface.format) ? conversationLimits : null)
 }
 
 /** A JSON body that every reader reads the same way, whether or not it regards the case of names. */
-function readJson(bytes: Buffer): Body {
-  const body = readBody(bytes, scanBody)
+function readJson(bytes: Buffer, limits: CountLimits | null): Body {
+  const body = readBody(bytes, scanBody, limits)
   refuseTwins(body)
   return body
 }

@@ -34,16 +34,35 @@ export function wholeAt(position: readonly (string | number)[] | null, place: nu
   return typeof value === 'number' && (value | 0) === value ? value : refuse('invalid_cursor', { param: 'cursor' })
 }
 
-/** A page of what was read with `limit + 1`. */
+/** About the most characters of a page's rows as JSON: an answer of more keeps everyone waiting while it is written. */
+const MOST_CHARACTERS = 8_000_000
+
+/** A page of what was read with `limit + 1`. It has fewer rows than the limit where they are large, and at least one. */
 export function pageOf<R, T>(
   rows: R[],
   limit: number,
   next: (last: R) => string,
   show: (row: R) => T,
 ): { rows: T[]; next: string | null } {
-  const more = rows.length > limit
-  const shown = more ? rows.slice(0, limit) : rows
-  return { rows: shown.map(show), next: more ? next(shown.at(-1)!) : null }
+  const shown: T[] = []
+  let characters = 0
+  for (const row of rows.slice(0, limit)) {
+    const one = show(row)
+    characters += charactersOf(one)
+    if (characters > MOST_CHARACTERS && shown.length > 0) break
+    shown.push(one)
+  }
+  return { rows: shown, next: rows.length > shown.length ? next(rows[shown.length - 1]!) : null }
+}
+
+/** About the characters of a value as JSON, without writing it. */
+function charactersOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + 2
+  if (typeof value !== 'object' || value === null) return 6
+  let characters = 2
+  if (Array.isArray(value)) for (const one of value) characters += 1 + charactersOf(one)
+  else for (const name in value) characters += name.length + 4 + charactersOf((value as Record<string, unknown>)[name])
+  return characters
 }
 
 function fingerprint(list: string, filters: unknown): string {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { refuse } from '#kernel/errors.ts'
+import { type CountLimits, checkCounts } from '#kernel/text/json-counts.ts'
 import { checkShape, refuseJson } from '#kernel/text/json-text.ts'
 import type { JsonScan, Scan } from '../json-scan/json-scan.ts'
 import { shorten } from '#kernel/text/shorten.ts'
@@ -139,9 +140,13 @@ export class Body {
 /** Deepest nesting that the gateways take (contract, part 2). */
 const NESTING = 512
 
-/** Refuses with 400 what is not one well-formed JSON object. `scan`: reads most of them without parsing. */
-export function readBody(bytes: Buffer, scan: JsonScan | null = null): Body {
+/**
+ * Refuses with 400 what is not one well-formed JSON object, or holds more than the limits. `scan`: reads most of them
+ * without parsing.
+ */
+export function readBody(bytes: Buffer, scan: JsonScan | null = null, limits: CountLimits | null = null): Body {
   if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
+  if (limits !== null) checkCounts(bytes, limits)
   const read = scan === null ? null : scan(bytes)
   return new Body(bytes, read === null ? { json: parsed(bytes) } : { scan: read })
 }

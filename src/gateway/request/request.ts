@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { receivedBodies } from '#engine/received-bodies.ts'
 import { WHOLE_MS, boundRemainder, dropSender } from '#engine/slow-body.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
@@ -39,6 +40,8 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   /** The client has left, or its answer is over. */
   closed = false
   #flight: Disposable | null = null
+  /** The bytes of its body, for as long as they are held here. */
+  #share: Disposable | null = null
   #watch: Disposable | null = null
   #onLeave: (() => void) | null = null
   #tell: ((failure: Refusal) => void) | null = null
@@ -114,18 +117,33 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     }
     if (length !== undefined && Number(length) > LARGEST_BODY) this.#refuseLarge()
     this.#slow = setTimeout(dropSender, WHOLE_MS, incoming)
-    const parts: Buffer[] = []
+    const share = (this.#share = receivedBodies.share(this.caller.principal.accountId))
+    let parts: Buffer[] = []
     let size = 0
+    let refused = false
     incoming.on('data', (part: Buffer) => {
-      // Bytes that come after a refusal are read and dropped: a connection reset would take the answer with it.
       size += part.length
-      if (size <= LARGEST_BODY) parts.push(part)
-      else if (!this.response.headersSent) this.attempt(() => this.#refuseLarge())
+      // Bytes that come after a refusal are read and dropped: a connection reset would take the answer with it.
+      if (refused || this.closed) return
+      refused = true
+      this.attempt(() => {
+        if (size > LARGEST_BODY) this.#refuseLarge()
+        share.add(part.length)
+        parts.push(part)
+        refused = false
+      })
+      if (!refused) return
+      parts = []
+      share[Symbol.dispose]()
     })
     incoming.on('end', () => {
       clearTimeout(this.#slow)
       this.#bytes = size
-      if (size <= LARGEST_BODY) this.attempt(() => next(parts.length === 1 ? parts[0]! : Buffer.concat(parts)))
+      if (refused || this.closed) return
+      const read = (): void => next(parts.length === 1 ? parts[0]! : Buffer.concat(parts))
+      const turn = share.turn()
+      if (turn === null) this.attempt(read)
+      else void turn.then(() => (this.closed ? undefined : this.attempt(read)))
     })
   }
 
@@ -139,6 +157,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   /** Leaves the body: nobody reads it any more. */
   leaveBody(): void {
     if ('whole' in this.incoming) this.incoming.done()
+    this.#share?.[Symbol.dispose]()
   }
 
   #refuseLarge(): never {
@@ -240,6 +259,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   #close(): void {
     this.closed = true
     clearTimeout(this.#slow)
+    this.#share?.[Symbol.dispose]()
     this.#flight?.[Symbol.dispose]()
     this.#flight = null
     this.#watch?.[Symbol.dispose]()

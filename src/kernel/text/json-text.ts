@@ -8,7 +8,7 @@ export const refuseJson = (error: unknown): never =>
   })
 
 /** Text up to here is parsed at once, whatever it holds. */
-const SMALL = 65_536
+export const SMALL = 65_536
 /** The most values of one JSON text: more than any conversation holds, or any input for embeddings. */
 const MOST_VALUES = 1_000_000
 const SHORT = 16
@@ -87,7 +87,7 @@ export interface JsonBounds {
 }
 
 /** The place of the closing quote; the end of the text where there is none. Short strings cost less than looking for their end does. */
-function lastOfString(bytes: Buffer, at: number): number {
+export function lastOfString(bytes: Buffer, at: number): number {
   const near = Math.min(bytes.length, at + SHORT)
   for (at++; at < near; at++) {
     if (bytes[at] === 0x5c) at++

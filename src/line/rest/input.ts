@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from '#engine/context.ts'
+import { anonymous } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
 import { readHeaders, readJson, readJsonParts, readPath, readQuery } from './read.ts'
 import { isMultipart, readMultipart, readRaw } from './upload.ts'
@@ -57,7 +58,7 @@ async function readBody(
     ctx.upload = upload
     return body === null ? fields : readJsonParts(fields, body)
   }
-  return body === null ? {} : readJson(request, endpoint)
+  return body === null ? {} : readJson(request, endpoint, body, senderOf(ctx, request))
 }
 
 /** Refuses bodies that are coded: stored or parsed as they are, they would be broken text. */
@@ -70,6 +71,10 @@ function checkPlain({ headers }: IncomingMessage): void {
     headers: { 'accept-encoding': 'identity' },
   })
 }
+
+/** The account that sends a body, or the address of a caller without one. */
+const senderOf = ({ principal }: Context, { socket }: IncomingMessage): string =>
+  principal === anonymous ? `address ${socket.remoteAddress}` : principal.accountId
 
 /** A browser that reconnects by itself names the place to go on from in a header; others do in the query. */
 function resumed({ query }: Entry<Context>, { headers }: IncomingMessage, search: string): string {

@@ -1,18 +1,24 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { z } from 'zod'
+import { receivedBodies } from '#engine/received-bodies.ts'
 import { WHOLE_MS, dropSender } from '#engine/slow-body.ts'
 import type { AnyEndpoint } from '#kernel/contract.ts'
 import { pathNames } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
+import { checkCounts } from '#kernel/text/json-counts.ts'
 import { checkShape, refuseJson } from '#kernel/text/json-text.ts'
 import { parse, pathId } from '../parse.ts'
+import { countLimitsOf } from './count-limits.ts'
 
 const DEFAULT_LIMIT = 1 << 20
 const DEEPEST = 64
 
-/** The whole body, refused with 413 as soon as it is known to be too large. */
-export function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+/**
+ * The whole body, refused with 413 as soon as it is known to be too large, and with 429 while the sender has too much
+ * under way. `sender`: whose bytes it counts as.
+ */
+export function readBytes(request: IncomingMessage, limit: number, sender: string): Promise<Buffer> {
   const tooLarge = () =>
     refuse('payload_too_large', {
       message: `The body may hold ${limit} bytes at most.`,
@@ -21,27 +27,39 @@ export function readBytes(request: IncomingMessage, limit: number): Promise<Buff
   const announced = Number(request.headers['content-length'] ?? 0)
   if (announced > limit) tooLarge()
   return new Promise((resolve, reject) => {
+    const share = receivedBodies.share(sender)
     const parts: Buffer[] = []
     let size = 0
     const slow = setTimeout(dropSender, WHOLE_MS, request).unref()
     request.once('close', () => clearTimeout(slow))
     request.on('data', (part: Buffer) => {
       size += part.length
-      if (size > limit) {
+      try {
+        if (size > limit) tooLarge()
+        share.add(part.length)
+        parts.push(part)
+      } catch (error) {
+        share[Symbol.dispose]()
         request.removeAllListeners('data')
         request.resume()
-        try {
-          tooLarge()
-        } catch (error) {
-          reject(error)
-        }
-        return
+        reject(error)
       }
-      parts.push(part)
     })
-    request.on('end', () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts)))
+    request.on('end', () => {
+      const read = (): void => {
+        share[Symbol.dispose]()
+        resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts))
+      }
+      const turn = share.turn()
+      if (turn === null) read()
+      else void turn.then(read)
+    })
     request.on('error', reject)
-    request.on('close', () => !request.complete && reject(new Error('the caller left before the body was whole')))
+    request.on('close', () => {
+      if (request.complete) return
+      share[Symbol.dispose]()
+      reject(new Error('the caller left before the body was whole'))
+    })
   })
 }
 
@@ -49,13 +67,16 @@ export function readBytes(request: IncomingMessage, limit: number): Promise<Buff
 export async function readJson(
   request: IncomingMessage,
   { bodyLimit = DEFAULT_LIMIT }: AnyEndpoint,
+  schema: z.ZodObject,
+  sender: string,
 ): Promise<Record<string, unknown>> {
   const type = request.headers['content-type']
-  const bytes = await readBytes(request, bodyLimit)
+  const bytes = await readBytes(request, bodyLimit, sender)
   if (bytes.length === 0) return {}
   if (type === undefined || !/^application\/([\w.-]+\+)?json\b/i.test(type))
     refuse('unsupported_media_type', { message: 'Send the body as `Content-Type: application/json`.' })
   if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
+  checkCounts(bytes, countLimitsOf(schema))
   // An empty one may stand in the deepest.
   checkShape(bytes, DEEPEST + 1)
   let value: unknown

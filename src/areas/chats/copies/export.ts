@@ -12,7 +12,8 @@ import { shorten } from '#kernel/text/shorten.ts'
 
 export type Format = 'markdown' | 'json' | 'html'
 
-const PAGE = 100
+/** Read at once: a message may hold a megabyte. */
+const PAGE = 20
 
 /** The writer of a transcript, called once before, once per message, once after. Attachments are in it. */
 interface Writer {

@@ -1,0 +1,128 @@
+import { refuse } from '../errors.ts'
+import { SMALL, lastOfString } from './json-text.ts'
+
+/** The most elements of the lists in a body, so that reading it holds up nobody else. */
+export interface CountLimits {
+  /** Of the lists at the top, by their names. */
+  lists: Readonly<Record<string, number>>
+  /** Of each other list at the top. */
+  otherLists: number
+  /** Of a list in an object in a list at the top, such as the parts of a message. */
+  inner: number
+  /** Values in the whole body. */
+  values: number
+}
+
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
+/** Containers inside of one another that are told apart; deeper ones only count as values. */
+const WATCHED = 4
+
+/**
+ * Refuses a body whose lists are too long, by their bytes and before it is parsed. The error names the list. Broken JSON
+ * may pass: the parser refuses it. Short bodies always pass.
+ */
+export function checkCounts(bytes: Buffer, limits: CountLimits): void {
+  if (bytes.length > SMALL) new Counter(bytes, limits).read()
+}
+
+class Counter {
+  readonly #bytes: Buffer
+  readonly #limits: CountLimits
+  #depth = 0
+  #values = 0
+  /** By depth: whether it is a list, its elements so far, and the name that stands in front of the value there. */
+  readonly #isList = [false, false, false, false, false]
+  readonly #elements = [0, 0, 0, 0, 0]
+  readonly #names = ['', '', '', '', '']
+  #expectsName = false
+
+  constructor(bytes: Buffer, limits: CountLimits) {
+    this.#bytes = bytes
+    this.#limits = limits
+  }
+
+  read(): void {
+    const bytes = this.#bytes
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at]!
+      if (byte === QUOTE) {
+        const end = lastOfString(bytes, at)
+        if (this.#expectsName) this.#name(at, end)
+        at = end
+      } else if (byte === COMMA) this.#next()
+      else if (byte === OPEN_OBJECT || byte === OPEN_LIST) this.#open(byte === OPEN_LIST)
+      else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) this.#close()
+    }
+  }
+
+  #open(isList: boolean): void {
+    this.#count()
+    this.#depth++
+    this.#expectsName = !isList && (this.#depth === 1 || this.#depth === 3)
+    if (this.#depth > WATCHED) return
+    this.#isList[this.#depth] = isList
+    this.#elements[this.#depth] = 1
+    this.#names[this.#depth] = ''
+  }
+
+  #close(): void {
+    this.#depth--
+    this.#expectsName = false
+  }
+
+  #next(): void {
+    this.#count()
+    const depth = this.#depth
+    if (depth > WATCHED) return
+    if (!this.#isList[depth]) {
+      this.#expectsName = depth === 1 || depth === 3
+      return
+    }
+    const elements = ++this.#elements[depth]!
+    if (depth === 2) this.#checkList(elements)
+    else if (depth === 4 && this.#isList[2] && !this.#isList[3] && elements > this.#limits.inner) {
+      const field = `${this.#names[1]}.${this.#elements[2]! - 1}.${this.#names[3]}`
+      tooMany(field, this.#limits.inner)
+    }
+  }
+
+  #checkList(elements: number): void {
+    const name = this.#names[1]!
+    const { lists, otherLists } = this.#limits
+    const most = Object.hasOwn(lists, name) ? lists[name]! : otherLists
+    if (elements > most) tooMany(name, most)
+  }
+
+  #count(): void {
+    if (++this.#values <= this.#limits.values) return
+    const param = this.#names[1]!.slice(0, 100)
+    refuse('invalid_parameter', {
+      message: `The body holds more than ${this.#limits.values} values, counted up to \`${param}\`. Send less at once.`,
+      param,
+    })
+  }
+
+  #name(start: number, end: number): void {
+    this.#expectsName = false
+    const raw = this.#bytes.subarray(start + 1, Math.min(end, start + 101))
+    this.#names[this.#depth] = raw.includes(BACKSLASH)
+      ? unescaped(this.#bytes.toString('utf8', start, end + 1))
+      : raw.toString()
+  }
+}
+
+/** The name that is written with escapes, as the parser will read it. */
+function unescaped(text: string): string {
+  try {
+    return (JSON.parse(text) as string).slice(0, 100)
+  } catch {
+    return ''
+  }
+}
+
+const tooMany = (param: string, most: number): never =>
+  refuse('invalid_parameter', {
+    message: `\`${param}\` holds more than ${most} elements. Send at most ${most} at once.`,
+    param,
+  })

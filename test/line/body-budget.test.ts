@@ -1,0 +1,85 @@
+/** The bytes of request bodies that a process holds are bounded, per account and in all. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type Socket, connect } from 'node:net'
+import { test } from 'node:test'
+import { ReceivedBodies, receivedBodies } from '#engine/received-bodies.ts'
+import { Refusal } from '#kernel/errors.ts'
+import { testServer } from '../server.ts'
+
+const refusalOf = (work: () => void): Refusal | null => {
+  try {
+    work()
+    return null
+  } catch (error) {
+    assert.ok(error instanceof Refusal)
+    return error
+  }
+}
+
+test('an account and a process hold so many bytes and no more, until requests end', () => {
+  const bodies = new ReceivedBodies({ account: 4 << 20, process: 6 << 20 })
+  using alice = bodies.share('alice')
+  alice.add(3 << 20)
+  const second = bodies.share('alice')
+  second.add(1 << 20)
+  const [own, all] = [() => second.add(1), () => bodies.share('bob').add((2 << 20) + 1)].map(refusalOf)
+  assert.deepEqual([own?.status, own?.headers?.['retry-after']], [429, '2'])
+  assert.match(own!.message, /hold more than 4 MiB/)
+  assert.deepEqual([all?.status, all?.headers?.['retry-after']], [429, '5'])
+  second[Symbol.dispose]()
+  second[Symbol.dispose]()
+  assert.equal(bodies.bytes, 3 << 20)
+  bodies.share('bob').add(3 << 20)
+})
+
+test('large bodies of one account are read one after the other, and nobody else waits for them', async () => {
+  const bodies = new ReceivedBodies({ account: 1 << 30, process: 1 << 30 })
+  const order: string[] = []
+  const read = (account: string, name: string, bytes: number): Promise<void> => {
+    const share = bodies.share(account)
+    share.add(bytes)
+    const turn = share.turn() ?? Promise.resolve()
+    return turn.then(() => void order.push(name))
+  }
+  const all = [read('alice', 'a1', 2 << 20), read('alice', 'a2', 2 << 20), read('alice', 'a3', 2 << 20)]
+  await Promise.all([read('bob', 'b1', 2 << 20), read('alice', 'small', 1_000)])
+  assert.deepEqual(order.toSorted(), ['a1', 'b1', 'small'])
+  await Promise.all(all)
+  assert.deepEqual(order.slice(3), ['a2', 'a3'])
+})
+
+test('connections that send 31 of 32 MiB are refused beyond 128 MiB; others are served, and room is there again after them', async () => {
+  await using server = await testServer()
+  // The first may call without credits.
+  const bob = await (await server.person('Bob')).key()
+  const alice = await (await server.person('Alice')).key()
+  const small = { model: 'sim/echo', messages: [{ role: 'user', content: 'hello' }] }
+  const body = Buffer.alloc(31 << 20, ' ')
+  const sockets: Socket[] = []
+  const send = async (path: string): Promise<Socket> => {
+    const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')
+    sockets.push(socket)
+    await once(socket, 'connect')
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: ${new URL(server.origin).host}\r\nAuthorization: ${alice.headers['authorization']}\r\nContent-Type: application/json\r\nContent-Length: ${32 << 20}\r\n\r\n`,
+    )
+    socket.on('error', () => {})
+    await new Promise((resolve) => socket.write(body, resolve))
+    return socket
+  }
+  const before = receivedBodies.bytes
+  const paths = ['/compat-a/v1/chat/completions', '/compat-b/v1/messages', '/v1/inference/text', '/v1/inference/text']
+  for (const path of paths) await send(path)
+  while (receivedBodies.bytes - before < 4 * body.length) await new Promise(setImmediate)
+  for (const path of ['/compat-a/v1/chat/completions', '/v1/inference/text']) {
+    const socket = await send(path)
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    assert.match(answer.toString(), /^HTTP\/1\.1 429 [\s\S]*retry-after: 2\r\n/i, path)
+  }
+  assert.equal((await bob.post('/compat-a/v1/chat/completions', small)).status, 200)
+  for (const socket of sockets) socket.destroy()
+  while (receivedBodies.bytes > before) await new Promise(setImmediate)
+  const again = await alice.post('/inference/text', { ...small, model: 'x'.repeat(2 << 20) })
+  assert.deepEqual([again.status, again.body.error.param], [400, 'model'], 'the body is read again')
+})
