@@ -127,7 +127,7 @@ test('tables of another program in the same schema are left out by name, and the
     await using client = await connected(server.database)
     await client.query(`create table "Other's ""notes" (id bigserial primary key, of ulid references accounts, words text);
       insert into "Other's ""notes" (of, words) select id, 'hello' from accounts;
-      create sequence numbers_of_others; create table empty_one (); create view seen as select * from accounts`)
+      create sequence numbers_of_others; create table empty_one (of int); create view seen as select * from accounts`)
   }
   const to = join(dir.path, 'backups')
   const made = await uk(hostOf(server.database), ['backup', '--to', to])

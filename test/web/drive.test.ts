@@ -190,7 +190,7 @@ test(
       'page.html': `<!doctype html><title>x</title>${script}<img src="https://evil.example/a.png" onerror="alert(1)">`,
       'drawing.svg': `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="40" height="40" onload="alert(2)"><script>alert(3)</script><image xlink:href="https://evil.example/b.png" width="9" height="9"/><foreignObject>${script}</foreignObject><rect width="9" height="9"/></svg>`,
       'text.md': `# Hello\n\n${script}\n\n![x](https://evil.example/c.png) [run](javascript:alert(4))`,
-      'photo\u202e\u200fgpj.exe': 'MZ',
+      'photo\u200fgpj.exe': 'MZ',
       '<img src=x onerror=alert(5)>.txt': `a\u202eb ${script}`,
       'fake.png': script,
     }
@@ -200,6 +200,13 @@ test(
       assert.equal(made.status, 201, made.text)
       ids[name] = made.body.data.id
     }
+    const misleading = await upload(
+      alice,
+      { workspace_id: alice.workspaceId },
+      Buffer.from('MZ'),
+      'photo\u202e\u200fgpj.exe',
+    )
+    assert.deepEqual([misleading.status, misleading.body.error.param], [400, 'file'])
     await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     page.on('dialog', (dialog) => {

@@ -283,6 +283,8 @@ async function probeNetwork(
     const { code } = await run([name, name === 'ip' ? '-V' : '--version'])
     if (code !== 0) return no(`the program \`${name}\` is missing: install ${name === 'ip' ? 'iproute2' : 'passt'}.`)
   }
+  if ((await run(as(account, ['sh', '-c', ': <>/dev/net/tun']))).code !== 0)
+    return no('sandboxes may not open /dev/net/tun: set its mode to 0666, as udev does.')
   const nameservers = nameserversOfHost()
   const { code, stderr } = await run(as(account, withinNetwork(nameservers, ['sh', '-c', checkScript()])))
   if (code === 3) return no('a private address was reached although it was shut.')
