@@ -8,7 +8,7 @@ test('a program whose child holds its output open is given up with what it start
   const { code, stdout } = await run(['sh', '-c', 'sleep 3000 & echo $!; exit 3'], { timeoutMs: 500 })
   assert.equal(code, 3)
   // Killed, and a zombie until its parent looks at it.
-  const state = () => /\) (\w)/.exec(readStat(Number(stdout)))?.[1] ?? 'gone'
+  const state = async () => /\) (\w)/.exec(readStat(Number(stdout)))?.[1] ?? 'gone'
   await until(state, (letter) => letter === 'Z' || letter === 'gone')
 })
 
