@@ -3,12 +3,9 @@ import type { Db } from '#engine/postgres/client.ts'
 import { newestFirst } from '#engine/postgres/newest-first.ts'
 import { type ResourceRow, type Status, resourcePage } from '#access/resources.ts'
 import type { Id } from '#kernel/ids.ts'
-import { aroundNumber } from './tree/names.ts'
 
 /** Up to this number the lowest free one is found. */
 const LOWEST_TRIED = 64
-/** More than files that fit any disk. */
-const MOST_DIGITS = 15
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -148,12 +145,16 @@ export const fileStore = {
       .executeTakeFirst(),
 
   /**
-   * The numbered form of a name that is free in this folder, in one query: the lowest number up to `LOWEST_TRIED`. Beyond,
+   * The numbered form of a name, as `aroundNumber` splits it, that is free in this folder, in one query: the lowest number up to `LOWEST_TRIED`. Beyond,
    * it doubles the number until one is free and then halves the distance to one that is taken, so that a name that is taken
    * a million times needs twenty more looks into the index.
    */
-  async freeName(db: Db, workspaceId: Id, parentId: Id | null, name: string): Promise<string> {
-    const { before, after } = aroundNumber(name, MOST_DIGITS)
+  async freeName(
+    db: Db,
+    workspaceId: Id,
+    parentId: Id | null,
+    { before, after }: { before: readonly string[]; after: string },
+  ): Promise<string> {
     const nameOf = (n: RawBuilder<unknown>) =>
       sql`((${before}::text[])[length(${n}::text)] || ${n}::text || ${after}::text)`
     const parent = parentId === null ? sql`f.parent_id is null` : sql`f.parent_id = ${parentId}`

@@ -1,6 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { type Id, newId } from '#kernel/ids.ts'
-import type { Bus } from '../bus/bus.ts'
 import type { Log } from '../log.ts'
 import type { Postgres } from '../postgres/client.ts'
 
@@ -11,12 +10,18 @@ const CONTACT_MS = 1_000
 const STALE_MS = 5_000
 
 /** This server process among those that share the database, as its lease row in `processes` names it. */
+/** The part of the bus that wakes other processes. */
+interface Wakes {
+  on(topic: string, wake: () => void): Disposable
+  poke(topic: string): void
+}
+
 export interface ServerProcess extends AsyncDisposable {
   id: Id
   /** The number of processes alive, this one included: a limit of the whole instance is divided by it. */
   live(): number
   /** Has the others count this process at once, and counts those that start later as soon as they say so. */
-  meetOthers(bus: Bus): Disposable
+  meetOthers(bus: Wakes): Disposable
   /** The database answered no longer than 5 s ago. */
   inTouch(): boolean
   /** Under this name the jobs of this process are locked; they are unlocked when it dies. */

@@ -7,7 +7,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { tell } from './file-events.ts'
 import { type Target, lockTarget, lockTree, readFile } from './locate.ts'
-import { placeBelow, checkDepth } from './names.ts'
+import { aroundNumber, placeBelow, checkDepth } from './names.ts'
 import { checkRoom } from '../bytes/storage.ts'
 import { type FileRow, fileStore } from '../store.ts'
 import { refuseTaken } from './write.ts'
@@ -174,9 +174,9 @@ export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
     if (!row.trashed) return row
     const parent = row.parent_id === null ? undefined : await fileStore.get(ctx.db, row.parent_id)
     const folder = parent && !parent.trashed && parent.workspace_id === row.workspace_id ? parent : null
-    const at = [row.workspace_id, folder?.id ?? null, row.name] as const
-    const isTaken = (await fileStore.named(ctx.db, ...at)) !== undefined
-    const name = isTaken ? await fileStore.freeName(ctx.db, ...at) : row.name
+    const at = [row.workspace_id, folder?.id ?? null] as const
+    const isTaken = (await fileStore.named(ctx.db, ...at, row.name)) !== undefined
+    const name = isTaken ? await fileStore.freeName(ctx.db, ...at, aroundNumber(row.name)) : row.name
     const unit = (await unitOf(ctx, row)).filter((id) => id !== row.id)
     // The files below first: they are found by where the folder lay.
     await sql`update files set trashed = false, trashed_with = null where id = any(${unit}::ulid[])`.execute(ctx.db)

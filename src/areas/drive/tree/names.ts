@@ -44,13 +44,16 @@ export function numberedName(name: string, n: number): string {
   return clipped(stem, ` (${n})${ending}`)
 }
 
+/** More than files that fit any disk. */
+const MOST_DIGITS = 15
+
 /** The parts of a numbered name around its digits: `before[2]` comes before a number of two digits. */
-export function aroundNumber(name: string, mostDigits: number): { before: string[]; after: string } {
+export function aroundNumber(name: string): { before: string[]; after: string } {
   const { stem, ending } = partsOf(name)
   const after = `)${ending}`
   const beforeOf = (digits: number): string =>
     clipped(stem, ` (${'0'.repeat(digits)}${after}`).slice(0, -(digits + after.length))
-  return { before: Array.from({ length: mostDigits }, (_, n) => beforeOf(n + 1)), after }
+  return { before: Array.from({ length: MOST_DIGITS }, (_, n) => beforeOf(n + 1)), after }
 }
 
 function partsOf(name: string): { stem: string; ending: string } {

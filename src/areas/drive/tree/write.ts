@@ -8,7 +8,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import { tell } from './file-events.ts'
 import { type Target, lockTarget, lockTree, readFile } from './locate.ts'
 import { mimeTypeOf } from '../bytes/mime.ts'
-import { placeBelow, checkDepth } from './names.ts'
+import { aroundNumber, placeBelow, checkDepth } from './names.ts'
 import { checkRoom } from '../bytes/storage.ts'
 import { type Content, type FileRow, fileStore } from '../store.ts'
 
@@ -103,7 +103,11 @@ async function tryInsert(
     content === null
       ? { sha256: null, size_bytes: null, mime_type: null, content_version: 0, content_updated_at: null }
       : { ...content, content_version: 1, content_updated_at: register.updated_at }
-  for (let tried = name; ; tried = await fileStore.freeName(ctx.db, workspaceId, folder?.id ?? null, name)) {
+  for (
+    let tried = name;
+    ;
+    tried = await fileStore.freeName(ctx.db, workspaceId, folder?.id ?? null, aroundNumber(name))
+  ) {
     const lies = placeBelow(folder, tried)
     checkDepth(lies, 'parent_id')
     const row = {
