@@ -2,7 +2,7 @@ import { createJsonScan, type Word } from './json-scan/json-scan.ts'
 import { judgedNames } from './judged-names/judged-names.ts'
 import { referenceWords } from './stored-references/find.ts'
 import { mention } from './model/body.ts'
-import { mediaWords } from './model/weigh.ts'
+import { mediaWords } from './model/cost/weigh.ts'
 import { mixedWords } from './wire/openai-chat/decode/mixed.ts'
 import { reasoningWords } from './wire/openai-chat/quirks.ts'
 

@@ -1,7 +1,7 @@
 import { type Fraction, type Nano, fromUsd, roundHalfUp, roundUp } from '#kernel/money.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import { type Prices, type Pricing, type Usd, type When, nanoPerMillion } from '../catalogue/model.ts'
-import { type Cost, credibleReport } from '../model/cost.ts'
+import { type Cost, credibleReport } from '../model/cost/cost.ts'
 import type { MediaOffer } from '../model/offer.ts'
 import type { MediaRequest, MediaUnits } from './adapter.ts'
 import { choicesIn } from './request-fields.ts'

@@ -1,5 +1,5 @@
 import type { Billing, Usage } from '#kernel/usage.ts'
-import type { TokensOfMedia } from './cost.ts'
+import type { TokensOfMedia } from './cost/cost.ts'
 import type { Json } from './json.ts'
 
 /** The facts that an answer states of itself beside the model's words. */

@@ -1,4 +1,4 @@
-import type { TokensOfMedia } from './cost.ts'
+import type { TokensOfMedia } from './cost/cost.ts'
 import type { Usage } from '#kernel/usage.ts'
 
 /**

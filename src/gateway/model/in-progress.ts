@@ -1,5 +1,5 @@
 import type { Usage } from '#kernel/usage.ts'
-import type { Cost, TokensOfMedia } from './cost.ts'
+import type { Cost, TokensOfMedia } from './cost/cost.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamFault } from './canonical-request.ts'
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { receivedBodies } from '#engine/received-bodies.ts'
-import { WHOLE_MS, boundRemainder, dropSender } from '#engine/slow-body.ts'
+import { receivedBodies } from '#engine/bodies/received-bodies.ts'
+import { WHOLE_MS, boundRemainder, dropSender } from '#engine/bodies/slow-body.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'

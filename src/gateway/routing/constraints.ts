@@ -2,7 +2,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { ModelRule } from '#kernel/principal.ts'
 import type { Billing } from '#kernel/usage.ts'
 import type { Offer } from '../model/offer.ts'
-import { guessInput } from '../model/weigh.ts'
+import { guessInput } from '../model/cost/weigh.ts'
 import { isObject } from '../model/json.ts'
 
 /** Upper bounds in USD: tokens and media per million, `request` each. */

@@ -1,6 +1,6 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import type { CanonicalRequest, Chunk, UpstreamFault } from '../model/canonical-request.ts'
-import { noMedia } from '../model/cost.ts'
+import { noMedia } from '../model/cost/cost.ts'
 import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { countInput, countWords } from '../sim/words.ts'
 

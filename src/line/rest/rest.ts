@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Context } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
 import { asCaller } from '#engine/postgres/fair/callers.ts'
-import { dropRemainder } from '#engine/slow-body.ts'
+import { dropRemainder } from '#engine/bodies/slow-body.ts'
 import { type Bytes, type Event, isFeed } from '#kernel/answers.ts'
 import type { Method } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'

@@ -4,9 +4,9 @@ import type { Log } from '#engine/log.ts'
 import { Refusal } from '#kernel/errors.ts'
 import type { HostMount, UpgradeMount } from '#kernel/exchange.ts'
 import { type Id, newId } from '#kernel/ids.ts'
-import { wrongFields } from '../fields.ts'
+import { wrongFields } from '../head/fields.ts'
 import { refusedAnswer } from '../rest/reply.ts'
-import { useOriginForm } from '../target.ts'
+import { useOriginForm } from '../head/target.ts'
 
 export interface Upgrades {
   /**

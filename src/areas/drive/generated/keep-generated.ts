@@ -9,7 +9,7 @@ import { checkRoom } from '../bytes/storage.ts'
 import { mimeTypeOf } from '../bytes/mime.ts'
 import { type FileRow, fileStore } from '../store.ts'
 import { type Target, checkFolder, fileFor, lockTarget, lockTree } from '../tree/locate.ts'
-import { safeName } from '../tree/names.ts'
+import { safeName } from '../tree/names/names.ts'
 import { insert } from '../tree/write.ts'
 
 /** The place for a model's work: a folder, or the one for such files at the root of a workspace. */

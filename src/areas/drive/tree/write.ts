@@ -8,7 +8,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import { tell } from './file-events.ts'
 import { type Target, lockTarget, lockTree, readFile } from './locate.ts'
 import { mimeTypeOf } from '../bytes/mime.ts'
-import { aroundNumber, placeBelow, checkDepth } from './names.ts'
+import { aroundNumber, placeBelow, checkDepth } from './names/names.ts'
 import { checkRoom } from '../bytes/storage.ts'
 import { type Content, type FileRow, fileStore } from '../store.ts'
 

@@ -13,13 +13,13 @@ import {
   worstCost,
   worstImages,
   worstPictures,
-} from '../../model/cost.ts'
+} from '../../model/cost/cost.ts'
 import type { Offer } from '../../model/offer.ts'
 import type { Pricing } from '../../catalogue/model.ts'
 import { reportedBy } from '../../providers/supports.ts'
 import { vendorToolIn } from './vendor-tools.ts'
 import type { Body } from '../../model/body.ts'
-import { roughText, weigh } from '../../model/weigh.ts'
+import { roughText, weigh } from '../../model/cost/weigh.ts'
 import { storedReferenceIn, storedReferenceInBody } from '../../stored-references/find.ts'
 
 /** The most that a request may use, before a price is put to it (contract, part 7). */

@@ -1,4 +1,4 @@
-import { noMedia } from '../../model/cost.ts'
+import { noMedia } from '../../model/cost/cost.ts'
 import { usageOf } from '#kernel/usage.ts'
 import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
 import { readStreamFault } from '../../wire/faults.ts'

@@ -1,6 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 import { anthropicCount, anthropicMessages } from '../../passthrough/formats/anthropic-messages.ts'
-import { guessInput } from '../../model/weigh.ts'
+import { guessInput } from '../../model/cost/weigh.ts'
 import { ENVELOPE } from '../../wire/shared/envelope.ts'
 import { type AnthropicVersion, decode } from '../../wire/anthropic-messages/decode/decode.ts'
 import { writeError } from '../../wire/anthropic-messages/write/errors.ts'

@@ -4,7 +4,7 @@ import { compact, type Json } from '../../model/json.ts'
 import { argumentsObject } from '../parts/arguments.ts'
 import type { Losses } from '../shared/losses.ts'
 import { fieldOf, pictureType, typeOf } from '../shared/media.ts'
-import type { ToolNames } from '../shared/tool-names.ts'
+import type { ToolNames } from '../shared/tools/tool-names.ts'
 
 /** The vendor whose opaque reasoning a part holds. */
 export const CONVERSE_FORMAT = 'amazon-bedrock-v1'

@@ -4,8 +4,8 @@ import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
 import { lostModalities, losePenalties, loseVerbosity } from '../shared/sampling.ts'
 import type { Encoded, Target } from '../shared/target.ts'
-import { converseLimits, toolSchema } from '../shared/tool-schema.ts'
-import { fitName, ToolNames } from '../shared/tool-names.ts'
+import { converseLimits, toolSchema } from '../shared/tools/tool-schema.ts'
+import { fitName, ToolNames } from '../shared/tools/tool-names.ts'
 import { encodeMessages } from './encode-messages.ts'
 
 const LONGEST_NAME = 64

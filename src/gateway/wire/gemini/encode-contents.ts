@@ -3,7 +3,7 @@ import { compact, isObject, type Json, parseJson } from '../../model/json.ts'
 import { argumentsObject } from '../parts/arguments.ts'
 import type { Losses } from '../shared/losses.ts'
 import { pictureType, typeOf, typeOfUrl } from '../shared/media.ts'
-import type { ToolNames } from '../shared/tool-names.ts'
+import type { ToolNames } from '../shared/tools/tool-names.ts'
 import { NO_SIGNATURE, type Quirks } from './quirks.ts'
 import { GEMINI_FORMAT, pictureId, TEXT_ID } from '../parts/gemini-signature.ts'
 

@@ -1,5 +1,5 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
-import type { TokensOfMedia } from '../../model/cost.ts'
+import type { TokensOfMedia } from '../../model/cost/cost.ts'
 import { countOf, isObject, listOf, objectOf } from '../../model/json.ts'
 
 /** Disjoint buckets from `usageMetadata`, whose prompt includes what was read from a cache; null where there is none. */

@@ -1,4 +1,4 @@
-import { noMedia, type TokensOfMedia } from '../../model/cost.ts'
+import { noMedia, type TokensOfMedia } from '../../model/cost/cost.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'
 import { countOf, isObject, type Json, listOf, objectOf } from '../../model/json.ts'

@@ -3,7 +3,7 @@ import { compact, type Json } from '../../model/json.ts'
 import { argumentsOf } from '../parts/arguments.ts'
 import { Losses } from '../shared/losses.ts'
 import { pictureUrl, urlOf } from '../shared/media.ts'
-import type { ToolNames } from '../shared/tool-names.ts'
+import type { ToolNames } from '../shared/tools/tool-names.ts'
 import { isOwn, writeReasoning } from './sealed.ts'
 import { askToGoOn } from '../shared/prefill.ts'
 

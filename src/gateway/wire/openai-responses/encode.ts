@@ -5,10 +5,10 @@ import { raisedLimit } from '../shared/least-output.ts'
 import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
 import { lostModalities, losePenalties } from '../shared/sampling.ts'
-import { strictLegal } from '../shared/schema.ts'
+import { strictLegal } from '../shared/tools/schema.ts'
 import { type Encoded, mayReason, type Target } from '../shared/target.ts'
-import { fitName, ToolNames } from '../shared/tool-names.ts'
-import { openaiLimits, toolSchema } from '../shared/tool-schema.ts'
+import { fitName, ToolNames } from '../shared/tools/tool-names.ts'
+import { openaiLimits, toolSchema } from '../shared/tools/tool-schema.ts'
 import { encodeInput } from './encode-input.ts'
 
 /** The longest tool name and call id that OpenAI takes. */

@@ -1,5 +1,5 @@
 import type { Usage } from '#kernel/usage.ts'
-import type { TokensOfMedia } from '../../model/cost.ts'
+import type { TokensOfMedia } from '../../model/cost/cost.ts'
 import { type Problem, problemOf } from '../problem.ts'
 import type { Chunk, FinishReason } from '../../model/canonical-request.ts'
 

@@ -1,7 +1,7 @@
 import type { CacheMark, CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
 import type { Json } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
-import type { ToolNames } from '../../shared/tool-names.ts'
+import type { ToolNames } from '../../shared/tools/tool-names.ts'
 import { encodePart } from './parts.ts'
 
 export interface MessageRules {

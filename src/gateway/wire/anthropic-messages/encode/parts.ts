@@ -4,7 +4,7 @@ import { compact, type Json } from '../../../model/json.ts'
 import { argumentsObject } from '../../parts/arguments.ts'
 import { Losses } from '../../shared/losses.ts'
 import { fieldOf, fileText, pictureType, typeOf } from '../../shared/media.ts'
-import type { ToolNames } from '../../shared/tool-names.ts'
+import type { ToolNames } from '../../shared/tools/tool-names.ts'
 import { isAnthropic } from '../signature.ts'
 
 interface PartRules {

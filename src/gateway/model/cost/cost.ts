@@ -1,7 +1,7 @@
 import { type Fraction, NANO, type Nano, fromUsd, roundHalfUp, roundUp } from '#kernel/money.ts'
 import type { CostSource, Usage } from '#kernel/usage.ts'
-import { type Pricing, type Prices, type Usd, nanoPerMillion, pricesFor } from '../catalogue/model.ts'
-import type { Offer } from './offer.ts'
+import { type Pricing, type Prices, type Usd, nanoPerMillion, pricesFor } from '../../catalogue/model.ts'
+import type { Offer } from '../offer.ts'
 
 export interface Cost {
   /** Null: the model has no price. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Chunk } from '../../model/canonical-request.ts'
+import type { Chunk } from '../../../model/canonical-request.ts'
 
 const shortHash = (words: string): string => createHash('sha256').update(words).digest('hex').slice(0, 10)
 

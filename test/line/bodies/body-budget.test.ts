@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import { test } from 'node:test'
-import { ReceivedBodies, receivedBodies } from '#engine/received-bodies.ts'
+import { ReceivedBodies, receivedBodies } from '#engine/bodies/received-bodies.ts'
 import { Refusal } from '#kernel/errors.ts'
-import { testServer } from '../server.ts'
+import { testServer } from '../../server.ts'
 
 const refusalOf = (work: () => void): Refusal | null => {
   try {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { Payer } from '#engine/ledger/ledger.ts'
-import type { Offer, Shape } from './offer.ts'
-import { inputBound, roughInputBound } from '../call/money/metering.ts'
-import { scanBody } from '../scan-body.ts'
-import { readBody } from './body.ts'
-import { prepare } from '../translation/upstream-stream.ts'
-import type { CanonicalRequest } from './canonical-request.ts'
+import type { Offer, Shape } from '../offer.ts'
+import { inputBound, roughInputBound } from '../../call/money/metering.ts'
+import { scanBody } from '../../scan-body.ts'
+import { readBody } from '../body.ts'
+import { prepare } from '../../translation/upstream-stream.ts'
+import type { CanonicalRequest } from '../canonical-request.ts'
 
 // Of a payer only what caps it is looked at.
 const capped = { key: { cap: 1n } } as unknown as Payer

@@ -1,5 +1,5 @@
-import { isObject, type Json } from '../../model/json.ts'
-import { Losses } from './losses.ts'
+import { isObject, type Json } from '../../../model/json.ts'
+import { Losses } from '../losses.ts'
 
 /** Whether OpenAI takes the schema as strict: each object closed, and every property of it required. */
 export function strictLegal(schema: unknown): boolean {

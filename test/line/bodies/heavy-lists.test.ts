@@ -5,8 +5,8 @@ import { loadContracts } from '#areas/contracts.ts'
 import { surfaces } from '#gateway/mount.ts'
 import { newId } from '#kernel/ids.ts'
 import { inputSchemas, list } from '#kernel/registry.ts'
-import { type Caller, testServer } from '../server.ts'
-import { pathOf, required } from './least-call.ts'
+import { type Caller, testServer } from '../../server.ts'
+import { pathOf, required } from '../least-call.ts'
 
 const CONVERSATIONS =
   /\/(chat\/completions|responses|responses\/compact|responses\/input_tokens|messages|messages\/count_tokens)$/

@@ -1,5 +1,5 @@
-import { isObject, type Json, listOf } from '../../model/json.ts'
-import type { Losses } from './losses.ts'
+import { isObject, type Json, listOf } from '../../../model/json.ts'
+import type { Losses } from '../losses.ts'
 
 /** What a vendor documents of the schema of a tool's arguments. Below its root all take the whole of JSON Schema 2020-12. */
 interface SchemaLimits {

@@ -8,8 +8,8 @@ import { surfaces } from '#gateway/mount.ts'
 import { newId } from '#kernel/ids.ts'
 import { list } from '#kernel/registry.ts'
 import { checkShape } from '#kernel/text/json-text.ts'
-import { testServer } from '../server.ts'
-import { pathOf, required } from './least-call.ts'
+import { testServer } from '../../server.ts'
+import { pathOf, required } from '../least-call.ts'
 
 const SIZE = 5 << 20
 const filled = (before: string, one: string, behind: string): string =>

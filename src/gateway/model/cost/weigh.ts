@@ -1,6 +1,6 @@
-import type { Word } from '../json-scan/json-scan.ts'
-import { type Body, mention } from './body.ts'
-import { isObject } from './json.ts'
+import type { Word } from '../../json-scan/json-scan.ts'
+import { type Body, mention } from '../body.ts'
+import { isObject } from '../json.ts'
 
 /** Bytes of text that a model reads, and of what is media or names where it lies. */
 export interface Weight {

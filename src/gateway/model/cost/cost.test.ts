@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { reportedBy } from '../providers/supports.ts'
+import { reportedBy } from '../../providers/supports.ts'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { usageOf } from '#kernel/usage.ts'
-import type { Pricing } from '../catalogue/model.ts'
+import type { Pricing } from '../../catalogue/model.ts'
 import { affordableOutput, costOf, exactCost, worstCost } from './cost.ts'
-import { offerOf } from './offer-of.test.ts'
+import { offerOf } from '../offer-of.test.ts'
 
 const pricing: Pricing = {
   input: '1.25',
