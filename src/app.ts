@@ -32,7 +32,7 @@ import type { Config } from '#config'
 import { openBlobs } from '#engine/blobs/open.ts'
 import { connectBus } from '#engine/bus/bus.ts'
 import type { CallerSocket } from '#engine/caller-socket.ts'
-import type { Acting, Context, Engine } from '#engine/context.ts'
+import type { Context, Engine } from '#engine/context.ts'
 import { createDocumentReader } from '#engine/text/documents/reader.ts'
 import { createPictureMaker } from '#engine/pictures/maker.ts'
 import { createMedia } from '#engine/media/media.ts'
@@ -60,7 +60,6 @@ import { createKeptItems } from '#engine/kept-items.ts'
 import { createGateway } from '#gateway/mount.ts'
 import type { Service } from '#kernel/implement.ts'
 import { newId } from '#kernel/ids.ts'
-import type { Principal } from '#kernel/principal.ts'
 import { registry } from '#kernel/registry.ts'
 import { createAgentDoor } from '#line/agent/agent.ts'
 import { EXPOSED, preflightHead } from '#line/cors.ts'
@@ -69,7 +68,7 @@ import { type Door, createDoor } from '#line/http.ts'
 import { bytesMount } from '#line/rest/bytes-mount.ts'
 import { createLine } from '#line/invoke.ts'
 import { watchRights } from '#access/rights.ts'
-import { withinRightsOf } from '#access/within-rights.ts'
+import { withinRightsOf, withinRun } from '#access/within-rights.ts'
 import { createLimits } from '#line/limit.ts'
 import { listen, originAt } from '#line/listen.ts'
 import { callerFor } from '#line/agent/on-behalf.ts'
@@ -123,7 +122,7 @@ export async function startApp({
     'the connections to the database',
     openConnections(connection, (error) => log.warn({ error }, 'a connection to the database broke')),
   )
-  const { postgres, watch } = connections
+  const { postgres, watch, ledger: books } = connections
   const server = postgres.forServer
   const bus = parts.use('the bus', await connectBus(server, log, config.busUrl))
   const process = parts.use('the lease of this process', await startProcess({ postgres: watch, log }))
@@ -136,12 +135,7 @@ export async function startApp({
   )
   const ledger = parts.use(
     'the ledger',
-    createLedger({
-      postgres: connections.ledger,
-      processId: process.id,
-      log,
-      journalDir: join(config.dataDir, 'calls'),
-    }),
+    createLedger({ postgres: books, processId: process.id, log, journalDir: join(config.dataDir, 'calls') }),
   )
   const requestLog = parts.use('the log of requests', createRequestLog({ postgres: server, log, config }))
   const jobs = parts.use('jobs', await startJobs({ postgres: server, process, log }))
@@ -270,7 +264,7 @@ export async function startApp({
     }) {
       const known = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
       const bound = known && (await withinRightsOf(authority, known, lenders))
-      const principal = bound && within(bound, run, automationId)
+      const principal = bound && withinRun(bound, run, automationId)
       const caller = { ip: '', userAgent: null, loopback: false, origin: null }
       const agent = { consented }
       return (
@@ -342,14 +336,6 @@ export async function startApp({
     },
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   }
-}
-
-/** The server acting for an account within a run or for an automation. */
-function within(principal: Principal, run: Acting['run'], automationId: Acting['automationId']): Principal {
-  const { credential } = principal
-  if (credential.kind !== 'server' || (run === undefined && automationId === undefined)) return principal
-  const of = { ...(run && { run }), ...(automationId !== undefined && { automationId }) }
-  return { ...principal, credential: { ...credential, ...of } }
 }
 
 function policyOf(setting: string, lines: readonly string[]): AddressPolicy {

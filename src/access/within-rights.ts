@@ -1,3 +1,4 @@
+import type { Acting } from '#engine/context.ts'
 import { distinctLenders, narrowedTo } from '#kernel/lenders.ts'
 import type { Lender, Authority, Principal } from '#kernel/principal.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
@@ -19,4 +20,12 @@ export async function withinRightsOf(
   return credential.kind === 'server' && others.length > 0
     ? { ...bound, credential: { ...credential, lenders: others } }
     : bound
+}
+
+/** The server acting for an account within a run or for an automation. */
+export function withinRun(principal: Principal, run: Acting['run'], automationId: Acting['automationId']): Principal {
+  const { credential } = principal
+  if (credential.kind !== 'server' || (run === undefined && automationId === undefined)) return principal
+  const of = { ...(run && { run }), ...(automationId !== undefined && { automationId }) }
+  return { ...principal, credential: { ...credential, ...of } }
 }

@@ -143,7 +143,6 @@ export interface Endpoint<
   method: Method
   path: Path
 }
-// Variance: any endpoint, whatever its parts.
 export type AnyEndpoint = Endpoint<any, any, any, any, any, any>
 
 /** `endpoint('POST /chats/:id/stop', { … })`: method and path in one string, the heading one greps for. */
@@ -180,17 +179,13 @@ export const id = z
   .regex(/^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$/, 'must be a 26-character ULID')
   .transform((words) => words.toUpperCase())
   .meta({ id: 'Id', description: 'A ULID, 26 characters of Crockford base32.', example: '01KAJ8R3T2M6QK5W9V0XBZC4DE' })
-/** The same without the transform, for answers. */
 export const idOut = z.string().meta({ id: 'IdOut', description: 'A ULID, upper case.' })
 export const time = z.iso.datetime({ precision: 3 }).meta({ id: 'Time', description: 'ISO 8601, UTC, milliseconds.' })
 export const period = z.enum(['day', 'week', 'month', 'total'])
 export const usd = z.number().meta({ id: 'Usd', description: 'US dollars, up to 9 decimals.' })
-/** An amount to give or to allow: at least the smallest one that is stored, so that it never rounds to nothing. */
-export const positiveUsd = z.number().min(0.000000001).max(1_000_000)
 export const status = z.enum(['active', 'archived', 'trashed'])
 export const workspaceId = id.optional().describe('The workspace to work in. Default: the personal one.')
 
-/** A list of models that rules of keys, members and workspaces name. */
 export const allowedModels = z
   .array(
     z

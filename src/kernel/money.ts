@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Id } from './ids.ts'
 import type { Period } from './time.ts'
 
@@ -20,6 +21,9 @@ export interface Budget {
   nano: Nano | null
   period: Period
 }
+
+/** An amount to give or to allow: at least the smallest one that is stored, so that it never rounds to nothing. */
+export const positiveUsd = z.number().min(0.000000001).max(1_000_000)
 
 /** Dollars for the wire. Exact up to 9 decimals for any amount below four million dollars. */
 export const toUsd = (nano: Nano): number => Number(formatUsd(nano))

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { base, endpoint, idOut, one, page, positiveUsd, time, usd } from '#kernel/contract.ts'
+import { base, endpoint, idOut, one, page, time, usd } from '#kernel/contract.ts'
+import { positiveUsd } from '#kernel/money.ts'
 
 const status = z.enum(['pending', 'granted', 'refused'])
 

@@ -1,20 +1,6 @@
 import { z } from 'zod'
-import {
-  area,
-  base,
-  day,
-  deleted,
-  endpoint,
-  id,
-  idOut,
-  none,
-  one,
-  page,
-  pageOr,
-  positiveUsd,
-  time,
-  usd,
-} from '#kernel/contract.ts'
+import { area, base, day, deleted, endpoint, id, idOut, none, one, page, pageOr, time, usd } from '#kernel/contract.ts'
+import { positiveUsd } from '#kernel/money.ts'
 import { callSums, usageSchema } from '#kernel/usage.ts'
 import { answeringRequests, askingForCredits } from './contract-credits.ts'
 import { newPassword } from './contract-password.ts'

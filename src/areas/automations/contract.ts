@@ -7,7 +7,6 @@ import {
   idOut,
   one,
   page,
-  positiveUsd,
   resourceFields,
   statusFilter,
   time,
@@ -15,6 +14,7 @@ import {
   words,
   workspaceId,
 } from '#kernel/contract.ts'
+import { positiveUsd } from '#kernel/money.ts'
 import { AutomationFirings, AutomationRun, CostStats, KeyedCostStats } from './contract-runs.ts'
 
 const kind = z.enum(['cron', 'webhook'])

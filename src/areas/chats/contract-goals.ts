@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { base, deleted, endpoint, idOut, inWorkspace, one, positiveUsd, time, usd, words } from '#kernel/contract.ts'
+import { base, deleted, endpoint, idOut, inWorkspace, one, time, usd, words } from '#kernel/contract.ts'
+import { positiveUsd } from '#kernel/money.ts'
 import { model } from './contract-messages.ts'
 import { RunError } from './contract-runs.ts'
 
