@@ -2,6 +2,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Body } from '../model/body.ts'
 import { endOfString, endOfValue, skipSpace } from '../model/json-bytes.ts'
 import { judgedNames, ownData, ownNames } from './judged-names.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** Letters that Go's `encoding/json` and other case-insensitive readers take for the ASCII letters `s` and `k`. */
 const fold = (name: string): string => name.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase()
@@ -19,7 +20,7 @@ export function twinOf(name: string): string | null {
 export function refuseTwin(name: string, path = name): void {
   const twin = twinOf(name)
   if (twin === null) return
-  const shown = path.slice(0, 200)
+  const shown = shorten(path, 200)
   refuse('invalid_parameter', {
     param: shown,
     message: `\`${shown}\` differs from \`${twin}\` only in upper and lower case. Field names are case-sensitive: use \`${twin}\`.`,
@@ -47,7 +48,7 @@ function walk(bytes: Buffer, at: number, path: string, isTop: boolean, own: bool
     const name = nameAt(bytes, at, nameEnd)
     const here = path === '' ? name : `${path}.${name}`
     if (names.has(name))
-      refuse('invalid_parameter', { param: here.slice(0, 200), message: `\`${here.slice(0, 200)}\` is set twice.` })
+      refuse('invalid_parameter', { param: shorten(here, 200), message: `\`${shorten(here, 200)}\` is set twice.` })
     names.add(name)
     if (!own) refuseTwin(name, here)
     const start = skipSpace(bytes, skipSpace(bytes, nameEnd) + 1)

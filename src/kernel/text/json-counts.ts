@@ -1,5 +1,6 @@
 import { refuse } from '../errors.ts'
 import { SMALL, lastOfString } from './json-text.ts'
+import { shorten } from './shorten.ts'
 
 /** The most elements of the lists in a body, so that reading it holds up nobody else. */
 export interface CountLimits {
@@ -96,7 +97,7 @@ class Counter {
 
   #count(): void {
     if (++this.#values <= this.#limits.values) return
-    const param = this.#names[1]!.slice(0, 100)
+    const param = shorten(this.#names[1]!, 100)
     refuse('invalid_parameter', {
       message: `The body holds more than ${this.#limits.values} values, counted up to \`${param}\`. Send less at once.`,
       param,
@@ -115,7 +116,7 @@ class Counter {
 /** The name that is written with escapes, as the parser will read it. */
 function unescaped(text: string): string {
   try {
-    return (JSON.parse(text) as string).slice(0, 100)
+    return shorten(JSON.parse(text) as string, 100)
   } catch {
     return ''
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '#kernel/errors.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** Header fields that may stand once. Two lengths never come here: Node's parser refuses them. */
 const ONCE: ReadonlyMap<string, number> = new Map([
@@ -32,7 +33,7 @@ export function wrongFields({ headers, httpVersion, rawHeaders }: IncomingMessag
 /** The body would reach its reader still encoded (RFC 9112, 6.1). */
 const wrongCoding = (coding: string): Refusal =>
   new Refusal('unsupported_transfer_coding', {
-    message: `\`Transfer-Encoding: ${coding.slice(0, 100)}\` isn't supported. Send \`chunked\` alone, or a \`Content-Length\`.`,
+    message: `\`Transfer-Encoding: ${shorten(coding, 100)}\` isn't supported. Send \`chunked\` alone, or a \`Content-Length\`.`,
     param: 'Transfer-Encoding',
   })
 

@@ -5,6 +5,7 @@ import { argumentsObject } from '../parts/arguments.ts'
 import type { Losses } from '../shared/losses.ts'
 import { fieldOf, pictureType, typeOf } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tools/tool-names.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 /** The vendor whose opaque reasoning a part holds. */
 export const CONVERSE_FORMAT = 'amazon-bedrock-v1'
@@ -117,7 +118,7 @@ function documentOf(
   const format = formats[type] ?? (type.startsWith('text/') ? 'txt' : undefined)
   if (format === undefined)
     return refuse('unsupported_model', {
-      message: `\`${fieldOf(source)}\` is ${type.slice(0, 100)}. The model accepts files as ${Object.values(formats).join(', ')}.`,
+      message: `\`${fieldOf(source)}\` is ${shorten(type, 100)}. The model accepts files as ${Object.values(formats).join(', ')}.`,
       param: fieldOf(source),
     })
   return { format, name: uniqueName(name, documents), source: bytesOf(source) }
@@ -131,10 +132,10 @@ const LONGEST_NAME = 200
  */
 function uniqueName(name: string, taken: Map<string, number>): string {
   const plain = name.replaceAll(/[^a-zA-Z0-9\-()[\]]+/g, ' ').trim()
-  const base = (plain.slice(0, LONGEST_NAME).trim() || 'file').toLowerCase()
+  const base = (shorten(plain, LONGEST_NAME).trim() || 'file').toLowerCase()
   for (let count = (taken.get(base) ?? 0) + 1; ; count++) {
     const ending = count === 1 ? '' : ` ${count}`
-    const unique = (plain.slice(0, LONGEST_NAME - ending.length).trim() || 'file') + ending
+    const unique = (shorten(plain, LONGEST_NAME - ending.length).trim() || 'file') + ending
     if (count > 1 && taken.has(unique.toLowerCase())) continue
     taken.set(base, count)
     if (count > 1) taken.set(unique.toLowerCase(), 1)

@@ -1,5 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 import type { CanonicalPart, MediaSource } from '../../model/canonical-request.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 type Bytes = Extract<MediaSource, { kind: 'base64' }>
 type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
@@ -27,7 +28,7 @@ export function magicType(data: string): string | null {
   const known = magic.find(([start]) => data.startsWith(start))?.[1]
   if (known !== undefined) return known
   // A RIFF container holds sound and film too.
-  return data.startsWith('UklGR') && Buffer.from(data.slice(0, 16), 'base64').toString('latin1', 8, 12) === 'WEBP'
+  return data.startsWith('UklGR') && Buffer.from(shorten(data, 16), 'base64').toString('latin1', 8, 12) === 'WEBP'
     ? 'image/webp'
     : null
 }
@@ -140,6 +141,6 @@ export function pictureType(source: Bytes, more: readonly string[] = []): string
   if (pictures.has(type) || more.includes(type)) return type
   return refuse('invalid_parameter', {
     param: fieldOf(source),
-    message: `\`${fieldOf(source)}\` is ${type.slice(0, 100)}. The model accepts images as ${[...pictures, ...more].map((one) => one.slice(6)).join(', ')}.`,
+    message: `\`${fieldOf(source)}\` is ${shorten(type, 100)}. The model accepts images as ${[...pictures, ...more].map((one) => one.slice(6)).join(', ')}.`,
   })
 }

@@ -6,6 +6,7 @@ import { Losses } from '../../shared/losses.ts'
 import { fieldOf, fileText, pictureType, typeOf } from '../../shared/media.ts'
 import type { ToolNames } from '../../shared/tools/tool-names.ts'
 import { isAnthropic } from '../signature.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 
 interface PartRules {
   names: ToolNames
@@ -65,7 +66,7 @@ function fileBlock({ source, name }: Extract<CanonicalPart, { type: 'file' }>): 
   if (text !== null)
     return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text }, ...title }
   return refuse('unsupported_model', {
-    message: `\`${fieldOf(source)}\` is ${media_type.slice(0, 100)}. The model accepts files as PDF or text.`,
+    message: `\`${fieldOf(source)}\` is ${shorten(media_type, 100)}. The model accepts files as PDF or text.`,
     param: fieldOf(source),
   })
 }
