@@ -126,6 +126,7 @@ export interface Transcript {
   text: string
   /** BCP 47. */
   language: string | null
+  /** Of the recording, as the vendor reports it; null: it doesn't. See `transcript/length.ts`. */
   durationSeconds: number | null
   segments: readonly Spoken[]
   words: readonly Spoken[] | null

@@ -156,7 +156,7 @@ function costOfPart(
  * The units that are paid. Where the vendor does not say, the files count: pictures by their number and size, the rest
  * by its length.
  */
-function unitsOf({ collected: { units, files, transcript } }: Delivered): MediaUnits {
+function unitsOf({ collected: { units, files } }: Delivered): MediaUnits {
   const seconds = files.reduce((sum, { facts }) => sum + (facts.durationSeconds ?? 0), 0)
   const [first] = files
   const kind = first?.facts.kind
@@ -167,8 +167,6 @@ function unitsOf({ collected: { units, files, transcript } }: Delivered): MediaU
     }),
     ...(kind === 'video' && seconds > 0 && { videoSeconds: seconds }),
     ...(kind === 'audio' && seconds > 0 && { audioSeconds: seconds }),
-    ...(transcript?.durationSeconds !== undefined &&
-      transcript.durationSeconds !== null && { audioSeconds: transcript.durationSeconds }),
     ...units,
   }
 }

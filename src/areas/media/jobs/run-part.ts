@@ -9,6 +9,7 @@ import {
 import { fateOf, mediaRefusal, passes, pollDelayMs } from '#gateway/media/fate.ts'
 import type { MediaGateway } from '#gateway/media/gateway.ts'
 import { soundAs } from '#gateway/media/sound-as.ts'
+import { withLength } from '#gateway/media/transcript/length.ts'
 import type { MediaOffer } from '#gateway/model/offer.ts'
 import type { Blobs } from '#engine/blobs/blobs.ts'
 import type { Media } from '#engine/media/media.ts'
@@ -66,7 +67,7 @@ async function runAtOnce<R extends MediaRequest>(
   using place = gateway.place(signal)
   let made: Delivered
   try {
-    made = await maker.run(gateway.wireTo(offer, runner.party, signal, place), request)
+    made = withLength(request, await maker.run(gateway.wireTo(offer, runner.party, signal, place), request))
   } catch (error) {
     if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
     return failed(runner, error, 'immediate')
@@ -186,7 +187,8 @@ export async function follow<R extends MediaRequest>(
     if (polled.status !== 'done') return endedThere(polled)
     try {
       const signal = driving.cancelled
-      const collected: Collected = await collect(runner.engine, request.kind, polled.delivered, {
+      const delivered = withLength(request, polled.delivered)
+      const collected: Collected = await collect(runner.engine, request.kind, delivered, {
         account: runner.account,
         signal,
       })

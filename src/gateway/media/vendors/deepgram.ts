@@ -93,7 +93,7 @@ const transcription: Immediate<TranscriptionRequest> = {
         segments: utterances.length > 0 ? utterances : segmentsOf(words),
         words: timestamps === 'word' ? words : null,
       },
-      units: durationSeconds === null ? {} : { audioSeconds: durationSeconds },
+      units: {},
       losses: lossesIn(request, 'prompt'),
     }
   },

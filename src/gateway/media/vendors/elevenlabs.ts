@@ -78,11 +78,11 @@ const transcription: Immediate<TranscriptionRequest> = {
       transcript: {
         text: said['text'],
         language: languageTag(said['language_code']) ?? language,
-        durationSeconds: words.at(-1)?.endSeconds ?? null,
+        // It reports no length, and its last word may end long before the recording does.
+        durationSeconds: null,
         segments: segmentsOf(words),
         words: timestamps === 'word' ? words : null,
       },
-      // It does not tell the length of the sound; what was probed counts.
       units: {},
       losses: lossesIn(request, 'prompt'),
     }

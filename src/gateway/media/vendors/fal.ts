@@ -262,7 +262,8 @@ function transcriptOf({ timestamps, language }: VendorJob, made: Json): Delivere
     transcript: {
       text: text.trim(),
       language: languageTag(listOf(languages)[0]) ?? (isWord(language) ? language : null),
-      durationSeconds: pieces.at(-1)?.endSeconds ?? null,
+      // Its apps report no length, and their last chunk may end before or after the recording does.
+      durationSeconds: null,
       segments: isWords ? segmentsOf(pieces) : pieces,
       words: isWords ? pieces : null,
     },

@@ -219,7 +219,7 @@ test('fal speaks and reads sound by jobs', async () => {
   assert.deepEqual(transcript, {
     text: 'Hi. You',
     language: 'en',
-    durationSeconds: 1,
+    durationSeconds: null,
     segments: [
       { startSeconds: 0, endSeconds: 0.5, text: 'Hi.', speaker: 'SPEAKER_00' },
       { startSeconds: 0.6, endSeconds: 1, text: 'You', speaker: 'SPEAKER_01' },

@@ -187,7 +187,7 @@ test('whisper tells words and segments; a model for speakers tells them; the fil
       { startSeconds: 1.2, endSeconds: 2.5, text: 'there', speaker: null },
     ],
   })
-  assert.deepEqual([words.losses, words.units], [[], { audioSeconds: 2.5 }])
+  assert.deepEqual([words.losses, words.units], [[], {}])
   const form = await formOf(vendor.got[0]!)
   assert.deepEqual(form.getAll('timestamp_granularities[]'), ['segment', 'word'])
   assert.equal(form.get('language'), 'en')

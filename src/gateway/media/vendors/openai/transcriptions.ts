@@ -1,7 +1,7 @@
 import { isWord, type Json, listOf, objectOf } from '../../../model/json.ts'
 import type { TranscriptionQuirks } from '../../../providers/media-quirks.ts'
 import { MAKING_MS, SHORT_BYTES, badAnswer, jsonOf } from '../../answers.ts'
-import type { Immediate, MediaUnits, Spoken, TranscriptionRequest } from '../../adapter.ts'
+import type { Immediate, Spoken, TranscriptionRequest } from '../../adapter.ts'
 import { formBody } from '../../request-body.ts'
 import { baseLanguage, formOptions, lossesIn } from '../../request-fields.ts'
 import { languageTag } from '../../transcript/transcripts.ts'
@@ -60,7 +60,7 @@ export const openaiTranscriptions = ({ path, unnamedModel }: TranscriptionQuirks
         segments,
         words: timestamps === 'word' && words.length > 0 ? words : null,
       },
-      units: unitsOf(said),
+      units: tokensIn(said['usage']),
       losses,
     }
   },
@@ -81,8 +81,3 @@ const spoken = (row: Json, text: 'text' | 'word'): Spoken => ({
   text: typeof row[text] === 'string' ? row[text].trim() : '',
   speaker: isWord(row['speaker']) ? row['speaker'] : null,
 })
-
-function unitsOf({ usage, duration }: Json): MediaUnits {
-  const told = tokensIn(usage)
-  return Object.keys(told).length === 0 && typeof duration === 'number' ? { audioSeconds: duration } : told
-}

@@ -18,6 +18,7 @@ import { type Fate, fateOf, mediaRefusal, passes, pollDelayMs } from '../../../m
 import type { AnswerPlace } from '#engine/media/answer-room.ts'
 import type { MediaGateway } from '../../../media/gateway.ts'
 import { asSent, costOf, mediaUsage, worstCase } from '../../../media/price.ts'
+import { withLength } from '../../../media/transcript/length.ts'
 import type { MediaOffer } from '../../../model/offer.ts'
 import type { Gateway } from '../../../request/gateway.ts'
 
@@ -90,7 +91,7 @@ export async function callMedia<R extends MediaRequest>(
           maker.how === 'immediate'
             ? await maker.run(wireFor(signal), request)
             : await awaited(maker, wireFor, request, signal)
-        return { request, delivered: await inMemory(made, place) }
+        return { request, delivered: await inMemory(withLength(request, made), place) }
       }),
     )
     const made = parts.flatMap((part) => (part.status === 'fulfilled' ? [part.value] : []))
@@ -226,9 +227,7 @@ const once = (bytes: Buffer): AsyncIterable<Uint8Array> => ({
 
 function unitsOf(delivered: Delivered): MediaUnits {
   if (delivered.kind === 'sound') return delivered.sound.units()
-  if (delivered.kind === 'files') return delivered.units
-  const { durationSeconds } = delivered.transcript
-  return { ...(durationSeconds !== null && { audioSeconds: durationSeconds }), ...delivered.units }
+  return delivered.units
 }
 
 function paidFor(request: MediaRequest, delivered: Delivered, offer: MediaOffer) {

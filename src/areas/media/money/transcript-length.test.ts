@@ -1,0 +1,120 @@
+// Thorough: run by the merge check, or by name.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { adapterOf } from '#gateway/media/vendors/every-adapter.ts'
+import { everyProvider } from '#gateway/providers/every-provider.ts'
+import { addEndpoint, studioServer } from '#test/media/studio.ts'
+import { type Got, SECRET, endpointAt, json, vendorAt } from '#test/media/wire.ts'
+import { ended } from '#test/operations/ended.ts'
+import type { Person, TestServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+import { wav } from '#test/vendors/media/made/sound.ts'
+
+/** The length of the sound, and the end of its last word, in seconds: silence follows. */
+const SECONDS = 6
+const LAST_WORD = 1.25
+const USD = 0.0006
+
+const sound = wav(SECONDS, 8_000)
+const word = { start: 0, end: LAST_WORD }
+
+/** The answers of every vendor that transcribes, each in its own wire. None of them reports usage that it bills by. */
+function answer({ method, path }: Got, response: Parameters<typeof json>[0], origin: string): void {
+  if (path.endsWith('/speech-to-text'))
+    return json(response, { text: 'Hi.', language_code: 'en', words: [{ ...word, text: 'Hi.', type: 'word' }] })
+  if (path.endsWith('/listen'))
+    return json(response, {
+      metadata: { duration: LAST_WORD },
+      results: { channels: [{ alternatives: [{ transcript: 'Hi.', words: [{ ...word, word: 'Hi.' }] }] }] },
+    })
+  if (path.endsWith('/transcriptions') || path.endsWith('/inference'))
+    return json(response, { text: 'Hi.', duration: LAST_WORD, segments: [{ ...word, id: 0, text: 'Hi.' }] })
+  if (path.endsWith('/status')) return json(response, { status: 'COMPLETED' })
+  if (path.endsWith('/requests/1'))
+    return json(response, { text: 'Hi.', chunks: [{ text: 'Hi.', timestamp: [0, LAST_WORD] }] })
+  if (method === 'POST')
+    return json(response, {
+      request_id: '1',
+      status_url: `${origin}/v1/fal-ai/whisper-1/requests/1/status`,
+      response_url: `${origin}/v1/fal-ai/whisper-1/requests/1`,
+    })
+  json(response, { data: [] })
+}
+
+let server: TestServer
+let alice: Person
+let vendor: Awaited<ReturnType<typeof vendorAt>>
+before(async () => {
+  vendor = await vendorAt(answer)
+  server = await studioServer()
+  alice = await server.person('Alice')
+})
+after(async () => {
+  await server?.[Symbol.asyncDispose]()
+  vendor?.[Symbol.dispose]()
+})
+
+const transcribers = everyProvider.filter(
+  ({ id, shape }) => adapterOf(endpointAt('http://127.0.0.1', shape, { preset: id })).transcription !== undefined,
+)
+
+test('the providers that transcribe are known', () => {
+  for (const id of ['openai', 'groq', 'elevenlabs', 'deepgram', 'fal', 'whisper-cpp'])
+    assert.ok(
+      transcribers.some((one) => one.id === id),
+      id,
+    )
+})
+
+for (const { id, shape } of transcribers)
+  test(`a transcript of ${id} is billed and timed by the length of the sound, not by its last word`, async () => {
+    const slug = `t-${id}`
+    await addEndpoint(
+      alice,
+      slug,
+      { ...vendor, key: SECRET },
+      {
+        preset: id,
+        shape,
+        models: [{ id: 'fal-ai/whisper-1', kind: 'transcription', pricing: { audio_second: 100 } }],
+      },
+    )
+    const ask = {
+      model: `${slug}/fal-ai/whisper-1`,
+      audio: { kind: 'base64', media_type: 'audio/wav', data: sound.toString('base64') },
+    }
+    const capped = await alice.key({ spend_cap_usd: 5, spend_cap_period: 'total' })
+    const [inline, background, ...written] = await Promise.all([
+      alice.post('/inference/transcriptions', ask),
+      alice
+        .post('/inference/transcriptions', { ...ask, background: true })
+        .then(async ({ body }) => (await ended(alice, body.data.id)).result),
+      formTo(await alice.key(), ask.model),
+      formTo(capped, ask.model),
+    ])
+    assert.equal(inline.status, 200, inline.text)
+    for (const { duration_seconds, cost_usd, usage } of [inline.body.data, background])
+      assert.deepEqual([duration_seconds, cost_usd, usage.audio_seconds], [SECONDS, USD, SECONDS])
+    // Under a cap the answer is written here, and the other one may pass as the provider wrote it.
+    assert.deepEqual(JSON.parse(written[1]!).usage, { type: 'duration', seconds: SECONDS })
+    assert.match(written[0]!, /Hi\./)
+    const { total } = await until(
+      async () => (await alice.get(`/ai-gateway/usage?provider=${slug}`)).body.data,
+      ({ total: all }) => all.calls === 4,
+    )
+    assert.deepEqual([total.cost_usd, total.usage.audio_seconds], [4 * USD, 4 * SECONDS])
+  })
+
+async function formTo({ key }: Awaited<ReturnType<Person['key']>>, model: string): Promise<string> {
+  const body = new FormData()
+  body.set('model', model)
+  body.set('file', new Blob([Uint8Array.from(sound)]), 'talk.wav')
+  const answered = await fetch(`${server.origin}/compat-a/v1/audio/transcriptions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body,
+  })
+  const text = await answered.text()
+  assert.equal(answered.status, 200, text)
+  return text
+}
