@@ -53,7 +53,7 @@ export async function openHouse(): Promise<House> {
 }
 
 /** An endpoint of somebody's at a loopback vendor. */
-export async function bring(who: Caller, vendor: Vendor, slug: string, more: object = {}) {
+export async function bring(who: Caller, vendor: Pick<Vendor, 'origin' | 'key'>, slug: string, more: object = {}) {
   const answer = await who.post(at, {
     name: slug,
     slug,

@@ -29,10 +29,10 @@ test('alice gives bob back what a call charged, never more, and his cap still co
   assert.deepEqual(rest.map(({ status }) => status).toSorted(), [201, 409], 'the rest is given back once')
   const { pool } = server.app.engine.postgres
   const { rows } = await pool.query(
-    `select (select nano from balances where account_id = $1) as balance,
-      (select sum(change)::int8 from ledger where account_id = $1) as lines,
-      (select array_agg(kind order by seq) from ledger where call_id = $2) as kinds,
-      (select count(*)::int from audit where action = 'call.refunded' and subject_id = $2) as audited`,
+    `select (select nano from balances where account_id = $1::ulid) as balance,
+      (select sum(change)::int8 from ledger where account_id = $1::ulid) as lines,
+      (select array_agg(kind order by seq) from ledger where call_id = $2::ulid) as kinds,
+      (select count(*)::int from audit where action = 'call.refunded' and subject_id = $2::text) as audited`,
     [bob.id, said.body.data.id],
   )
   assert.deepEqual(rows[0], {

@@ -16,8 +16,8 @@ const MOST_ZONES = 2_000
 
 /**
  * Five fields, or six with seconds in front (croner); or one local time, which fires once. A local time that the clock
- * jumps over fires right after the jump, one that comes twice fires once; where the hours are `*` it goes by real time,
- * and an hour that comes twice fires twice. Refuses what is not a schedule or never fires; one local time may be over.
+ * jumps over fires right after the jump, one that comes twice fires once. Where it fires in every hour of the day it goes
+ * by real time, and an hour that comes twice fires twice. Refuses what is not a schedule or never fires; one local time may be over.
  */
 export function scheduleOf(pattern: string, timeZone: string): Schedule {
   const key = `${timeZone}\0${pattern}`
@@ -73,19 +73,14 @@ const byWall = (cron: Cron, zone: Zone): Schedule => ({
   },
 })
 
-/** The sets of hours that mean "every hour" or "every so many hours": real time passes between their firings. */
-const EVEN_HOURS = new Set(
-  [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((step) =>
-    Array.from({ length: Math.ceil(24 / step) }, (_, n) => n * step).join(),
-  ),
-)
+const EVERY_HOUR = Array.from({ length: 24 }, (_, hour) => hour).join()
 
 /** Decided by the hours that a field means, so `*`, `0-23`, `0-23/1` and a list of all of them are one schedule. */
 function isInterval(pattern: string): boolean {
   const fields = pattern.trim().split(/\s+/)
   if (fields[0] === '@hourly') return true
   const hours = fields.at(-4)
-  return hours !== undefined && EVEN_HOURS.has(hoursOf(hours))
+  return hours !== undefined && hoursOf(hours) === EVERY_HOUR
 }
 
 /** The hours of a field, in order; empty for a field that isn't valid, which is refused later. */

@@ -19,6 +19,7 @@ export const textOf = (parts: readonly Part[]): string =>
 export const finalText = (content: readonly Part[]): string =>
   textOf(content.slice(content.findLastIndex(({ type }) => type === 'tool_result') + 1)) || textOf(content)
 
+/** In code points. */
 const LONGEST_TITLE = 60
 
 /** A title from the first message: its first line with words in it, cut at a word where it is long. Null without one. */
@@ -34,8 +35,9 @@ export function titleOf(text: string): string | null {
     )
     .find((line) => line !== '')
   if (line === undefined) return null
-  if (line.length <= LONGEST_TITLE) return line
-  const cut = shorten(line, LONGEST_TITLE - 1)
+  const start = Array.from(line.slice(0, 2 * LONGEST_TITLE + 2))
+  if (start.length <= LONGEST_TITLE) return line
+  const cut = shorten(line, start.slice(0, LONGEST_TITLE - 1).join('').length)
   const space = cut.lastIndexOf(' ')
   return `${(space > LONGEST_TITLE / 2 ? cut.slice(0, space) : cut).trimEnd()}…`
 }

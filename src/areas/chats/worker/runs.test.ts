@@ -217,7 +217,11 @@ test('trashing a chat stops what runs in it', async () => {
 
 test('words and figures that no column takes end a run all the same', async () => {
   for (const [content, end, kept] of [
-    [script({ tool_call: { name: 'lo\0ok', arguments: 'x\0\ud800' } }), 'run.completed', ['look', 'x\ufffd']],
+    [
+      script({ tool_call: { name: 'lo\0ok', arguments: 'x\0\ud800' } }),
+      'run.completed',
+      ['look', '{"arguments":"x\\u0000\ufffd"}'],
+    ],
     [script({ error: { type: 'server_error', message: 'no\0 \ud800' } }), 'run.failed', 'no \ufffd'],
     // Nothing caps it, and nobody pays a bill beyond all bounds: it is written down as far as it goes.
     [JSON.stringify({ steps: [{ text: 'said' }], usage: { output_tokens: 1e300 } }), 'run.completed', 'said'],

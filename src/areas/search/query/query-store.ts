@@ -35,8 +35,10 @@ type Query = RawBuilder<unknown>
 
 const phrase = (words: readonly string[]): Query => sql`phraseto_tsquery('english', ${words.join(' ')})`
 const lexemes = (all: readonly string[]): Query => sql`${all.map(literalOf).join(' & ')}::tsquery`
-const joined = (all: readonly Query[], by: '&&' | '||'): Query =>
-  all.length === 0 ? sql`''::tsquery` : sql`(${sql.join(all, sql` ${sql.raw(by)} `)})`
+const AND = sql` && `
+const OR = sql` || `
+const joined = (all: readonly Query[], by: Query): Query =>
+  all.length === 0 ? sql`''::tsquery` : sql`(${sql.join(all, by)})`
 
 /** What has a term: its words in a row, or exactly its signs; of one that may still be being typed also longer ones. */
 function having({ words, joins, idle }: Term, prefix: string | null): Query {
@@ -44,18 +46,18 @@ function having({ words, joins, idle }: Term, prefix: string | null): Query {
   if (words.length > 1 && joins.length > 0 && !idle) ways.push(lexemes(joins))
   if (prefix !== null && words.length === 1) ways.push(sql`${`${literalOf(prefix)}:*`}::tsquery`)
   else if (prefix !== null && joins.length > 0) ways.push(sql`${`${joins.map(literalOf).join(' & ')}:*`}::tsquery`)
-  return joined(ways, '||')
+  return joined(ways, OR)
 }
 
 function tsquery({ any, prefix }: Words): Query {
   const groups = any.map(({ all, none }, i) => {
     const held = all.map((term, at) => having(term, i === any.length - 1 && at === all.length - 1 ? prefix : null))
-    return joined([...held, ...none.map((term) => sql`!!${having(term, null)}`)], '&&')
+    return joined([...held, ...none.map((term) => sql`!!${having(term, null)}`)], AND)
   })
   // Words that say nothing in prose (`the`, `to-do`) are looked for where they are all there is.
   const rest = any.flatMap(({ all }) => all.flatMap(({ words }) => words))
   return sql`(select case when numnode(x.query) > 0 then x.query else x.rest end
-    from (select ${joined(groups, '||')} as query, ${lexemes(rest)} as rest) x)`
+    from (select ${joined(groups, OR)} as query, ${lexemes(rest)} as rest) x)`
 }
 
 /** One query per term: whether a row has it in exactly this spelling, with the same signs and accents. */
@@ -70,7 +72,7 @@ const exactly = ({ any }: Words): Query =>
             ...(accented.length > 0 ? [sql`plainto_tsquery('english', ${accented.join(' ')})`] : []),
             sql`${[...joins.map(literalOf), ...plain.map((word) => `!${literalOf(accentedOnly(word))}`)].join(' & ')}::tsquery`,
           ],
-          '&&',
+          AND,
         )
       }),
     ),

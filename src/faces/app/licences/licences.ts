@@ -40,9 +40,19 @@ The above copyright notice and this permission notice shall be included in all c
 
 THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`
 
+/** ISC (https://spdx.org/licenses/ISC.html), likewise. */
+const isc = (holder: string): string => `ISC License
+
+Copyright (c) ${holder}
+
+Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is hereby granted, provided that the above copyright notice and this permission notice appear in all copies.
+
+THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT, INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES WHATSOEVER RESULTING FROM LOSS OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT, NEGLIGENCE OR OTHER TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE OF THIS SOFTWARE.`
+
 /** The licences that packages declare without bringing their text. */
 const declared: Readonly<Record<string, (holder: string, folder: string) => string>> = {
   MIT: mit,
+  ISC: isc,
   'Apache-2.0': () => read(join(import.meta.dirname, '../../../../LICENSE')),
   // The libraries that are linked into it, and their licences, are in its README.
   'LGPL-3.0-or-later': (_, folder) =>
@@ -79,7 +89,7 @@ const takenIn = (folder: string): string[] =>
 export function licensed(folder: string): Licensed {
   const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
   const licence = typeof license === 'string' ? license : (license?.type ?? '')
-  const holder = (typeof author === 'string' ? author : author?.name) ?? `the authors of ${name}`
+  const holder = (typeof author === 'string' ? author : author?.name) || `the authors of ${name}`
   const names = globSync(TEXTS, { cwd: folder, exclude: (path) => path === 'node_modules' })
     .filter(isText)
     .toSorted()

@@ -4,8 +4,10 @@ import { type Json, objectOf, textOf } from '../../model/json.ts'
  * Gemini's signature of a call, as Google's own endpoint in OpenAI's shape has it
  * (https://ai.google.dev/gemini-api/docs/openai, thought signatures). Empty: none.
  */
-export const readCallSignature = (call: Json): string =>
-  textOf(objectOf(objectOf(call['extra_content'])['google'])['thought_signature'])
+export function readCallSignature(call: Json): string {
+  const { google } = objectOf(call['extra_content'])
+  return textOf(objectOf(google)['thought_signature'])
+}
 
 export const writeCallSignature = (thought_signature: string): Json => ({
   extra_content: { google: { thought_signature } },

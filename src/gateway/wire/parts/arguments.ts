@@ -136,7 +136,7 @@ function meaningOf(given: string): string {
   const fenced = /^```[a-z]*\s*([\s\S]*?)\s*```$/i.exec(text)?.[1]
   const parsed = fenced ?? parseJson(text)
   if (typeof parsed === 'string' && /^\s*\{/.test(parsed)) return argumentsOf(parsed)
-  return JSON.stringify({ arguments: fenced === undefined && parsed !== undefined ? parsed : given })
+  return JSON.stringify({ arguments: fenced === undefined && parsed !== undefined ? parsed : given.toWellFormed() })
 }
 
 /** The whole arguments of a call as the text of a JSON object. */
@@ -144,7 +144,7 @@ export function argumentsOf(words: string): string {
   if (isObject(parseJson(words))) return words
   const reader = new ArgumentsReader()
   const text = reader.push(words) + reader.end()
-  return isObject(parseJson(text)) ? text : JSON.stringify({ arguments: words })
+  return isObject(parseJson(text)) ? text : JSON.stringify({ arguments: words.toWellFormed() })
 }
 
 /** The same as an object, for shapes that have it so. */
