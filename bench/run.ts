@@ -16,6 +16,7 @@ import { cloud, table as cloudTable } from './computers/cloud.ts'
 import { keeper, table as keeperTable } from './computers/keeper.ts'
 import { link, table as linkTable } from './computers/link.ts'
 import { drive, table as driveTable } from './drive/run.ts'
+import { fairness, table as fairnessTable } from './fairness/run.ts'
 import { memory, table as memoryTable } from './gateway/memory.ts'
 import { gateway, table as gatewayTable } from './gateway/run.ts'
 import { streams, table as streamsTable } from './gateway/streams.ts'
@@ -44,6 +45,7 @@ const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record
   link: { run: link, table: linkTable },
   cloud: { run: cloud, table: cloudTable },
   media: { run: media, table: mediaTable },
+  fairness: { run: fairness, table: fairnessTable },
 }
 
 interface Kept {

@@ -17,11 +17,11 @@ export interface Measurable extends AsyncDisposable {
 /** Starts `command`, waits for `ready` in its output (its first group is the port, where the port is not given). */
 export async function startMeasurable(
   command: string[],
-  how: { ready: RegExp; port?: number; environment?: Record<string, string>; core?: number },
+  how: { ready: RegExp; port?: number; environment?: Record<string, string>; core?: number; patienceMs?: number },
 ): Promise<Measurable> {
   const child = spawn(command[0]!, command.slice(1), {
     cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...how.environment },
   })
   let output = ''
@@ -34,7 +34,10 @@ export async function startMeasurable(
     child.stdout.on('data', read)
     child.stderr.on('data', read)
     child.on('exit', (code) => reject(new Error(`${command.join(' ')} ended with ${code}: ${output}`)))
-    setTimeout(() => reject(new Error(`${command.join(' ')} is not ready: ${output}`)), 30_000).unref()
+    setTimeout(
+      () => reject(new Error(`${command.join(' ')} is not ready: ${output}`)),
+      how.patienceMs ?? 30_000,
+    ).unref()
   })
   const pid = child.pid!
   if (how.core !== undefined) pin(pid, how.core)
