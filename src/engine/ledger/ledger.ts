@@ -19,6 +19,8 @@ export interface Payer {
   overheard?: true
   /** The caller is not a member of the workspace, so its sums are not told to them. */
   guest?: true
+  /** The caller is an active member of another account's workspace. */
+  invited?: true
   /** Further caps, all checked in the one step with balance and key. */
   budgets?: readonly Budget[]
   /** The rules that the router holds its calls to. */

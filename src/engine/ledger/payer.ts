@@ -41,8 +41,14 @@ export function payerOf(
     workspaceId,
     ...more,
     ...(overheard && { overheard }),
+    ...(isInvited(principal) && { invited: true }),
     ...(guestOf && { guest: true }),
     ...(all.length > 0 && { budgets: all }),
     ...(rules && { rules }),
   }
+}
+
+function isInvited({ memberships }: Principal): boolean {
+  for (const { role, status } of memberships.values()) if (role !== 'owner' && status === 'active') return true
+  return false
 }

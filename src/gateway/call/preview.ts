@@ -1,6 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
-import type { Billing } from '#kernel/usage.ts'
+import type { Payer } from '#engine/ledger/ledger.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Principal, actingIn } from '#kernel/principal.ts'
@@ -9,6 +9,7 @@ import { routed, tell } from '../routing/choose.ts'
 import { worstCost } from '../model/cost/cost.ts'
 import { type Offer, type Shape, isMediaOffer, pricedForMedia } from '../model/offer.ts'
 import { amountsOf, mostOutput } from './money/metering.ts'
+import { payerFor } from './money/trial.ts'
 import type { Gateway } from '../request/gateway.ts'
 import { readPreferences } from '../routing/preferences.ts'
 import { type RequestedModel, type Candidate, type Route, newSeed } from '../routing/router.ts'
@@ -74,16 +75,22 @@ export const createPreviewRoute =
         param: unserved === asked[0] ? 'model' : 'models',
       }),
     )
-    const spare = new Map<Billing, Nano | null>()
+    const spare = new Map<string, Nano | null>()
     for (const { offer } of route.candidates) {
-      const { billing } = offer.endpoint
-      if (!spare.has(billing)) spare.set(billing, await gateway.engine.ledger.affordable(payer, billing))
+      const pays = payerFor(payer, offer)
+      const key = spareKey(offer, pays)
+      if (!spare.has(key)) spare.set(key, await gateway.engine.ledger.affordable(pays, offer.endpoint.billing))
     }
     const candidates: Preview['candidates'] = []
     const unpaid: Route['excluded'] = []
     for (const candidate of route.candidates) {
       const { offer } = candidate
-      const reason = whyUnpaid(offer, spare.get(offer.endpoint.billing) ?? null, inputTokens, maxTokens)
+      const reason = whyUnpaid(
+        offer,
+        spare.get(spareKey(offer, payerFor(payer, offer))) ?? null,
+        inputTokens,
+        maxTokens,
+      )
       const most = mostCost(offer, inputTokens, maxTokens)
       if (reason === null) candidates.push({ ...candidate, maxCostUsd: most === null ? null : toUsd(most) })
       else unpaid.push({ offer, reason })
@@ -98,6 +105,8 @@ export const createPreviewRoute =
       })),
     }
   }
+
+const spareKey = ({ endpoint }: Offer, { tier }: Payer): string => `${endpoint.billing} ${tier}`
 
 /** A model of media at its price for them. */
 const asMedia = (asked: RequestedModel): RequestedModel => ({

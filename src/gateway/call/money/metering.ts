@@ -17,6 +17,7 @@ import {
 import type { Offer } from '../../model/offer.ts'
 import type { Pricing } from '../../catalogue/model.ts'
 import { reportedBy } from '../../providers/supports.ts'
+import { payerFor } from './trial.ts'
 import { vendorToolIn } from './vendor-tools.ts'
 import type { Body } from '../../model/body.ts'
 import { roughText, weigh } from '../../model/cost/weigh.ts'
@@ -103,7 +104,7 @@ export class Metering {
     const { endpoint } = offer
     this.call = {
       id: call.id,
-      payer: call.payer,
+      payer: payerFor(call.payer, offer),
       surface: call.surface,
       model: offer.slug,
       provider: endpoint.slug,
