@@ -42,8 +42,8 @@ export type CallOutcome = { ok: true; firstByteMs: number } | { ok: false; fault
 export interface SharedHealth {
   /** Why an endpoint is not to be counted on; null: as far as anybody knows it serves. */
   failing(endpoint: ProviderEndpoint): string | null
-  /** A call has come to its end there. */
-  called(endpoint: ProviderEndpoint, outcome: CallOutcome): void
+  /** A call has come to its end there. `model`: the provider's name of it. */
+  called(endpoint: ProviderEndpoint, outcome: CallOutcome, model: string): void
 }
 
 const nobody: SharedHealth = { failing: () => null, called: () => {} }
@@ -66,7 +66,7 @@ export class Health implements HealthView {
   }
 
   failed(offer: Offer, fault: UpstreamFault, now: number = performance.now()): void {
-    this.#shared.called(offer.endpoint, { ok: false, fault })
+    this.#shared.called(offer.endpoint, { ok: false, fault }, offer.upstreamModel)
     // A computer that is away is known by its link, and asked again as soon as that is back.
     if (fault.lasts === true && offer.endpoint.dispatch !== undefined) return
     const ms = fault.affordsLess === true ? 0 : asideFor(fault)
@@ -90,7 +90,7 @@ export class Health implements HealthView {
     seen.aside = null
     seen.succeed(firstByteMs, durationMs, outputTokens, now)
     this.#endpoints.delete(offer.endpoint)
-    this.#shared.called(offer.endpoint, { ok: true, firstByteMs })
+    this.#shared.called(offer.endpoint, { ok: true, firstByteMs }, offer.upstreamModel)
   }
 
   aside(offer: Offer, now: number = performance.now()): Aside | null {

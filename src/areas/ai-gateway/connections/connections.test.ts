@@ -186,18 +186,18 @@ test('a process cut off from a provider does not mark it as failing while it ser
   // Of an endpoint they look at nothing else.
   const endpoint = { connection } as unknown as ProviderEndpoint
   const fault: UpstreamFault = { kind: 'unreachable', message: 'connect ENETUNREACH' }
-  served.called(endpoint, { ok: true, firstByteMs: 1 })
+  served.called(endpoint, { ok: true, firstByteMs: 1 }, 'gpt-4o')
   await until(
     async () => cutOff.stateOf(endpoint)?.status,
     (status) => status === 'working',
   )
-  for (let i = 0; i < 5; i++) cutOff.called(endpoint, { ok: false, fault })
+  for (let i = 0; i < 5; i++) cutOff.called(endpoint, { ok: false, fault }, 'gpt-4o')
   await until(
     async () => served.stateOf(endpoint)?.lastErrorKind,
     (kind) => kind === 'unreachable',
   )
   assert.equal((await one(bob, id)).status, 'working')
-  for (let i = 0; i < 3; i++) served.called(endpoint, { ok: false, fault })
+  for (let i = 0; i < 3; i++) served.called(endpoint, { ok: false, fault }, 'gpt-4o')
   await until(() => one(bob, id), isFailing)
 })
 

@@ -18,6 +18,7 @@ import {
   untested,
 } from './connection-state.ts'
 import { connectionStore } from './connection-store.ts'
+import { RefusedModels } from './refused-models.ts'
 import { provesKey, told } from './test-connection.ts'
 
 const TOPIC = 'provider_connections'
@@ -38,6 +39,7 @@ export type ConnectionsParts = { postgres: Postgres; bus: Bus; log: Log; changed
  */
 export class Connections implements AsyncDisposable {
   readonly #parts: ConnectionsParts
+  readonly #refused: RefusedModels
   readonly #known = new Map<Id, ConnectionState>()
   /** Calls in a row that found nobody. Each process counts its own, and asks the row whether others are served. */
   readonly #unreached = new Map<Id, { count: number; since: Date }>()
@@ -55,6 +57,7 @@ export class Connections implements AsyncDisposable {
 
   constructor(parts: ConnectionsParts) {
     this.#parts = parts
+    this.#refused = new RefusedModels(parts)
     this.#polling = setInterval(() => this.#read(), POLL_MS)
     this.#waking = parts.bus.on(TOPIC, () => this.#read())
   }
@@ -70,6 +73,7 @@ export class Connections implements AsyncDisposable {
       const states = await connectionStore.states(this.#parts.postgres.db, missing)
       for (const id of missing) if (!this.#known.has(id)) this.#known.set(id, untested(new Date(0)))
       for (const [id, state] of states) this.#hear(id, state)
+      await this.#refused.learn(this.#parts.postgres.db, missing)
     } catch (error) {
       this.#parts.log.warn({ error }, 'how provider endpoints do cannot be read')
     }
@@ -96,10 +100,17 @@ export class Connections implements AsyncDisposable {
     return state?.status === 'failing' ? reasonWords(state.reason) : null
   }
 
+  /** Whether a call of this model is likely to be refused for good: its endpoint's key or account, or the model, was refused. */
+  refuses(endpoint: ProviderEndpoint, model: string): boolean {
+    const state = this.stateOf(endpoint)
+    return state?.status === 'failing' || state?.reason === 'unproven' || this.#refused.has(endpoint.connection, model)
+  }
+
   /** A call has come to its end there. Nobody waits for this. */
-  called({ connection }: ProviderEndpoint, outcome: CallOutcome): void {
+  called({ connection }: ProviderEndpoint, outcome: CallOutcome, model: string): void {
     const before = connection === undefined ? undefined : this.#known.get(connection)
     if (connection === undefined || before === undefined) return
+    this.#refused.called(connection, model, outcome)
     const now = new Date()
     let unreached = 0
     if (!outcome.ok && outcome.fault.kind === 'unreachable') {
@@ -152,6 +163,7 @@ export class Connections implements AsyncDisposable {
     this.#fresh.set(id, next)
     if (next.lastSuccessAt !== null && next.lastSuccessAt !== before.lastSuccessAt)
       this.#served.set(id, next.lastSuccessAt)
+    if (next.status === 'working' && before.reason !== null) this.#refused.works(id)
     if (next.status !== before.status) this.#parts.changed()
   }
 
@@ -205,5 +217,6 @@ export class Connections implements AsyncDisposable {
     await this.#reading
     await this.#flush()
     if (this.#gathering !== null) clearTimeout(this.#gathering)
+    await this.#refused[Symbol.asyncDispose]()
   }
 }

@@ -12,6 +12,7 @@ import type { KnownLists } from '../lists/known-lists.ts'
 import { type EndpointRow, endpointStore } from '../store.ts'
 import type { Standing, TestOutcome } from './connection-state.ts'
 import { connectionStore } from './connection-store.ts'
+import { retainRefusedModels } from './refused-models.ts'
 import type { Connections } from './connections.ts'
 import { startRetests } from './retests.ts'
 import { testConnection } from './test-connection.ts'
@@ -90,5 +91,8 @@ export function createEndpointTests({
 }
 
 export const connectionSchedules = ({ postgres }: Engine): Schedule[] => [
-  every('provider_connections.retain', 86_400, () => connectionStore.retain(postgres.db)),
+  every('provider_connections.retain', 86_400, async () => {
+    await connectionStore.retain(postgres.db)
+    await retainRefusedModels(postgres.db)
+  }),
 ]

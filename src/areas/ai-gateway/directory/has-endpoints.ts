@@ -1,5 +1,5 @@
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
-import type { Directory } from '#gateway/model/offer.ts'
+import type { Directory, Offer } from '#gateway/model/offer.ts'
 import type { SharedHealth } from '#gateway/routing/health.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Row } from '../catalogues/rows.ts'
@@ -20,6 +20,8 @@ export interface EndpointDirectory extends Directory, SharedHealth, AsyncDisposa
   mediaModels(principal: Principal): readonly Row[] | Promise<readonly Row[]>
   /** Models of every kind that only failing endpoints have, in the order of their slugs. */
   failingModels(principal: Principal): readonly Row[] | Promise<readonly Row[]>
+  /** Whether a call of this offer is likely to fail until the key, the account or the model's name changes. */
+  refuses(offer: Offer): boolean
   /** Models, prices and limits as they hold now: what was fetched last, and the operator's own word. */
   catalogue(): Catalogue
   /** The endpoints that this caller may use, those that are failing too. */

@@ -121,8 +121,18 @@ test('where nobody names a model, the own key comes before what is free, and a s
     listed('a/new', 'byok', '2026-01-01'),
     listed('local/x', 'free'),
   ]
-  assert.equal(sensibleModel(all), 'a/new')
-  assert.equal(sensibleModel([sim, listed('big/x', 'credits'), listed('local/x', 'free')]), 'local/x')
-  assert.equal(sensibleModel([listed('sim/script', 'credits'), sim]), 'sim/echo')
-  assert.equal(sensibleModel([]), null)
+  const none = () => false
+  assert.equal(sensibleModel(all, none), 'a/new')
+  assert.equal(sensibleModel([sim, listed('big/x', 'credits'), listed('local/x', 'free')], none), 'local/x')
+  assert.equal(sensibleModel([listed('sim/script', 'credits'), sim], none), 'sim/echo')
+  assert.equal(sensibleModel([], none), null)
+  // A model that refuses every call comes after all that answer, a simulated one too, and before none at all.
+  const refuses =
+    (...slugs: string[]) =>
+    ({ slug }: { slug: string }) =>
+      slugs.includes(slug)
+  assert.equal(sensibleModel(all, refuses('a/new')), 'a/old')
+  assert.equal(sensibleModel(all, refuses('a/new', 'a/old')), 'local/x')
+  assert.equal(sensibleModel(all, refuses('a/new', 'a/old', 'local/x')), 'sim/echo')
+  assert.equal(sensibleModel(all.slice(1), refuses('a/new', 'a/old', 'local/x')), 'a/new')
 })

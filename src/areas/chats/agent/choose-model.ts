@@ -78,8 +78,13 @@ async function serversChoice(ctx: Context<HasEndpoints>, workspaceId: Id): Promi
   const isAllowed = (offer: Offer): boolean => rules === undefined || brokenRule(offer, { rules }) === undefined
   // Named by the instance and not by the caller: where it cannot be had, another answers.
   const ofInstance = config.defaultModel
-  if (ofInstance !== '' && (await endpoints.offers(ctx.principal, ofInstance)).some(isAllowed)) return ofInstance
-  return sensibleModel((await endpoints.models(ctx.principal)).filter(isAllowed))
+  const refuses = (offer: Offer): boolean => endpoints.refuses(offer)
+  const named = ofInstance === '' ? [] : (await endpoints.offers(ctx.principal, ofInstance)).filter(isAllowed)
+  if (named.some((offer) => !refuses(offer))) return ofInstance
+  const models = (await endpoints.models(ctx.principal)).filter(isAllowed)
+  // Of models that all fail, the one that the instance names.
+  if (named.length > 0 && models.every(refuses)) return ofInstance
+  return sensibleModel(models, refuses)
 }
 
 async function settingOf(ctx: Context): Promise<string | null> {
@@ -91,18 +96,20 @@ const PAID_BY = { byok: 0, free: 1, credits: 2 } as const
 
 /**
  * The model that answers where nobody named one: on the caller's own key before what is free before credits, of these
- * the newest; a simulated one only where there is no other.
+ * the newest. A simulated model comes after all that answer, and before those that refuse every call.
  */
-export function sensibleModel(models: readonly Listed[]): string | null {
+export function sensibleModel(models: readonly Listed[], refuses: (model: Listed) => boolean): string | null {
   const speaking = models.filter(
     ({ modalities }) => modalities.output.includes('text') && modalities.input.includes('text'),
   )
   const real = speaking.filter(({ endpoint }) => endpoint.slug !== 'sim')
   const [best] = real.toSorted(
     (a, b) =>
+      Number(refuses(a)) - Number(refuses(b)) ||
       PAID_BY[a.endpoint.billing] - PAID_BY[b.endpoint.billing] ||
       (b.releasedAt ?? '').localeCompare(a.releasedAt ?? '') ||
       a.slug.localeCompare(b.slug),
   )
-  return best?.slug ?? speaking.find(({ slug }) => slug === 'sim/echo')?.slug ?? null
+  const simulated = speaking.find(({ slug }) => slug === 'sim/echo')
+  return (best === undefined || refuses(best) ? (simulated ?? best) : best)?.slug ?? null
 }

@@ -1,0 +1,131 @@
+import { sql } from 'kysely'
+import type { Bus } from '#engine/bus/bus.ts'
+import type { Log } from '#engine/log.ts'
+import type { Db, Postgres } from '#engine/postgres/client.ts'
+import type { FaultKind } from '#gateway/model/canonical-request.ts'
+import { rules } from '#gateway/model/fault-rules.ts'
+import type { CallOutcome } from '#gateway/routing/health.ts'
+import type { Id } from '#kernel/ids.ts'
+
+const TOPIC = 'refused_models'
+/** The bus may lose a message, so changes are also read at this interval. */
+const POLL_MS = 5_000
+/** A write may commit after a later one was read, so recent changes are read twice. */
+const OVERLAP_MS = 15_000
+/** Models in memory. The oldest is forgotten first. */
+const MOST = 20_000
+
+interface Change {
+  connection: Id
+  model: string
+  kind: FaultKind | null
+}
+
+/** Whether every call fails until the key, the account or the model's name changes. */
+const isPermanent = (outcome: CallOutcome): boolean =>
+  !outcome.ok &&
+  !rules[outcome.fault.kind].passes &&
+  rules[outcome.fault.kind].asideMs > 0 &&
+  outcome.fault.affordsLess !== true
+
+/**
+ * Models whose last call was refused for good, by connection. The router still asks them, but they aren't picked as a
+ * default. Memory answers; processes share it through the database.
+ */
+export class RefusedModels implements AsyncDisposable {
+  readonly #parts: { postgres: Postgres; bus: Bus; log: Log }
+  readonly #kinds = new Map<string, FaultKind>()
+  readonly #polling: NodeJS.Timeout
+  readonly #waking: Disposable
+  #since = new Date(Date.now() - OVERLAP_MS)
+  #work: Promise<void> = Promise.resolve()
+  #readQueued = false
+
+  constructor(parts: { postgres: Postgres; bus: Bus; log: Log }) {
+    this.#parts = parts
+    this.#polling = setInterval(() => this.#readChanges(), POLL_MS)
+    this.#waking = parts.bus.on(TOPIC, () => this.#readChanges())
+  }
+
+  /** Loads the refused models of these connections. */
+  async learn(db: Db, connections: readonly Id[]): Promise<void> {
+    if (connections.length === 0) return
+    const { rows } = await sql<Change>`select connection, model, kind from refused_models
+      where connection = any(${connections}::bpchar[]) and kind is not null`.execute(db)
+    for (const row of rows) this.#set(row)
+  }
+
+  has(connection: Id | undefined, model: string): boolean {
+    return connection !== undefined && this.#kinds.has(keyOf(connection, model))
+  }
+
+  /** A call of this model has ended. Doesn't wait for the database. */
+  called(connection: Id, model: string, outcome: CallOutcome): void {
+    const known = this.#kinds.get(keyOf(connection, model)) ?? null
+    const kind = outcome.ok ? null : isPermanent(outcome) ? outcome.fault.kind : known
+    if (kind === known) return
+    const change = { connection, model, kind }
+    this.#set(change)
+    this.#queue(async (db) => {
+      await sql`insert into refused_models (connection, model, kind) values (${connection}::bpchar, ${model}, ${kind})
+        on conflict (connection, model) do update set kind = excluded.kind, changed_at = clock_timestamp()`.execute(db)
+      this.#parts.bus.poke(TOPIC)
+    })
+  }
+
+  /** The connection's key and account work again. Unknown models are still refused. */
+  works(connection: Id): void {
+    const start = keyOf(connection, '')
+    const healed = [...this.#kinds].filter(([key, kind]) => key.startsWith(start) && kind !== 'model_not_found')
+    if (healed.length === 0) return
+    for (const [key] of healed) this.#kinds.delete(key)
+    this.#queue(async (db) => {
+      await sql`update refused_models set kind = null, changed_at = clock_timestamp()
+        where connection = ${connection}::bpchar and kind <> 'model_not_found'`.execute(db)
+      this.#parts.bus.poke(TOPIC)
+    })
+  }
+
+  #set({ connection, model, kind }: Change): void {
+    const key = keyOf(connection, model)
+    this.#kinds.delete(key)
+    if (kind === null) return
+    this.#kinds.set(key, kind)
+    if (this.#kinds.size > MOST) for (const oldest of this.#kinds.keys()) return void this.#kinds.delete(oldest)
+  }
+
+  #readChanges(): void {
+    if (this.#readQueued) return
+    this.#readQueued = true
+    this.#queue(async (db) => {
+      this.#readQueued = false
+      const { rows } = await sql<Change & { at: Date }>`select connection, model, kind, changed_at as at
+        from refused_models where changed_at > ${this.#since} order by changed_at limit ${MOST}`.execute(db)
+      for (const row of rows) this.#set(row)
+      const last = rows.at(-1)
+      if (last !== undefined) this.#since = new Date(Math.max(+this.#since, +last.at - OVERLAP_MS))
+    })
+  }
+
+  /** One after the other, so that a read never undoes a change that isn't written yet. */
+  #queue(work: (db: Db) => Promise<void>): void {
+    this.#work = this.#work
+      .then(() => work(this.#parts.postgres.db))
+      .catch((error: unknown) => this.#parts.log.warn({ error }, 'refused models cannot be read or written'))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#polling)
+    this.#waking[Symbol.dispose]()
+    await this.#work
+  }
+}
+
+const keyOf = (connection: Id, model: string): string => `${connection} ${model}`
+
+/** Deletes old entries of deleted connections and of models that work again. */
+export async function retainRefusedModels(db: Db): Promise<void> {
+  await sql`
+    delete from refused_models r where changed_at < now() - interval '30 days'
+      and (kind is null or not exists (select from provider_connections c where c.id = r.connection))`.execute(db)
+}
