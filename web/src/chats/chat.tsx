@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { Suspense, lazy, useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { queryClient, sayError, uk } from '../api.ts'
+import { queryClient, sayError } from '../api.ts'
 import { namesQuery, useAccount, workspacesQuery } from '../session.ts'
 import { type Code, OpenBeside } from '../ui/code/code-block.tsx'
 import { useMedia } from '../ui/media.ts'
@@ -22,6 +22,7 @@ import type { MessageChanges, MessageDeeds } from './messages/message.tsx'
 import { Said } from './said.tsx'
 import { type Message, type Run, agentQuery, chatModelQuery, settingsQuery } from './queries.ts'
 import { TemporaryStrip } from './temporary/strip.tsx'
+import type { Choice } from './thread/choices.ts'
 import { isUnfinished } from './thread/live.ts'
 import type { Draft, Thread } from './thread/thread.ts'
 import { followingIn, leafBelow } from './thread/tree.ts'
@@ -146,8 +147,8 @@ function Conversation({ id }: { id: string }) {
       </div>
     )
   const refresh = (): void => void thread.refresh()
-  const changeChat = (change: { model?: string; agent_id?: string | null }): void =>
-    void uk.chats.update({ id, ...change }).then(refresh, (failure: unknown) => setRefused(sayError(failure)))
+  const changeChat = (change: Choice): void =>
+    void thread.choose(change).catch((failure: unknown) => setRefused(sayError(failure)))
   return (
     <div className="flex h-full">
       <div className="flex min-w-0 flex-1 flex-col" inert={artefact !== null && !hasRoom}>
@@ -255,8 +256,7 @@ function useSending(thread: Thread, setRefused: (why: string | null) => void): (
 async function retry(thread: Thread, runId: string, setRefused: (why: string | null) => void): Promise<void> {
   setRefused(null)
   try {
-    await uk.chats.retry({ id: thread.id, run_id: runId, background: true })
-    await thread.refresh()
+    await thread.retry(runId)
   } catch (error) {
     setRefused(sayError(error))
   }

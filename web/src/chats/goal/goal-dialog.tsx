@@ -4,6 +4,7 @@ import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
 import { Field, TextField } from '../../ui/field.tsx'
 import { useSend } from '../../ui/send.ts'
 import { typedNumber } from '../../ui/text/typed-number.ts'
+import { whenChosen } from '../thread/choices.ts'
 import type { Goal } from './queries.ts'
 
 /** Sets a goal, or lets one that came to its limits go on with bigger ones. */
@@ -26,7 +27,8 @@ export function GoalDialog({
   const [turns, setTurns] = useState(String(goal === null ? 25 : goal.max_turns + 25))
   const [cost, setCost] = useState(goal?.max_cost_usd == null ? '' : String(goal.max_cost_usd * 2))
   const sending = useSend(
-    () => {
+    async () => {
+      await whenChosen(chatId)
       const caps = {
         ...(turns !== '' && { max_turns: typedNumber(turns) }),
         ...(cost !== '' && { max_cost_usd: typedNumber(cost) }),

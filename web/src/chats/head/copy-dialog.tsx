@@ -8,6 +8,7 @@ import { say } from '../../ui/dialogs/toast.tsx'
 import { SelectField } from '../../ui/field.tsx'
 import { useSend } from '../../ui/send.ts'
 import type { Chat } from '../queries.ts'
+import { whenChosen } from '../thread/choices.ts'
 
 /** The part of the chat that goes elsewhere: all of it, or the messages that lead to one. */
 export type Copying = { how: 'copy' } | { how: 'fork'; messageId: string | null }
@@ -31,7 +32,8 @@ export function CopyDialog({
   const [chosen, setChosen] = useState<string | null>(null)
   const workspaceId = chosen ?? here?.id ?? ''
   const sending = useSend(
-    () => {
+    async () => {
+      await whenChosen(chat.id)
       const to = { id: chat.id, workspace_id: workspaceId }
       if (copying.how === 'copy') return uk.chats.copy_to_workspace(to)
       return uk.chats.fork_to_workspace({

@@ -3,6 +3,7 @@ import { pause, waitBefore } from '../../again.ts'
 import { queryClient, uk } from '../../api.ts'
 import { type Listener, listen } from '../../stream.ts'
 import type { Chat, Message, Run, RunEvent } from '../queries.ts'
+import { type Choice, Choices } from './choices.ts'
 import { type Live, isUnfinished, nothingYet, tell } from './live.ts'
 import type { Messages } from './tree.ts'
 
@@ -45,6 +46,7 @@ export class Thread {
     line: 'open',
     error: null,
   }
+  readonly #choices: Choices
   readonly #listeners = new Set<() => void>()
   #life: AbortController | null = null
   #cursor: string | null = null
@@ -58,6 +60,7 @@ export class Thread {
 
   constructor(id: string) {
     this.id = id
+    this.#choices = new Choices(id)
   }
 
   readonly state = (): ThreadState => this.#state
@@ -141,7 +144,7 @@ export class Thread {
       const ended = runs.rows.find((run) => !isUnfinished(run))
       if (known === null) this.#cursor = page.next
       this.#set({
-        chat,
+        chat: this.#choices.shownOf(chat),
         messages: grown,
         runs: [...unfinished, ...(ended ? [ended] : [])],
         earlier: this.#cursor === null ? 'none' : 'more',
@@ -253,11 +256,12 @@ export class Thread {
   }
 
   /** Sends a message and follows its answer. Rejects where it was refused: then nothing of it was kept. */
-  async send(draft: Draft): Promise<void> {
+  async send(given: Draft): Promise<void> {
     const signal = this.#life?.signal
-    const behind = this.#followed !== null
-    this.#set({ sending: draft })
+    this.#set({ sending: given })
     try {
+      const draft = { ...(await this.#choices.forMessage()), ...given }
+      const behind = this.#followed !== null
       // A message behind an unfinished run waits for its turn, and is followed by then.
       if (behind) {
         await uk.chats.send({ ...draft, background: true })
@@ -284,8 +288,15 @@ export class Thread {
       if (run !== null && isUnfinished(run) && !signal?.aborted) void this.#follow(run.id)
       else await this.refresh()
     } finally {
-      if (this.#state.sending === draft) this.#set({ sending: null })
+      if (this.#state.sending === given) this.#set({ sending: null })
     }
+  }
+
+  /** Starts another attempt of a failed run, by the model that is shown now. */
+  async retry(runId: string): Promise<void> {
+    const model = (await this.#choices.forMessage()).model ?? this.#state.chat?.model
+    await uk.chats.retry({ id: this.id, run_id: runId, background: true, ...(model != null && { model }) })
+    await this.refresh()
   }
 
   stop = async (runId?: string): Promise<void> => {
@@ -300,9 +311,18 @@ export class Thread {
   }
 
   /** Makes another branch the active one, by its end. */
-  async show(leaf: string): Promise<void> {
+  show = (leaf: string): Promise<void> => this.choose({ head_message_id: leaf })
+
+  /** Changes what answers next. It is shown at once, and undone if the server refuses it. */
+  async choose(choice: Choice): Promise<void> {
     const { chat } = this.#state
-    if (chat) this.#set({ chat: { ...chat, head_message_id: leaf } })
-    this.#set({ chat: await uk.chats.update({ id: this.id, head_message_id: leaf }) })
+    if (chat) this.#set({ chat: { ...chat, ...choice } })
+    try {
+      const changed = await this.#choices.choose(choice)
+      if (changed) this.#set({ chat: changed })
+    } catch (error) {
+      void this.refresh()
+      throw error
+    }
   }
 }
