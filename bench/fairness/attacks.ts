@@ -146,11 +146,11 @@ const names: Attack = {
 }
 
 const lists: Attack = {
-  name: 'lists, searches and exports of 20 chats with 2 MB of messages each',
+  name: 'lists, searches and exports of 10 chats with 2 MB of messages each',
   abreast: 40,
   async prepare(account) {
     const ids: string[] = []
-    for (let n = 0; n < 20; n++) {
+    for (let n = 0; n < 10; n++) {
       const { id } = await account.make('/v1/chats', {
         title: `Chat ${n}`,
         model: 'sim/echo',
@@ -158,7 +158,7 @@ const lists: Attack = {
       })
       ids.push(id as string)
       for (let message = 0; message < 4; message++)
-        await account.call('POST', `/v1/chats/${id}/messages`, { content: 'ukiyo '.repeat(40_000) })
+        await account.call('POST', `/v1/chats/${id}/messages`, { content: 'ukiyo-'.repeat(40_000) })
     }
     let turn = 0
     const ways = [

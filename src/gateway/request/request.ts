@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { bodyTurns } from '#engine/bodies/body-turns.ts'
 import { receivedBodies } from '#engine/bodies/received-bodies.ts'
 import { WHOLE_MS, boundRemainder, dropSender } from '#engine/bodies/slow-body.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
@@ -117,12 +118,14 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     }
     if (length !== undefined && Number(length) > LARGEST_BODY) this.#refuseLarge()
     this.#slow = setTimeout(dropSender, WHOLE_MS, incoming)
-    const share = (this.#share = receivedBodies.share(this.caller.principal.accountId))
+    const { accountId } = this.caller.principal
+    const share = (this.#share = receivedBodies.share(accountId))
     let parts: Buffer[] = []
     let size = 0
     let refused = false
     incoming.on('data', (part: Buffer) => {
       size += part.length
+      bodyTurns.pace(incoming, accountId, size)
       // Bytes that come after a refusal are read and dropped: a connection reset would take the answer with it.
       if (refused || this.closed) return
       refused = true

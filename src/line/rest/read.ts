@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { z } from 'zod'
+import { bodyTurns } from '#engine/bodies/body-turns.ts'
 import { receivedBodies } from '#engine/bodies/received-bodies.ts'
 import { WHOLE_MS, dropSender } from '#engine/bodies/slow-body.ts'
 import type { AnyEndpoint } from '#kernel/contract.ts'
@@ -30,22 +31,26 @@ export function readBytes(request: IncomingMessage, limit: number, sender: strin
     const share = receivedBodies.share(sender)
     const parts: Buffer[] = []
     let size = 0
+    let refused = false
     const slow = setTimeout(dropSender, WHOLE_MS, request).unref()
     request.once('close', () => clearTimeout(slow))
     request.on('data', (part: Buffer) => {
       size += part.length
+      bodyTurns.pace(request, sender, size)
+      if (refused) return
       try {
         if (size > limit) tooLarge()
         share.add(part.length)
         parts.push(part)
       } catch (error) {
         share[Symbol.dispose]()
-        request.removeAllListeners('data')
-        request.resume()
+        refused = true
+        parts.length = 0
         reject(error)
       }
     })
     request.on('end', () => {
+      if (refused) return
       const read = (): void => {
         share[Symbol.dispose]()
         resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts))

@@ -83,3 +83,33 @@ test('connections that send 31 of 32 MiB are refused beyond 128 MiB; others are 
   const again = await alice.post('/inference/text', { ...small, model: 'x'.repeat(2 << 20) })
   assert.deepEqual([again.status, again.body.error.param], [400, 'model'], 'the body is read again')
 })
+
+test('connections that send as fast as they can bring a bounded number of bytes in each turn of the event loop', async () => {
+  await using server = await testServer()
+  const alice = await (await server.person('Alice')).key()
+  const { host, port } = new URL(server.origin)
+  const [count, size] = [12, 8 << 20]
+  for (const path of ['/compat-a/v1/chat/completions', '/v1/inference/text']) {
+    const before = receivedBodies.bytes
+    const body = Buffer.alloc(size, ' ')
+    const sockets = Array.from({ length: count }, () => connect(Number(port), '127.0.0.1'))
+    for (const socket of sockets) {
+      await once(socket, 'connect')
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${alice.headers['authorization']}\r\nContent-Type: application/json\r\nContent-Length: ${size + 1}\r\n\r\n`,
+      )
+      socket.write(body)
+    }
+    let most = 0
+    for (let last = 0; last < count * size;) {
+      await new Promise(setImmediate)
+      const bytes = receivedBodies.bytes - before
+      // The start of each comes unbounded.
+      if (last > count * (512 << 10)) most = Math.max(most, bytes - last)
+      last = bytes
+    }
+    assert.ok(most > 0 && most <= 2 << 20, `${path}: ${most} bytes in one turn`)
+    for (const socket of sockets) socket.destroy()
+    while (receivedBodies.bytes > before) await new Promise(setImmediate)
+  }
+})
