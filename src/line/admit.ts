@@ -8,6 +8,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Authority, type Principal, type TicketHolder, anonymous, hasScope } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
+import { cookieIn } from '#kernel/text/cookies.ts'
 import type { Limits } from './limit.ts'
 
 /**
@@ -115,7 +116,7 @@ export const limitOf = (endpoint: Pick<AnyEndpoint, 'limit' | 'method'> | undefi
 export function presented(headers: IncomingHttpHeaders, cookieName: string): PresentedCredential {
   const secret = keyIn(headers)
   if (secret !== null) return secret
-  const session = cookie(headers.cookie, cookieName)
+  const session = cookieIn(headers.cookie, cookieName)
   return session === null ? null : { session }
 }
 
@@ -139,15 +140,6 @@ function keyIn(headers: IncomingHttpHeaders): string | null {
   if (fromBearer !== null && fromHeader !== null && fromBearer !== fromHeader)
     refuse('invalid_api_key', { message: '`Authorization` and `x-api-key` carry two different keys. Send one.' })
   return fromBearer ?? fromHeader
-}
-
-function cookie(header: string | undefined, name: string): string | null {
-  if (header === undefined) return null
-  for (const pair of header.split(';')) {
-    const at = pair.indexOf('=')
-    if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim()
-  }
-  return null
 }
 
 /**

@@ -3,6 +3,7 @@ import { judgeNow } from '#access/rights.ts'
 import type { Engine } from '#engine/context.ts'
 import { absent, refuse } from '#kernel/errors.ts'
 import { type Authority, type Principal, membershipIn } from '#kernel/principal.ts'
+import { cookieIn } from '#kernel/text/cookies.ts'
 import { checkMayUse } from '../access.ts'
 import { type ComputerRow, computerStore } from '../store.ts'
 import type { PreviewAddress } from './address.ts'
@@ -47,11 +48,8 @@ export function createAdmission(engine: Engine, authority: Pick<Authority, 'byKe
       const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
       const secret = [bearer, headers['x-api-key']].find((one) => typeof one === 'string' && OUR_KEY.test(one))
       if (typeof secret === 'string') return { kind: 'key', secret }
-      for (const pair of (headers.cookie ?? '').split(';')) {
-        const at = pair.indexOf('=')
-        if (at > 0 && pair.slice(0, at).trim() === name()) return { kind: 'cookie', token: pair.slice(at + 1).trim() }
-      }
-      return null
+      const token = cookieIn(headers.cookie, name())
+      return token === null ? null : { kind: 'cookie', token }
     },
     async check(pass, at, signal) {
       const principal = await principalOf(pass, at, signal)

@@ -14,6 +14,12 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'upgrade',
   'expect',
 ])
+/**
+ * Fields that `Connection` can't take away: those that say where a message ends and goes, and those that are meant for its last
+ * recipient (RFC 9110, 7.6.1). Without its length, a body would be read as the next request.
+ */
+const KEPT =
+  /^(host|content-.*|range|if-.*|accept.*|authorization|cookie2?|set-cookie2?|origin|referer|sec-.*|access-control-.*|cache-control|pragma|vary|etag|location|date|x-content-type-options|x-frame-options|www-authenticate)$/
 /** The fields in which proxies speak of a request: ours are the ones that count behind us. */
 const OF_PROXIES = /^(forwarded|via|x-real-ip|x-forwarded-.*|cf-.*|x-uk-.*)$/
 /** The fields that would reach beyond the origin of their port. */
@@ -35,11 +41,8 @@ export function requestHead({ method, rawHeaders, host, protocol, upgrade }: Ask
   let framed = false
   for (const [name, value] of fields(rawHeaders)) {
     const key = name.toLowerCase()
-    if (key === 'transfer-encoding') {
-      head.push('Transfer-Encoding', 'chunked')
-      framed = true
-    }
-    if (key === 'content-length') framed = true
+    if (key === 'transfer-encoding' && !framed) head.push('Transfer-Encoding', 'chunked')
+    if (key === 'transfer-encoding' || key === 'content-length') framed = true
     if (key === 'host' || OF_CONNECTION.has(key) || named.has(key) || OF_PROXIES.test(key)) continue
     if (key === 'authorization' && OUR_KEY.test(value.replace(/^Bearer +/i, ''))) continue
     if (key === 'x-api-key' && OUR_KEY.test(value)) continue
@@ -96,6 +99,7 @@ function* fields(raw: readonly string[]): Generator<[string, string]> {
 function connectionNames(raw: readonly string[]): Set<string> {
   const names = new Set<string>()
   for (const [name, value] of fields(raw))
-    if (name.toLowerCase() === 'connection') for (const one of value.split(',')) names.add(one.trim().toLowerCase())
+    if (name.toLowerCase() === 'connection')
+      for (const one of value.split(',').map((word) => word.trim().toLowerCase())) if (!KEPT.test(one)) names.add(one)
   return names
 }
