@@ -294,9 +294,9 @@ export async function startApp({
     ...entrance,
     mounts: [
       ...gateway.mounts,
-      bytesMount(LINK_PREFIX, (method, url) => openLink(engine, method, url)),
-      bytesMount(INSTALL_PREFIX, (method, url, host) =>
-        openInstall(releases, method, url, originFor(config.publicUrl, origin, host)),
+      bytesMount(LINK_PREFIX, origins, ({ method, url }) => openLink(engine, method, url)),
+      bytesMount(INSTALL_PREFIX, origins, (asked) =>
+        openInstall(releases, asked, originFor(config.publicUrl, origin, asked.host)),
       ),
       ...healthMounts({ metrics, postgres: watch, draining: () => door.draining() }),
       mcpMount(createAgentDoor({ ...entrance, closing })),

@@ -16,7 +16,8 @@ import { style } from './style.ts'
 
 export interface Served {
   type: string
-  body: string | Buffer
+  /** Bytes, which all readers of a page share: a text would be encoded for each, and kept until the slowest has read it. */
+  body: Buffer
   etag: string
 }
 
@@ -28,7 +29,7 @@ export interface Site {
 
 /** The address that guides and description are written with; each reader sees the one that they came by. */
 const WRITTEN = 'http://127.0.0.1:4242'
-const MOST_KEPT = 2_000
+const MOST_KEPT_BYTES = 64 << 20
 
 /** The pages below `/docs`: made once each, when first asked for, and the index when somebody first searches. */
 export function createSite(areas: readonly Area[], version: string): Site {
@@ -40,6 +41,7 @@ export function createSite(areas: readonly Area[], version: string): Site {
   const search = (query: string): ReturnType<Search> =>
     (index ??= createSearch([...entriesOf(areas, document()), ...guideEntries(guides)]))(query)
   const made = new Map<string, Served>()
+  let keptBytes = 0
   const made404 = page(
     'Not found · Ukiyo docs',
     '',
@@ -50,6 +52,17 @@ export function createSite(areas: readonly Area[], version: string): Site {
         page from the list.
       </p>`,
   )
+
+  /** A reader may come by many names of one server, but no reader may fill its memory. */
+  function keep(key: string, fresh: Served): Served {
+    keptBytes += fresh.body.length
+    if (keptBytes > MOST_KEPT_BYTES) {
+      made.clear()
+      keptBytes = fresh.body.length
+    }
+    made.set(key, fresh)
+    return fresh
+  }
 
   const write = (path: string): { type: string; text: string } | null => {
     const framed = (title: string, content: Parameters<typeof page>[3]) => ({
@@ -77,28 +90,28 @@ export function createSite(areas: readonly Area[], version: string): Site {
       if (path === '/docs/search') return searchPage(query.get('q') ?? '', contents, search)
       if (path === '/docs/search.json') return served('application/json', JSON.stringify(search(query.get('q') ?? '')))
       const picture = pictures.get(path)
-      if (picture !== undefined) return served('image/png', readFileSync(picture))
-      const kept = made.get(`${origin} ${path}`)
+      const key = picture === undefined ? `${origin} ${path}` : path
+      const kept = made.get(key)
       if (kept) return kept
+      if (picture !== undefined) return keep(key, served('image/png', readFileSync(picture)))
       const written = write(path)
       if (written === null) {
         const moved = areas.find((one) => path === areaPath(one).replace('/docs/api/', '/docs/'))
         return moved ? { movedTo: areaPath(moved) } : null
       }
-      const fresh = served(written.type, written.text.replaceAll(WRITTEN, origin))
-      // A reader may come by many names of one server, but no reader may fill its memory.
-      if (made.size >= MOST_KEPT) made.clear()
-      made.set(`${origin} ${path}`, fresh)
-      return fresh
+      return keep(key, served(written.type, written.text.replaceAll(WRITTEN, origin)))
     },
   }
 }
 
-const served = (type: string, body: string | Buffer): Served => ({
-  type: type.startsWith('image/') ? type : `${type}; charset=utf-8`,
-  body,
-  etag: `"${hash('sha1', body, 'base64url')}"`,
-})
+function served(type: string, content: string | Buffer): Served {
+  const body = Buffer.from(content)
+  return {
+    type: type.startsWith('image/') ? type : `${type}; charset=utf-8`,
+    body,
+    etag: `"${hash('sha1', body, 'base64url')}"`,
+  }
+}
 
 function searchPage(asked: string, contents: Contents, search: Search): Served {
   const found = search(asked)

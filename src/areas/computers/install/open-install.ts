@@ -1,8 +1,10 @@
 import { type ReadStream, createReadStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { networkOf } from '#engine/network.ts'
 import type { Bytes } from '#kernel/answers.ts'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import { PLATFORMS } from './addons.ts'
+import { createPlaces } from './places.ts'
 import type { File, Releases } from './releases.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 
@@ -16,13 +18,17 @@ const TEXT = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-opti
  * `/install/<platform>/node`: a Node for it · `/install/files/<sha256>`: their files. Nobody signs in for these: they tell
  * nothing that is not in everybody's clone.
  */
-export async function openInstall(releases: Releases, method: string, url: string, origin: string): Promise<Bytes> {
+export async function openInstall(
+  releases: Releases,
+  { method, url, ip }: { method: string; url: string; ip: string },
+  origin: string,
+): Promise<Bytes> {
   if (method !== 'GET' && method !== 'HEAD')
     refuse('method_not_allowed', { message: 'This path takes GET, HEAD.', headers: { allow: 'GET, HEAD' } })
   const [, , what, which, ...more] = url.split('?')[0]!.split('/')
   if (!/^\/install(\/|\?|$)/.test(url) || more.length > 0) return nothing()
   if (what === undefined) return plain(SCRIPT.replaceAll('@origin@', origin))
-  if (what === 'files') return stored(await releases.file(which ?? ''))
+  if (what === 'files') return stored(await releases.file(which ?? ''), networkOf(ip))
   if (which === 'node') {
     const file = await releases.node(what)
     return file === null
@@ -44,7 +50,7 @@ const nothing = (message = 'This path does not exist.'): never => refuse('not_fo
 
 const plain = (body: string): Bytes => ({ headers: { ...TEXT, 'cache-control': 'no-store' }, body })
 
-function stored(file: File | null): Bytes {
+function stored(file: File | null, network: string): Bytes {
   if (file === null) return nothing('This server gives out no file of this SHA-256 any more.')
   const { path, size, sha256, modifiedAt } = file
   return {
@@ -57,44 +63,34 @@ function stored(file: File | null): Bytes {
       size,
       modifiedAt,
       etag: `"${sha256}"`,
-      read: (range) => readPart(path, range),
+      read: (range) => readPart(path, range, network),
     },
   }
 }
 
-/** The most answers that a process gives at a time: anybody may ask, and a Node is large. The others try again. */
+/** Anybody may ask, and a Node is large. Who finds no place tries again. */
 const MOST_AT_ONCE = 64
-/** A reader who took nothing for so long gives way where all places are taken. */
-const IDLE_MS = 10_000
-const readers = new Set<{ tookAt: number; file: ReadStream }>()
+const places = createPlaces(MOST_AT_ONCE)
 
-async function* readPart(path: string, { start, end }: { start: number; end: number }): AsyncGenerator<Uint8Array> {
-  if (readers.size >= MOST_AT_ONCE) dropIdle()
-  if (readers.size >= MOST_AT_ONCE)
-    refuse('unavailable', {
-      message: 'Too many download from here at the moment.',
+/** A reader who gives way gets a broken answer, and asks again for the rest. */
+async function* readPart(
+  path: string,
+  { start, end }: { start: number; end: number },
+  network: string,
+): AsyncGenerator<Uint8Array> {
+  let file: ReadStream | null = null
+  const reader = places.take(network, () => file?.destroy(new Refusal('unavailable')))
+  if (reader === null)
+    return refuse('unavailable', {
+      message: 'Too many downloads are running. Try again in a few seconds.',
       headers: { 'retry-after': String(2 + Math.floor(Math.random() * 8)) },
     })
-  const file = createReadStream(path, { start, end: end - 1 })
-  const reader = { tookAt: performance.now(), file }
-  readers.add(reader)
-  try {
-    for await (const part of file as AsyncIterable<Uint8Array>) {
-      yield part
-      reader.tookAt = performance.now()
-    }
-  } finally {
-    readers.delete(reader)
+  using taken = reader
+  file = createReadStream(path, { start, end: end - 1 })
+  for await (const part of file as AsyncIterable<Uint8Array>) {
+    yield part
+    taken.took(part.length)
   }
-}
-
-/** Should one of them read on after all, its answer breaks off, and it asks again. */
-function dropIdle(): void {
-  for (const reader of readers)
-    if (performance.now() - reader.tookAt > IDLE_MS) {
-      readers.delete(reader)
-      reader.file.destroy(new Error('nobody read it'))
-    }
 }
 
 /**

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createPlaces } from './places.ts'
+
+function world(most: number) {
+  let now = 0
+  const places = createPlaces(most, () => now)
+  const left: string[] = []
+  return {
+    left,
+    pass: (ms: number) => void (now += ms),
+    take: (name: string, network = name) => places.take(network, () => left.push(name)),
+  }
+}
+
+test('readers who take next to nothing lose their places after a while, those who read keep them', () => {
+  const { take, pass, left } = world(4)
+  const slow = ['s1', 's2', 's3'].map((name) => take(name, 'a')!)
+  const fast = take('fast', 'a')!
+  assert.equal(take('late', 'a'), null)
+  for (let second = 0; second < 20; second += 1) {
+    pass(1_000)
+    fast.took(1 << 20)
+    for (const one of slow) one.took(100)
+  }
+  for (const name of ['n1', 'n2', 'n3']) assert.notEqual(take(name, 'a'), null)
+  assert.deepEqual(left, ['s1', 's2', 's3'])
+  // What the system buffered at first is no reading.
+  assert.equal(take('late', 'a'), null, 'the others are new, or read')
+  fast[Symbol.dispose]()
+  assert.notEqual(take('late', 'a'), null)
+})
+
+test('however readers come and read, no more than so many have a place, and a network with less than its share gets one', () => {
+  const step = fc.record({ network: fc.constantFrom('a', 'b', 'c', 'd'), ms: fc.nat(20_000), bytes: fc.nat(1 << 22) })
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 8 }), fc.array(step, { maxLength: 60 }), (most, steps) => {
+      let now = 0
+      const places = createPlaces(most, () => now)
+      const held = new Map<number, string>()
+      for (const [name, { network, ms, bytes }] of steps.entries()) {
+        now += ms
+        const counts = [...Map.groupBy(held.values(), (of) => of)].map(([of, all]) => [of, all.length] as const)
+        const own = counts.find(([of]) => of === network)?.[1] ?? 0
+        const isPoor = counts.some(([, count]) => count > own + 1)
+        const reader = places.take(network, () => void held.delete(name))
+        if (reader === null) assert.ok(held.size === most && !isPoor)
+        else {
+          reader.took(bytes)
+          held.set(name, network)
+        }
+        assert.ok(held.size <= most)
+      }
+    }),
+  )
+})
