@@ -73,6 +73,8 @@ const tooLarge = (path: string): Stop =>
 
 function listOf(text: string, path: string): unknown[] {
   let value: unknown
+  if (text.startsWith('SQLite format 3\0'))
+    throw new Stop('usage', `${path} is a database.`, `If it is one of Open WebUI: uk import open-webui ${path}`)
   try {
     value = JSON.parse(text.replace(/^\ufeff/, ''))
   } catch (error) {

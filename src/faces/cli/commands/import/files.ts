@@ -10,7 +10,7 @@ import { contracts } from '#areas/contracts.ts'
 import type { Caller } from '../../server/caller.ts'
 import { upload } from '../../server/upload.ts'
 import type { Terminal } from '../../terminal.ts'
-import type { GivenFile } from './conversation.ts'
+import type { GivenFile } from './formats/conversation.ts'
 
 /** Files by their ids there: the entries of an archive, or a folder of uploads. */
 export interface ExportFiles {

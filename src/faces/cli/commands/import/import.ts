@@ -11,18 +11,18 @@ import { personal } from '../../server/personal.ts'
 import { workspaceOf } from '../../server/workspace.ts'
 import { clean, fit, type Terminal } from '../../terminal.ts'
 import type { Archive } from './archive.ts'
-import { type Conversation, Exported } from './conversation.ts'
+import { type Conversation, Exported } from './formats/conversation.ts'
 import { type ExportFiles, bringFiles, folderFor, withData } from './files.ts'
+import { type Source, called, isNoExport, otherSource } from './formats/source.ts'
 
 const sources = {
   chatgpt: {
     wanted: /(^|\/)conversations(-\d+)?\.json$/,
-    read: async () => (await import('./chatgpt.ts')).readChatGpt,
+    read: async () => (await import('./formats/chatgpt.ts')).readChatGpt,
   },
-  claude: { wanted: /(^|\/)conversations\.json$/, read: async () => (await import('./claude.ts')).readClaude },
-  'open-webui': { wanted: /\.json$/, read: async () => (await import('./open-webui.ts')).readOpenWebUi },
-} as const
-export type Source = keyof typeof sources
+  claude: { wanted: /(^|\/)conversations\.json$/, read: async () => (await import('./formats/claude.ts')).readClaude },
+  'open-webui': { wanted: /\.json$/, read: async () => (await import('./formats/open-webui.ts')).readOpenWebUi },
+} as const satisfies Record<Source, object>
 
 export const switchField = (name: string): Field => ({ ...textField(name), kind: 'switch' })
 export const fileField = (name: string): Field => ({ ...textField(name), inPath: true, required: true, verbatim: true })
@@ -44,16 +44,22 @@ export async function importChats(source: Source, words: readonly string[], term
   const exported = new Exported((ref) => files.find(ref))
   ;(await read())(archive.chats, exported)
   const { conversations, left } = exported
+  const other = conversations.length === 0 ? otherSource(exported) : null
+  if (other !== null)
+    throw new Stop(
+      'usage',
+      `${path} is an export of ${called[other]}, not of ${called[source]}. Nothing was imported.`,
+      `Use the command for it: uk import ${other} ${path}`,
+    )
   const asked = { dryRun: input.dry_run === true, yes: input.yes === true }
   if (!globals.json) sayWhat(exported, terminal)
-  if (conversations.length === 0 || asked.dryRun)
-    return report(terminal, globals, {
-      found: conversations.length,
-      imported: 0,
-      already: 0,
-      dry_run: asked.dryRun,
-      left,
-    })
+  if (conversations.length === 0 || asked.dryRun) {
+    const told = { found: conversations.length, imported: 0, already: 0, dry_run: asked.dryRun, left }
+    const code = await report(terminal, globals, told)
+    if (!isNoExport(exported)) return code
+    terminal.err(`${path} has no chats of ${called[source]}.`)
+    return codeOf('usage')
+  }
   const caller = await callerOf(globals, terminal)
   const workspace = await workspaceOf(globals, caller, terminal)
   const place = workspace === undefined ? 'your personal workspace' : workspace.name
@@ -124,8 +130,6 @@ interface Sending {
   files: ExportFiles
   workspaceId: string
 }
-
-const called: Readonly<Record<Source, string>> = { chatgpt: 'ChatGPT', claude: 'Claude', 'open-webui': 'Open WebUI' }
 
 async function sendAll(
   { source, conversations, files, workspaceId }: Sending,

@@ -1,4 +1,4 @@
-import { isObject, millisecondsOf, textOr } from './conversation.ts'
+import { isObject, millisecondsOf, textOr } from './formats/conversation.ts'
 import { periodOf } from './litellm-plan.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 

@@ -1,4 +1,4 @@
-import { isObject, textOr } from './conversation.ts'
+import { isObject, textOr } from './formats/conversation.ts'
 
 /** A `config.yaml` of LiteLLM's proxy as provider endpoints of ours. Pure. https://docs.litellm.ai/docs/proxy/configs */
 

@@ -1,4 +1,5 @@
 import { type Exported, type Node, conversationOf, isObject, millisecondsOf, textOr } from './conversation.ts'
+import { leaveChatsOfOthers } from './source.ts'
 
 /**
  * Reads an export of Open WebUI: a list of `{id, title, chat: {history: {messages, currentId}}, created_at}`, or the
@@ -10,7 +11,7 @@ export function readOpenWebUi(chats: readonly unknown[], exported: Exported): vo
     const chat = isObject(row) && isObject(row.chat) ? row.chat : row
     const history = isObject(chat) && isObject(chat.history) ? chat.history : null
     if (!isObject(row) || !isObject(chat) || history === null || !isObject(history.messages)) {
-      exported.leave('entries that are not chats')
+      leaveChatsOfOthers(row, 'open-webui', exported)
       continue
     }
     const id = textOr(row.id, '') || textOr(chat.id, '')
@@ -76,7 +77,7 @@ function wordsOf(content: unknown, exported: Exported): string {
     return content
       .map((part) => {
         if (isObject(part) && part.type === 'text') return textOr(part.text, '')
-        if (!isObject(part) || part.image_url === undefined) exported.leave('parts of other kinds')
+        if (!isObject(part) || part.image_url === undefined) exported.leaveType(isObject(part) ? part.type : null)
         return ''
       })
       .join('')

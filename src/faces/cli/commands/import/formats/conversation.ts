@@ -55,6 +55,14 @@ export class Exported {
   leave(what: string, count = 1): void {
     if (count > 0) this.left.set(what, (this.left.get(what) ?? 0) + count)
   }
+
+  /** Names a kind of content that isn't known here. The name comes from the file, so its form and number are bounded. */
+  leaveType(type: unknown): void {
+    const isName = typeof type === 'string' && /^[\w.:/-]{1,60}$/.test(type)
+    const what = isName ? `parts of the type "${type}"` : 'parts of other types'
+    const isNew = !this.left.has(what)
+    this.leave(isNew && this.left.size >= MOST_KINDS ? 'parts of other types' : what)
+  }
 }
 
 /**
@@ -72,6 +80,8 @@ export interface Node {
 }
 
 const MOST_FILES = 100
+/** Kinds of content that a report names. */
+const MOST_KINDS = 60
 /** The limits of a message. */
 const MOST_FILE_BYTES = 20 << 20
 const MOST_MESSAGES = 10_000

@@ -1,0 +1,122 @@
+import { artifactCall, lostEdit, withOldArtifacts } from './claude-artifacts.ts'
+import { type Exported, type Node, conversationOf, isObject, millisecondsOf, textOr } from './conversation.ts'
+import { type Versions, linkTo, markdownOf } from './documents.ts'
+import { leaveChatsOfOthers } from './source.ts'
+
+/**
+ * The data export of Claude: `conversations.json`, a list of chats with `chat_messages` in their order, each `{uuid, sender, content,
+ * created_at, attachments, files}`; some have `parent_message_uuid`, which makes branches. Described by those who read it, not by its vendor.
+ */
+export function readClaude(chats: readonly unknown[], exported: Exported): void {
+  for (const chat of chats) {
+    if (!isObject(chat) || !Array.isArray(chat.chat_messages)) {
+      leaveChatsOfOthers(chat, 'claude', exported)
+      continue
+    }
+    if (typeof chat.uuid !== 'string') {
+      exported.leave('chats without an id')
+      continue
+    }
+    const about = {
+      external_id: chat.uuid,
+      title: textOr(chat.name, ''),
+      at: millisecondsOf(chat.created_at),
+      head: textOr(chat.current_leaf_message_uuid, null),
+    }
+    conversationOf(about, nodesOf(chat.chat_messages, textOr(chat.model, null), exported), exported)
+  }
+}
+
+function nodesOf(messages: readonly unknown[], model: string | null, exported: Exported): Node[] {
+  const ids = new Set(messages.map((message) => (isObject(message) ? message.uuid : null)))
+  /** The documents after each message. */
+  const versions = new Map<string, Versions | null>()
+  let before: string | null = null
+  const nodes: Node[] = []
+  for (const message of messages) {
+    if (!isObject(message) || typeof message.uuid !== 'string') {
+      exported.leave('messages without an id')
+      continue
+    }
+    const named = textOr(message.parent_message_uuid, null)
+    // The first of a chat has a parent of zeros, which is nobody.
+    const parent: string | null = named === null ? before : ids.has(named) ? named : null
+    const { text, after } = wordsOf(message, (parent !== null && versions.get(parent)) || null, exported)
+    versions.set(message.uuid, after)
+    nodes.push({
+      id: message.uuid,
+      parent,
+      role: message.sender === 'human' ? 'user' : 'assistant',
+      text,
+      at: millisecondsOf(message.created_at),
+      model: message.sender === 'human' ? null : model,
+    })
+    before = message.uuid
+  }
+  return nodes
+}
+
+const MISSING = 'pictures, sound and files that are not in the export'
+/** Parts that say nothing to a person. */
+const SILENT: ReadonlySet<unknown> = new Set(['token_budget'])
+
+type Given = Record<string, unknown>
+
+function wordsOf(message: Given, above: Versions | null, exported: Exported): { text: string; after: Versions | null } {
+  let versions = above
+  const words: { text: string; key: string | null }[] = []
+  const say = (text: string, key: string | null = null): void => {
+    // Of a document that an answer changes several times, its last state is shown, in its first place.
+    const known = key === null ? undefined : words.find((one) => one.key === key)
+    if (known) known.text = text
+    else words.push({ text, key })
+  }
+  const parts = Array.isArray(message.content) ? message.content : []
+  for (const part of parts) {
+    if (!isObject(part)) exported.leaveType(null)
+    else if (part.type === 'text') say(withCitations(part, exported))
+    else if (part.type === 'voice_note')
+      say([textOr(part.title, ''), textOr(part.text, '')].filter(Boolean).join('\n\n'))
+    else if (part.type === 'thinking' || part.type === 'redacted_thinking') exported.leave('thoughts of models')
+    else if (part.type === 'tool_use') {
+      const input = isObject(part.input) ? part.input : {}
+      const shown = artifactCall(part.name, input, versions)
+      if (shown === null) exported.leave('calls of tools')
+      else if (shown === 'lost') say(lostEdit(input, exported))
+      else {
+        versions = { ...shown, before: versions }
+        say(markdownOf(shown.document), shown.key)
+      }
+    } else if (part.type === 'tool_result') exported.leave('answers of tools')
+    else if (!SILENT.has(part.type)) exported.leaveType(part.type)
+  }
+  // Older exports have the words of a message here alone.
+  if (parts.length === 0) say(withOldArtifacts(textOr(message.text, ''), markdownOf, exported))
+  // What was pasted or attached as text is a part of what was said.
+  for (const attached of Array.isArray(message.attachments) ? message.attachments : []) {
+    const text = isObject(attached) ? textOr(attached.extracted_content, '') : ''
+    if (text === '') exported.leave(MISSING)
+    else say(`${textOr((attached as Given).file_name, '') || 'attachment'}:\n\n${text}`)
+  }
+  exported.leave(MISSING, Array.isArray(message.files) ? message.files.length : 0)
+  const text = words.map((one) => one.text).filter((one) => one.trim() !== '')
+  return { text: text.join('\n\n'), after: versions }
+}
+
+/** The text of a part, with a link behind each passage that a source of the web is named for. */
+function withCitations({ text: given, citations }: Given, exported: Exported): string {
+  let text = textOr(given, '')
+  const ends = new Map<number, Set<string>>()
+  for (const one of Array.isArray(citations) ? citations : []) {
+    if (!isObject(one)) continue
+    const details = isObject(one.details) ? one.details : {}
+    const link = linkTo(details.url ?? one.url, details.title ?? one.title)
+    const end = typeof one.end_index === 'number' && Number.isInteger(one.end_index) ? one.end_index : text.length
+    const at = Math.max(0, Math.min(text.length, end))
+    if (link === null) exported.leave('citations without an address')
+    else ends.set(at, (ends.get(at) ?? new Set()).add(link))
+  }
+  for (const [at, links] of [...ends].toSorted(([a], [b]) => b - a))
+    text = `${text.slice(0, at)} (${[...links].join(', ')})${text.slice(at)}`
+  return withOldArtifacts(text, markdownOf, exported)
+}
