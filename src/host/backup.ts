@@ -38,6 +38,7 @@ export async function backup({ to, passphrase, keep, json }: BackupAsked, signal
       blobs,
       version: about.version,
       key: { ids: keys.map(rootKeyId), sealed: passphrase === null ? null : sealKeys(keys, passphrase) },
+      signWith: keys[0] ?? null,
       sealed: allSealed,
     },
     { to, keep, at },
@@ -58,7 +59,8 @@ export async function backup({ to, passphrase, keep, json }: BackupAsked, signal
     if (removed > 0) say(`${removed} older ${removed === 1 ? 'backup was' : 'backups were'} removed.`)
     if (leftOut.length > 0)
       say(`Left out, because another program made them: ${leftOut.map((name) => `the table "${name}"`).join(', ')}.`)
-    if (passphrase === null)
+    if (keys.length === 0) say('There is no root key here, so the backup is not signed: restore it with --unsigned.')
+    else if (passphrase === null)
       say(
         config.secretKeys.length > 0
           ? 'The root key is not in it: keep UK_SECRET_KEY somewhere else, or take it along with --with-key.'

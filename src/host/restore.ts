@@ -25,6 +25,8 @@ export interface RestoreAsked {
   passphrase: string | null
   /** Goes on although nobody can read what is sealed. */
   withoutKey: boolean
+  /** Restores a backup that has no signature. */
+  unsigned: boolean
   /** Goes on with what was under way when the backup was made. */
   resume: boolean
   /** Verifies all bytes, loads the rows into a database that nobody keeps, and says what would be restored. */
@@ -34,7 +36,7 @@ export interface RestoreAsked {
 
 /** `uk restore`. No row is written before all of the backup was held against its hashes. */
 export async function restore(
-  { from, passphrase, withoutKey, resume, dryRun, json }: RestoreAsked,
+  { from, passphrase, withoutKey, unsigned, resume, dryRun, json }: RestoreAsked,
   signal: AbortSignal,
 ): Promise<number> {
   const config = configHere()
@@ -44,6 +46,7 @@ export async function restore(
   using progress = followed(signal)
   const began = performance.now()
   const keys = dryRun && passphrase === null ? null : keysFor(manifest, config, passphrase, withoutKey)
+  const signed = checkSignature(source, [...(keys ?? []), ...presentKeys(config)], { dryRun, withoutKey, unsigned })
   // The bytes of files are held against their hashes as they are brought: read once, not twice.
   const listed = await (dryRun ? verify : verifyDatabase)(source, progress)
   progress[Symbol.dispose]()
@@ -54,7 +57,7 @@ export async function restore(
   if (dryRun) {
     if (json)
       process.stdout.write(
-        `${JSON.stringify({ backup: source.path, at: manifest.at, rows, files: listed.length, bytes: manifest.blobs.bytes, whole: true, root_key: manifest.key.sealed !== null })}\n`,
+        `${JSON.stringify({ backup: source.path, at: manifest.at, rows, files: listed.length, bytes: manifest.blobs.bytes, whole: true, signed, root_key: manifest.key.sealed !== null })}\n`,
       )
     else say(`${source.path} is whole and can be restored: ${what}. Nothing was changed.`)
     return 0
@@ -123,6 +126,35 @@ async function tryDatabase(
     },
     progress,
   )
+}
+
+/**
+ * Refuses a backup that the holder of this instance's root key didn't write. What it says else comes from whoever can write where it
+ * was stored: accounts, passwords, administrators. Answers whether the signature holds.
+ */
+function checkSignature(
+  source: Source,
+  rootKeys: readonly string[],
+  { dryRun, withoutKey, unsigned }: Pick<RestoreAsked, 'dryRun' | 'withoutKey' | 'unsigned'>,
+): boolean {
+  const verdict = source.judge(rootKeys)
+  if (verdict === 'valid') return true
+  if (verdict === 'wrong')
+    throw new BackupRefused(
+      `${source.path} was changed after it was made: the signature doesn't match its manifest. Restore another backup`,
+    )
+  if (verdict === 'unsigned') {
+    if (!unsigned)
+      throw new BackupRefused(
+        `${source.path} has no signature: an older version made it, or someone changed it. If only you can write to the place where it was stored, restore it with --unsigned`,
+      )
+    say('The backup has no signature, so nothing shows whether someone changed it.')
+  } else if (dryRun || withoutKey) say('The signature can’t be checked here, because its root key isn’t on this host.')
+  else
+    throw new BackupRefused(
+      `${source.path} was signed with another root key than those of its secrets: restore another backup`,
+    )
+  return false
 }
 
 /** Room for the bytes and for a database several times the size of its compressed copy. */

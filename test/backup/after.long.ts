@@ -283,7 +283,7 @@ test('bytes are held for as long as they are copied, also where the database end
   }
   const key = { ids: [], sealed: null }
   const made = await makeBackup(
-    { connection, blobs: slowly, version: '0', key, sealed: [] },
+    { connection, blobs: slowly, version: '0', key, signWith: null, sealed: [] },
     { to: dir.path, keep: null, at: new Date() },
     { begin: () => {}, add: () => {} },
   )

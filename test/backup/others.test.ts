@@ -7,12 +7,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
 import { inOrder, quoted, sequencesOf, tablesOf } from '#engine/backup/database.ts'
+import { writeManifest } from '#engine/backup/layout/manifest.ts'
 import { openTarget } from '#engine/backup/layout/target.ts'
 import { migrate, migrationNames } from '#engine/postgres/migrate.ts'
 import { type TestDatabase, bareDatabase, testDatabase } from '../database.ts'
 import { upload } from '../drive/drive.ts'
 import { temporaryDir } from '../program.ts'
-import { caller, testServer } from '../server.ts'
+import { caller, testRootKey, testServer } from '../server.ts'
 import { hostOf, uk } from './backup.ts'
 
 test('two instances share a folder for their backups: neither removes what the other has, and a restore is told which it means', async () => {
@@ -158,8 +159,7 @@ test('a dry run loads the rows: what a restore would refuse, it refuses as well'
   for (const [what, edit] of Object.entries(edits)) {
     const changed = structuredClone(manifest)
     edit(changed.tables)
-    const words = JSON.stringify(changed)
-    await writeFile(path, `${words}\n${createHash('sha256').update(words).digest('hex')}\n`)
+    await writeFile(path, writeManifest(changed, testRootKey))
     const dry = await uk(hostOf(empty), ['restore', join(dir.path, 'backups'), '--dry-run'])
     assert.equal(dry.status, 1, what)
     assert.match(dry.stderr, /the table "accounts"/, what)

@@ -22,6 +22,8 @@ export interface Backed {
   blobs: Blobs
   version: string
   key: Manifest['key']
+  /** The root key that signs the backup; null: it stays unsigned. */
+  signWith: string | null
   /** Columns that hold sealed values, for saying what nobody can read without the key. */
   sealed: readonly { table: string; columns: readonly string[] }[]
 }
@@ -44,7 +46,7 @@ const HOLD_MS = 20_000
  * `keep`: so many backups of this instance are left in the folder; null leaves all.
  */
 export async function makeBackup(
-  { connection, blobs, version, key, sealed }: Backed,
+  { connection, blobs, version, key, signWith, sealed }: Backed,
   { to, keep, at }: { to: string; keep: number | null; at: Date },
   progress: Progress,
 ): Promise<Made> {
@@ -83,7 +85,7 @@ export async function makeBackup(
       blobs: { count: named.length, bytes: named.reduce((sum, { size }) => sum + size, 0), lists, missing },
       key,
     }
-    const where = await target.finish(writeManifest(manifest))
+    const where = await target.finish(writeManifest(manifest, signWith))
     return { manifest, where, removed: keep === null ? 0 : await keepNewest(place, keep, instance), leftOut }
   } finally {
     await client.end().catch(() => {})

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { eachAtOnce } from './at-once.ts'
 import { BackupRefused } from './layout/refused.ts'
 import { linesOf, packedPiece } from './layout/pieces.ts'
-import type { Piece } from './layout/manifest.ts'
+import { type Piece, piecesOf } from './layout/manifest.ts'
 import type { Progress } from './progress.ts'
 import type { Source } from './layout/source.ts'
 
@@ -31,7 +31,7 @@ export async function listedBlobs(source: Source): Promise<ListedBlob[]> {
 
 /** Holds all of a backup but the bytes of files against its hashes; throws `BackupRefused` with the first thing that is not as it was written. */
 export async function verifyDatabase(source: Source, progress: Progress): Promise<ListedBlob[]> {
-  const pieces = piecesOf(source)
+  const pieces = piecesOf(source.manifest)
   progress.begin('verifying', sizeOf(pieces))
   await eachAtOnce(pieces, 4, async (piece) => {
     await packedPiece(source, piece)
@@ -40,11 +40,6 @@ export async function verifyDatabase(source: Source, progress: Progress): Promis
   return listedBlobs(source)
 }
 
-const piecesOf = ({ manifest: { tables, jobs, blobs } }: Source): Piece[] => [
-  ...tables.flatMap((table) => table.pieces),
-  ...jobs,
-  ...blobs.lists,
-]
 const sizeOf = (pieces: readonly Piece[]): number => pieces.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /** The same for all of a backup. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { BackupRefused } from './refused.ts'
 import type { SealedKeys } from './root-keys.ts'
+import { type Signature, readSignature, signatureOf } from './signature.ts'
 
 /** The form of a backup that this program writes; it reads this and every older one. */
 export const FORMAT = 1
@@ -55,14 +56,24 @@ export interface Manifest {
 
 const sumOf = (words: string): string => createHash('sha256').update(words).digest('hex')
 
-/** The manifest, and the hash of its line below it. */
-export function writeManifest(manifest: Manifest): Buffer {
+/** The manifest, the hash of its line below it, and the signature of that line; without a root key there is none. */
+export function writeManifest(manifest: Manifest, rootKey: string | null): Buffer {
   const words = JSON.stringify(manifest)
-  return Buffer.from(`${words}\n${sumOf(words)}\n`)
+  return Buffer.from(
+    `${[words, sumOf(words), ...(rootKey === null ? [] : [signatureOf(words, rootKey)])].join('\n')}\n`,
+  )
 }
 
-export function readManifest(bytes: Buffer, from: string): Manifest {
-  const [words = '', sum = ''] = bytes.toString('utf8').split('\n')
+/** A manifest as it was read, with what tells who wrote it. */
+export interface ReadManifest {
+  manifest: Manifest
+  /** The signed words. */
+  words: string
+  signature: Signature | null
+}
+
+export function readManifest(bytes: Buffer, from: string): ReadManifest {
+  const [words = '', sum = '', signed = ''] = bytes.toString('utf8').split('\n')
   if (sumOf(words) !== sum) throw new BackupRefused(`the manifest of ${from} is damaged: take another backup`)
   const manifest = JSON.parse(words) as Manifest
   if (manifest.product !== 'ukiyo') throw new BackupRefused(`${from} is not a backup of Ukiyo`)
@@ -70,5 +81,17 @@ export function readManifest(bytes: Buffer, from: string): Manifest {
     throw new BackupRefused(
       `${from} was written by Ukiyo ${manifest.version} in format ${manifest.format}, and this program reads up to ${FORMAT}: restore it with that version or a newer one`,
     )
-  return manifest
+  for (const { name } of piecesOf(manifest))
+    if (!isWithin(name)) throw new BackupRefused(`the manifest of ${from} names a file outside the backup`)
+  return { manifest, words, signature: readSignature(signed, from) }
 }
+
+/** Everything beside the bytes of files. */
+export const piecesOf = ({ tables, jobs, blobs }: Manifest): Piece[] => [
+  ...tables.flatMap((table) => table.pieces),
+  ...jobs,
+  ...blobs.lists,
+]
+
+const isWithin = (name: string): boolean =>
+  !name.includes('\0') && name.split(/[/\\]/).every((part) => part !== '' && part !== '.' && part !== '..')

@@ -1,10 +1,11 @@
 import { createReadStream } from 'node:fs'
 import { readFile, readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { parseId } from '#kernel/ids.ts'
 import { BackupRefused } from './refused.ts'
-import { type Manifest, readManifest } from './manifest.ts'
-import { MANIFEST, STAMP, blobName } from './target.ts'
+import { type Manifest, type ReadManifest, readManifest } from './manifest.ts'
+import { type Verdict, judgeSignature } from './signature.ts'
+import { MANIFEST, STAMP, blobName, stampOf } from './target.ts'
 import { openTar } from './tar.ts'
 
 /** A whole backup, open for reading. */
@@ -12,6 +13,8 @@ export interface Source extends AsyncDisposable {
   /** The path or address of the backup, for people. */
   path: string
   manifest: Manifest
+  /** Whether the holder of one of these root keys wrote the manifest. */
+  judge(rootKeys: readonly string[]): Verdict
   read(name: string): AsyncIterable<Uint8Array>
   /** Throws `BackupRefused` before the first part where it is not there. */
   readBlob(sha256: string): AsyncIterable<Uint8Array>
@@ -58,15 +61,31 @@ async function newestIn(folder: string): Promise<string | null> {
   return found[0] ?? null
 }
 
-export const manifestIn = async (folder: string): Promise<Manifest> =>
+/** The manifest of a backup, whoever wrote it. */
+export const manifestIn = async (folder: string): Promise<Manifest> => (await readIn(folder)).manifest
+
+const readIn = async (folder: string): Promise<ReadManifest> =>
   readManifest(await readFile(join(folder, MANIFEST)), folder)
 
+const judgeOf =
+  ({ words, signature }: ReadManifest): Source['judge'] =>
+  (rootKeys) =>
+    judgeSignature(words, signature, rootKeys)
+
 async function folderSource(folder: string): Promise<Source> {
-  const manifest = await manifestIn(folder)
+  const known = await readIn(folder)
+  const { manifest } = known
+  // The newest backup is found by its name: an old one under a new name must not pass for it.
+  const [name, stamp] = [basename(resolve(folder)), stampOf(new Date(manifest.at))]
+  if (STAMP.test(name) && name !== stamp)
+    throw new BackupRefused(
+      `${folder} holds a backup of ${manifest.at}: rename it to ${stamp} if you want to restore it`,
+    )
   const read = (name: string, within = folder): AsyncIterable<Uint8Array> => partsOf(join(within, name), name)
   return {
     path: folder,
     manifest,
+    judge: judgeOf(known),
     read,
     readBlob: (sha256) => read(blobName(sha256), join(folder, '..')),
     async [Symbol.asyncDispose]() {},
@@ -97,11 +116,12 @@ async function tarSource(path: string): Promise<Source> {
     throw new BackupRefused(
       `${path} is not a whole backup: it has no ${MANIFEST}, which is written last; a backup that was cut off is not one`,
     )
-  const manifest = readManifest(Buffer.concat(await Array.fromAsync(read(MANIFEST))), path)
+  const known = readManifest(Buffer.concat(await Array.fromAsync(read(MANIFEST))), path)
   const running = stack.move()
   return {
     path,
-    manifest,
+    manifest: known.manifest,
+    judge: judgeOf(known),
     read,
     readBlob: (sha256) => read(blobName(sha256)),
     [Symbol.asyncDispose]: () => running.disposeAsync(),

@@ -44,6 +44,7 @@ export async function restore(words: readonly string[], terminal: Terminal): Pro
     placed('backup'),
     fileField('passphrase_file'),
     switchField('without_key'),
+    switchField('unsigned'),
     switchField('resume'),
     switchField('dry_run'),
   ]
@@ -55,6 +56,7 @@ export async function restore(words: readonly string[], terminal: Terminal): Pro
     from: resolve(String(input.backup)),
     passphrase: given ? await passphraseFor(input, globals, terminal, 'known') : null,
     withoutKey: input.without_key === true,
+    unsigned: input.unsigned === true,
     resume: input.resume === true,
     dryRun: input.dry_run === true,
     json: globals.json === true,
