@@ -1,6 +1,7 @@
 import type { Context } from '#engine/context.ts'
 import { escapeHtml } from '#engine/mail/mail.ts'
 import type { Bytes } from '#kernel/answers.ts'
+import { extendedValue } from '#kernel/text/header-fields.ts'
 import { iso } from '#kernel/time.ts'
 import { type MessageRow, messageStore } from '../messages/message-store.ts'
 import type { Part } from '../messages/parts.ts'
@@ -30,7 +31,7 @@ export function exportChat(ctx: Context, chat: ChatRow, format: Format, branch: 
   return {
     headers: {
       'content-type': writer.type,
-      'content-disposition': `attachment; filename="chat.${writer.suffix}"; filename*=UTF-8''${encodeURIComponent(nameOf(chat.title))}.${writer.suffix}`,
+      'content-disposition': `attachment; filename="chat.${writer.suffix}"; filename*=${extendedValue(`${nameOf(chat.title)}.${writer.suffix}`)}`,
       'content-security-policy': "sandbox; default-src 'none'",
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',

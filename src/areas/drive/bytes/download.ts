@@ -3,6 +3,7 @@ import { readBlob } from '#engine/blobs/keep.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
+import { fileNameFields } from '#kernel/text/header-fields.ts'
 import type { FileRow } from '../store.ts'
 import { encodingOf } from './encoding.ts'
 
@@ -57,16 +58,9 @@ export function safeHeaders(
   const how = disposition === 'inline' && shown.test(mime) ? 'inline' : 'attachment'
   return {
     'content-type': charset === null ? mime : `${mime}; charset=${charset}`,
-    'content-disposition': `${how}; ${fileNameOf(name)}`,
+    'content-disposition': `${how}; ${fileNameFields(name)}`,
     'x-content-type-options': 'nosniff',
     'content-security-policy': "sandbox; default-src 'none'",
     'cache-control': 'private, no-cache',
   }
-}
-
-/** RFC 6266: plain ASCII for old readers, the name itself in `filename*` (RFC 8187). */
-function fileNameOf(name: string): string {
-  const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')
-  const exact = encodeURIComponent(name).replaceAll(/['()*!]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
-  return `filename="${plain}"${plain === name ? '' : `; filename*=UTF-8''${exact}`}`
 }
