@@ -98,7 +98,7 @@ export const settings: readonly Setting[] = [
     name: 'UK_OIDC_JOIN',
     fallback: '',
     meaning:
-      'Who of the identity provider may join: `anyone`, `invited`, `nobody` (accounts are linked by who has them), or domains of verified addresses such as `example.com,example.org`. Empty: as UK_SIGN_UP says.',
+      'Who of the identity provider may join: `anyone`, `invited`, `nobody` (accounts are linked by who has them), or domains of verified addresses such as `example.com,example.org`. An address that the provider doesn’t call verified matches no domain and no invitation. Empty: as UK_SIGN_UP says.',
   },
   {
     name: 'UK_SIGN_UP_CREDITS_USD',

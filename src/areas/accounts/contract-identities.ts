@@ -59,7 +59,7 @@ export const identities = area(
     sign_in: endpoint('POST /app/identities/sign-in', {
       summary: 'Sign in, or join, with what the identity provider sent back',
       description:
-        'An account is found by issuer and subject, never by its e-mail address. Who has none joins as UK_OIDC_JOIN says, with an address that the provider has verified.',
+        'Finds the account by issuer and subject, never by email address. People without an account join as `UK_OIDC_JOIN` says. If the provider sends no `email_verified`, they join with an unverified address where anyone may join or with an invitation link; with `false` they can’t join.',
       scope: null,
       auth: 'sign_in',
       body: back,

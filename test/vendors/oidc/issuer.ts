@@ -8,8 +8,11 @@ import type { AddressInfo } from 'node:net'
 export interface Someone {
   sub: string
   email?: string
-  email_verified?: boolean
+  /** A boolean by the specification; real providers also send text and numbers. */
+  email_verified?: unknown
   name?: string
+  /** Claims of one provider alone. */
+  [claim: string]: unknown
 }
 
 /** What it does wrong with the next sign-in. */
@@ -37,6 +40,8 @@ export interface Issuer extends AsyncDisposable {
   replays: number
   /** Says of the person only by userinfo. */
   tellsByUserinfo: boolean
+  /** A path that answers with a redirect; null: none does. */
+  redirects: { path: string; status: number; to: string } | null
 }
 
 interface Grant {
@@ -75,6 +80,8 @@ export async function startIssuer(): Promise<Issuer> {
     json?: unknown
   }
   function answer({ method, headers }: IncomingMessage, url: URL, form: URLSearchParams): Answer {
+    if (issuer.redirects?.path === url.pathname)
+      return { status: issuer.redirects.status, headers: { location: issuer.redirects.to } }
     switch (`${method} ${url.pathname}`) {
       case 'GET /.well-known/openid-configuration':
         return {
@@ -198,6 +205,7 @@ export async function startIssuer(): Promise<Issuer> {
     clientSecret,
     replays: 0,
     tellsByUserinfo: false,
+    redirects: null,
     sits: (who) => void (someone = who),
     lies: (how) => void (lie = how),
     async visit(url) {

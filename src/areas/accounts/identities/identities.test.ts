@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { mailbox } from '#test/outside/mailbox.ts'
 import { type Answer, type Caller, type Person, caller, testServer } from '#test/server.ts'
 import { type Issuer, type Lie, startIssuer } from '#test/vendors/oidc/issuer.ts'
+import { until } from '#test/until.ts'
 
 const settings = (issuer: Issuer, join = 'anyone') => ({
   UK_OIDC_ISSUER: issuer.origin,
@@ -200,6 +202,25 @@ test('where anybody may join, joining counts as signing up does, and coming back
   const statuses: number[] = []
   for (const who of ['bob', 'carol', 'dave', 'bob']) statuses.push(await comes(who))
   assert.deepEqual(statuses, [200, 200, 429, 200])
+})
+
+test('a mail for a forgotten password opens no account that has only an unverified address of the provider', async () => {
+  await using issuer = await startIssuer()
+  await using mail = await mailbox()
+  await using server = await testServer({ environment: { ...settings(issuer), SMTP_URL: mail.url } })
+  const alice = await server.person('Alice')
+  issuer.sits({ sub: 'bob-1', email: 'bob@example.com' })
+  assert.equal((await signIn(guest(server.origin), issuer)).status, 200)
+  for (const email of ['bob@example.com', alice.email]) await guest(server.origin).post('/v1/app/recovery', { email })
+  const { pool } = server.app.engine.postgres
+  await until(
+    async () =>
+      (await pool.query(`select from graphile_worker.jobs where task_identifier = 'accounts.recover'`)).rowCount,
+    (count) => count === 0,
+  )
+  assert.match(await mail.next(), /alice@example\.com/i)
+  const { rows } = await pool.query(`select account_id from sign_in_challenges where purpose = 'recovery'`)
+  assert.deepEqual(rows, [{ account_id: alice.id }])
 })
 
 test('a provider that is away is said to be away', async () => {

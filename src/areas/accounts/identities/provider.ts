@@ -4,7 +4,7 @@ import type { Engine } from '#engine/context.ts'
 import { type Meter, fetchThrough } from '#engine/http-client/fetch.ts'
 import type { Log } from '#engine/log.ts'
 import { refuse } from '#kernel/errors.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { type Claims, isUndecided, readClaims } from './claims.ts'
 
 // Loaded with the first sign-in by it: most instances have none.
 const openid = () => import('openid-client')
@@ -16,16 +16,6 @@ export interface Attempt {
   nonce: string
   /** PKCE (RFC 7636). */
   verifier: string
-}
-
-/** The person, as the provider names them. */
-export interface Claims {
-  issuer: string
-  subject: string
-  email: string | null
-  /** The provider has seen that the address is theirs. */
-  verified: boolean
-  name: string | null
 }
 
 /** The identity provider of the instance (OpenID Connect Core, the code flow). */
@@ -91,20 +81,17 @@ export function createProvider({
           expectedNonce: nonce,
           idTokenExpected: true,
         })
-        const told = tokens.claims()!
-        // Some say of the address only there; its subject must be the same one.
-        const more =
-          told.email === undefined && asked.serverMetadata().userinfo_endpoint !== undefined
-            ? await fetchUserInfo(asked, tokens.access_token, told.sub)
-            : told
-        const { email, email_verified, name } = more as Record<string, unknown>
-        return {
-          issuer: told.iss,
-          subject: told.sub,
-          email: typeof email === 'string' && /^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254 ? email : null,
-          verified: email_verified === true || email_verified === 'true',
-          name: typeof name === 'string' && name.trim() !== '' ? shorten(name.trim(), 120) : null,
-        }
+        const claims = tokens.claims()!
+        const userinfo =
+          isUndecided(claims) && asked.serverMetadata().userinfo_endpoint !== undefined
+            ? await fetchUserInfo(asked, tokens.access_token, claims.sub).catch((error: unknown) => {
+                // The answer for another subject is refused. Without any answer, an ID token with an address is enough.
+                if (claims.email === undefined || isMismatch(error)) throw error
+                log.info({ error }, 'the identity provider does not answer at its userinfo endpoint')
+                return null
+              })
+            : null
+        return readClaims(claims, userinfo)
       }),
     async signOutUrl(backTo) {
       const { buildEndSessionUrl } = await openid()
@@ -154,6 +141,9 @@ async function discover(oidc: OidcConfig, outside: Engine['outside']): Promise<C
     },
   )
 }
+
+const isMismatch = (error: unknown): boolean =>
+  (error as { code?: unknown } | null)?.code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
 
 /** The provider is away, or answers with what nobody asked for: not the fault of who signs in. */
 const AWAY = new Set([

@@ -19,7 +19,8 @@ import { identities } from '../contract-identities.ts'
 import { showAccount } from '../show.ts'
 import { type AccountRow, accountStore, sessionStore } from '../store.ts'
 import { type IdentityRow, identityStore } from './identity-store.ts'
-import type { Claims, HasProvider, IdentityProvider } from './provider.ts'
+import type { Claims } from './claims.ts'
+import type { HasProvider, IdentityProvider } from './provider.ts'
 
 /** The time that somebody has at the identity provider. */
 const AWAY_SECONDS = 900
@@ -151,42 +152,62 @@ async function join(ctx: Ctx, claims: Claims, { invitationToken }: Waiting): Pro
       message: 'This instance has no account yet: its first one is made with a password and the setup token.',
     })
   const { email, verified, name } = claims
-  if (email === null || !verified)
+  if (email === null)
     return refuse('policy_denied', {
-      message: 'The identity provider does not say that your e-mail address is verified, so nobody can join by it.',
-    })
-  // An address is not who somebody is: whoever has that account links this one to it (decision 0121).
-  if (await accountStore.byEmail(ctx.db, email))
-    refuse('already_exists', {
       message:
-        'There is an account with your e-mail address. Sign in to it as before, then link the identity provider under Settings, Security.',
+        'The identity provider didn’t send an email address. Ask its administrator to send the `email` claim to this app.',
     })
-  await mayJoin(ctx, oidc!.join, email, invitationToken)
-  if (oidc!.join === 'anyone') await takeSignUp(ctx)
+  if (verified === false)
+    return refuse('policy_denied', {
+      message:
+        'The identity provider says that your email address isn’t verified. Verify it there, then sign in again.',
+    })
+  const rule = oidc!.join
+  // Someone whose verified address belongs to an account hears how to link it, under every rule.
+  if (verified === true) await checkFree(ctx, email)
+  if (rule !== 'anyone') await mayJoin(ctx, rule, { email, verified: verified === true }, invitationToken)
+  if (verified !== true) await checkFree(ctx, email)
+  if (rule === 'anyone') await takeSignUp(ctx)
   return createAccount(ctx, {
     email,
-    verified: true,
+    verified: verified === true,
     name: name ?? email.slice(0, email.indexOf('@')),
     passwordHash: null,
     first: false,
   })
 }
 
+/** An address doesn't identify a person: the owner of that account links this one to it (decision 0121). */
+async function checkFree(ctx: Ctx, email: string): Promise<void> {
+  if (await accountStore.byEmail(ctx.db, email))
+    refuse('already_exists', {
+      message:
+        'An account with your email address exists. Sign in to it as before, then link the identity provider under Settings, Security.',
+    })
+}
+
+type Rule = NonNullable<Ctx['engine']['config']['oidc']>['join']
+
+/** An address that nobody has verified matches neither a domain nor an invitation; the token of an invitation still counts. */
 async function mayJoin(
   ctx: Ctx,
-  rule: NonNullable<Ctx['engine']['config']['oidc']>['join'],
-  email: string,
+  rule: Exclude<Rule, 'anyone'>,
+  { email, verified }: { email: string; verified: boolean },
   invitationToken: string | null,
 ): Promise<void> {
-  if (rule === 'anyone') return
-  if (typeof rule === 'object' && rule.domains.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase())) return
   if (rule === 'nobody')
     refuse('policy_denied', {
       message:
-        'You have no account here, and none is made for those who come from the identity provider. Ask the administrator.',
+        'You have no account here, and signing in with the identity provider doesn’t create one. Ask the administrator.',
     })
-  // The provider has seen that the address is theirs: who was invited by it needs no token.
-  if (await identityStore.isAddressInvited(ctx.db, email)) return
+  if (verified) {
+    if (typeof rule === 'object' && rule.domains.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase())) return
+    if (await identityStore.isAddressInvited(ctx.db, email)) return
+  } else if (invitationToken === null)
+    refuse('policy_denied', {
+      message:
+        'The identity provider doesn’t say whether your email address is verified, so it can’t be matched with those who may join. Ask for an invitation link, or ask the administrator.',
+    })
   await requireInvitation(ctx, invitationToken ?? undefined, email)
 }
 

@@ -43,7 +43,7 @@ export const recoveryJobs = (engine: Engine): Record<string, JobHandler> => ({
     const email = engine.secrets.open(sealed, id)
     await engine.postgres.db.transaction().execute(async (db) => {
       const account = await accountStore.byEmail(db, email)
-      if (!account) return
+      if (!account || !mayRecover(account)) return
       // Jobs for one account run one after the other, so that the second one sees the mail of the first.
       await sql`select pg_advisory_xact_lock(7520203, hashtext(${account.id}))`.execute(db)
       const since = new Date(Date.now() - PAUSE_MS)
@@ -56,6 +56,13 @@ export const recoveryJobs = (engine: Engine): Record<string, JobHandler> => ({
     })
   },
 })
+
+/**
+ * Whether a mail to its address gives the account to who reads it. Not where only the identity provider let someone in, under an
+ * address that nobody has verified: it may belong to a person whom the provider wouldn't let in.
+ */
+const mayRecover = ({ email_verified_at, password_hash, administrator }: AccountRow): boolean =>
+  email_verified_at !== null || password_hash !== null || administrator
 
 const recoveryMail = ({ email }: AccountRow, link: string, token: string) =>
   tokenMail({
