@@ -8,7 +8,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Authority, type Principal, type TicketHolder, anonymous, hasScope } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
-import { cookieIn } from '#kernel/text/cookies.ts'
+import { cookieIn } from '#kernel/http/cookies.ts'
 import type { Limits } from './limit.ts'
 
 /**
