@@ -13,11 +13,11 @@ const { prepare, abreast } = attacks[Number(number)]!
 const act = await prepare(await Account.signUp(origin, `attacker${number}@example.com`), outside)
 process.stdout.write('ready 0\n')
 await once(process.stdin, 'data')
-let over = false
+const over = new AbortController()
 let acts = 0
-process.stdin.once('end', () => (over = true)).resume()
+process.stdin.once('end', () => over.abort()).resume()
 const callers = Array.from({ length: abreast }, async () => {
-  while (!over) {
+  while (!over.signal.aborted) {
     // What is refused at once would only measure how fast refusals are asked for.
     await Promise.all([act().catch(() => null), sleep(50)])
     acts++
