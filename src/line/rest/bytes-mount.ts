@@ -5,7 +5,7 @@ import type { Origins } from '../origin.ts'
 import { sendBytes } from './send-bytes.ts'
 
 /** An anonymous request for bytes. */
-export interface BytesAsked {
+interface BytesAsked {
   method: string
   url: string
   host: string | undefined

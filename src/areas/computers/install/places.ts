@@ -1,6 +1,6 @@
 /** The readers that a process serves large files to at the same time, and who gives way where all places are taken. Pure. */
 
-export interface Reader extends Disposable {
+interface Reader extends Disposable {
   /** Counts bytes that the reader has taken. */
   took(bytes: number): void
 }
@@ -18,7 +18,7 @@ interface Place {
 const SPAN_MS = 10_000
 const LEAST_PACE = 32 * 1024
 
-export interface Places {
+interface Places {
   /** Takes a place for a reader of this network; null: none is free. `leave` ends the reader when it gives way. */
   take(network: string, leave: () => void): Reader | null
 }

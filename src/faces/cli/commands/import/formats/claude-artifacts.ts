@@ -7,7 +7,7 @@ import { type Document, type Versions, quoted, versionOf } from './documents.ts'
  */
 
 /** A document as a part of a message; the last state of each is shown. */
-export interface Shown {
+interface Shown {
   key: string
   document: Document
 }
