@@ -207,6 +207,8 @@ export const operations = {
     nothing,
   ),
 
+  /** Answers the folder where browsing starts: the home if it is allowed, else the first allowed folder. */
+  'fs.start': operation('fs_read', nothing, z.object({ path })),
   'fs.list': operation(
     'fs_read',
     z.object({ path, cursor: z.string().nullable(), limit: z.number().int().min(1).max(1_000) }),
@@ -214,8 +216,12 @@ export const operations = {
   ),
   'fs.stat': operation('fs_read', z.object({ path }), Entry),
   'fs.mkdir': operation('fs_write', z.object({ path, parents: z.boolean() }), Entry),
+  /** Events from the daemon: `{type: 'progress', removed}`, once a second. */
   'fs.remove': operation('fs_write', z.object({ path, recursive: z.boolean() }), removed),
-  /** First event from the daemon: `{type: 'head', entry, length, etag}` (`length` null for an archive); then its bytes on `body`. */
+  /**
+   * First event from the daemon: `{type: 'head', entry, length, etag}`; then its bytes on `body`. `length` and `etag` are
+   * null for an archive and for a file whose size is not known before its end, such as those in `/proc`.
+   */
   'fs.read': operation(
     'fs_read',
     z.object({ path, offset, length: z.number().int().min(0).nullable(), archive: z.enum(['zip', 'tar']).nullable() }),

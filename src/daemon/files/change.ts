@@ -1,8 +1,9 @@
 import { lstat, mkdir as makeFolder, readdir, rmdir, unlink } from 'node:fs/promises'
 import type { Input, Output } from '#wire/operations.ts'
-import { Refusal } from '#kernel/errors.ts'
+import type { Stream } from '#wire/stream.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import { pathText } from '#kernel/text/file-path.ts'
-import { type Entry, entryAt } from './entry.ts'
+import { type Entry, entryAt, rowOf } from './entry.ts'
 import { refuseMaking, refuseSystem } from './faults.ts'
 import { nameOf, parentOf, readPath } from './path.ts'
 import { type Folder, type Roots, openBelow } from './within.ts'
@@ -27,36 +28,58 @@ export async function stat(roots: Roots, { path: given }: Input<'fs.stat'>): Pro
 async function rootAt(roots: Roots, path: Buffer, refused: unknown = null): Promise<Entry> {
   await using folder = await roots.openFolder(path).catch((error: unknown) => Promise.reject(refused ?? error))
   if (refused !== null && !(await roots.isRoot(folder.path))) throw refused
-  return { ...(await entryAt(folder, Buffer.from('.'))), ...namesOf(folder.path) }
+  return rowOfFolder(folder)
 }
 
-const namesOf = (path: Buffer): Pick<Entry, 'name' | 'path'> => ({
-  name: nameOf(path).toString() || '/',
-  path: pathText(path),
-})
+async function rowOfFolder({ path, handle }: Folder): Promise<Entry> {
+  const name = nameOf(path)
+  const row = await rowOf({ path, name, stats: await handle.stat() })
+  return { ...row, name: row.name || '/' }
+}
 
-/** Makes a folder. With `parents` one that is there already is fine, as with `mkdir -p`. */
+/**
+ * Makes a folder. With `parents`, those above it as well, and a folder that exists is fine, also behind a symlink, as
+ * with `mkdir -p`.
+ */
 export async function mkdir(roots: Roots, { path: given, parents }: Input<'fs.mkdir'>): Promise<Entry> {
   const path = readPath(given)
   if (!parents) return makeOne(path)
   const missing: Buffer[] = []
-  let there = path
-  for (;;) {
-    const found = await roots.openFolder(there).catch((error) => {
-      if (isRefused(error, 'not_found')) return null
-      throw error
-    })
-    await found?.[Symbol.asyncDispose]()
-    if (found) break
-    missing.unshift(there)
-    there = parentOf(there)
-  }
+  for (let there = path; !(await isFolder(there)); there = parentOf(there)) missing.unshift(there)
   for (const each of missing)
     await makeOne(each).catch((error) => {
       // Two callers at once: what counts is that it is there.
       if (!isRefused(error, 'already_exists')) throw error
     })
-  return stat(roots, { path: given })
+  await using folder = await roots.openFolder(path)
+  return rowOfFolder(folder)
+
+  async function isFolder(one: Buffer): Promise<boolean> {
+    try {
+      await using _folder = await roots.openFolder(one)
+      return true
+    } catch (error) {
+      // A file or a symlink without a folder behind it is in the way.
+      if (!isRefused(error, 'capability_denied') && (await isThere(one)))
+        return refuse('already_exists', {
+          param: 'path',
+          message: 'There is something at this path already, and it is no folder.',
+          details: { path: pathText(one) },
+        })
+      if (isRefused(error, 'not_found')) return false
+      throw error
+    }
+  }
+
+  async function isThere(one: Buffer): Promise<boolean> {
+    try {
+      const { folder, name } = await roots.openParent(one)
+      await using _folder = folder
+      return (await lstat(folder.at(name))) !== null
+    } catch {
+      return false
+    }
+  }
 
   async function makeOne(one: Buffer): Promise<Entry> {
     const { folder, name } = await roots.openParent(one)
@@ -70,28 +93,50 @@ export async function mkdir(roots: Roots, { path: given, parents }: Input<'fs.mk
 export async function remove(
   roots: Roots,
   { path: given, recursive }: Input<'fs.remove'>,
+  stream: Pick<Stream, 'event'>,
   signal: AbortSignal,
 ): Promise<Output<'fs.remove'>> {
   const path = readPath(given)
   const { folder, name } = await roots.openParent(path)
   await using _folder = folder
-  return { removed: await removeAt(folder, name, recursive, signal).catch((error) => refuseSystem(error, path)) }
+  let counted = 0
+  let told = performance.now()
+  const count = (): void => {
+    counted++
+    if (performance.now() - told < TELL_MS) return
+    told = performance.now()
+    stream.event({ type: 'progress', removed: counted })
+  }
+  return {
+    removed: await removeAt(folder, name, { recursive, count, signal }).catch((error) => refuseSystem(error, path)),
+  }
 }
 
-async function removeAt(folder: Folder, name: Buffer, recursive: boolean, signal: AbortSignal): Promise<number> {
-  signal.throwIfAborted()
+/** How often a long removal reports its progress. */
+const TELL_MS = 1_000
+
+interface Removing {
+  recursive: boolean
+  count(): void
+  signal: AbortSignal
+}
+
+async function removeAt(folder: Folder, name: Buffer, how: Removing): Promise<number> {
+  how.signal.throwIfAborted()
   const stats = await lstat(folder.at(name))
   if (!stats.isDirectory()) {
     await unlink(folder.at(name))
+    how.count()
     return 1
   }
   let removed = 0
-  if (recursive) {
+  if (how.recursive) {
     await using below = await openBelow(folder, name)
     for (const each of await readdir(below.at('.'), { encoding: 'buffer' }))
-      removed += await removeAt(below, each, true, signal).catch(gone)
+      removed += await removeAt(below, each, how).catch(gone)
   }
   await rmdir(folder.at(name))
+  how.count()
   return removed + 1
 }
 

@@ -42,6 +42,9 @@ export function refuseSystem(error: unknown, path: Buffer): never {
     case 'ENODEV':
     case 'EINVAL':
       return refuse('invalid_parameter', { ...at, message: 'This is not a file or folder that can be used.' })
+    case 'EIO':
+    case 'EAGAIN':
+      return refuse('invalid_state', { ...at, message: 'The system gives nothing to read at this path now.' })
     case 'EMFILE':
     case 'ENFILE':
       return refuse('unavailable', { message: 'The computer has too many files open. Try again.' })

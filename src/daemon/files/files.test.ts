@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, readFile, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, mkdtemp, readFile, readdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
@@ -157,4 +157,24 @@ test('a folder that is swapped for a symlink in a loop never leads outside', asy
   }
   assert.deepEqual(await readdir(outside), ['secret'])
   await rename(join(root, 'real'), join(root, 'end')).catch(() => {})
+})
+
+test('browsing starts at the home if it is allowed, else at the first allowed folder that exists', async (t) => {
+  const top = await realpath(await room(t))
+  const [first, second, missing] = ['first', 'second', 'missing'].map((name) => join(top, name)) as [
+    string,
+    string,
+    string,
+  ]
+  await mkdir(first)
+  await mkdir(second)
+  const home = await realpath(homedir())
+  for (const [allowed, start] of [
+    [['/'], home],
+    [[first, second], first],
+    [[missing, second], second],
+    [[first, home], home],
+  ] as const)
+    assert.deepEqual(await (await filesIn(t, allowed))['fs.start'](), { path: start }, allowed.join())
+  await assert.rejects((await filesIn(t, [missing]))['fs.start'](), refused('not_found'))
 })

@@ -1,10 +1,12 @@
 import type { Input } from '#wire/operations.ts'
+import { pathText } from '#kernel/text/file-path.ts'
 import type { Stream } from '#wire/stream.ts'
 import { mkdir, remove, stat } from './change.ts'
 import { list } from './list.ts'
 import { createParts } from './uploads/parts.ts'
-import { read } from './read.ts'
+import { read } from './reading/read.ts'
 import { createRoots } from './within.ts'
+import { start } from './start.ts'
 import { uploadOffset, write } from './uploads/write.ts'
 import type { Clock } from '../time/unused.ts'
 
@@ -36,7 +38,9 @@ export function createFiles({ allowed, shut = [], folder, clock }: Places) {
       'fs.list': (input: Input<'fs.list'>) => list(roots, input),
       'fs.stat': (input: Input<'fs.stat'>) => stat(roots, input),
       'fs.mkdir': (input: Input<'fs.mkdir'>) => mkdir(roots, input),
-      'fs.remove': (input: Input<'fs.remove'>, _: Stream, { signal }: Call) => remove(roots, input, signal),
+      'fs.remove': (input: Input<'fs.remove'>, stream: Stream, { signal }: Call) =>
+        remove(roots, input, stream, signal),
+      'fs.start': async () => ({ path: pathText(await start(roots, allowed)) }),
       'fs.read': (input: Input<'fs.read'>, stream: Stream, { signal }: Call) => read(roots, input, stream, signal),
       'fs.upload_offset': (input: Input<'fs.upload_offset'>) => uploadOffset({ roots, parts }, input),
       'fs.write': (input: Input<'fs.write'>, stream: Stream, { signal }: Call) =>

@@ -5,7 +5,7 @@
  */
 import { constants } from 'node:fs'
 import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import { pathText } from '#kernel/text/file-path.ts'
 import { refuseSystem } from './faults.ts'
 import { below, nameOf, parentOf } from './path.ts'
@@ -34,6 +34,11 @@ export interface Roots {
   openFolder(path: Buffer): Promise<Folder>
   /** The folder that holds what `path` names, and the name in it. The root of the file system has none: 400. */
   openParent(path: Buffer): Promise<{ folder: Folder; name: Buffer }>
+  /**
+   * The same for writing: a symlink at the end is followed to the file that it names, which may not exist yet, as long
+   * as every step stays within the roots. `followed`: `path` is a symlink.
+   */
+  openTarget(path: Buffer): Promise<{ folder: Folder; name: Buffer; followed: boolean }>
   /** A regular file or folder for reading, and nothing else; a symlink at its end is followed as long as it stays within. */
   openFile(path: Buffer): Promise<{ handle: FileHandle; path: Buffer }>
   /** Whether a real path is one of the folders that were allowed. */
@@ -82,16 +87,39 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
     return folderOf(handle, path, await closed())
   }
 
+  async function openParent(path: Buffer): Promise<{ folder: Folder; name: Buffer }> {
+    const name = nameOf(path)
+    if (name.length === 0)
+      refuse('invalid_parameter', { param: 'path', message: 'The root of the file system stays as it is.' })
+    const folder = await openFolder(parentOf(path))
+    if (!folder.isShut(name)) return { folder, name }
+    await folder[Symbol.asyncDispose]()
+    return refuseShut()
+  }
+
   return {
     openFolder,
-    async openParent(path) {
-      const name = nameOf(path)
-      if (name.length === 0)
-        refuse('invalid_parameter', { param: 'path', message: 'The root of the file system stays as it is.' })
-      const folder = await openFolder(parentOf(path))
-      if (!folder.isShut(name)) return { folder, name }
-      await folder[Symbol.asyncDispose]()
-      return refuseShut()
+    openParent,
+    async openTarget(path) {
+      let there = path
+      for (let links = 0; links <= MOST_LINKS; links++) {
+        const holder = await openParent(there).catch((error: unknown) => refuseLink(error, links > 0 ? path : null))
+        const target = await readlink(holder.folder.at(holder.name), asBytes).catch(() => null)
+        if (target === null) return { ...holder, followed: links > 0 }
+        await holder.folder[Symbol.asyncDispose]()
+        there = behindLink(holder.folder.path, target)
+        const last = nameOf(there).toString('latin1')
+        const namesFolder = target.at(-1) === 0x2f || ['', '.', '..'].includes(last)
+        if (!namesFolder) continue
+        const folder = await openFolder(there).catch((error: unknown) => refuseLink(error, path))
+        await folder[Symbol.asyncDispose]()
+        refuse('invalid_state', {
+          param: 'path',
+          details: { path: pathText(path) },
+          message: 'The path names a folder.',
+        })
+      }
+      return refuseSystem(Object.assign(new Error('too many symlinks'), { code: 'ELOOP' }), path)
     },
     async openFile(given) {
       // Where the system can, it is looked at first: to open a pipe lets its writer go on, and a device may do anything.
@@ -117,15 +145,39 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
   }
 }
 
-/** The real path of what is there, of this path or of what holds it. */
+/**
+ * The real path of `path`, or of the closest folder above it that exists. A dangling symlink counts as the place that it
+ * names, so that a link out of the roots doesn't tell what exists there.
+ */
 async function nearest(path: Buffer): Promise<Buffer> {
-  for (let there = path; ; there = parentOf(there)) {
+  let links = 0
+  for (let there = path; ;) {
     const real = await realpath(there, asBytes).catch(() => null)
     if (real !== null || there.equals(SLASH)) return real ?? there
+    const target = links < MOST_LINKS ? await readlink(there, asBytes).catch(() => null) : null
+    if (target !== null) links++
+    there = target === null ? parentOf(there) : behindLink(parentOf(there), target)
   }
 }
 
 const SLASH = Buffer.from('/')
+/** As many as Linux follows in one path. */
+const MOST_LINKS = 40
+
+/** The path that a symlink in `folder` names. It isn't normalized: only the system knows where `..` leads. */
+const behindLink = (folder: Buffer, target: Buffer): Buffer =>
+  target[0] === 0x2f ? target : Buffer.concat([folder, SLASH, target])
+
+/** Refuses what a symlink leads to, by the name of the link. Null: no link was followed. */
+function refuseLink(error: unknown, link: Buffer | null): never {
+  if (link === null || !(error instanceof Refusal)) throw error
+  const { code, message } = error
+  const at = { param: 'path', details: { path: pathText(link) } }
+  if (code === 'capability_denied')
+    refuse(code, { ...at, message: `The path is a symlink that leads where files can't be used. ${message}` })
+  if (code === 'not_found') refuse(code, { ...at, message: "The path is a symlink into a folder that doesn't exist." })
+  throw error
+}
 
 const holds = (place: Buffer, real: Buffer): boolean => {
   const start = place.equals(SLASH) ? place : Buffer.concat([place, SLASH])

@@ -34,6 +34,8 @@ export interface Parts {
   note(place: string): Promise<void>
   /** Forgets a part that is not one any more. */
   forget(place: string): Promise<void>
+  /** Forgets one that becomes no file. */
+  drop(place: string): Promise<void>
   /**
    * Notes that a part becomes this file now: its end may never be heard of, and is asked for again, of a daemon after
    * this one, too.
@@ -75,6 +77,10 @@ export function createParts(roots: Roots, folder: string, clock: () => Clock = m
       await writeFile(fileOf(place), place, { mode: 0o600 })
     },
     forget: (place) => rm(fileOf(place), { force: true }),
+    async drop(place) {
+      await rm(fileOf(place), { force: true })
+      await rm(`${fileOf(place)}${DONE}`, { force: true })
+    },
     finish: (place, file) => writeFile(`${fileOf(place)}${DONE}`, wordsOf(file), { mode: 0o600 }),
     async became(place, there) {
       if (there === null) return false

@@ -1,8 +1,8 @@
-import { constants } from 'node:fs'
-import { type FileHandle, link, lstat, open, rename, rm, unlink } from 'node:fs/promises'
+import { type Stats, constants } from 'node:fs'
+import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/promises'
 import type { Input, Output } from '#wire/operations.ts'
-import type { Stream } from '#wire/stream.ts'
-import { refuse } from '#kernel/errors.ts'
+import { LinkLost, type Stream, StreamReset } from '#wire/stream.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import { pathText } from '#kernel/text/file-path.ts'
 import { entryAt } from '../entry.ts'
 import { freeBytes, isFull, refuseFull, refuseMaking } from '../faults.ts'
@@ -20,7 +20,7 @@ export async function uploadOffset(
   { roots, parts }: { roots: Roots; parts: Parts },
   { path, key }: Input<'fs.upload_offset'>,
 ): Promise<Output<'fs.upload_offset'>> {
-  const { folder, name } = await roots.openParent(readPath(path))
+  const { folder, name } = await roots.openTarget(readPath(path))
   await using _folder = folder
   const found = await lstat(folder.at(partOf(name, key))).catch(() => null)
   if (found?.isFile()) return { offset: found.size }
@@ -30,8 +30,9 @@ export async function uploadOffset(
 }
 
 /**
- * Takes bytes into a file beside its place, and with the last ones puts it there whole: synced, then renamed. A cut leaves
- * what has come, for the next one to go on from. What it replaces hands on its mode and owner.
+ * Takes bytes into a file beside its place, and with the last ones puts it there whole: synced, then renamed. A symlink is
+ * written through: its target is what is replaced. An interrupted upload keeps its part and can be resumed; a refused one
+ * leaves nothing. The new file has the mode and owner of the one that it replaces.
  */
 export async function write(
   { roots, parts }: { roots: Roots; parts: Parts },
@@ -40,23 +41,60 @@ export async function write(
   signal: AbortSignal,
 ): Promise<Output<'fs.write'>> {
   const path = readPath(input.path)
-  const { folder, name } = await roots.openParent(path)
+  const { folder, name, followed } = await roots.openTarget(path)
   await using _folder = folder
   const place = pathText(below(folder.path, partOf(name, input.key)))
   using _turn = await takeTurn(place, stream)
   const there = await lstat(folder.at(name)).catch(() => null)
   if (input.complete && input.offset > 0 && input.offset === there?.size && (await parts.became(place, there)))
     return { offset: there.size, entry: await entryAt(folder, name) }
-  await checkPlace(folder, name, path, input)
-  await parts.note(place)
   const part = folder.at(partOf(name, input.key))
-  const file = await open(part, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600).catch((error) =>
-    refuseMaking(folder, error, path),
-  )
-  let offset: number
   try {
-    offset = await receive(file, folder, input, stream, signal)
+    checkPlace(there, followed, path, input)
+    await parts.note(place)
+    const offset = await fill(part, { folder, name, place, parts }, input, stream, signal).catch((error) =>
+      refuseMaking(folder, error, path),
+    )
     if (!input.complete) return { offset, entry: null }
+    await putInPlace(folder, part, name, path, input.overwrite)
+    await parts.forget(place)
+    return { offset, entry: await entryAt(folder, name) }
+  } catch (error) {
+    if (!isResumable(error, signal)) {
+      await unlink(part).catch(() => {})
+      await parts.drop(place)
+    }
+    throw error
+  }
+}
+
+/** Whether the upload can be resumed after this error. */
+const isResumable = (error: unknown, signal: AbortSignal): boolean =>
+  signal.aborted ||
+  error instanceof StreamReset ||
+  error instanceof LinkLost ||
+  (error instanceof Refusal && error.code === 'stale_update')
+
+interface Place {
+  folder: Folder
+  name: Buffer
+  /** The path of its part. */
+  place: string
+  parts: Parts
+}
+
+/** Receives bytes into the part and prepares a complete one for its place. Returns its size. */
+async function fill(
+  part: Buffer,
+  { folder, name, place, parts }: Place,
+  input: Input<'fs.write'>,
+  stream: Stream,
+  signal: AbortSignal,
+): Promise<number> {
+  const file = await open(part, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)
+  try {
+    const offset = await receive(file, folder, input, stream, signal)
+    if (!input.complete) return offset
     if (input.size !== null && offset !== input.size)
       refuse('stale_update', {
         param: 'size',
@@ -65,27 +103,46 @@ export async function write(
       })
     await inherit(file, folder, name, input.mode ?? 0o666)
     if (input.modified_at) await file.utimes(new Date(), new Date(input.modified_at))
-    await file.sync()
+    await sync(file, offset, stream)
     await parts.finish(place, await file.stat())
-  } catch (error) {
-    return await refuseMaking(folder, error, path)
+    return offset
   } finally {
     await file.close()
   }
-  await putInPlace(folder, part, name, path, input.overwrite)
-  await parts.forget(place)
-  return { offset, entry: await entryAt(folder, name) }
 }
 
-async function checkPlace(folder: Folder, name: Buffer, path: Buffer, { overwrite }: Input<'fs.write'>): Promise<void> {
-  const there = await lstat(folder.at(name)).catch(() => null)
+const SYNC_TELL_MS = 5_000
+const MOST_SYNC_TELLS = 120
+
+/** Flushes the file to disk, which may take minutes, and reports progress meanwhile. */
+async function sync(file: FileHandle, offset: number, stream: Stream): Promise<void> {
+  let left = MOST_SYNC_TELLS
+  const timer = setInterval(() => left-- > 0 && stream.event({ type: 'offset', offset }), SYNC_TELL_MS)
+  try {
+    await file.sync()
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+/** `followed`: the path is a symlink, and `there` is its target. */
+function checkPlace(
+  there: Stats | null,
+  followed: boolean,
+  path: Buffer,
+  { overwrite }: Pick<Input<'fs.write'>, 'overwrite'>,
+): void {
   const at = { param: 'path', details: { path: pathText(path) } }
   if (there?.isDirectory()) refuse('invalid_state', { ...at, message: 'The path names a folder.' })
-  if (there && !overwrite)
+  if ((there || followed) && !overwrite)
     refuse('already_exists', {
       ...at,
-      message: 'There is a file at this path already; say `overwrite=true` to replace it.',
+      message: followed
+        ? 'There is a symlink at this path already; say `overwrite=true` to write the file that it names.'
+        : 'There is a file at this path already; say `overwrite=true` to replace it.',
     })
+  if (there && !there.isFile() && !there.isSymbolicLink())
+    refuse('invalid_state', { ...at, message: 'The path names a device, a socket or a pipe, which is kept as it is.' })
 }
 
 async function receive(
@@ -152,7 +209,6 @@ async function putInPlace(folder: Folder, part: Buffer, name: Buffer, path: Buff
     }
     await folder.handle.sync()
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') await rm(part, { force: true })
     await refuseMaking(folder, error, path)
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Stream, StreamReset } from '#wire/stream.ts'
 import { read } from './read.ts'
-import { createRoots } from './within.ts'
+import { createRoots } from '../within.ts'
 
 /** What this process has open below a folder. */
 async function openBelow(root: string): Promise<string[]> {

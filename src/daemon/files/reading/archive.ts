@@ -1,17 +1,24 @@
 import { type Stats, constants } from 'node:fs'
-import { lstat, open, readdir, readlink } from 'node:fs/promises'
-import { PassThrough, type Readable, type Writable } from 'node:stream'
+import { type FileHandle, lstat, open, readdir, readlink } from 'node:fs/promises'
+import { PassThrough, Readable, type Writable } from 'node:stream'
 import { pack } from 'tar-stream'
 import yazl from 'yazl'
 import { Refusal } from '#kernel/errors.ts'
 import { nameText } from '#kernel/text/file-path.ts'
 import { type Stream, StreamReset } from '#wire/stream.ts'
-import { type Folder, type Roots, openBelow } from './within.ts'
+import { lookAt } from './true-size.ts'
+import { type Folder, type Roots, openBelow } from '../within.ts'
 
 type Found =
   | { type: 'folder'; name: string; stats: Stats }
   | { type: 'link'; name: string; stats: Stats; target: string }
-  | { type: 'file'; name: string; stats: Stats; content: Readable }
+  | {
+      type: 'file'
+      name: string
+      stats: Pick<Stats, 'mode' | 'mtime' | 'uid' | 'gid'>
+      size: number
+      content: Readable
+    }
 
 /** A writer of an archive that takes entries one after the other; `done` writes its end. */
 interface Writer {
@@ -94,11 +101,39 @@ async function addFile(folder: Folder, raw: Buffer, name: string, writer: Writer
   try {
     const stats = await file.stat()
     if (!stats.isFile()) return
-    const content = file.createReadStream({ autoClose: false, start: 0, end: Math.max(0, stats.size - 1) })
-    await writer.add({ type: 'file', name, stats, content }).finally(() => content.destroy())
+    const { size } = await lookAt(file).catch(() => ({ size: 'unread' as const }))
+    if (size === 'unread') return
+    // An archive entry starts with its size, so a file without a true size is read into memory first.
+    const whole = size === null ? await readWhole(file) : null
+    if (size === null && whole === null) return
+    const content = whole
+      ? Readable.from([whole])
+      : file.createReadStream({ autoClose: false, start: 0, end: Math.max(0, size! - 1) })
+    const found = { type: 'file', name, stats, size: whole?.length ?? size!, content } as const
+    await writer.add(found).finally(() => content.destroy())
   } finally {
     await file.close()
   }
+}
+
+/** The size limit for these files; larger ones are left out of an archive. */
+const MOST_MADE_UP = 1_048_576
+
+/** Null: the file is larger, or can't be read. */
+async function readWhole(file: FileHandle): Promise<Buffer | null> {
+  const parts: Buffer[] = []
+  for (let size = 0; size <= MOST_MADE_UP;) {
+    const part = Buffer.allocUnsafe(65_536)
+    const count = await file.read(part, 0, part.length, size).then(
+      ({ bytesRead }) => bytesRead,
+      () => null,
+    )
+    if (count === null) return null
+    if (count === 0) return Buffer.concat(parts)
+    parts.push(part.subarray(0, count))
+    size += count
+  }
+  return null
 }
 
 function tarWriter(): Writer {
@@ -113,11 +148,11 @@ function tarWriter(): Writer {
         const after = (error?: unknown): void => (error ? reject(asError(error)) : resolve())
         if (found.type === 'folder') return void out.entry({ ...head, type: 'directory' }, after)
         if (found.type === 'link') return void out.entry({ ...head, type: 'symlink', linkname: found.target }, after)
-        const entry = out.entry({ ...head, type: 'file', size: stats.size }, after) as unknown as Writable
+        const entry = out.entry({ ...head, type: 'file', size: found.size }, after) as unknown as Writable
         // An archive that is left in the middle of a file breaks off its entry, too.
         entry.on('error', reject)
-        if (stats.size === 0) return void entry.end()
-        let left = stats.size
+        if (found.size === 0) return void entry.end()
+        let left = found.size
         found.content.on('data', (piece: Buffer) => void (left -= piece.length))
         // A tar says the size first: a file that shrank cannot be told as whole.
         found.content.once('end', () => left > 0 && reject(shrunk(name)))
@@ -150,7 +185,7 @@ function zipWriter(): Writer {
         const content = new PassThrough()
         content.on('error', reject)
         zip.addReadStream(content, name, head)
-        if (stats.size === 0) {
+        if (found.size === 0) {
           content.end()
           return resolve()
         }

@@ -3,16 +3,18 @@ import type { Input, Output } from '#wire/operations.ts'
 import type { Stream } from '#wire/stream.ts'
 import { refuse } from '#kernel/errors.ts'
 import { archive } from './archive.ts'
-import { rowOf } from './entry.ts'
-import { refuseSystem } from './faults.ts'
-import { nameOf, readPath } from './path.ts'
-import type { Roots } from './within.ts'
+import { rowOf } from '../entry.ts'
+import { refuseSystem } from '../faults.ts'
+import { lookAt } from './true-size.ts'
+import { nameOf, readPath } from '../path.ts'
+import type { Roots } from '../within.ts'
 
 const PIECE = 64 * 1024
 
 /**
  * Sends a file from `offset` on, or a folder as an archive. A file that shrinks or is replaced under the reader ends it with
- * `stale_update`, never with fewer bytes than were promised.
+ * `stale_update`, never with fewer bytes than were promised. A file without a true size is sent to its end, and its
+ * head has neither `length` nor `etag`.
  */
 export async function read(
   roots: Roots,
@@ -23,8 +25,9 @@ export async function read(
   const path = readPath(given)
   const { handle, path: real } = await roots.openFile(path)
   await using file = handle
-  const stats = await file.stat({ bigint: true })
-  const entry = await rowOf({ path: real, name: nameOf(real), stats })
+  const { stats, size } = await lookAt(file).catch((error) => refuseSystem(error, path))
+  // A copy of a symlink's target has the name of the link, as with `scp`.
+  const entry = await rowOf({ path: real, name: nameOf(path), stats })
   if (stats.isDirectory()) {
     if (format === null)
       refuse('invalid_parameter', {
@@ -36,7 +39,10 @@ export async function read(
   }
   if (format !== null)
     refuse('invalid_parameter', { param: 'archive', message: 'Only a folder is sent as an archive.' })
-  const size = Number(stats.size)
+  if (size === null) {
+    stream.event({ type: 'head', entry, length: null, etag: null })
+    return { bytes: await sendToEnd(file, { offset, length, path }, stream, signal) }
+  }
   if (offset > size) refuse('range_not_satisfiable', { details: { size_bytes: size } })
   const end = length === null ? size : Math.min(size, offset + length)
   // The time with nanoseconds: two writes within a millisecond differ.
@@ -84,4 +90,28 @@ async function send(
   } catch (error) {
     refuseSystem(error, path)
   }
+}
+
+/** Sends a file without a true size, at most `length` bytes. Returns the number of bytes. */
+async function sendToEnd(
+  file: FileHandle,
+  { offset, length, path }: { offset: number; length: number | null; path: Buffer },
+  stream: Stream,
+  signal: AbortSignal,
+): Promise<number> {
+  const most = length ?? Infinity
+  let sent = 0
+  try {
+    while (sent < most) {
+      signal.throwIfAborted()
+      const piece = Buffer.allocUnsafe(Math.min(PIECE, most - sent))
+      const { bytesRead } = await file.read(piece, 0, piece.length, offset + sent)
+      if (bytesRead === 0) break
+      await stream.write(piece.subarray(0, bytesRead))
+      sent += bytesRead
+    }
+  } catch (error) {
+    refuseSystem(error, path)
+  }
+  return sent
 }
