@@ -33,7 +33,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
     else if (found.place == null && !onlyReads(entry)) checkStandsForAccount(ctx)
     checkPlace(membership, endpoint.onScope ?? endpoint.scope, endpoint.role)
     checkStatus(entry, found, membership)
-    if (endpoint.capability !== undefined) found.checkCapability?.(endpoint.capability)
+    if (endpoint.capability !== undefined) found.checkCapability?.(endpoint.capability, endpoint.scope)
     return
   }
   if (endpoint.within !== undefined) {

@@ -1,6 +1,6 @@
 import type { Id } from './ids.ts'
 import type { Membership, Principal } from './principal.ts'
-import type { Capability } from './scopes.ts'
+import type { Capability, Scope } from './scopes.ts'
 
 /** A resource that `permit` found: what every stored row carries. */
 export interface Found {
@@ -12,8 +12,8 @@ export interface Found {
   /** The caller's place with it, where its finder knows better: by a share of what it goes with. */
   place?: Membership | null
   status?: string
-  /** Refuses what the caller may not do with it, where that is a matter of capabilities: computers. */
-  checkCapability?(capability: Capability): void
+  /** Refuses what the caller may not do with it, where that is a matter of capabilities: computers. `scope`: the endpoint's. */
+  checkCapability?(capability: Capability, scope: Scope | null): void
   /** The folders that it lies in: who has a share of one has it of this. */
   ancestors?: readonly Id[]
   updated_at: Date

@@ -70,11 +70,15 @@ export const vouchesIn = (principal: Principal, workspaceId: Id): boolean => {
   return place !== null && atLeast(place.role, 'admin')
 }
 
-const uses = ({ membership: { role, permissions, status }, capabilities }: Way, capability: Capability): boolean =>
+const uses = (
+  { membership: { role, permissions, status }, capabilities }: Way,
+  capability: Capability,
+  scope: Scope = SCOPE[capability],
+): boolean =>
   capabilities.includes(capability) &&
   status === 'active' &&
   atLeast(role, 'member') &&
-  (permissions === null || permissions.has(SCOPE[capability]))
+  (permissions === null || permissions.has(scope))
 
 /** The workspace by which the caller may use the computer so, for what goes on there in its name; null: by none. */
 export const workspaceFor = (principal: Principal, row: ComputerRow, capability: Capability): Id | null =>
@@ -91,13 +95,20 @@ export const capabilitiesOf = (principal: Principal, row: ComputerRow): Capabili
   )
 }
 
-/** Refuses what the caller may not do with it, and says who could change that. */
-export function checkMayUse(principal: Principal, row: ComputerRow, capability: Capability): void {
-  const scope = SCOPE[capability]
+/**
+ * Refuses callers that lack the capability, with the person who can grant it. `scope`: the scope of the endpoint, for
+ * endpoints that only read what the capability is for.
+ */
+export function checkMayUse(
+  principal: Principal,
+  row: ComputerRow,
+  capability: Capability,
+  scope: Scope = SCOPE[capability],
+): void {
   if (!hasScope(principal, scope))
     refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })
   const ways = waysTo(principal, row)
-  if (!ways.some((way) => uses(way, capability))) {
+  if (!ways.some((way) => uses(way, capability, scope))) {
     const granting = ways.find((way) => way.capabilities.includes(capability))
     if (granting) {
       checkPlace(granting.membership, scope, 'member')

@@ -55,9 +55,9 @@ export const LocalInferenceOperation = Operation.extend({
   bytes_total: z.number().int().nullable().describe('Null where it cannot be told.'),
 }).meta({ id: 'LocalInferenceOperation' })
 
-const reading = { scope: 'computer:read', on: 'computer' } as const
+const reading = { scope: 'computer:read', on: 'computer', capability: 'inference' } as const
 const using = { scope: 'computer:write', on: 'computer', capability: 'inference' } as const
-const offline = ['computer_offline', 'interrupted', 'engine_not_ready', 'not_supported'] as const
+const offline = ['computer_offline', 'timeout', 'interrupted', 'engine_not_ready', 'not_supported'] as const
 
 export const localInference = {
   local_inference: endpoint('POST /computers/:id/local-inference', {

@@ -7,7 +7,7 @@ import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { implementWith } from '#kernel/implement.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Capability } from '#kernel/scopes.ts'
+import type { Capability, Scope } from '#kernel/scopes.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { membershipIn } from '#kernel/principal.ts'
 import { checkManages, checkMayUse, placeWith, waysTo } from './access.ts'
@@ -75,7 +75,8 @@ const computer = finder('computer', async ({ db, principal }: Context, id) => {
     updated_at: row.updated_at,
     place,
     row,
-    checkCapability: (capability: Capability) => checkMayUse(principal, row, capability),
+    checkCapability: (capability: Capability, scope: Scope | null) =>
+      checkMayUse(principal, row, capability, scope ?? undefined),
   }
 })
 

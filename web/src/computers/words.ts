@@ -30,7 +30,7 @@ const needs: Record<Part, Capability | null> = {
   terminal: 'terminal',
   files: 'fs_read',
   ports: 'ports',
-  models: null,
+  models: 'inference',
   users: 'users',
   grants: null,
   settings: null,
@@ -42,7 +42,9 @@ export type Standing = { ready: true } | { ready: false; why: string }
 /** What keeps a person from a part of a computer: that they may not, or that it is not there. */
 export function standingOf(computer: Computer, part: Part): Standing {
   const capability = needs[part]
-  if (capability === null) return { ready: true }
+  // The models of a computer that is away are shown as it last reported them.
+  const isShownAway = part === 'models' && computer.my_capabilities.includes('inference')
+  if (capability === null || isShownAway) return { ready: true }
   return standingFor(computer, capability)
 }
 
