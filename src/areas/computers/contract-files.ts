@@ -50,13 +50,17 @@ export const fileEndpoints = {
   fs: endpoint('POST /computers/:id/fs', {
     summary: 'List a folder of a computer, look at, make or remove something',
     description:
-      '`list` answers a page, in the order of the bytes of the names; `stat` one row; `mkdir` the row of the folder, with `parents` also those above it; `remove` how much is gone, a folder that is not empty only with `recursive`. `list` and `stat` need `fs_read`, the others `fs_write` and `computer:write`.',
+      '`list` answers a page, in the order of the bytes of the names; `stat` one row; `mkdir` the row of the folder, with `parents` also those above it; `remove` how much is gone, a folder that is not empty only with `recursive`. `list` and `stat` need `fs_read`, the others `fs_write` and `computer:write`. Symlinks work as in `ls`, `mkdir` and `rm`: `stat` and `remove` act on the link itself, `list` and a link in the middle of a path are followed, never out of the allowed folders.',
     scope: 'computer:read',
     on: 'computer',
     role: 'member',
     body: {
       op: z.enum(['list', 'stat', 'mkdir', 'remove']),
-      path,
+      path: path
+        .optional()
+        .describe(
+          'Absolute, or a `file:` URI, as in `download`. Of `list` and `stat` it may be left out: then it is the home of the user that the daemon runs as, or the first folder that `--root` allows where the home is not among these.',
+        ),
       recursive: flag.optional().describe('Of `remove`.'),
       parents: flag.optional().describe('Of `mkdir`.'),
       cursor: z.string().max(1_024).optional().describe('Of `list`: `next_cursor` of the page before.'),
@@ -65,6 +69,7 @@ export const fileEndpoints = {
     reply: pageOr(ComputerFile, z.union([ComputerFile, RemovedFiles])),
     errors: [
       'computer_offline',
+      'timeout',
       'capability_denied',
       'already_exists',
       'invalid_state',
@@ -75,13 +80,20 @@ export const fileEndpoints = {
   download: endpoint('GET /computers/:id/fs/download', {
     summary: 'Download a file of a computer, or a folder as an archive',
     description:
-      'Streams; takes `Range`, `If-Range`, `If-None-Match`, `If-Modified-Since` and `If-Match`. Goes on by itself when the computer is lost and comes back within a minute; a file that is changed meanwhile breaks it off.',
+      'Streams; takes `Range`, `If-Range`, `If-None-Match`, `If-Modified-Since` and `If-Match`. Goes on by itself when the computer is lost and comes back within a minute; a file that is changed meanwhile breaks it off. A symlink is followed within the allowed folders. A file without a true size, such as those in `/proc`, comes whole and without `Content-Length`.',
     scope: 'computer:read',
     on: 'computer',
     capability: 'fs_read',
     query: { path, archive: z.enum(['zip', 'tar']).optional().describe('For a folder: its form.') },
     reply: bytes,
-    errors: ['computer_offline', 'stale_update', 'precondition_failed', 'range_not_satisfiable', 'invalid_state'],
+    errors: [
+      'computer_offline',
+      'timeout',
+      'stale_update',
+      'precondition_failed',
+      'range_not_satisfiable',
+      'invalid_state',
+    ],
   }),
   upload_offset: endpoint('GET /computers/:id/fs/upload', {
     summary: 'How far an upload to a computer has come',
@@ -91,13 +103,13 @@ export const fileEndpoints = {
     capability: 'fs_write',
     query: { path, tag },
     reply: one(ComputerUpload),
-    errors: ['computer_offline'],
+    errors: ['computer_offline', 'timeout'],
     beyond: true,
   }),
   upload: endpoint('POST /computers/:id/fs/upload', {
     summary: 'Upload a file to a computer',
     description:
-      'The raw bytes, with `path` in the query; or, without a query, JSON with `path` and `drive_source`. The file stands in its place only once it is whole. After a cut, ask how far it has come and send the rest with `Content-Range: bytes FROM-TO/SIZE`; another offset is 409 `stale_update` with `details.offset`. `Content-Range: bytes */SIZE` without a body ends one of which all has come. A part that is not the last is answered with 202 and the offset; what nobody goes on with for seven days is removed.',
+      'The raw bytes, with `path` in the query; or, without a query, JSON with `path` and `drive_source`. The file stands in its place only once it is whole. A symlink is written through with `overwrite`, to a target within the allowed folders. An upload that is refused leaves nothing on the computer. After a cut, ask how far it has come and send the rest with `Content-Range: bytes FROM-TO/SIZE`; another offset is 409 `stale_update` with `details.offset`. `Content-Range: bytes */SIZE` without a body ends one of which all has come. A part that is not the last is answered with 202 and the offset; what nobody goes on with for seven days is removed.',
     scope: 'computer:write',
     on: 'computer',
     capability: 'fs_write',
@@ -121,6 +133,7 @@ export const fileEndpoints = {
     status: 201,
     errors: [
       'computer_offline',
+      'timeout',
       'stale_update',
       'already_exists',
       'storage_full',

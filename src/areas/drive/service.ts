@@ -323,8 +323,10 @@ export { dropFilesOf } from './tree/copy.ts'
 async function onComputer(
   ctx: Context,
   { computer_id, path }: { computer_id: Id; path: string },
-): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> }> {
+): Promise<{ size: number | null; bytes: AsyncIterable<Uint8Array> }> {
   const { body } = (await ctx.invoke('computers.download', { id: computer_id, path })) as Bytes
-  if (!isStored(body)) return refuse('invalid_state', { param: 'computer_source' })
-  return { size: body.size, bytes: body.read({ start: 0, end: body.size }) }
+  if (isStored(body)) return { size: body.size, bytes: body.read({ start: 0, end: body.size }) }
+  // The size of a file that the machine makes up as it is read shows at its end.
+  if (typeof body === 'object' && body !== null && Symbol.asyncIterator in body) return { size: null, bytes: body }
+  return refuse('invalid_state', { param: 'computer_source' })
 }

@@ -2,12 +2,14 @@
 /** What changes a machine itself, in the app: its users, and a model for which its disk has no room. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { pairedBy } from '../../link/daemon.ts'
 import { daemonHome, runDaemonAt } from '../../link/run-daemon.ts'
 import { shelf } from '../../local-inference/shelf.ts'
 import { needs } from '../../needs.ts'
+import { temporaryDir } from '../../program.ts'
 import { testServer } from '../../server.ts'
 import { becomes, PATIENCE_MS } from '../../until.ts'
 import { breaches } from '../axe.ts'
@@ -115,3 +117,20 @@ test(
     assert.deepEqual(visitor.wrongs, [])
   },
 )
+
+test('the Files page of a machine whose home is not allowed opens at its first allowed folder', chromium, async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  await using home = daemonHome()
+  using room = temporaryDir()
+  writeFileSync(join(room.path, 'notes.txt'), 'notes')
+  const paired = await pairedBy(alice)
+  await using _daemon = await runDaemonAt(home, server.origin, paired, { roots: [room.path] })
+  assert.ok(await server.app.engine.links.online(paired.id, PATIENCE_MS))
+  await using visitor = await visit(browser(), server.origin)
+  const { page } = visitor
+  await signIn(page, alice)
+  await page.goto(`/app/computers/${paired.id}/files`)
+  await page.getByRole('list', { name: 'Files' }).getByRole('button', { name: 'notes.txt', exact: true }).waitFor()
+  assert.deepEqual(visitor.wrongs, [])
+})

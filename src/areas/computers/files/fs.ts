@@ -1,7 +1,8 @@
 import type { Context } from '#engine/context.ts'
 import type { Page } from '#kernel/answers.ts'
 import type { Input } from '#kernel/contract.ts'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
 import { cursorOf, positionOf } from '#kernel/paging.ts'
 import type { Output } from '#wire/operations.ts'
 import { checkMayUse } from '../access.ts'
@@ -22,17 +23,21 @@ const TAKES: Record<Given['op'], readonly (keyof Given)[]> = {
 }
 
 export async function fs(ctx: Context<HasLinks>, row: ComputerRow, given: Given) {
-  const { id, op, path, parents = false, recursive = false } = given
-  const capability = op === 'list' || op === 'stat' ? 'fs_read' : 'fs_write'
+  const { id, op, parents = false, recursive = false } = given
+  const isRead = op === 'list' || op === 'stat'
+  const capability = isRead ? 'fs_read' : 'fs_write'
   checkMayUse(ctx.principal, row, capability)
   checkFields(given)
   const { links } = ctx.engine
+  if (given.path === undefined && !isRead)
+    refuse('missing_parameter', { param: 'path', message: `\`${op}\` needs \`path\`.` })
+  const path = given.path ?? (await startOf(ctx, id))
   // A large folder takes long to remove, and a right that is withdrawn meanwhile ends that.
   await using permitted = whilePermitted(ctx, id, capability, ctx.signal)
   const more = { signal: permitted.signal }
   switch (op) {
     case 'list':
-      return await list(ctx, given)
+      return await list(ctx, { ...given, path })
     case 'stat':
       return shown(await links.ask(id, 'fs.stat', { path }, more))
     case 'mkdir':
@@ -51,9 +56,19 @@ function checkFields(given: Given): void {
     refuse('unknown_parameter', { param: other, message: `\`${given.op}\` does not take \`${other}\`.` })
 }
 
+/** Returns the folder where browsing starts. Earlier daemons don't know it: there it is their home. */
+async function startOf({ engine: { links }, signal }: Context<HasLinks>, id: Id): Promise<string> {
+  try {
+    return (await links.ask(id, 'fs.start', {}, { signal })).path
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === 'not_supported')) throw error
+    return (await links.ask(id, 'daemon.probe', {}, { signal })).home ?? '/'
+  }
+}
+
 async function list(
   { engine, signal }: Context<HasLinks>,
-  { id, path, cursor, ...given }: Given,
+  { id, path, cursor, ...given }: Given & { path: string },
 ): Promise<Page<Entry>> {
   const filters = { id, path }
   const from = positionOf('computer_files', filters, cursor)?.[0]

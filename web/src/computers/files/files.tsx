@@ -6,23 +6,24 @@ import { Button } from '../../ui/button.tsx'
 import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
 import { Empty, Failure, Waiting } from '../../ui/notice.tsx'
 import { Rows, Section } from '../../ui/page.tsx'
-import { type Computer, probeQuery } from '../queries.ts'
+import type { Computer } from '../queries.ts'
 import { standingFor } from '../words.ts'
 import { FromDrive, ToDrive } from './drive-dialogs.tsx'
 import { Editor } from './editor.tsx'
 import { FileRow } from './file-row.tsx'
 import { NewFolder, Rename } from './name-dialog.tsx'
 import { trail, within } from './paths.ts'
-import { type Row, folderQuery, refreshFolder } from './queries.ts'
+import { type Row, folderQuery, refreshFolder, startQuery } from './queries.ts'
 import { Tray } from './tray.tsx'
 import { begin } from './uploads.ts'
 
-/** The folders of a computer, beginning with the home of its user. */
+/** The folders of a computer, starting with its home, or with the first folder that the machine allows. */
 export function Files({ computer }: { computer: Computer }) {
   const { path } = useSearch({ strict: false })
-  const { data: probe, isPending } = useQuery(probeQuery(computer))
-  if (path === undefined && isPending) return <Waiting what="the files" />
-  return <Folder key={path} computer={computer} path={path ?? probe?.home ?? '/'} />
+  const { data: start, error, refetch } = useQuery({ ...startQuery(computer.id), enabled: path === undefined })
+  const shown = path ?? start
+  if (shown !== undefined) return <Folder key={shown} computer={computer} path={shown} />
+  return error ? <Failure what="The files" error={error} again={refetch} /> : <Waiting what="the files" />
 }
 
 type Deed = 'edit' | 'rename' | 'remove' | 'to-drive'

@@ -1,3 +1,4 @@
+import { queryOptions } from '@tanstack/react-query'
 import { queryClient, uk } from '../../api.ts'
 import { pagedQuery } from '../../paged-query.ts'
 
@@ -7,6 +8,17 @@ export type Row = Extract<Answer, { rows: unknown[] }>['rows'][number]
 const ROWS = 200
 /** What is edited here; a larger file is downloaded. */
 export const MOST_EDITED = 524_288
+
+/** The folder to start with: the server asks the machine, which alone knows its home and what it allows. */
+export const startQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['computer-files-start', id],
+    queryFn: async () => {
+      const row = await uk.computers.fs({ id, op: 'stat' })
+      if ('path' in row) return row.path
+      throw new TypeError('a folder was answered with a list')
+    },
+  })
 
 export const folderQuery = (id: string, path: string) =>
   pagedQuery(['computer-files', id, path], async (from) => {
