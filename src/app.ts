@@ -16,6 +16,7 @@ import { INSTALL_PREFIX, openInstall, originFor } from '#areas/computers/install
 import { createReleases } from '#areas/computers/install/releases.ts'
 import { linkMount } from '#areas/computers/link/accept.ts'
 import { previewMount } from '#areas/computers/ports/previews.ts'
+import type { UseLimits } from '#areas/computers/link/limits.ts'
 import { type RunningLinks, startLinks } from '#areas/computers/link/links.ts'
 import { loadContracts } from '#areas/contracts.ts'
 import { LINK_PREFIX, openLink } from '#areas/drive/bytes/link.ts'
@@ -93,7 +94,7 @@ export interface AppOptions {
   rootKeys: readonly string[]
   log: Log
   /** The bounds of waiting for other servers, in time and bytes, where not as `LIMITS` says: only tests are in such a hurry. */
-  waits?: Partial<Limits> & { silenceMs?: number }
+  waits?: Partial<Limits> & { silenceMs?: number; computers?: Partial<UseLimits> }
   /** Only tests register other versions than the newest. */
   versions?: readonly Version[]
   /** Only tests register further services, sockets of callers and kinds of operations. */
@@ -274,7 +275,7 @@ export async function startApp({
   }
   const line = createLine(engine, entries)
   const videos = createVideoShelf(engine)
-  const links: RunningLinks = parts.use('links of computers', await startLinks(engine))
+  const links: RunningLinks = parts.use('links of computers', await startLinks(engine, waits?.computers))
   await process.listensAt(links.peer)
   const releases = createReleases({
     dataDir: config.dataDir,

@@ -5,6 +5,9 @@ export const BEAT_MS = 15_000
 /** A link is dead when nothing came for so long. */
 export const DEAD_MS = 45_000
 
+/** The reason with which a link is closed then. Streams that it had open end with it. */
+export const SILENT = 'nothing was heard for too long'
+
 export interface Beat {
   everyMs?: number
   deadMs?: number
@@ -24,7 +27,7 @@ export function keepAlive(mux: Mux, { everyMs = BEAT_MS, deadMs = DEAD_MS, answe
       if (answers) return
     } else if (mux.now() - since > deadMs - everyMs) {
       clearInterval(timer)
-      return mux.close(CLOSE.silent, 'nothing was heard for too long')
+      return mux.close(CLOSE.silent, SILENT)
     }
     mux.ping()
   }, everyMs)

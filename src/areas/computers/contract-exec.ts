@@ -106,7 +106,7 @@ export const exec = endpoint('POST /computers/:id/exec', {
     background: z.boolean().default(false),
   },
   reply: operationOrEvents(ExecResult, ExecEvent),
-  errors: ['computer_offline', 'not_supported', 'invalid_state', 'capability_denied'],
+  errors: ['computer_offline', 'timeout', 'not_supported', 'invalid_state', 'capability_denied'],
 })
 
 export const CommandStdin = z
@@ -132,6 +132,14 @@ export const exec_stdin = endpoint('POST /computers/:id/exec/:exec_id/stdin', {
     end: z.boolean().default(false).describe('Nothing comes behind it: the command reads its end.'),
   },
   reply: one(CommandStdin),
-  errors: ['computer_offline', 'not_supported', 'invalid_state', 'capability_denied', 'stale_update', 'interrupted'],
+  errors: [
+    'computer_offline',
+    'timeout',
+    'not_supported',
+    'invalid_state',
+    'capability_denied',
+    'stale_update',
+    'interrupted',
+  ],
   beyond: true,
 })

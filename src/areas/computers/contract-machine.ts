@@ -32,7 +32,7 @@ export const portEndpoints = {
     description: 'And those that have a label. A `url` is an origin of its own for each computer and port.',
     ...looking,
     reply: page(ComputerPort),
-    errors: ['computer_offline'],
+    errors: ['computer_offline', 'timeout'],
   }),
   label_port: endpoint('PATCH /computers/:id/ports', {
     summary: 'Label a port',
@@ -41,7 +41,7 @@ export const portEndpoints = {
     scope: 'computer:write',
     body: { port, label: words(120).pipe(z.string().trim().min(1)).nullable() },
     reply: one(ComputerPort),
-    errors: ['computer_offline'],
+    errors: ['computer_offline', 'timeout'],
   }),
   port_ticket: endpoint('POST /computers/:id/ports/:port/ticket', {
     summary: 'Make a link that opens a port in a browser, once and within 60 seconds',
@@ -52,7 +52,7 @@ export const portEndpoints = {
     params: { port },
     reply: one(PortTicket),
     status: 201,
-    errors: ['not_supported', 'invalid_state', 'computer_offline'],
+    errors: ['not_supported', 'invalid_state', 'computer_offline', 'timeout'],
     beyond: true,
   }),
 }
@@ -75,7 +75,7 @@ export const MachineUser = z
   })
   .meta({ id: 'MachineUser' })
 
-const errors = ['computer_offline', 'not_supported', 'interrupted'] as const
+const errors = ['computer_offline', 'timeout', 'not_supported', 'interrupted'] as const
 
 /** People's accounts of the machine's own system. */
 export const userEndpoints = {

@@ -70,7 +70,7 @@ export const terminal = endpoint('POST /computers/:id/terminal', {
       .describe('Sent instead of hanging up, such as `SIGKILL`.'),
   },
   reply: pageOr(ComputerTerminal, z.union([TerminalOutput, ComputerTerminal])),
-  errors: ['computer_offline', 'capability_denied', 'invalid_state', 'not_supported'],
+  errors: ['computer_offline', 'timeout', 'capability_denied', 'invalid_state', 'not_supported'],
 })
 
 export const TerminalTicket = z

@@ -3,7 +3,7 @@ import { closeSync, openSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Mux } from '#wire/mux.ts'
 import type { Input, OperationName } from '#wire/operations.ts'
 import { overSocket } from '#wire/over-socket.ts'
@@ -86,7 +86,10 @@ export class KeeperClient {
   }
 
   async #understood(): Promise<Mux> {
-    const { mux, hello } = await this.#connected()
+    const { mux, hello } = await this.#connected().catch((error: unknown) => {
+      if (error instanceof Refusal) throw error
+      return refuse('timeout', { message: "The keeper of terminals and commands on the computer doesn't answer." })
+    })
     if (hello.protocol !== KEEPER_PROTOCOL)
       refuse('unavailable', {
         message: 'The keeper of terminals and commands is of another version than the daemon.',

@@ -57,8 +57,8 @@ export async function listModels(
 ) {
   const after = positionOf('local_models', { id: row.id }, cursor)?.[0]
   if (row.online && after === undefined)
-    await learnModels(ctx.engine, row.id, AbortSignal.any([ctx.signal, AbortSignal.timeout(LIST_MS)])).catch(
-      (error: unknown) => ctx.engine.log.debug({ error, computer_id: row.id }, 'a computer does not list its models'),
+    await learnModels(ctx.engine, row.id, ctx.signal, LIST_MS).catch((error: unknown) =>
+      ctx.engine.log.debug({ error, computer_id: row.id }, 'a computer does not list its models'),
     )
   const rows = await localModels.list(ctx.db, row.id, after === undefined ? null : String(after), limit + 1)
   return pageOf(

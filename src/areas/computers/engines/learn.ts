@@ -33,10 +33,15 @@ const stateOf = ({ engines }: Told): EngineState =>
     .reduce<EngineState>((best, one) => (ORDER.indexOf(one) > ORDER.indexOf(best) ? one : best), 'absent')
 
 /** Asks the daemon for its models. Throws what `Links.ask` throws. */
-export async function learnModels(engine: Parts, computerId: Id, signal: AbortSignal): Promise<void> {
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
+export async function learnModels(
+  engine: Parts,
+  computerId: Id,
+  signal: AbortSignal,
+  mostMs = ANSWER_MS,
+): Promise<void> {
+  const withinMs = Math.min(mostMs, engine.links.limits.answerMs)
   const place = await placeOfQuestion(engine)
-  const { models, silent } = await engine.links.ask(computerId, 'engine.models', {}, { signal: limited })
+  const { models, silent } = await engine.links.ask(computerId, 'engine.models', {}, { signal, withinMs })
   await change(engine, computerId, async (db, row) => {
     if (row.models_asked > place) return false
     await computerStore.update(db, computerId, { models_asked: place })

@@ -2,10 +2,12 @@
 import { z } from 'zod'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import { iso } from '#kernel/time.ts'
 import { CHANNEL, type Input, type Output } from '#wire/operations.ts'
 import type { AskedStream } from '#wire/stream.ts'
 import type { Links } from '../link/links.ts'
 import { lossesOf } from '../link/losses.ts'
+import { timeOf } from './exec-time.ts'
 
 export interface Command {
   /** The key of the command: asked again with it, the same command goes on. */
@@ -72,7 +74,8 @@ export async function* runExec(
   let stream: AskedStream<'exec'> | null = null
   /** The stream that has been given the stdin. */
   let fed: AskedStream<'exec'> | null = null
-  const waiting = leaving ? AbortSignal.any([signal, leaving]) : signal
+  await using time = timeOf(links, computerId, command, { signal, leaving, joins })
+  const waiting = leaving ? AbortSignal.any([time.signal, leaving]) : time.signal
   const losses = lossesOf(links, computerId, { signal: waiting, patienceMs, underWay, gone: lost })
   const leave = (): void => {
     if (!signal.aborted) stream?.lose('the server stops')
@@ -82,28 +85,36 @@ export async function* runExec(
     for (;;) {
       try {
         const input = { ...inputOf(command, from), alone_ms: patienceMs + ALONE_MS, ...(joins && { joins }) }
-        stream = await links.open(computerId, 'exec', input, { signal, movable: leaving !== undefined })
+        stream = await links.open(computerId, 'exec', input, { signal: time.signal, movable: leaving !== undefined })
+        if (leaving) time.goesOn()
         for await (const item of stream) {
           losses.over()
           if (item.type === 'event') {
             const { data: started } = Started.safeParse(item.event)
             if (started === undefined || fed === stream) continue
             fed = stream
+            time.begins()
             if (!joins) void feed(stream, command, started.stdin)
+            time.rests()
             if (!begun) yield { type: 'started', pid: started.pid }
             begun = true
+            time.goesOn()
           } else if (item.type === 'bytes') {
             const channel = item.channel === CHANNEL.stderr ? 'stderr' : 'stdout'
             from[channel] = item.offset + item.bytes.length
+            time.rests()
             yield { type: 'bytes', channel, offset: item.offset, bytes: item.bytes }
+            time.goesOn()
           }
         }
         const end = await stream.output
         over = true
         return yield { type: 'ended', end }
       } catch (error) {
-        if (signal.aborted) throw signal.reason instanceof Refusal ? signal.reason : error
+        if (time.signal.aborted) throw time.signal.reason instanceof Refusal ? time.signal.reason : error
         if (leaving?.aborted) throw error
+        // A background command outlasts a computer that is offline for days.
+        if (leaving) time.rests()
         await losses.outlast(error).catch((why: unknown) => {
           // A refused command was never begun, or has ended.
           over = why === error && error instanceof Refusal
@@ -130,9 +141,10 @@ async function kill(links: Links, computerId: Id, key: string, waitMs: number): 
     await links.ask(computerId, 'exec.kill', { key, signal: null }, { signal: AbortSignal.timeout(KILL_MS) })
 }
 
-const lost = (): never =>
+const lost = (lostAt: Date): never =>
   refuse('computer_offline', {
     message: 'The computer was lost while the command was running, and has not come back. It is ended when it does.',
+    details: { last_seen_at: iso(lostAt) },
   })
 
 const inputOf = (

@@ -24,8 +24,9 @@ export async function writeStdin(
   if (whose === null || !isTheirs(ctx.principal, whose))
     refuse('not_found', { param: 'exec_id', message: 'You have begun no command with this id and an open stdin here.' })
   await using permitted = whilePermitted(ctx, id, 'exec', ctx.signal)
-  const { signal } = permitted
   const { links } = ctx.engine
+  using limit = links.limit(id, permitted.signal, links.limits.answerMs)
+  const { signal } = limit
   const losses = lossesOf(links, id, { signal })
   for (;;) {
     try {

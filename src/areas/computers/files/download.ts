@@ -32,14 +32,17 @@ export async function download(ctx: Ctx, { id, path, archive }: Input<typeof fil
   const asked = { path, offset: 0, length: archive === undefined ? 0 : null, archive: archive ?? null }
   const { entry, etag } = await headOf(ctx, id, asked)
   const name = entry.name.toWellFormed()
+  const read: Read = { ...asked, length: null }
   if (archive !== undefined)
     return {
       headers: safeHeaders(TYPES[archive], `${name === '/' ? 'root' : name}.${archive}`, 'attachment'),
-      body: { [Symbol.asyncIterator]: () => readArchive(ctx, id, asked) },
+      body: { [Symbol.asyncIterator]: () => readToEnd(ctx, id, read) },
     }
-  if (etag === null) return refuse('upstream_error', { message: 'The computer did not say which file it sends.' })
+  const headers = safeHeaders('application/octet-stream', name, 'attachment')
+  // A file whose size is unknown until its end, such as those in `/proc`.
+  if (etag === null) return { headers, body: { [Symbol.asyncIterator]: () => readToEnd(ctx, id, read) } }
   return {
-    headers: safeHeaders('application/octet-stream', name, 'attachment'),
+    headers,
     body: {
       size: entry.size_bytes,
       etag: `"${etag}"`,
@@ -50,7 +53,10 @@ export async function download(ctx: Ctx, { id, path, archive }: Input<typeof fil
 }
 
 /** The head of the answer, without its bytes. */
-async function headOf({ engine: { links }, signal }: Ctx, id: Id, asked: Read): Promise<Head> {
+async function headOf(ctx: Ctx, id: Id, asked: Read): Promise<Head> {
+  const { links } = ctx.engine
+  using limit = links.limit(id, ctx.signal, links.limits.answerMs)
+  const { signal } = limit
   const losses = lossesOf(links, id, { signal })
   for (;;)
     try {
@@ -82,7 +88,8 @@ async function* readFile(
   const { links } = ctx.engine
   // A copy to the drive has no other watch over the right to this computer.
   await using permitted = whilePermitted(ctx, id, 'fs_read', ctx.signal)
-  const { signal } = permitted
+  using limit = links.limit(id, permitted.signal, links.limits.stillMs)
+  const { signal } = limit
   const losses = lossesOf(links, id, { signal })
   for (let at = start; ;) {
     try {
@@ -97,7 +104,9 @@ async function* readFile(
           if (!same || from + item.offset !== at || at + item.bytes.length > end) return refuseOther()
           losses.over()
           at += item.bytes.length
+          limit.rest()
           yield item.bytes
+          limit.moved()
         }
         await stream.output
         if (at !== end) refuseOther()
@@ -116,13 +125,28 @@ const isSame = (head: Head, etag: string): boolean =>
 
 const refuseOther = (): never => refuse('upstream_error', { message: 'The computer sent other bytes than it said.' })
 
-/** Reads an archive, which is made while it is sent: when the computer is lost there is nothing to go on from. */
-async function* readArchive({ engine: { links }, signal }: Ctx, id: Id, asked: Read): AsyncGenerator<Uint8Array> {
-  const stream = await links.open(id, 'fs.read', asked, { signal })
+/**
+ * Reads an archive or a file without a true size. Both are generated while they are sent, so a lost connection can't be
+ * resumed.
+ */
+async function* readToEnd(ctx: Ctx, id: Id, asked: Read): AsyncGenerator<Uint8Array> {
+  const { links } = ctx.engine
+  await using permitted = whilePermitted(ctx, id, 'fs_read', ctx.signal)
+  using limit = links.limit(id, permitted.signal, links.limits.stillMs)
   try {
-    for await (const item of stream) if (item.type === 'bytes') yield Uint8Array.from(item.bytes)
-    await stream.output
-  } finally {
-    stream.reset('nobody reads on')
+    const stream = await links.open(id, 'fs.read', asked, { signal: limit.signal })
+    try {
+      for await (const item of stream) {
+        if (item.type !== 'bytes') continue
+        limit.rest()
+        yield Uint8Array.from(item.bytes)
+        limit.moved()
+      }
+      await stream.output
+    } finally {
+      stream.reset('nobody reads on')
+    }
+  } catch (error) {
+    throw limit.reasonFor(error)
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Proxy, proxyTo } from '#test/link/proxy.ts'
@@ -292,4 +292,23 @@ test('a file goes from the drive to a computer and back, by rights on both', asy
     403,
     'missing_scope',
   ])
+})
+
+test('an upload to a symlink writes its target, and never one outside the allowed folders', async () => {
+  writeFileSync(at('real.txt'), 'old')
+  symlinkSync('real.txt', at('shown.txt'))
+  const outside = stack.use(temporaryDir()).path
+  writeFileSync(join(outside, 'kept.txt'), 'kept')
+  symlinkSync(join(outside, 'kept.txt'), at('way-out.txt'))
+  assert.deepEqual(code(await upload(alice, at('shown.txt'), 'new')), [409, 'already_exists'])
+  const written = await upload(alice, at('shown.txt'), 'new', {}, '&overwrite=true')
+  assert.deepEqual([written.status, written.body.data.path], [201, at('real.txt')], written.text)
+  assert.equal(readFileSync(at('real.txt'), 'utf8'), 'new')
+  assert.ok(lstatSync(at('shown.txt')).isSymbolicLink())
+  const answer = await get(alice, at('shown.txt'))
+  assert.match(answer.headers.get('content-disposition')!, /shown\.txt/)
+  assert.equal(await answer.text(), 'new')
+  for (const overwrite of ['', '&overwrite=true'])
+    assert.deepEqual(code(await upload(alice, at('way-out.txt'), 'new', {}, overwrite)), [403, 'capability_denied'])
+  assert.equal(readFileSync(join(outside, 'kept.txt'), 'utf8'), 'kept')
 })

@@ -11,6 +11,8 @@ export interface Replay {
   close(): void
   /** The offsets of the bytes that are kept, and may be asked for. */
   readonly kept: { from: number; to: number }
+  /** Whether reading from the source waits until the computer acknowledges more. */
+  readonly isFull: boolean
 }
 
 /** The most bytes that are kept: beyond them the source waits. */
@@ -39,6 +41,9 @@ export function replayOf(source: AsyncIterable<Uint8Array>, begin: number): Repl
   return {
     get kept() {
       return { from, to }
+    },
+    get isFull() {
+      return isFull()
     },
     async at(offset) {
       while (offset === to && !ended) await (pulling ??= pull().finally(() => (pulling = null)))

@@ -4,6 +4,7 @@ import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { CHANNEL, type Input, type Output } from '#wire/operations.ts'
 import { type AskedStream, LinkLost, StreamReset } from '#wire/stream.ts'
+import type { UseLimit } from '../link/limits.ts'
 import type { Links } from '../link/links.ts'
 import { lossesOf } from '../link/losses.ts'
 import { type Replay, replayOf } from './replay.ts'
@@ -28,7 +29,16 @@ const MOST_STALE = 6
 const STALE_MS = 50
 
 /** Sends bytes to a file of a computer, over as many links as it takes. Holds no more than the computer has not yet written. */
-export async function sendFile({ links, computerId, file, source, signal }: Sending): Promise<Output<'fs.write'>> {
+export async function sendFile({
+  links,
+  computerId,
+  file,
+  source,
+  signal: caller,
+}: Sending): Promise<Output<'fs.write'>> {
+  // Counts while the server waits for the computer, not for the source.
+  using limit = links.limit(computerId, caller, links.limits.stillMs)
+  const { signal } = limit
   const replay = replayOf(source, file.offset)
   using _source = { [Symbol.dispose]: () => replay.close() }
   const losses = lossesOf(links, computerId, { signal })
@@ -38,8 +48,9 @@ export async function sendFile({ links, computerId, file, source, signal }: Send
     try {
       if (again) at = await offsetOf()
       const stream = await links.open(computerId, 'fs.write', { ...file, offset: at }, { signal })
-      return await feed(stream, replay, at, () => losses.over())
+      return await feed(stream, replay, at, { limit, goesOn: () => losses.over() })
     } catch (error) {
+      signal.throwIfAborted()
       // The link before this one was still writing when it was asked how far it had come.
       if (again && error instanceof Refusal && error.code === 'stale_update' && isKept(replay, error.details?.offset)) {
         // A computer that comes further is the same one still.
@@ -77,16 +88,23 @@ async function feed(
   stream: AskedStream<'fs.write'>,
   replay: Replay,
   from: number,
-  goesOn: () => void,
+  { limit, goesOn }: { limit: UseLimit; goesOn(): void },
 ): Promise<Output<'fs.write'>> {
   let fault: unknown = null
   /** The offset up to which bytes have left: no computer can have more, whatever it says. */
   let sent = from
+  /** Whether the server waits for the source. */
+  let isResting = false
   async function write(): Promise<void> {
     for (let at = from; ;) {
+      isResting = at === replay.kept.to && !replay.isFull
+      if (isResting) limit.rest()
       const bytes = await replay.at(at)
+      isResting = false
+      limit.moved()
       if (bytes === null) return stream.finish()
       await stream.write(bytes, CHANNEL.body, at)
+      limit.moved()
       at += bytes.length
       sent = at
     }
@@ -102,6 +120,7 @@ async function feed(
       const { data } = Progress.safeParse(item.type === 'event' ? item.event : null)
       if (data === undefined) continue
       replay.acknowledge(Math.min(data.offset, sent))
+      if (!isResting) limit.moved()
       goesOn()
     }
     return await stream.output

@@ -108,16 +108,17 @@ function accept(engine: Engine, links: LiveLinks, offers: Offers, machine: Machi
   async function greet(hello: DaemonHello): Promise<void> {
     try {
       const update = await offerTo(engine, offers, machine, hello, mux)
-      const epoch = await links.add(machine, mux, hello)
-      if (epoch === null) return mux.close(CLOSE.restart, 'another link was faster')
-      mux.hello({
-        protocol: Math.min(PROTOCOL, hello.protocol),
-        server_version: engine.versions.newest,
-        computer_id: machine.computerId,
-        epoch,
-        update,
-      })
-      mux.ping()
+      const isAdded = await links.add(machine, mux, hello, (epoch) =>
+        mux.hello({
+          protocol: Math.min(PROTOCOL, hello.protocol),
+          server_version: engine.versions.newest,
+          computer_id: machine.computerId,
+          epoch,
+          update,
+        }),
+      )
+      if (isAdded) mux.ping()
+      else mux.close(CLOSE.restart, 'another link was faster')
     } catch (error) {
       engine.log.error({ error, computer_id: machine.computerId }, 'a link of a computer could not be taken')
       mux.close(CLOSE.restart, 'the server failed')

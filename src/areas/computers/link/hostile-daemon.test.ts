@@ -1,139 +1,17 @@
 /** The words of a daemon are those of a stranger: here it says everything but what was asked. */
 import assert from 'node:assert/strict'
-import { request as httpRequest } from 'node:http'
 import { test } from 'node:test'
-import { WebSocket } from 'ws'
+import { type Told, asksOf } from '#test/computers/asks.ts'
 import { linkUp, pairedBy } from '#test/link/daemon.ts'
 import { type Lies, liarAt } from '#test/link/liar.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { PATIENCE_MS, until } from '#test/until.ts'
-import { newId } from '#kernel/ids.ts'
+import { until } from '#test/until.ts'
 import { type OperationName, operations } from '#wire/operations.ts'
 
 const { server, twin, alice, beyond } = await twoServers()
 const names = Object.keys(operations) as OperationName[]
-const programs = alice.key()
 
-/** The answer to its caller in the end: nothing where all went well. */
-interface Told {
-  status: number
-  error?: { type?: string; code?: string; message?: string; param?: string; details?: Record<string, unknown> }
-}
-type Ask = (id: string, caller: typeof beyond) => Promise<Told>
-
-const told = (answer: Promise<{ status: number; body: any }>): Promise<Told> =>
-  answer.then(({ status, body }) => ({ status, error: body?.error }))
-const post =
-  (path: string, body: object): Ask =>
-  (id, caller) =>
-    told(caller.post(`/computers/${id}/${path}`, body))
-const get =
-  (path: string): Ask =>
-  (id, caller) =>
-    told(caller.get(`/computers/${id}/${path}`))
-const terminal = (body: object): Ask => post('terminal', { terminal_id: 't', ...body })
-const fs = (body: object): Ask => post('fs', { path: '/x', ...body })
-/** The operations that no route asks by itself. */
-const inside =
-  (op: OperationName, input: object): Ask =>
-  async (id, caller) => {
-    const { links } = (caller === beyond ? twin : server).app.engine
-    const signal = AbortSignal.timeout(PATIENCE_MS)
-    return links.ask(id, op, input as never, { signal }).then(
-      () => ({ status: 200 }),
-      ({ status, type, code, message, param, details }) => ({ status, error: { type, code, message, param, details } }),
-    )
-  }
-
-const asks: Record<OperationName, Ask> = {
-  'daemon.probe': post('test-connection', {}),
-  'daemon.rotate': post('rotate-credential', { overlap_seconds: 3_600 }),
-  exec: post('exec', { command: 'cat', stdin: 'x' }),
-  'exec.write': async (id, caller) => {
-    const command = newId()
-    await server.app.engine.postgres.pool.query(
-      'insert into open_stdins (exec_id, computer_id, account_id) values ($1, $2, $3)',
-      [command, id, alice.id],
-    )
-    return post(`exec/${command}/stdin`, { offset: 0, data: 'x' })(id, caller)
-  },
-  'exec.kill': inside('exec.kill', { key: 'x', signal: null }),
-  'terminal.open': post('terminal', { action: 'open' }),
-  'terminal.list': post('terminal', { action: 'list' }),
-  'terminal.write': terminal({ action: 'write', data: 'x' }),
-  'terminal.resize': terminal({ action: 'resize', cols: 1, rows: 1 }),
-  'terminal.close': terminal({ action: 'close' }),
-  'terminal.read': terminal({ action: 'read' }),
-  'terminal.attach': (id, caller) => attached(id, caller.origin),
-  'fs.list': fs({ op: 'list' }),
-  'fs.stat': fs({ op: 'stat' }),
-  'fs.mkdir': fs({ op: 'mkdir' }),
-  'fs.remove': fs({ op: 'remove' }),
-  'fs.read': get('fs/download?path=/x'),
-  'fs.upload_offset': get('fs/upload?path=/x'),
-  'fs.write': (id, caller) => upload(id, caller, 10),
-  'ports.list': get('ports'),
-  'ports.dial': (id, caller) => previewed(id, caller.origin),
-  'users.list': get('users'),
-  'users.create': post('users', { username: 'ada' }),
-  'users.update': (id, caller) => told(caller.patch(`/computers/${id}/users/ada`, { groups: [] })),
-  'users.delete': (id, caller) => told(caller.delete(`/computers/${id}/users/ada`)),
-  'engine.control': post('local-inference', { action: 'status' }),
-  'engine.models': inside('engine.models', {}),
-  'engine.install': async (id, caller) => {
-    const { body } = await caller.post(`/computers/${id}/local-inference/models`, {
-      name: `m${Math.random().toString(36).slice(2)}`,
-      source: { url: 'https://models.example/m.gguf' },
-    })
-    return inTheEnd(body.data.id)
-  },
-  'engine.remove': inside('engine.remove', { name: 'x' }),
-  'engine.call': inside('engine.call', { model: 'x', path: 'embeddings' }),
-}
-
-const upload = (id: string, caller: typeof beyond, size: number): Promise<Told> =>
-  told(
-    caller.request('POST', `/computers/${id}/fs/upload?path=/x`, Buffer.alloc(size), {
-      'content-type': 'application/octet-stream',
-    }),
-  )
-
-/** The end of an operation. */
-async function inTheEnd(operation: string): Promise<Told> {
-  const { body } = await until(
-    () => alice.get(`/operations/${operation}/await?timeout_seconds=5`),
-    (answer) => answer.body.data?.completed_at !== null,
-  )
-  return { status: body.data.status === 'failed' ? 500 : 200, error: body.data.error ?? undefined }
-}
-
-function attached(id: string, origin: string): Promise<Told> {
-  const { cookie = '', authorization = '' } = alice.headers
-  const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/computers/${id}/terminals/t/attach`, {
-    headers: { origin, ...(cookie && { cookie }), ...(authorization && { authorization }) },
-  })
-  return new Promise((resolve) => {
-    socket.once('unexpected-response', (_, response) => resolve({ status: response.statusCode! }))
-    socket.once('close', (code, reason) =>
-      resolve({ status: code === 1000 ? 200 : 500, error: { message: String(reason), type: 'closed' } }),
-    )
-    socket.on('error', () => {})
-  })
-}
-
-/** Opens a preview by a key, as programs do: a ticket would ask first whether something listens. */
-async function previewed(id: string, origin: string): Promise<Told> {
-  const { key } = await programs
-  return new Promise((resolve, reject) => {
-    const host = `p4321-${id.toLowerCase()}.localhost:${new URL(origin).port}`
-    httpRequest(new URL('/', origin), { headers: { host, authorization: `Bearer ${key}` } }, (response) => {
-      const status = response.statusCode!
-      response.resume().once('close', () => resolve({ status, error: { type: 'page', message: 'a page' } }))
-    })
-      .once('error', reject)
-      .end()
-  })
-}
+const { asks, attached, inTheEnd, terminal, upload } = asksOf({ server, twin, alice, beyond })
 
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
 const refusals: Record<string, string | object> = {

@@ -1,10 +1,12 @@
 import type { Engine } from '#engine/context.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import { SILENT } from '#wire/heartbeat.ts'
 import type { OperationRequest } from '#wire/mux.ts'
 import { type Input, type OperationName, type Output, operations } from '#wire/operations.ts'
 import { relay } from '#wire/relay.ts'
 import { type AskedStream, LinkLost, type Stream, StreamReset } from '#wire/stream.ts'
+import { TELLS, USE_LIMITS, type UseLimit, type UseLimits, answerMsOf, silentRefusal, startLimit } from './limits.ts'
 import { LiveLinks } from './live-links.ts'
 import { lossesOf } from './losses.ts'
 import { COMES_BACK_MS, comesWithin, offline } from './offline.ts'
@@ -16,14 +18,18 @@ export interface Links {
   /**
    * Asks for one thing and waits; bytes that come are dropped. Refuses with 409 `computer_offline`; a computer that is
    * just starting, or whose link broke just now, is waited for before. Where the link is lost, a safe question is asked
-   * again once the computer is back; any other is 503 `interrupted`.
+   * again once the computer is back; any other is 503 `interrupted`. After `withinMs`, by default what `limits.ts` gives
+   * the operation, it refuses with 504 `timeout`, or 409 where the computer is away.
    */
   ask<O extends OperationName>(
     computerId: Id,
     op: O,
     input: Input<O>,
-    more: { signal: AbortSignal },
+    more: { signal: AbortSignal; withinMs?: number },
   ): Promise<Output<O>>
+  /** Starts a limit for a call that uses `open` and reports progress itself. */
+  limit(computerId: Id, signal: AbortSignal, ms: number): UseLimit
+  readonly limits: UseLimits
   /**
    * Opens a stream. On `LinkLost` its opener asks again with its key and offsets. The signal resets it. `movable`: a
    * server that stops does not wait for it, as it goes on over another link.
@@ -66,6 +72,7 @@ const LOOKS: ReadonlySet<OperationName> = new Set([
   'daemon.probe',
   'terminal.list',
   'terminal.read',
+  'fs.start',
   'fs.list',
   'fs.stat',
   'fs.upload_offset',
@@ -75,6 +82,8 @@ const LOOKS: ReadonlySet<OperationName> = new Set([
 ])
 /** The time after which a change is looked for that no poke told of. */
 const LOOK_MS = 1_000
+/** The time between two attempts to reach the process that holds a link. */
+const RETRY_MS = 250
 
 /** The place of a link that another process holds. */
 type Elsewhere = Place & { processId: Id; peer: string }
@@ -88,7 +97,9 @@ export interface RunningLinks extends Links, AsyncDisposable {
 /** The most bytes that are read beside an answer that has none. */
 const MOST_UNASKED = 65_536
 
-export async function startLinks(engine: Engine): Promise<RunningLinks> {
+/** `given`: limits in the place of the usual ones. */
+export async function startLinks(engine: Engine, given: Partial<UseLimits> = {}): Promise<RunningLinks> {
+  const limits = { ...USE_LIMITS, ...given }
   const live = new LiveLinks(engine)
   const peers: Peers = await startPeers({
     engine,
@@ -112,7 +123,16 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
       const here = openHere(live, { ...asked, computer_id: computerId })
       if (here !== null) return here
       const place = await findPlace(engine, computerId)
-      if (isElsewhere(place)) return beyond(place, { ...asked, computer_id: computerId })
+      if (isElsewhere(place)) {
+        const stream = await beyond(place, { ...asked, computer_id: computerId })
+        if (stream !== null) return stream
+        // Its process may have been killed. The computer then connects to another one soon.
+        const waits = !live.draining && !NEVER_WAITS.has(asked.op) && performance.now() - since < COMES_BACK_MS
+        if (!waits) return unreached()
+        await live.linked(computerId, RETRY_MS)
+        signal.throwIfAborted()
+        continue
+      }
       const now = performance.now()
       // The end of the link is not noted yet.
       const lost_ms = place?.processId === engine.processId ? 0 : (place?.lost_ms ?? null)
@@ -127,19 +147,17 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
   const isElsewhere = (place: Place | null): place is Elsewhere =>
     place !== null && place.peer !== null && place.processId !== null && place.processId !== engine.processId
 
+  /** Opens a stream through another process. Null: the process can't be reached. */
   async function beyond<O extends OperationName>(
     place: Elsewhere,
     asked: OperationRequest & { op: O },
-  ): Promise<AskedStream<O>> {
+  ): Promise<AskedStream<O> | null> {
     try {
       return await peers.open(place.processId, place.peer, asked)
     } catch (error) {
       if (!(error instanceof LinkLost)) throw error
       engine.log.warn({ process_id: place.processId, peer: place.peer }, 'the process that holds a link is not reached')
-      return refuse('unavailable', {
-        message: 'The server process that holds the connection to this computer cannot be reached.',
-        headers: { 'retry-after': '1' },
-      })
+      return null
     }
   }
 
@@ -159,27 +177,15 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
       return withOutput(stream, output)
     },
 
-    async ask(computerId, op, input, more) {
-      const gone = LOOKS.has(op) ? {} : { gone: () => interrupted('The connection to the computer broke.') }
-      const losses = lossesOf(links, computerId, { ...more, patienceMs: BACK_MS, ...gone })
-      for (;;) {
-        try {
-          const stream = await links.open(computerId, op, input, more)
-          // Bytes that nobody reads would hold up the answer.
-          void (async () => {
-            let bytes = 0
-            for await (const item of stream) {
-              if (item.type === 'bytes' && (bytes += item.bytes.length) > MOST_UNASKED)
-                return stream.reset('bytes that nobody asked for')
-            }
-          })().catch(() => {})
-          return await stream.output
-        } catch (error) {
-          more.signal.throwIfAborted()
-          if (error instanceof StreamReset) interrupted(error.message)
-          if (error instanceof LinkLost && ONCE.has(op)) interrupted('The connection to the computer broke.')
-          await losses.outlast(error)
-        }
+    limits,
+    limit: (computerId, signal, ms) => startLimit(engine, computerId, signal, ms),
+
+    async ask(computerId, op, input, { signal, withinMs = answerMsOf(op, limits) }) {
+      using limit = links.limit(computerId, signal, withinMs)
+      try {
+        return await answerOf(computerId, op, input, limit)
+      } catch (error) {
+        throw limit.reasonFor(error)
       }
     },
 
@@ -196,6 +202,40 @@ export async function startLinks(engine: Engine): Promise<RunningLinks> {
         await woken
       }
     },
+  }
+
+  async function answerOf<O extends OperationName>(
+    computerId: Id,
+    op: O,
+    input: Input<O>,
+    limit: UseLimit,
+  ): Promise<Output<O>> {
+    const { signal } = limit
+    const gone = LOOKS.has(op) ? {} : { gone: () => interrupted('The connection to the computer broke.') }
+    const losses = lossesOf(links, computerId, { signal, patienceMs: BACK_MS, ...gone })
+    for (;;) {
+      try {
+        const stream = await links.open(computerId, op, input, { signal })
+        // Bytes that nobody reads would hold up the answer.
+        void (async () => {
+          let bytes = 0
+          for await (const item of stream) {
+            if (item.type === 'event' && TELLS.has(op)) limit.moved()
+            if (item.type === 'bytes' && (bytes += item.bytes.length) > MOST_UNASKED)
+              return stream.reset('bytes that nobody asked for')
+          }
+        })().catch(() => {})
+        return await stream.output
+      } catch (error) {
+        signal.throwIfAborted()
+        // The link was closed because the computer was silent.
+        if (error instanceof LinkLost && error.message === SILENT && ONCE.has(op))
+          throw await silentRefusal(engine, computerId)
+        if (error instanceof StreamReset) interrupted(error.message)
+        if (error instanceof LinkLost && ONCE.has(op)) interrupted('The connection to the computer broke.')
+        await losses.outlast(error)
+      }
+    }
   }
 
   return {
@@ -225,6 +265,12 @@ function openHere(
   }
   return stream
 }
+
+const unreached = (): never =>
+  refuse('unavailable', {
+    message: 'The server process that holds the connection to this computer cannot be reached.',
+    headers: { 'retry-after': '1' },
+  })
 
 const interrupted = (message: string): never =>
   refuse('interrupted', { message: `${message} Whether it was done is not known.` })

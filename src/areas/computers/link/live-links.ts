@@ -80,21 +80,25 @@ export class LiveLinks implements AsyncDisposable {
     return this.#over
   }
 
-  /** Takes a link whose daemon has said HELLO. Answers its epoch; null: a newer one was faster, or its computer is gone. */
-  async add(machine: Machine, mux: Mux, hello: DaemonHello): Promise<number | null> {
+  /**
+   * Adds a link whose daemon sent HELLO. `greet` sends the server's HELLO with the link's epoch, before any call can use
+   * the link. False: a newer link was faster, or the computer was deleted.
+   */
+  async add(machine: Machine, mux: Mux, hello: DaemonHello, greet: (epoch: number) => void): Promise<boolean> {
     const { computerId } = machine
     const epoch = await noteLinked(this.#engine, this.#engine.processId, computerId, hello)
     if (epoch === null || mux.closed || this.#draining) {
       if (epoch !== null) await noteUnlinked(this.#engine, { computerId, epoch }, { lost: true })
-      return null
+      return false
     }
-    if ((this.#links.get(computerId)?.epoch ?? -1) > epoch) return null
+    if ((this.#links.get(computerId)?.epoch ?? -1) > epoch) return false
     this.#links.get(computerId)?.mux.close(CLOSE.replaced, 'the computer has linked anew')
+    greet(epoch)
     this.#links.set(computerId, { ...machine, epoch, mux, noted: mux.heard, asked: false, movable: 0 })
     keepAlive(mux, { answers: true })
     // Older ones in other processes close, and whoever waits for the computer hears of it.
     this.#engine.bus.send(LINKED, `${computerId} ${epoch}`)
-    return epoch
+    return true
   }
 
   /** Says that a link that was added is over. `code`: one of `CLOSE`, or of WebSocket's own. */

@@ -17,11 +17,16 @@ export async function rotateCredential(
 ) {
   const fresh = await change(ctx, id, 'admin', (ctx) => addCredential(ctx.db, id))
   const { credential } = fresh
+  const { links } = ctx.engine
+  using limit = links.limit(id, ctx.signal, links.limits.answerMs)
+  const { signal } = limit
   try {
-    await ctx.engine.links.ask(id, 'daemon.rotate', { credential, overlap_seconds }, { signal: ctx.signal })
+    await links.ask(id, 'daemon.rotate', { credential, overlap_seconds }, { signal, withinMs: Infinity })
   } catch (error) {
-    if (error instanceof Refusal && error.code !== 'interrupted') await dropCredential(ctx.db, fresh.credentialId)
-    throw error
+    // A machine that answers too late may have the new credential, as one whose link broke.
+    const isKnown = error instanceof Refusal && error.code !== 'interrupted' && !signal.aborted
+    if (isKnown) await dropCredential(ctx.db, fresh.credentialId)
+    throw limit.reasonFor(error)
   }
   const row = await change(ctx, id, 'admin', async (ctx) => {
     await retireOthers(ctx.db, fresh, overlap_seconds)

@@ -1,5 +1,5 @@
 import type { Context } from '#engine/context.ts'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import { iso } from '#kernel/time.ts'
 import { capabilitiesOf } from '../access.ts'
 import type { HasLinks } from './links.ts'
@@ -12,16 +12,17 @@ const ANSWER_MS = 10_000
 const SEES_HOME = new Set(['exec', 'terminal', 'fs_read', 'fs_write'])
 
 export async function testConnection(ctx: Context<HasLinks>, row: ComputerRow) {
-  const { id, created_at, last_seen_at } = row
-  const late = AbortSignal.timeout(ANSWER_MS)
+  const { id, created_at } = row
+  const { links } = ctx.engine
+  const withinMs = Math.min(ANSWER_MS, links.limits.answerMs)
   const begun = performance.now()
-  const { now, home, ...how } = await ctx.engine.links
-    .ask(id, 'daemon.probe', {}, { signal: AbortSignal.any([ctx.signal, late]) })
+  const { now, home, ...how } = await links
+    .ask(id, 'daemon.probe', {}, { signal: ctx.signal, withinMs })
     .catch((error: unknown) => {
-      if (!late.aborted || ctx.signal.aborted) throw error
+      if (!(error instanceof Refusal && error.code === 'timeout')) throw error
       return refuse('computer_offline', {
         message: 'The computer seems to be connected, and did not answer within 10 seconds.',
-        details: { last_seen_at: last_seen_at && iso(last_seen_at) },
+        ...(error.details && { details: error.details }),
       })
     })
   const round_trip_ms = Math.round((performance.now() - begun) * 1000) / 1000

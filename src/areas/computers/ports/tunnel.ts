@@ -8,10 +8,9 @@ const DIAL_MS = 15_000
 
 /** A connection of its own to a port of a computer. Refuses with 502 where nothing listens, 504 where nobody is reached. */
 export async function dial(links: Links, { computerId, port }: PreviewAddress): Promise<Tunnel> {
-  const late = new AbortController()
-  const timer = setTimeout(() => late.abort(), DIAL_MS)
+  using limit = links.limit(computerId, NEVER, Math.min(DIAL_MS, links.limits.answerMs))
   try {
-    const stream = await links.open(computerId, 'ports.dial', { port }, { signal: late.signal })
+    const stream = await links.open(computerId, 'ports.dial', { port }, { signal: limit.signal })
     const items = stream[Symbol.asyncIterator]()
     const first = await items.next()
     if (first.done === true || first.value.type !== 'event') {
@@ -19,19 +18,20 @@ export async function dial(links: Links, { computerId, port }: PreviewAddress): 
       return refuse('upstream_error')
     }
     return new Tunnel(stream, items)
-  } catch (error) {
-    if (
-      late.signal.aborted ||
-      error instanceof LinkLost ||
-      (error instanceof Refusal && error.code === 'computer_offline')
-    )
-      return refuse('timeout', { message: 'The computer is not connected.' })
+  } catch (given) {
+    const error = limit.reasonFor(given)
+    const isAway = error instanceof Refusal && (error.code === 'computer_offline' || error.code === 'timeout')
+    if (isAway || error instanceof LinkLost)
+      return refuse('timeout', {
+        message: 'The computer is not connected.',
+        ...(error instanceof Refusal && error.details && { details: error.details }),
+      })
     if (error instanceof StreamReset) return refuse('upstream_error', { message: 'The connection to the port broke.' })
     throw error
-  } finally {
-    clearTimeout(timer)
   }
 }
+
+const NEVER = new AbortController().signal
 
 /** The stream of a dialled port as Node's HTTP client takes a socket. */
 export class Tunnel extends Duplex {

@@ -2,16 +2,17 @@ import type { Input } from '#kernel/contract.ts'
 import type { Context } from '#engine/context.ts'
 import type { Page } from '#kernel/answers.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
-import { newId } from '#kernel/ids.ts'
+import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import type { Principal } from '#kernel/principal.ts'
-import type { Output } from '#wire/operations.ts'
-import { CHANNEL } from '#wire/operations.ts'
+import { CHANNEL, type Input as Asked, type Output } from '#wire/operations.ts'
+import type { AskedStream } from '#wire/stream.ts'
 import type { terminal as endpoint } from '../contract-terminals.ts'
 import { unfinished } from '../exec/capture.ts'
 import { Gathered } from '../exec/gathered.ts'
 import { whilePermitted } from '../exec/permitted.ts'
 import type { HasLinks, Links } from '../link/links.ts'
+import { lossesOf } from '../link/losses.ts'
 import { wholeList } from '../link/whole-list.ts'
 
 type Given = Input<typeof endpoint>
@@ -136,19 +137,7 @@ async function read(links: Links, { id, terminal_id, from, max_bytes, wait_ms, s
     wait_ms: wait_ms ?? 0,
     screen: screen ?? false,
   }
-  const stream = await links.open(id, 'terminal.read', input, { signal })
-  const body = new Gathered()
-  const snapshot = new Gathered()
-  for await (const item of stream) {
-    if (item.type !== 'bytes') continue
-    const drawn = item.channel === CHANNEL.snapshot
-    const to = drawn ? snapshot : body
-    to.add(item.bytes)
-    if (to.size <= (drawn ? MOST_SNAPSHOT_BYTES : input.max_bytes)) continue
-    stream.reset('more came than was asked for')
-    refuse('upstream_error', { message: 'The computer sent more of the terminal than was asked for.' })
-  }
-  const output = await stream.output
+  const { output, body, snapshot } = await readOver(links, id, input, signal)
   const bytes = body.bytes()
   // The rest of a character comes with the next read, unless nothing more comes at all.
   const held = output.terminal.status === 'open' && bytes.length > unfinished(bytes) ? unfinished(bytes) : 0
@@ -162,6 +151,41 @@ async function read(links: Links, { id, terminal_id, from, max_bytes, wait_ms, s
     snapshot: output.at === null ? null : snapshot.bytes().toString('utf8'),
     at: output.at,
   }
+}
+
+interface Reading {
+  output: Output<'terminal.read'>
+  body: Gathered
+  snapshot: Gathered
+}
+
+/** Reads once, over another link where one breaks: reading changes nothing. */
+async function readOver(links: Links, id: Id, input: Asked<'terminal.read'>, caller: AbortSignal): Promise<Reading> {
+  using limit = links.limit(id, caller, input.wait_ms + links.limits.answerMs)
+  const { signal } = limit
+  const losses = lossesOf(links, id, { signal })
+  for (;;) {
+    try {
+      return await gather(await links.open(id, 'terminal.read', input, { signal }), input.max_bytes)
+    } catch (error) {
+      await losses.outlast(error)
+    }
+  }
+}
+
+async function gather(stream: AskedStream<'terminal.read'>, mostBytes: number): Promise<Reading> {
+  const body = new Gathered()
+  const snapshot = new Gathered()
+  for await (const item of stream) {
+    if (item.type !== 'bytes') continue
+    const drawn = item.channel === CHANNEL.snapshot
+    const to = drawn ? snapshot : body
+    to.add(item.bytes)
+    if (to.size <= (drawn ? MOST_SNAPSHOT_BYTES : mostBytes)) continue
+    stream.reset('more came than was asked for')
+    refuse('upstream_error', { message: 'The computer sent more of the terminal than was asked for.' })
+  }
+  return { output: await stream.output, body, snapshot }
 }
 
 /** The name under which a caller's typing is numbered: each key and each session has its own. */

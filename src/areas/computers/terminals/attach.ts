@@ -41,9 +41,9 @@ export async function openAttach(
   const here = `${accountId}:${newName()}`
   let count = 0
   let at = from ?? null
-  const ask = (): Promise<Stream> =>
-    links.open(id, 'terminal.attach', { terminal_id, viewer: who, from: at }, { signal: ctx.signal })
-  let stream = await ask()
+  const ask = (signal: AbortSignal): Promise<Stream> =>
+    links.open(id, 'terminal.attach', { terminal_id, viewer: who, from: at }, { signal })
+  let stream = await ask(ctx.signal)
 
   const said = new Said(stream)
 
@@ -58,9 +58,13 @@ export async function openAttach(
       },
     }
     for (let lost = false; ; lost = true) {
+      // The keeper sends the terminal's size first. After that a terminal may be silent for days.
+      using limit = links.limit(id, ctx.signal, links.limits.answerMs)
+      limit.signal.addEventListener('abort', () => stream.reset('it does not answer'), { once: true })
       try {
-        if (lost) said.goOn((stream = await ask()))
+        if (lost) said.goOn((stream = await ask(limit.signal)))
         for await (const item of toViewer(stream, heard)) {
+          limit.rest()
           losses.over()
           socket.send(item)
           if (socket.bufferedAmount > UNREAD_BYTES) await drained(socket, ctx.signal)
@@ -69,7 +73,7 @@ export async function openAttach(
         return socket.close(CLOSE.ended)
       } catch (error) {
         if (ctx.signal.aborted) return
-        await losses.outlast(error)
+        await losses.outlast(limit.reasonFor(error))
       }
     }
   }
@@ -99,8 +103,8 @@ const newName = (): string => randomBytes(16).toString('hex')
 
 const closeFor = (error: unknown): [number, string] => {
   if (!(error instanceof Refusal)) return [CLOSE.failed, 'the terminal cannot be followed']
-  const code =
-    error.code === 'computer_offline' ? CLOSE.offline : error.code === 'not_found' ? CLOSE.gone : CLOSE.failed
+  const silent = error.code === 'computer_offline' || error.code === 'timeout'
+  const code = silent ? CLOSE.offline : error.code === 'not_found' ? CLOSE.gone : CLOSE.failed
   return [code, shortenBytes(error.message, 123)]
 }
 
