@@ -2,7 +2,6 @@
 import { Refusal } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Links } from '../link/links.ts'
-import type { Command, RunMore } from './run-exec.ts'
 
 export interface ExecTime extends AsyncDisposable {
   /** Aborts with the caller's signal, and with a refusal if the computer is silent for too long. */
@@ -17,8 +16,8 @@ export interface ExecTime extends AsyncDisposable {
 
 interface Whose {
   signal: AbortSignal
-  leaving: RunMore['leaving'] | undefined
-  joins: RunMore['joins'] | undefined
+  leaving: AbortSignal | undefined
+  joins: true | undefined
 }
 
 /**
@@ -28,7 +27,7 @@ interface Whose {
 export function timeOf(
   links: Links,
   computerId: Id,
-  { timeout_ms }: Pick<Command, 'timeout_ms'>,
+  { timeout_ms }: { timeout_ms: number | null },
   { signal, leaving, joins }: Whose,
 ): ExecTime {
   const { answerMs } = links.limits

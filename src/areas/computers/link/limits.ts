@@ -4,7 +4,7 @@ import type { Id } from '#kernel/ids.ts'
 import { iso } from '#kernel/time.ts'
 import type { OperationName } from '#wire/operations.ts'
 import { offline } from './offline.ts'
-import { type Place, findPlace } from './state.ts'
+import { findPlace } from './state.ts'
 
 /** Limits for calls to a computer, in milliseconds. */
 export interface UseLimits {
