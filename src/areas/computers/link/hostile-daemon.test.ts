@@ -1,7 +1,7 @@
 /** The words of a daemon are those of a stranger: here it says everything but what was asked. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Told, asksOf } from '#test/computers/asks.ts'
+import { type Told, asksOf } from '#test/link/asks.ts'
 import { linkUp, pairedBy } from '#test/link/daemon.ts'
 import { type Lies, liarAt } from '#test/link/liar.ts'
 import { twoServers } from '#test/two-servers.ts'

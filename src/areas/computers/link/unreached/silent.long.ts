@@ -12,7 +12,7 @@ import { temporaryDir } from '#test/program.ts'
 import type { Answer } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { PATIENCE_MS } from '#test/until.ts'
-import { USE_LIMITS } from './limits.ts'
+import { USE_LIMITS } from '../limits.ts'
 
 const { server, alice, beyond } = await twoServers()
 const stack = new AsyncDisposableStack()

@@ -2,7 +2,7 @@
 /** Every route that calls a computer has its own limit, short in this file, for a computer that is connected and silent. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { asksOf } from '#test/computers/asks.ts'
+import { asksOf } from '#test/link/asks.ts'
 import { type Linked, linkUp } from '#test/link/daemon.ts'
 import type { Answerer } from '#test/link/pair.ts'
 import { pairedComputer } from '#test/makers.ts'
@@ -13,7 +13,7 @@ import { newId } from '#kernel/ids.ts'
 import { SILENT } from '#wire/heartbeat.ts'
 import { CLOSE } from '#wire/mux.ts'
 import type { OperationName } from '#wire/operations.ts'
-import { computers } from '../contract.ts'
+import { computers } from '../../contract.ts'
 
 const { server, twin, alice, beyond } = await twoServers({ waits: { computers: { answerMs: 200, stillMs: 200 } } })
 const { asks, attached, inTheEnd } = asksOf({ server, twin, alice, beyond })
