@@ -101,7 +101,7 @@ test(
     await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Prints' }).click()
     await page
       .getByRole('alertdialog', { name: 'Leave without saving?' })
-      .getByRole('button', { name: 'Keep it' })
+      .getByRole('button', { name: 'Keep editing' })
       .click()
     await editor.getByText('at dawn').waitFor()
     await editor.focus()

@@ -12,6 +12,7 @@ import { useThread, useTold } from '../chats/thread/use-thread.ts'
 import { readAloud } from '../chats/voice/read-aloud.ts'
 import { type Place, usePlacesFor } from '../rights.ts'
 import { Button, IconButton } from '../ui/button.tsx'
+import { forgetDraft, useDraftWords } from '../ui/typing/draft.ts'
 import { Refused, Waiting } from '../ui/notice.tsx'
 import type { Agent } from './queries.ts'
 import { shorten } from '../../../src/kernel/text/shorten.ts'
@@ -64,7 +65,7 @@ function First({
 }) {
   const [busy, setBusy] = useState(false)
   const [refused, setRefused] = useState<string | null>(null)
-  const [draft, setDraft] = useState('')
+  const [draft, setDraft] = useDraftWords(`try ${agent.id}`)
   const begin = async (): Promise<void> => {
     setBusy(true)
     setRefused(null)
@@ -74,6 +75,7 @@ function First({
         agent_id: agent.id,
         ...(workspaceId !== undefined && { workspace_id: workspaceId }),
       })
+      forgetDraft(`try ${agent.id}`)
       onBegun(id, draft)
     } catch (error) {
       setRefused(sayError(error))
@@ -100,7 +102,7 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
   const runs = useTold(thread, (state) => state.runs)
   const live = useTold(thread, (state) => state.live.run)
   const error = useTold(thread, (state) => state.error)
-  const [draft, setDraft] = useState('')
+  const [draft, setDraft] = useDraftWords(`try ${agent.id}`)
   const [edited, setEdited] = useState<Message | null>(null)
   const [refused, setRefused] = useState<string | null>(null)
   const row = live && runs.find((one) => one.id === live.id)
@@ -170,12 +172,7 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
         latest={latest}
         deeds={deeds}
         speakerOf={speakerOf}
-        onAgain={(failed) =>
-          void uk.chats
-            .retry({ id, run_id: failed.id, background: true })
-            .then(() => thread.refresh())
-            .catch(fail)
-        }
+        onAgain={(failed) => void thread.retry(failed.id).catch(fail)}
         finding={false}
         onFound={() => {}}
       />

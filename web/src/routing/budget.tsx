@@ -1,15 +1,16 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import { type Workspace, queryClient, uk } from '../api.ts'
 import { type Period, capOf, periods } from '../developer/keys/key-draft.ts'
 import { isManaged } from '../session.ts'
 import { Button } from '../ui/button.tsx'
+import { useChanged } from '../ui/typing/changed.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { SpendMeter } from '../ui/meter.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { Section } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { say } from '../ui/dialogs/toast.tsx'
+import { UnsavedWords } from '../ui/dialogs/unsaved.tsx'
 
 /** The most that all calls in the workspace may cost together, regardless of who makes them and with which key. */
 export function Budget({ workspace }: { workspace: Workspace }) {
@@ -24,8 +25,7 @@ export function Budget({ workspace }: { workspace: Workspace }) {
           <SpendMeter spent={spent_usd} cap={spend_cap_usd} per={spend_cap_period} name={name} />
         </div>
         {isManaged(workspace) ? (
-          // Another budget, set here or elsewhere, is another form.
-          <BudgetForm key={`${spend_cap_usd} ${spend_cap_period}`} workspace={workspace} />
+          <BudgetForm workspace={workspace} />
         ) : (
           <p className="mt-2 text-[0.8125rem] text-quiet">Its admins set it.</p>
         )}
@@ -44,10 +44,12 @@ export function Budget({ workspace }: { workspace: Workspace }) {
 }
 
 function BudgetForm({ workspace: { id, name, spend_cap_usd, spend_cap_period } }: { workspace: Workspace }) {
-  const [cap, setCap] = useState(spend_cap_usd === null ? '' : String(spend_cap_usd))
-  const [period, setPeriod] = useState<Period>(spend_cap_period)
+  const [cap, setCap, adoptCap] = useChanged(spend_cap_usd === null ? '' : String(spend_cap_usd))
+  const [period, setPeriod, adoptPeriod] = useChanged<Period>(spend_cap_period)
   const { send, pending, at, rest, form } = useSend(uk.workspaces.update, async () => {
     await queryClient.invalidateQueries({ queryKey: ['workspaces'] })
+    adoptCap()
+    adoptPeriod()
     say(`The budget of ${name} is set`)
   })
   return (
@@ -85,6 +87,7 @@ function BudgetForm({ workspace: { id, name, spend_cap_usd, spend_cap_period } }
       <div className="mt-2">
         <Refused>{rest('spend_cap_usd', 'spend_cap_period')}</Refused>
       </div>
+      <UnsavedWords box={form} />
     </form>
   )
 }

@@ -1,14 +1,13 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
 import { PathLink } from '../path-link.tsx'
 import { workspacesQuery } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Page, Rows } from '../ui/page.tsx'
-import { useSettled } from '../ui/settled.ts'
 import { Ago } from '../ui/text/time.tsx'
+import { useWordsInAddress } from '../ui/typing/words-in-address.ts'
 import { type Hit, aboutType, pathOf, piecesOf, types } from './hit.ts'
 import { Marked } from './marked.tsx'
 import { searchQuery } from './queries.ts'
@@ -19,18 +18,10 @@ export function SearchPage() {
   const view = useSearch({ from: '/shell/search' })
   const navigate = useNavigate()
   const go = (next: View): void => void navigate({ to: '/search', search: next, replace: true })
-  const [words, setWords] = useState(view.q ?? '')
-  const settled = useSettled(words.trim(), 200)
-  useEffect(() => {
-    if (settled === (view.q ?? '')) return
+  const [words, setWords] = useWordsInAddress(view.q ?? '', 200, (q) => {
     const { q: _, ...rest } = view
-    go(viewIn({ ...rest, q: settled }))
-    // What is typed leads; the address follows.
-  }, [settled])
-  // Somebody came by another link, or went back.
-  useEffect(() => {
-    if ((view.q ?? '') !== settled) setWords(view.q ?? '')
-  }, [view.q])
+    go(viewIn({ ...rest, q }))
+  })
   return (
     <Page title="Search" view={view.q} lead="Chats, messages, files, agents and computers, by words and by meaning.">
       <input

@@ -56,7 +56,7 @@ export function Keep({ workspace }: { workspace: Workspace }) {
           </Button>
         )}
       </div>
-      <Rename key={`${id} ${name}`} workspace={workspace} open={renaming.open} onOpen={renaming.onOpen} />
+      <Rename key={`${id} name`} workspace={workspace} open={renaming.open} onOpen={renaming.onOpen} />
       <HandOver key={`${id} owner`} workspace={workspace} others={others} open={handing.open} onOpen={handing.onOpen} />
       <Confirm
         open={leaving.open}
@@ -104,7 +104,8 @@ function Rename({ workspace: { id, name }, ...opened }: OfWorkspace) {
 function HandOver({ workspace: { id, name }, others, open, onOpen }: OfWorkspace & { others: readonly Member[] }) {
   const { id: own } = useAccount()
   const [chosen, setChosen] = useState('')
-  const to = others.find(({ user_id }) => user_id === chosen) ?? others[0]
+  // If the chosen member has left, no other member takes their place.
+  const to = chosen === '' ? others[0] : others.find(({ user_id }) => user_id === chosen)
   const sending = useSend(
     async (memberId: string) => {
       await uk.members.update({ id, memberId, role: 'owner', permissions: null })
@@ -131,7 +132,10 @@ function HandOver({ workspace: { id, name }, others, open, onOpen }: OfWorkspace
         label="To"
         value={to?.user_id ?? ''}
         onValue={setChosen}
-        options={others.map((member) => [member.user_id, `${member.name}, ${member.email}`] as const)}
+        options={[
+          ...(to === undefined ? [['', 'Choose a member'] as const] : []),
+          ...others.map((member) => [member.user_id, `${member.name}, ${member.email}`] as const),
+        ]}
       />
     </FormDialog>
   )

@@ -1,8 +1,9 @@
-import { useState } from 'react'
 import { type Workspace, queryClient, uk } from '../api.ts'
 import { isManaged } from '../session.ts'
 import { Button } from '../ui/button.tsx'
+import { useChanged } from '../ui/typing/changed.ts'
 import { say } from '../ui/dialogs/toast.tsx'
+import { UnsavedWords } from '../ui/dialogs/unsaved.tsx'
 import { CheckField } from '../ui/field.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { Section } from '../ui/page.tsx'
@@ -20,8 +21,7 @@ export function Rules({ workspace }: { workspace: Workspace }) {
     >
       <div className="border border-line border-t-keyline bg-sheet px-4 py-4">
         {isManaged(workspace) ? (
-          // Other rules, set here or elsewhere, are another form.
-          <RulesForm key={`${keys} ${allowed_models?.join()}`} workspace={workspace} />
+          <RulesForm workspace={workspace} />
         ) : (
           <>
             <p>{allowed_models === null ? 'All models.' : allowed_models.join(', ') || 'No models.'}</p>
@@ -35,10 +35,12 @@ export function Rules({ workspace }: { workspace: Workspace }) {
 }
 
 function RulesForm({ workspace: { id, name, allowed_models, keys } }: { workspace: Workspace }) {
-  const [models, setModels] = useState(allowed_models?.join(', ') ?? '')
-  const [held, setHeld] = useState(keys === 'workspace')
+  const [models, setModels, adoptModels] = useChanged(allowed_models?.join(', ') ?? '')
+  const [held, setHeld, adoptHeld] = useChanged(keys === 'workspace')
   const { send, pending, at, rest, form } = useSend(uk.workspaces.update, async () => {
     await queryClient.invalidateQueries({ queryKey: ['workspaces'] })
+    adoptModels()
+    adoptHeld()
     say(`The models of ${name} are set`)
   })
   return (
@@ -64,6 +66,7 @@ function RulesForm({ workspace: { id, name, allowed_models, keys } }: { workspac
       <div className="mt-2">
         <Refused>{rest('allowed_models', 'keys')}</Refused>
       </div>
+      <UnsavedWords box={form} />
     </form>
   )
 }

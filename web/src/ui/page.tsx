@@ -1,8 +1,11 @@
 import { type ReactNode, createContext, use, useEffect, useId } from 'react'
+import { UnsavedWords } from './dialogs/unsaved.tsx'
 import type { Send } from './send.ts'
 
 /** The level of the next heading: a section of a page has one of its own. */
 const Level = createContext<2 | 3>(2)
+
+export const useHeadingLevel = (): 2 | 3 => use(Level)
 
 /** A heading that skips no level, wherever it stands. */
 export function Heading({ className, children }: { className: string; children: ReactNode }) {
@@ -119,6 +122,7 @@ export function SectionForm({
       }}
     >
       {children}
+      <UnsavedWords box={form} />
     </form>
   )
 }

@@ -1,14 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { uk } from '../../api.ts'
 import { useAccount, workspacesQuery } from '../../session.ts'
 import { Button } from '../../ui/button.tsx'
+import { useChanged } from '../../ui/typing/changed.ts'
 import { Facts } from '../../ui/facts.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { Section, Tag } from '../../ui/page.tsx'
 import { useSend } from '../../ui/send.ts'
 import { say } from '../../ui/dialogs/toast.tsx'
+import { UnsavedWords } from '../../ui/dialogs/unsaved.tsx'
 import { moment } from '../../ui/text/format.ts'
 import { type Computer, probeQuery, refreshComputers } from '../queries.ts'
 import { LastSeen, State } from '../state.tsx'
@@ -26,7 +27,7 @@ export function Settings({ computer }: { computer: Computer }) {
     <>
       <About computer={computer} />
       {computer.kind === 'cloud' && <Snapshots computer={computer} manages={manages} />}
-      {manages && <Name key={computer.name} computer={computer} />}
+      {manages && <Name computer={computer} />}
       {manages && <Credential computer={computer} />}
       {owns && <Transfer computer={computer} />}
       {owns && <Delete computer={computer} />}
@@ -103,9 +104,10 @@ function About({ computer }: { computer: Computer }) {
 }
 
 function Name({ computer: { id, name } }: { computer: Computer }) {
-  const [words, setWords] = useState(name)
+  const [words, setWords, adopt] = useChanged(name)
   const sending = useSend(uk.computers.update, async () => {
     await refreshComputers()
+    adopt()
     say('It has another name')
   })
   return (
@@ -131,6 +133,7 @@ function Name({ computer: { id, name } }: { computer: Computer }) {
           Rename
         </Button>
       </form>
+      <UnsavedWords box={sending.form} />
       <Refused>{sending.rest('name')}</Refused>
     </Section>
   )

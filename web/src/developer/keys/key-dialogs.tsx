@@ -4,6 +4,7 @@ import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
 import type { Opened } from '../../ui/dialogs/dialog-props.ts'
 import { useSend } from '../../ui/send.ts'
 import { say } from '../../ui/dialogs/toast.tsx'
+import { useDraft } from '../../ui/typing/draft.ts'
 import { type Overlap, OverlapField } from '../overlap-field.tsx'
 import { type Draft, changesIn, draftOf, keyIn } from './key-draft.ts'
 import { KeyFields } from './key-fields.tsx'
@@ -19,7 +20,11 @@ export function NewKeyDialog({
   start,
   fixedWorkspace,
 }: Opened & { start: () => Draft; fixedWorkspace?: string }) {
-  const [draft, setDraft] = useState(start)
+  const [draft, setDraft] = useDraft(
+    `new key ${fixedWorkspace ?? ''}`,
+    start,
+    (now) => JSON.stringify(now) === JSON.stringify(start()),
+  )
   const [made, setMade] = useState<NewApiKey | null>(null)
   const sending = useSend(uk.api_keys.create, async (key) => {
     setMade(key)
@@ -39,6 +44,7 @@ export function NewKeyDialog({
       open={open}
       onOpen={close}
       wide
+      keeps
       title="New API key"
       about={
         fixedWorkspace

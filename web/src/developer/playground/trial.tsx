@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
+import { useDraft } from '../../ui/typing/draft.ts'
 import { CheckField, Field as Labelled } from '../../ui/field.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { Snippets } from '../../ui/snippet.tsx'
@@ -15,7 +16,11 @@ import { snippetsOf } from './snippets.ts'
 /** The form of one endpoint, what it answered, and the call to take along. */
 export function Trial({ operation }: { operation: Operation }) {
   const { method, path, summary, description, fields, filePart, auth, final, docs, closed } = operation
-  const [draft, setDraft] = useState<Draft>(() => draftOf(operation))
+  const [draft, setDraft] = useDraft<Draft>(
+    `${method} ${path}`,
+    () => draftOf(operation),
+    (now) => JSON.stringify(now) === JSON.stringify(draftOf(operation)),
+  )
   const [file, setFile] = useState<File | null>(null)
   const [key, setKey] = useState('')
   const [sure, setSure] = useState(false)

@@ -1,6 +1,6 @@
-import { useEffect, useRef, useState } from 'react'
+import { useRef } from 'react'
 import { Icon } from '../../ui/icons.tsx'
-import { useSettled } from '../../ui/settled.ts'
+import { useWordsInAddress } from '../../ui/typing/words-in-address.ts'
 import type { DriveSearch } from '../where.ts'
 
 /** Searches names and contents from here on down. The shell’s `/` goes to it, Escape leaves it. */
@@ -11,21 +11,8 @@ export function SearchField({
   search: DriveSearch
   onSearch: (change: { q: string | undefined; regex?: true | undefined }) => void
 }) {
-  const [words, setWords] = useState(search.q ?? '')
-  const settled = useSettled(words.trim(), 250)
+  const [words, setWords, settled] = useWordsInAddress(search.q ?? '', 250, (q) => onSearch({ q: q || undefined }))
   const field = useRef<HTMLInputElement>(null)
-  const said = useRef(search.q ?? '')
-  useEffect(() => {
-    if (settled === said.current) return
-    said.current = settled
-    onSearch({ q: settled || undefined })
-    // What was typed goes into the address, not what the address says into itself.
-  }, [settled])
-  useEffect(() => {
-    if ((search.q ?? '') === said.current) return
-    said.current = search.q ?? ''
-    setWords(said.current)
-  }, [search.q])
   return (
     <div className="flex min-w-0 flex-1 basis-52 items-center gap-2 sm:max-w-72">
       <label className="relative min-w-0 flex-1">

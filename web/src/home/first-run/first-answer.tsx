@@ -6,15 +6,22 @@ import { RunLine } from '../../chats/run-line.tsx'
 import { type Live, isUnfinished, nothingYet, tell } from '../../chats/thread/live.ts'
 import { ModelField } from '../../preview/model-field.tsx'
 import { Button } from '../../ui/button.tsx'
+import { useDraft } from '../../ui/typing/draft.ts'
 import { Field } from '../../ui/field.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { useWorkspace } from '../../workspace.ts'
+
+const QUESTION = 'Say hello in one sentence, and tell me what you are good at.'
 
 /** A question, and its answer as it is written. It is a chat like any other, and goes on as one. */
 export function FirstAnswer({ suggested, onAnswered }: { suggested: string | null; onAnswered: () => void }) {
   const workspace = useWorkspace()
   const [chosen, setChosen] = useState<string | null>(null)
-  const [question, setQuestion] = useState('Say hello in one sentence, and tell me what you are good at.')
+  const [question, setQuestion] = useDraft(
+    'first question',
+    () => QUESTION,
+    (words) => words === QUESTION,
+  )
   const [chatId, setChatId] = useState<string | null>(null)
   const [live, setLive] = useState<Live>(nothingYet)
   const [state, setState] = useState<'idle' | 'asking'>('idle')
@@ -36,7 +43,7 @@ export function FirstAnswer({ suggested, onAnswered }: { suggested: string | nul
         setLive(now)
       }
       if (now.run?.status === 'completed') onAnswered()
-      for (const name of ['chats', 'usage']) void queryClient.invalidateQueries({ queryKey: [name] })
+      for (const name of ['chats', 'usage', 'models']) void queryClient.invalidateQueries({ queryKey: [name] })
     } catch (failure) {
       setError(sayError(failure))
     } finally {

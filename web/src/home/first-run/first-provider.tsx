@@ -5,6 +5,7 @@ import { PresetField } from '../../routing/endpoints/preset-field.tsx'
 import { presetsQuery, refreshRouting } from '../../routing/queries.ts'
 import { useAccount } from '../../session.ts'
 import { Button } from '../../ui/button.tsx'
+import { UnsavedWords } from '../../ui/dialogs/unsaved.tsx'
 import { CheckField, TextField } from '../../ui/field.tsx'
 import { Icon } from '../../ui/icons.tsx'
 import { Refused } from '../../ui/notice.tsx'
@@ -43,7 +44,10 @@ export function FirstProvider({ serving }: { serving: readonly Provider[] }) {
         </ul>
       )}
       {serving.length === 0 || more ? (
-        <Add />
+        // A form in use isn't replaced, even if another provider starts to serve.
+        <div onChangeCapture={() => setMore(true)}>
+          <Add />
+        </div>
       ) : (
         <Button onClick={() => setMore(true)} icon="plus">
           Add another provider
@@ -56,18 +60,20 @@ export function FirstProvider({ serving }: { serving: readonly Provider[] }) {
 function Add() {
   const { administrator } = useAccount()
   const { data: presets = [] } = useQuery(presetsQuery)
-  const [slug, setSlug] = useState('')
+  /** The chosen preset. Null: none yet, so the first one is shown. Empty: another provider, by its address. */
+  const [slug, setSlug] = useState<string | null>(null)
   const [key, setKey] = useState('')
   const [address, setAddress] = useState<string | null>(null)
   const [forAll, setForAll] = useState(administrator)
   const [tested, setTested] = useState<{ name: string; result: Tested } | null>(null)
-  const preset = presets.find((one) => one.slug === (slug || presets[0]?.slug)) ?? null
-  const asksAddress = preset !== null && (preset.local || preset.base_url === null)
+  const isOther = slug === ''
+  const preset = slug === null ? (presets[0] ?? null) : (presets.find((one) => one.slug === slug) ?? null)
+  const asksAddress = isOther || (preset !== null && (preset.local || preset.base_url === null))
   const adding = useSend(
     async () => {
       setTested(null)
       const made = await uk.ai_gateway.create({
-        preset: preset!.slug,
+        ...(preset === null ? otherAt(address ?? '') : { preset: preset.slug }),
         api_key: key.trim() || null,
         ...(asksAddress && address?.trim() && { base_url: address.trim() }),
         ...(forAll && { instance: true }),
@@ -91,14 +97,14 @@ function Add() {
       className="max-w-md space-y-3"
       onSubmit={(event) => {
         event.preventDefault()
-        if (preset) void adding.send(undefined)
+        if (preset || isOther) void adding.send(undefined)
       }}
     >
       <PresetField
         presets={presets}
         value={preset?.slug ?? ''}
         onPreset={(next) => {
-          setSlug(next?.slug ?? presets[0]?.slug ?? '')
+          setSlug(next?.slug ?? '')
           setAddress(null)
           setTested(null)
         }}
@@ -109,7 +115,7 @@ function Add() {
           mono
           type="url"
           spellCheck={false}
-          value={address ?? preset.base_url ?? ''}
+          value={address ?? preset?.base_url ?? ''}
           onValue={setAddress}
           error={adding.at('base_url')}
         />
@@ -137,10 +143,11 @@ function Add() {
           onChecked={setForAll}
         />
       )}
-      <Refused>{adding.rest('base_url', 'api_key')}</Refused>
+      <Refused>{adding.rest(...(asksAddress ? ['base_url'] : []), 'api_key')}</Refused>
       <Button type="submit" look="primary" pending={adding.pending}>
         Connect and try it
       </Button>
+      <UnsavedWords box={adding.form} />
       <p role="status" className="text-sm empty:hidden">
         {tested?.result.ok && (
           <span className="text-moss">
@@ -156,4 +163,15 @@ function Add() {
       </p>
     </form>
   )
+}
+
+/** A provider that is in no list, named after its host. Most speak the shape of OpenAI's chat completions. */
+function otherAt(address: string) {
+  const host = URL.parse(address.trim())?.hostname ?? 'provider'
+  const slug = host
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 32)
+  return { name: host, slug: slug || 'provider', shape: 'openai-chat' as const, base_url: address.trim() }
 }

@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { defaultModelQuery } from '../../chats/queries.ts'
 import { exampleModel } from '../../developer/keys/example-model.ts'
 import { providersQuery } from '../../routing/queries.ts'
 import { useAccount } from '../../session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Failure, Waiting } from '../../ui/notice.tsx'
 import { Page } from '../../ui/page.tsx'
+import { useWorkspace } from '../../workspace.ts'
 import { writersQuery } from '../queries.ts'
 import { dismissed } from './dismissed.ts'
 import { FirstAnswer } from './first-answer.tsx'
@@ -21,6 +23,8 @@ export function Welcome() {
   const models = useQuery(writersQuery)
   const { data: providers = [] } = useQuery(providersQuery)
   const [answered, setAnswered] = useState(false)
+  const workspace = useWorkspace()
+  const { data: chosen } = useQuery(defaultModelQuery(workspace?.id ?? null))
   const text = models.data ?? []
   const model = exampleModel(text, () => false)
   const serving = providers.filter(({ slug }) => slug !== 'sim' && text.some(({ provider }) => provider === slug))
@@ -55,7 +59,7 @@ export function Welcome() {
           )}
         </Step>
         <Step number={3} title="A first answer" done={answered}>
-          <FirstAnswer suggested={model} onAnswered={() => setAnswered(true)} />
+          <FirstAnswer suggested={chosen ?? model} onAnswered={() => setAnswered(true)} />
         </Step>
         <Step number={4} title="Your own tools" done={false}>
           <Tools model={model} />

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { type Endpoint, uk } from '../../api.ts'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
 import { useSend } from '../../ui/send.ts'
 import { say } from '../../ui/dialogs/toast.tsx'
+import { forgetDraft, useDraft } from '../../ui/typing/draft.ts'
 import { changesIn, draftOf, endpointIn, newDraft } from './endpoint-draft.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
 import { PresetField } from './preset-field.tsx'
@@ -23,30 +23,37 @@ const FIELDS = [
   'instance',
 ]
 
+/** The place of the draft of a new provider. */
+const NEW = 'new provider'
+
 /** Adds a provider, or changes `before`; either way the server asks it at once whether it works. */
 export function EndpointDialog({
   before,
   open,
   onOpen,
+  onDone,
 }: {
   before: Endpoint | null
   open: boolean
   onOpen: (open: boolean) => void
+  onDone?: () => void
 }) {
   const { data: presets = [] } = useQuery(presetsQuery)
-  const [draft, setDraft] = useState(() => (before ? draftOf(before) : newDraft(null)))
-  const [chosen, setChosen] = useState(before !== null)
-  // The list of presets may come after the dialog; the first of them is where most begin.
-  if (!chosen && presets.length > 0) {
-    setDraft(newDraft(presets[0]!))
-    setChosen(true)
-  }
+  const [typed, setDraft] = useDraft(
+    before ? `provider ${before.id}` : NEW,
+    () => (before ? draftOf(before) : null),
+    (draft) => draft === null || before !== null,
+  )
+  // The first preset is the default, even if the list arrives late. Once a field has changed, the draft is kept.
+  const draft = typed ?? newDraft(presets[0] ?? null)
   const preset = presets.find(({ slug }) => slug === draft.preset) ?? null
   const sending = useSend(
     () =>
       before ? uk.ai_gateway.update({ id: before.id, ...changesIn(draft) }) : uk.ai_gateway.create(endpointIn(draft)),
     async (endpoint) => {
+      forgetDraft(NEW)
       onOpen(false)
+      onDone?.()
       await refreshRouting()
       say(`${endpoint.name} is ${before ? 'changed' : 'added'}`)
     },
@@ -56,6 +63,7 @@ export function EndpointDialog({
       open={open}
       onOpen={onOpen}
       wide
+      keeps={before === null}
       title={before ? `Change ${before.name}` : 'Add a provider'}
       about={
         before ? 'Holds from the next call on.' : 'Calls that it can answer go to it first, on your key and your bill.'

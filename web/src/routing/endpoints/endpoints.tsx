@@ -18,6 +18,7 @@ export function Endpoints() {
   const { data: workspaces } = useQuery(workspacesQuery)
   const levels = endpoints && workspaces && levelsOf(endpoints, workspaces)
   const [adding, setAdding] = useState(false)
+  const [added, setAdded] = useState(0)
   const editing = useOpen<Endpoint>()
   const deleting = useOpen<Endpoint>()
   const add = (
@@ -56,7 +57,7 @@ export function Endpoints() {
         </Section>
       )}
       {/* Stays while it is closed, with what was typed; each that is added begins a new one. */}
-      <EndpointDialog key={endpoints?.length} before={null} open={adding} onOpen={setAdding} />
+      <EndpointDialog key={added} before={null} open={adding} onOpen={setAdding} onDone={() => setAdded(added + 1)} />
       {editing.on && (
         <EndpointDialog
           key={`${editing.on.id} ${editing.on.updated_at}`}

@@ -1,19 +1,34 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog as Base } from '@base-ui/react/dialog'
-import { useRef } from 'react'
+import { useMemo, useRef, useState } from 'react'
+import { useUnsavedWords } from '../../unsaved.ts'
 import { Button, buttonClass } from '../button.tsx'
 import { Icon } from '../icons.tsx'
 import { Refused } from '../notice.tsx'
 import { useSend } from '../send.ts'
 import type { ConfirmProps, DialogProps } from './dialog-props.ts'
+import { useTyped } from './typed.ts'
+import { isLostWith, useLeaving } from './leaving.ts'
 
 const backdrop =
   'fixed inset-0 z-40 bg-[#0b1017]/45 transition-opacity duration-200 data-ending-style:opacity-0 data-starting-style:opacity-0'
 const popup =
   'fixed z-50 flex max-h-[100dvh] w-full flex-col border-keyline bg-paper shadow-[0_24px_60px_-20px_rgb(8_14_22/.45)] outline-none transition-[opacity,translate] duration-200 ease-brush max-sm:inset-x-0 max-sm:bottom-0 max-sm:max-h-[94dvh] max-sm:border-t sm:top-[max(2rem,8dvh)] sm:left-1/2 sm:max-h-[84dvh] sm:-translate-x-1/2 sm:border data-ending-style:translate-y-2 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0'
 
-export function DialogFrame({ open, onOpen, title, about, wide, insistent = false, children, footer }: DialogProps) {
+export function DialogFrame({
+  open,
+  onOpen,
+  title,
+  about,
+  wide,
+  insistent = false,
+  keeps = false,
+  children,
+  footer,
+}: DialogProps) {
   const body = useRef<HTMLDivElement>(null)
+  const [asking, setAsking] = useState(false)
+  const { isUnsaved, forget } = useTyped(body, open && !keeps)
   // To what is asked first; by touch not, since that would bring up the keyboard over it.
   const first = (how: string) =>
     (how === 'touch' ? null : body.current?.querySelector<HTMLElement>('input, select, textarea, button')) ?? true
@@ -23,7 +38,8 @@ export function DialogFrame({ open, onOpen, title, about, wide, insistent = fals
       disablePointerDismissal
       onOpenChange={(next, { reason }) => {
         if (!next && insistent && reason === 'escape-key') return
-        onOpen(next)
+        if (!next && isUnsaved()) setAsking(true)
+        else onOpen(next)
       }}
     >
       <Base.Portal>
@@ -43,17 +59,50 @@ export function DialogFrame({ open, onOpen, title, about, wide, insistent = fals
             {children}
           </div>
           {footer && (
-            <footer className="flex shrink-0 flex-wrap justify-end gap-2 border-t border-line bg-sunk/60 px-5 py-3">
+            <footer
+              className="flex shrink-0 flex-wrap justify-end gap-2 border-t border-line bg-sunk/60 px-5 py-3"
+              onClickCapture={({ target }) => {
+                // Cancel discards without asking.
+                if (target instanceof Element && target.closest('[data-cancel]')) forget()
+              }}
+            >
               {footer}
             </footer>
           )}
+          <ConfirmFrame
+            title="Close without saving?"
+            verb="Close"
+            back="Keep editing"
+            run={async () => {
+              forget()
+              onOpen(false)
+            }}
+            open={asking}
+            onOpen={setAsking}
+          >
+            What you typed isn’t saved.
+          </ConfirmFrame>
+          {open && <Leaving isUnsaved={isUnsaved} />}
         </Base.Popup>
       </Base.Portal>
     </Base.Root>
   )
 }
 
-export function ConfirmFrame({ title, children, verb, run, open, onOpen }: ConfirmProps) {
+/** Asks before a navigation closes an open dialog. */
+function Leaving({ isUnsaved }: { isUnsaved: () => boolean }) {
+  useUnsavedWords(isUnsaved)
+  return (
+    <ConfirmFrame
+      {...useLeaving(
+        useMemo(() => isLostWith(isUnsaved), [isUnsaved]),
+        true,
+      )}
+    />
+  )
+}
+
+export function ConfirmFrame({ title, children, verb, back = 'Keep it', run, open, onOpen }: ConfirmProps) {
   const { send, pending, rest, reset } = useSend(run, () => onOpen(false))
   return (
     <AlertDialog.Root
@@ -64,7 +113,7 @@ export function ConfirmFrame({ title, children, verb, run, open, onOpen }: Confi
       }}
     >
       <AlertDialog.Portal>
-        <AlertDialog.Backdrop className={backdrop} />
+        <AlertDialog.Backdrop forceRender className={backdrop} />
         <AlertDialog.Popup className={`${popup} sm:max-w-md`}>
           <div className="px-5 pt-5 pb-4">
             <AlertDialog.Title className="font-serif text-xl leading-tight">{title}</AlertDialog.Title>
@@ -76,7 +125,7 @@ export function ConfirmFrame({ title, children, verb, run, open, onOpen }: Confi
             </div>
           </div>
           <footer className="flex flex-wrap justify-end gap-2 border-t border-line bg-sunk/60 px-5 py-3">
-            <AlertDialog.Close className={buttonClass('plain')}>Keep it</AlertDialog.Close>
+            <AlertDialog.Close className={buttonClass('plain')}>{back}</AlertDialog.Close>
             <Button look="danger" pending={pending} onClick={() => void send(undefined)}>
               {verb}
             </Button>

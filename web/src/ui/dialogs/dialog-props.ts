@@ -12,6 +12,8 @@ export interface DialogProps extends Opened {
   wide?: boolean
   /** Only the dialog's own buttons close it: it shows something only this once. */
   insistent?: boolean
+  /** Typed words are still there when it is opened again, so it closes without a question. */
+  keeps?: boolean
   children: ReactNode
   footer?: ReactNode
 }
@@ -21,5 +23,7 @@ export interface ConfirmProps extends Opened {
   children: ReactNode
   /** The word on the button that does it. */
   verb: string
+  /** The label of the other button. */
+  back?: string
   run: () => Promise<unknown>
 }

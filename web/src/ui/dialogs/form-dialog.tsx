@@ -4,7 +4,7 @@ import { Dialog } from './dialog.tsx'
 import { Refused } from '../notice.tsx'
 import type { Send } from '../send.ts'
 
-interface Props extends Pick<ComponentProps<typeof Dialog>, 'open' | 'onOpen' | 'title' | 'about' | 'wide'> {
+interface Props extends Pick<ComponentProps<typeof Dialog>, 'open' | 'onOpen' | 'title' | 'about' | 'wide' | 'keeps'> {
   sending: Pick<Send<never, unknown>, 'pending' | 'rest' | 'form'>
   /** The fields that show their refusal themselves. */
   fields: readonly string[]
@@ -22,7 +22,9 @@ export function FormDialog({ sending: { pending, rest, form }, fields, verb, onS
       {...dialog}
       footer={
         <>
-          <Button onClick={() => dialog.onOpen(false)}>Cancel</Button>
+          <Button data-cancel onClick={() => dialog.onOpen(false)}>
+            Cancel
+          </Button>
           <Button look="primary" type="submit" form={id} pending={pending}>
             {verb}
           </Button>

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useChanged } from '../typing/changed.ts'
 import { TextField } from '../field.tsx'
 import { useSend } from '../send.ts'
 import type { Opened } from './dialog-props.ts'
@@ -24,9 +24,9 @@ export function NameDialog<T>({
   call: (name: string) => Promise<T>
   done: (made: T) => unknown
 }) {
-  const [name, setName] = useState(before)
+  const [name, setName, adopt] = useChanged(before)
   const sending = useSend(call, async (made) => {
-    if (before === '') setName('')
+    adopt()
     onOpen(false)
     await done(made)
   })

@@ -1,0 +1,62 @@
+/** The provider form of the first steps keeps what was chosen and typed in it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { needs } from '../../needs.ts'
+import { testServer } from '../../server.ts'
+import { becomes } from '../../until.ts'
+import { startOpenAI } from '../../vendors/openai/openai.ts'
+import { hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { environment } from '../scene.ts'
+import { signIn } from '../steps.ts'
+
+const browser = sharedBrowser()
+
+test(
+  'the chosen provider and its key are kept when another provider starts to serve, and after a failed try',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using vendor = await startOpenAI()
+    await using server = await testServer({ environment })
+    const alice = await server.person('Alice')
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, alice)
+    await page.goto('/app/welcome')
+    const provider = page.getByRole('combobox', { name: 'Provider', exact: true })
+    const key = page.getByLabel('API key')
+    const shown = async (): Promise<(string | null)[]> => [
+      await provider.locator('option:checked').textContent(),
+      await key.inputValue(),
+    ]
+    const presets = (await alice.get('/ai-gateway/provider-endpoints/presets?limit=100')).body.data
+    for (const { name } of presets.filter((preset: { needs_key: boolean }) => preset.needs_key).slice(0, 3)) {
+      await provider.selectOption({ label: name })
+      await becomes(async () => (await shown())[0], name)
+    }
+    await provider.selectOption({ label: 'Another one, by its address' })
+    await page.getByLabel('Address').fill(`${vendor.origin}/v1`)
+    await key.fill('sk-wrong-0123456789')
+    const typed = await shown()
+    assert.deepEqual(typed, ['Another one, by its address', 'sk-wrong-0123456789'])
+
+    const more = { slug: 'more', name: 'More', shape: 'openai-chat', base_url: `${vendor.origin}/v1`, test: false }
+    const added = await alice.post('/ai-gateway/provider-endpoints', {
+      ...more,
+      api_key: vendor.key,
+      models: [{ id: 'gpt-4o' }],
+    })
+    assert.equal(added.status, 201, added.text)
+    await page.getByRole('list', { name: 'Who answers' }).getByText('More').waitFor()
+    assert.deepEqual(await shown(), typed)
+
+    await page.getByRole('button', { name: 'Connect and try it' }).click()
+    await page.getByText('does not answer').waitFor()
+    assert.deepEqual(await shown(), typed)
+    assert.equal(await page.getByLabel('Address').inputValue(), `${vendor.origin}/v1`)
+    await key.fill(vendor.key)
+    await page.getByRole('button', { name: 'Connect and try it' }).click()
+    await page.getByText(/answers in \d+ ms/).last().waitFor()
+    assert.deepEqual(await shown(), ['Another one, by its address', ''])
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)

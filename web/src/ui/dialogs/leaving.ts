@@ -1,0 +1,42 @@
+import { type ShouldBlockFn, useBlocker } from '@tanstack/react-router'
+import { type RefObject, useCallback } from 'react'
+import { queryClient } from '../../api.ts'
+import { useUnsavedWords } from '../../unsaved.ts'
+import type { ConfirmProps } from './dialog-props.ts'
+import { useTyped } from './typed.ts'
+
+/** Blocks navigations that would lose something. Returns the question to ask. */
+export function useLeaving(isLost: ShouldBlockFn, on: boolean): ConfirmProps {
+  const { status, proceed, reset } = useBlocker({
+    shouldBlockFn: isLost,
+    disabled: !on,
+    enableBeforeUnload: false,
+    withResolver: true,
+  })
+  return {
+    title: 'Leave without saving?',
+    verb: 'Leave',
+    back: 'Keep editing',
+    run: async () => proceed?.(),
+    open: status === 'blocked',
+    onOpen: (open) => void (open || reset?.()),
+    children: 'What you changed here isn’t saved.',
+  }
+}
+
+/** While a call is pending, it has the words and may itself open the other page. */
+export const isLostWith =
+  (isUnsaved: () => boolean): (() => boolean) =>
+  () =>
+    queryClient.isMutating() === 0 && isUnsaved()
+
+/** Whether another page is opened: another view of the same one keeps what was typed. */
+export const isAnotherPage: ShouldBlockFn = ({ current, next }) => current.pathname !== next.pathname
+
+/** The question for words that were typed into a part of a page. */
+export function useLeavingWords(box: RefObject<HTMLElement | null>): ConfirmProps {
+  const { isUnsaved } = useTyped(box, true)
+  useUnsavedWords(isUnsaved)
+  const isLost: ShouldBlockFn = useCallback((to) => isAnotherPage(to) && isLostWith(isUnsaved)(), [isUnsaved])
+  return useLeaving(isLost, true)
+}
