@@ -57,6 +57,12 @@ const toldByColour = `[...document.querySelectorAll('[aria-current="page"], butt
   .filter((one) => one.checkVisibility() && getComputedStyle(one).outlineStyle === 'none')
   .map((one) => one.textContent)`
 
+/** Headings that are more than one level below the one before them. */
+const skippedLevels = `[...document.querySelectorAll('h1, h2, h3, h4, h5, h6')]
+  .filter((heading) => heading.checkVisibility())
+  .map((heading) => [Number(heading.localName[1]), heading.textContent])
+  .flatMap(([level, words], at, all) => level > (all[at - 1]?.[0] ?? 0) + 1 ? ['h' + level + ' ' + words] : [])`
+
 const looks = [
   { colorScheme: 'light', width: 1280, height: 800 },
   { colorScheme: 'dark', width: 360, height: 740 },
@@ -75,6 +81,7 @@ async function check(page: Page): Promise<void> {
     // Parts of a page that has just changed its size and colors follow a moment later.
     await becomes(() => breaches(page), [])
     await fits(page, size.width)
+    await becomes(() => page.evaluate(skippedLevels), [])
     await becomes(() => page.evaluate(cutPlaceholders), [])
     await becomes(() => page.evaluate(cutWords), [])
   }
@@ -99,7 +106,7 @@ const fits = (page: Page, width: number) =>
 // Each page is a test of its own, so that none of them waits for the others within one limit.
 function pageTest(name: string, open: (page: Page) => Promise<void>): void {
   void test(
-    `${name}: no accessibility fault, nothing cut off or moving, no policy breach`,
+    `${name}: no accessibility fault, no skipped heading level, nothing cut off or moving, no policy breach`,
     needs(hasChromium, 'Chromium'),
     async () => {
       const { page } = visitor

@@ -282,6 +282,13 @@ export const pagesOf = ({
     },
   },
   {
+    name: 'drive-read',
+    path: `/app/drive/file/${fileId}`,
+    async open(page) {
+      await page.getByRole('heading', { name: 'Order of printing', exact: true }).waitFor()
+    },
+  },
+  {
     name: 'drive-editor',
     path: `/app/drive/file/${fileId}`,
     async open(page) {

@@ -1,4 +1,4 @@
-import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { MutationCache, type Query, QueryCache, QueryClient } from '@tanstack/react-query'
 import { contracts } from '#areas/contracts.ts'
 import { ApiError, createClient } from '#faces/client.ts'
 
@@ -44,8 +44,13 @@ export const isSignedOut = (error: unknown): boolean => refusal(error)?.status =
 /** A fault that is in words for people already. */
 export class Said extends Error {}
 
+/** Errors that some part of the page shows. */
+const shown = new WeakSet<object>()
+const isShown = (error: unknown): boolean => typeof error === 'object' && error !== null && shown.has(error)
+
 /** A sentence for people: what the server said, or that it could not be reached. */
 export function sayError(error: unknown): string {
+  if (typeof error === 'object' && error !== null) shown.add(error)
   if (error instanceof Said) return error.message
   const refused = refusal(error)
   if (!refused) return 'The server can’t be reached. Check your connection and try again.'
@@ -60,14 +65,47 @@ const noticeSignOut = (error: unknown): void => {
   if (isSignedOut(error) && refusal(error)?.code !== 'invalid_credentials') queryClient.setQueryData(['session'], null)
 }
 
+/** The least time between two readings of what could not be read. */
+const RECOVERY_MS = 5_000
+let recoveredAt = -Infinity
+/** Reads again what failed while the server didn't answer. */
+function noticeRecovery(): void {
+  const now = performance.now()
+  if (now - recoveredAt < RECOVERY_MS) return
+  const failed = queryClient.getQueryCache().findAll({ type: 'active', predicate: isUnread })
+  if (!failed.some(({ state }) => (refusal(state.error)?.status ?? 503) >= 500)) return
+  recoveredAt = now
+  void readFailedAgain()
+}
+
 export const queryClient: QueryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: noticeSignOut }),
+  queryCache: new QueryCache({ onError: noticeSignOut, onSuccess: noticeRecovery }),
   mutationCache: new MutationCache({ onError: noticeSignOut }),
   defaultOptions: {
     queries: {
       staleTime: 10_000,
+      // Requests fail at once when offline. Paused ones would show "loading" without an end.
+      networkMode: 'always',
+      refetchOnReconnect: true,
       // A refused call stays refused; a broken one may heal.
       retry: (count, error) => count < 2 && (refusal(error)?.status ?? 500) >= 500,
     },
+    mutations: { networkMode: 'always' },
   },
 })
+
+const isUnread = ({ state }: Query): boolean => state.status === 'error' && state.data === undefined
+
+/** Retries every failed query of this page. */
+export const readFailedAgain = (): Promise<void> => queryClient.refetchQueries({ type: 'active', predicate: isUnread })
+
+/**
+ * An error of a failed query on this page that no part of the page shows. Refusals (no access, not found, wrong state) are left
+ * to the part that asked.
+ */
+export const unshownError = (): unknown =>
+  queryClient
+    .getQueryCache()
+    .findAll({ type: 'active', predicate: isUnread })
+    .map(({ state }) => state.error as unknown)
+    .find((error) => !isShown(error) && ![401, 403, 404, 409].includes(refusal(error)?.status ?? 0)) ?? null

@@ -9,8 +9,10 @@ import { takeToken } from './invitations/token.ts'
 import { router } from './router/router.ts'
 import { onLostPart } from './shell/states/version.ts'
 import { Toasts } from './ui/dialogs/toast.tsx'
+import { keepDrops } from './ui/dropped-files.ts'
 
 takeToken()
+keepDrops()
 
 window.addEventListener('vite:preloadError', onLostPart)
 

@@ -55,7 +55,10 @@ test(
     assert.equal(await page.getByLabel('Address').inputValue(), `${vendor.origin}/v1`)
     await key.fill(vendor.key)
     await page.getByRole('button', { name: 'Connect and try it' }).click()
-    await page.getByText(/answers in \d+ ms/).last().waitFor()
+    await page
+      .getByText(/answers in \d+ ms/)
+      .last()
+      .waitFor()
     assert.deepEqual(await shown(), ['Another one, by its address', ''])
     assert.deepEqual(visitor.wrongs, [])
   },

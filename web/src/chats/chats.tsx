@@ -3,9 +3,10 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { queryClient, uk } from '../api.ts'
 import { Button } from '../ui/button.tsx'
+import { forgetDraft, useDraftWords } from '../ui/typing/draft.ts'
 import { Field } from '../ui/field.tsx'
 import { Paged } from '../ui/more.tsx'
-import { Empty } from '../ui/notice.tsx'
+import { Empty, Failure } from '../ui/notice.tsx'
 import { Page, Rows, Section } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { Ago } from '../ui/text/time.tsx'
@@ -62,7 +63,7 @@ export function ChatsPage() {
 function Begin() {
   const navigate = useNavigate()
   const { data: settings } = useQuery(settingsQuery)
-  const [draft, setDraft] = useState('')
+  const [draft, setDraft] = useDraftWords('new chat')
   const [chosen, setChosen] = useState<string | null>(null)
   const [temporary, setTemporary] = useState(false)
   const model = chosen ?? settings?.default_model ?? null
@@ -74,6 +75,7 @@ function Begin() {
       ...(chosen !== null && { model: chosen }),
       temporary,
     })
+    forgetDraft('new chat')
     keepFirst(chat.id, { ...written, model: null })
     void queryClient.invalidateQueries({ queryKey: ['chats'] })
     await navigate({ to: '/chats/$id', params: { id: chat.id } })
@@ -181,8 +183,8 @@ function Row({ chat: { id, title, model, last_message_at, created_at, active_run
 }
 
 function Found({ words }: { words: string }) {
-  const { data, error } = useQuery({ ...foundChatsQuery(words), placeholderData: keepPreviousData })
-  if (error) return <Empty title="Nothing could be searched">Try again in a moment.</Empty>
+  const { data, error, refetch } = useQuery({ ...foundChatsQuery(words), placeholderData: keepPreviousData })
+  if (error) return <Failure what="The chats" error={error} again={refetch} />
   if (!data) return null
   if (data.length === 0) return <Empty title="Nothing found">No chat or message has these words.</Empty>
   return (

@@ -27,7 +27,11 @@ export function ModelField({
       filter={null}
       openOnInputClick
     >
-      <Field label="Model" error={error}>
+      <Field
+        label="Model"
+        error={error}
+        hint={failureReason && `Suggestions can’t be loaded. ${sayError(failureReason)}`}
+      >
         {(control) => (
           <Autocomplete.Input
             {...control}
@@ -41,11 +45,7 @@ export function ModelField({
         <Autocomplete.Positioner sideOffset={4} className="z-30 outline-none">
           <Autocomplete.Popup className="w-(--anchor-width) border border-keyline bg-sheet shadow-[0_12px_32px_-12px_rgb(8_14_22/.4)]">
             <Autocomplete.Empty className="px-3 py-2.5 text-sm text-quiet empty:hidden">
-              {failureReason
-                ? `The models can’t be read. ${sayError(failureReason)}`
-                : words
-                  ? 'No model that you can call has this in its name.'
-                  : null}
+              {words && !failureReason ? 'No model that you can call has this in its name.' : null}
             </Autocomplete.Empty>
             <Autocomplete.List className="max-h-[min(20rem,var(--available-height))] overflow-y-auto overscroll-contain">
               {(item: Suggestion) => (

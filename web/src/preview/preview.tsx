@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
-import { refusal, sayError, uk } from '../api.ts'
-import { Empty, Refused, Waiting } from '../ui/notice.tsx'
+import { refusal, uk } from '../api.ts'
+import { useDraft } from '../ui/typing/draft.ts'
+import { Empty, Failure, Refused, Waiting } from '../ui/notice.tsx'
 import { sayAt } from '../ui/send.ts'
 import { Section } from '../ui/page.tsx'
 import { useSettled } from '../ui/settled.ts'
@@ -11,15 +11,19 @@ import { WishFields } from './wish-fields.tsx'
 
 /** Asks the live router what it would do, as one types. */
 export function Preview() {
-  const [wish, setWish] = useState(anyWish)
+  const [wish, setWish] = useDraft(
+    'routing preview',
+    () => anyWish,
+    ({ model }) => model === '',
+  )
   const call = useSettled(callOf(wish), 250)
   const asked = call.model !== ''
   const {
     data: route,
     error: failed,
     failureReason,
-    fetchStatus,
     isFetching,
+    refetch,
   } = useQuery({
     queryKey: ['routing', 'preview', call],
     queryFn: ({ signal }) => uk.ai_gateway.routing_preview(call, { signal }),
@@ -50,10 +54,10 @@ export function Preview() {
               Pick one that you can call, or type the name that a client sends: you see who would answer, why in this
               order, and what it costs at most.
             </Empty>
-          ) : fetchStatus === 'paused' ? (
-            <Refused>You are offline: the router is asked once there is a network again.</Refused>
+          ) : error && elsewhere ? (
+            <Refused>One of the fields has an invalid value. The message is next to the field.</Refused>
           ) : error ? (
-            <Refused>{elsewhere ? 'One of the fields needs another value: it says which.' : sayError(error)}</Refused>
+            <Failure what="The route" error={error} again={refetch} />
           ) : route ? (
             <RouteList route={route} />
           ) : (

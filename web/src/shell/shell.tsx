@@ -11,6 +11,7 @@ import { Rail } from './frame/rail.tsx'
 import { PaletteHost } from './palette/host.tsx'
 import { Keyboard } from './keyboard.tsx'
 import { LineBar } from './states/line-bar.tsx'
+import { UnreadBar } from './states/unread-bar.tsx'
 import { VersionBar } from './states/version-bar.tsx'
 import { adoptTheme } from './theme.ts'
 
@@ -41,6 +42,7 @@ export function Shell() {
           <TopBar />
           <LineBar />
           <VersionBar />
+          <UnreadBar />
           <Announce />
           {whole ? (
             <main id="content" tabIndex={-1} className="relative min-h-0 flex-1 outline-none">

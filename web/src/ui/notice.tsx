@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { sayError } from '../api.ts'
+import { readFailedAgain, sayError } from '../api.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icons.tsx'
 import { Heading } from './page.tsx'
@@ -18,7 +18,7 @@ export function Refused({ children }: { children: string | null }) {
   )
 }
 
-/** A list that could not be read. */
+/** A failed query. “Try again” retries all failed queries of the page. */
 export function Failure({ what, error, again }: { what: string; error: unknown; again: () => unknown }) {
   return (
     <div role="alert" className="flex flex-wrap items-center gap-x-4 gap-y-2 border border-line bg-sheet px-4 py-5">
@@ -26,7 +26,7 @@ export function Failure({ what, error, again }: { what: string; error: unknown; 
         <span className="font-medium">{what} can’t be shown.</span>{' '}
         <span className="text-quiet">{sayError(error)}</span>
       </p>
-      <Button onClick={() => void again()}>Try again</Button>
+      <Button onClick={() => void Promise.all([again(), readFailedAgain()])}>Try again</Button>
     </div>
   )
 }

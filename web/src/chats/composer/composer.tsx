@@ -1,8 +1,9 @@
 import { type ClipboardEvent, type ReactNode, useEffect, useId, useRef } from 'react'
 import { IconButton } from '../../ui/button.tsx'
+import { useUnsaved } from '../../unsaved.ts'
+import { useDroppedFiles } from '../../ui/dropped-files.ts'
 import { Refused } from '../../ui/notice.tsx'
 import { type Attached, AttachedList, type FilesGoTo, useAttached } from './attached.tsx'
-import { useDroppedFiles } from './dropped.ts'
 
 export interface Written {
   text: string
@@ -48,6 +49,7 @@ export function Composer({
   note?: ReactNode
 }) {
   const field = useRef<HTMLTextAreaElement>(null)
+  useUnsaved(draft.trim() !== '')
   const picker = useRef<HTMLInputElement>(null)
   const id = useId()
   const attached = useAttached(workspaceId, temporary)

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { Button } from '../../ui/button.tsx'
+import { useDraft } from '../../ui/typing/draft.ts'
 import { contentOf } from './content.ts'
 import type { Message } from '../queries.ts'
 import type { Draft } from '../thread/thread.ts'
@@ -44,7 +45,12 @@ export function Foot({
   hasModel: boolean
   tools: ReactNode
 }) {
-  const [draft, setDraft] = useState('')
+  // An unfinished edit isn't kept: without its message it would be sent as a new one.
+  const [draft, setDraft] = useDraft(
+    `chat ${chatId}`,
+    () => '',
+    (words) => words.trim() === '' || edited !== null,
+  )
   /** The text that was typed for an earlier message and was refused. */
   const kept = useRef<string | null>(null)
   useEffect(() => {

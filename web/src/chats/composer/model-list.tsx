@@ -2,7 +2,7 @@ import { Autocomplete } from '@base-ui/react/autocomplete'
 import { Popover } from '@base-ui/react/popover'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
-import type { Model } from '../../api.ts'
+import { type Model, sayError } from '../../api.ts'
 import { modelsQuery } from '../../preview/queries.ts'
 import { perMillion, short } from '../../ui/text/format.ts'
 import { Picked, type PickerProps, pickerClass } from './picked.tsx'
@@ -15,7 +15,11 @@ export default function ModelList({ model, byServer = null, onModel }: PickerPro
   const [open, setOpen] = useState(true)
   const [words, setWords] = useState('')
   const asked = useDeferredValue(words.trim())
-  const { data = [], isPending } = useQuery({ ...modelsQuery(asked), placeholderData: keepPreviousData, enabled: open })
+  const {
+    data = [],
+    isPending,
+    error,
+  } = useQuery({ ...modelsQuery(asked), placeholderData: keepPreviousData, enabled: open })
   const choose = (slug: string): void => {
     setOpen(false)
     setWords('')
@@ -64,7 +68,9 @@ export default function ModelList({ model, byServer = null, onModel }: PickerPro
               <Autocomplete.Empty className="px-3 pb-3 text-sm text-quiet empty:hidden">
                 {isPending
                   ? null
-                  : 'No model that you can call has this in its name. Providers are added at AI routing.'}
+                  : error
+                    ? `The models can’t be loaded. ${sayError(error)}`
+                    : 'No model that you can call has this in its name. Providers are added at AI routing.'}
               </Autocomplete.Empty>
             </Autocomplete.Root>
           </Popover.Popup>

@@ -1,6 +1,8 @@
 import { type ReactNode, memo, useState } from 'react'
 import { CodeBlock } from '../../ui/code/code-block.tsx'
+import { useHeadingLevel } from '../../ui/page.tsx'
 import { Formula } from './formula.tsx'
+import { headingLevels } from './heading-levels.ts'
 import { Inline } from './inline.tsx'
 import { type Block, type Tokens, growingLexer } from './lex.ts'
 import type { Maths } from './maths.ts'
@@ -14,10 +16,11 @@ const MOST_ROWS = 500
 export function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
   const [read] = useState(growingLexer)
   const blocks = read(text)
+  const levels = headingLevels(blocks, useHeadingLevel())
   return (
     <div className="prose">
       {blocks.map((block, at) => (
-        <BlockView key={at} block={block} depth={0} growing={growing && at === blocks.length - 1} />
+        <BlockView key={at} block={block} depth={0} level={levels[at]!} growing={growing && at === blocks.length - 1} />
       ))}
     </div>
   )
@@ -26,16 +29,19 @@ export function Markdown({ text, growing = false }: { text: string; growing?: bo
 interface BlockProps {
   block: Block
   depth: number
+  /** The level of this heading, or of the first heading in this block. */
+  level: number
   /** Whether its end may not have been written yet. */
   growing: boolean
 }
 
 const BlockView = memo(
   drawBlock,
-  (a, b) => a.block.raw === b.block.raw && a.block.type === b.block.type && a.growing === b.growing,
+  (a, b) =>
+    a.block.raw === b.block.raw && a.block.type === b.block.type && a.level === b.level && a.growing === b.growing,
 )
 
-function drawBlock({ block, depth, growing }: BlockProps): ReactNode {
+function drawBlock({ block, depth, level, growing }: BlockProps): ReactNode {
   if (depth > DEEPEST) return <p className="whitespace-pre-wrap">{block.raw}</p>
   switch (block.type) {
     case 'space':
@@ -44,7 +50,7 @@ function drawBlock({ block, depth, growing }: BlockProps): ReactNode {
     case 'hr':
       return <hr />
     case 'heading':
-      return <Heading block={block as Tokens.Heading} />
+      return <Heading block={block as Tokens.Heading} level={level} />
     case 'code': {
       const { text, lang } = block as Tokens.Code
       return <CodeBlock text={text} language={lang?.split(/\s/)[0] ?? ''} growing={growing} />
@@ -52,11 +58,11 @@ function drawBlock({ block, depth, growing }: BlockProps): ReactNode {
     case 'blockquote':
       return (
         <blockquote>
-          <Blocks blocks={(block as Tokens.Blockquote).tokens} depth={depth} growing={growing} />
+          <Blocks blocks={(block as Tokens.Blockquote).tokens} depth={depth} level={level} growing={growing} />
         </blockquote>
       )
     case 'list':
-      return <List block={block as Tokens.List} depth={depth} growing={growing} />
+      return <List block={block as Tokens.List} depth={depth} level={level} growing={growing} />
     case 'table':
       return <Table block={block as Tokens.Table} />
     case 'maths': {
@@ -79,12 +85,20 @@ function drawBlock({ block, depth, growing }: BlockProps): ReactNode {
   }
 }
 
-const Blocks = ({ blocks, depth, growing }: Omit<BlockProps, 'block'> & { blocks: readonly Block[] }): ReactNode =>
-  blocks.map((block, at) => <BlockView key={at} block={block} depth={depth + 1} growing={growing} />)
+function Blocks({
+  blocks,
+  depth,
+  level,
+  growing,
+}: Omit<BlockProps, 'block'> & { blocks: readonly Block[] }): ReactNode {
+  const levels = headingLevels(blocks, level)
+  return blocks.map((block, at) => (
+    <BlockView key={at} block={block} depth={depth + 1} level={levels[at]!} growing={growing} />
+  ))
+}
 
-function Heading({ block: { depth, tokens } }: { block: Tokens.Heading }) {
-  // Headings stand under the page's own, and under the name of the speaker.
-  const Level = depth === 1 ? 'h3' : depth === 2 ? 'h4' : depth === 3 ? 'h5' : 'h6'
+function Heading({ block: { depth, tokens }, level }: { block: Tokens.Heading; level: number }) {
+  const Level = `h${level as 2 | 3 | 4 | 5 | 6}` as const
   return (
     <Level className={depth === 1 ? 'text-[1.25rem]' : depth === 2 ? 'text-[1.125rem]' : 'text-base'}>
       <Inline tokens={tokens} />
@@ -92,13 +106,13 @@ function Heading({ block: { depth, tokens } }: { block: Tokens.Heading }) {
   )
 }
 
-function List({ block: { ordered, start, items }, depth, growing }: BlockProps & { block: Tokens.List }) {
+function List({ block: { ordered, start, items }, depth, level, growing }: BlockProps & { block: Tokens.List }) {
   const rows = items.map(({ task, checked, tokens }, at) => (
     <li key={at} className={task ? 'list-none' : ''}>
       {task && (
         <input type="checkbox" checked={checked === true} readOnly disabled aria-label={checked ? 'done' : 'open'} />
       )}
-      <Blocks blocks={tokens.filter(({ type }) => type !== 'checkbox')} depth={depth} growing={growing} />
+      <Blocks blocks={tokens.filter(({ type }) => type !== 'checkbox')} depth={depth} level={level} growing={growing} />
     </li>
   ))
   if (!ordered) return <ul>{rows}</ul>

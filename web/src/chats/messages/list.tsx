@@ -48,6 +48,15 @@ export function MessageList({
     anchorTo: 'end',
     followOnAppend: true,
   })
+  // Rows above the view grow late (pictures, formulas, colored code): the rows in view don't move, in either direction.
+  const measured = useRef(new Set<unknown>()).current
+  list.shouldAdjustScrollPositionOnItemSizeChange = ({ key, start, end }, _delta, { scrollOffset }) => {
+    const isFirst = !measured.has(key)
+    measured.add(key)
+    // Below the top of the view a row grows downward, which moves nothing that is above it.
+    const top = scrollOffset ?? 0
+    return isFirst ? start < top : end <= top
+  }
   // A reader at the end stays there: whatever grows, comes or is measured anew.
   const follows = useRef(true)
   /** Whether the reader is on the way down: at the end it is followed again. */

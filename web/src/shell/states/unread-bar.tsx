@@ -1,0 +1,47 @@
+import { useEffect, useState } from 'react'
+import { queryClient, readFailedAgain, sayError, unshownError } from '../../api.ts'
+import { Button } from '../../ui/button.tsx'
+import { Icon } from '../../ui/icons.tsx'
+
+/** How long parts of the page have to show their own errors. */
+const SETTLE_MS = 300
+
+/** Shows errors of queries that the page itself doesn't show. */
+export function UnreadBar() {
+  const [why, setWhy] = useState<string | null>(null)
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let shown: unknown = null
+    const look = (): void => {
+      timer = undefined
+      // This bar is what shows the error.
+      if (shown !== null && isStillThere(shown)) return
+      shown = unshownError()
+      setWhy(shown === null ? null : sayError(shown))
+    }
+    const leave = queryClient.getQueryCache().subscribe(() => {
+      timer ??= setTimeout(look, SETTLE_MS)
+    })
+    return () => {
+      leave()
+      clearTimeout(timer)
+    }
+  }, [])
+  return (
+    <div role="alert" className="empty:hidden">
+      {why !== null && (
+        <p className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-seal/40 bg-seal-wash px-4 py-1.5 text-sm">
+          <Icon name="alert" className="size-4 text-seal" />
+          <span className="min-w-0 flex-1 basis-64">Part of this page couldn’t be loaded. {why}</span>
+          <Button onClick={() => void readFailedAgain()}>Try again</Button>
+        </p>
+      )}
+    </div>
+  )
+}
+
+const isStillThere = (error: unknown): boolean =>
+  queryClient
+    .getQueryCache()
+    .findAll({ type: 'active' })
+    .some(({ state }) => state.error === error)
