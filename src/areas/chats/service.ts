@@ -12,6 +12,7 @@ import { iso } from '#kernel/time.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { approvals, showApproval } from './approvals/approvals.ts'
+import { checkAnswer } from './agent/check-answer.ts'
 import { defaultModel, modelIn } from './agent/choose-model.ts'
 import { accept } from './commands/accept.ts'
 import { changeChat, tellOfChat } from './commands/change.ts'
@@ -194,6 +195,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
     messages: (ctx, input) => listMessages(ctx, chat.of(ctx), input),
 
     async send(ctx, { background, ...sent }) {
+      if (background) await checkAnswer(ctx, chat.of(ctx), { model: sent.model, text: textIn(sent.content) })
       const run = await takeIn(ctx, sent)
       return waitFor(ctx, run, background)
     },
@@ -222,7 +224,12 @@ export const chatService = implementWith<Context<ChatHandles>>()(
       return follow(ctx.engine, run_id, Math.min(last_event_id, LAST_SEQ), ctx.signal)
     },
 
-    async retry(ctx, { run_id, model, background }) {
+    async retry(ctx, { id, run_id, model, background }) {
+      if (background) {
+        const { status, named_model } = await theRun(ctx, id, run_id)
+        if (status === 'failed')
+          await checkAnswer(ctx, chat.of(ctx), { model: model ?? named_model ?? undefined, text: '' })
+      }
       const run = await retry(ctx, chat.of(ctx), run_id, model)
       return waitFor(ctx, run, background)
     },
@@ -288,6 +295,9 @@ type Message = Omit<NewMessage, 'content' | 'budget'> & {
   content: Parameters<typeof withFiles>[2]
   max_cost_usd?: number | undefined
 }
+
+const textIn = (content: Message['content']): string =>
+  typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
 function takeIn(ctx: Context<ChatHandles>, { content, max_cost_usd, ...more }: Message): Promise<RunRow> {
   const sent = { ...more, budget: nanoOrNull(max_cost_usd ?? null) }

@@ -56,6 +56,18 @@ export async function startCall(
   }
 }
 
+/** Refuses a call for which `startCall` would be refused before a provider is asked, money included. */
+export async function checkCall(
+  ctx: Context<InferenceHandles>,
+  turn: CanonicalRequest,
+  workspaceId: Id,
+): Promise<void> {
+  const { engine, principal, signal } = ctx
+  const acting = await callerFor(ctx, turn.model, workspaceId)
+  const payer = payerOf(principal, workspaceId)
+  await engine.completeTurn(acting, turn, { signal, payer, surface: 'inference', whole: true }).check()
+}
+
 /**
  * The caller in whose name the model is asked. Refuses (`not_found`) a model that nobody serves, and names the one that
  * may have been meant.

@@ -6,7 +6,7 @@ import { implementWith } from '#kernel/implement.ts'
 import { eventsSoon } from '#engine/late-events.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { InferenceAnswer, type Completed, type Part } from './answer.ts'
-import { type InferenceHandles, callerFor, startCall } from './complete.ts'
+import { type InferenceHandles, checkCall, startCall } from './complete.ts'
 import { inference } from './contract.ts'
 import { failedStart, streamEvents } from './stream-events.ts'
 import { type TextInput, turnOf } from './turn.ts'
@@ -40,9 +40,7 @@ export const inferenceService = implementWith<Context<InferenceHandles & MediaHa
     if (background && credential.kind === 'server' && credential.run !== undefined)
       refuse('invalid_parameter', { param: 'background', message: 'Within a run, ask without `background`.' })
     if (!background) return (await complete(ctx, ask, workspaceId, ctx.signal)).completed
-    // A refusal that can be known now is said now.
-    turnOf(ask)
-    await callerFor(ctx, ask.model, workspaceId)
+    await checkCall(ctx, turnOf(ask), workspaceId)
     return startOperation(ctx, textOperation, { ...ask, workspaceId }, { workspaceId })
   },
 

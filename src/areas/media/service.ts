@@ -16,7 +16,8 @@ import { refusalOf, showAsOperation } from './jobs/operations.ts'
 import { JobLeft } from './jobs/part-end.ts'
 import { type MediaJob, mediaJobs } from './jobs/store.ts'
 import type { MediaWork } from './jobs/work.ts'
-import { type ReadSource, readSources } from './sources.ts'
+import { checkPayable } from './money/payable.ts'
+import { type ReadSource, inputsOf, readSources } from './sources.ts'
 import { modelFor } from './own-voice.ts'
 import { streamSpeech } from './speech/stream.ts'
 import { checkVoice } from './voiced.ts'
@@ -66,6 +67,8 @@ async function run(ctx: Ctx, asked: Asked, background: boolean): Promise<unknown
   let job: MediaJob
   let shown: Background | null
   try {
+    // An inline call reserves its money before it answers anything.
+    if (background) await checkPayable(engine, { ask, payer, inputs: inputsOf(engine, read) }, candidates)
     ;({ job, shown } = await ctx.transaction(async (tx) => {
       for (const { staged } of read) if (staged !== null) await keepBlob(tx, staged)
       const job = await mediaJobs.insert(

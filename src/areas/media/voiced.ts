@@ -1,23 +1,29 @@
 import type { HasVoices } from '#areas/ai-gateway/service.ts'
 import type { MediaCandidate } from '#gateway/media/gateway.ts'
+import { checkCharacters } from '#gateway/media/limits.ts'
 import { Refusal } from '#kernel/errors.ts'
 import type { MediaAsk } from './ask.ts'
 
 /**
  * The call with its voice as this provider calls it, whether it was named by its slug, its id or the provider's own name.
- * Refuses (`voice`) one that the provider lacks.
+ * Refuses (`voice`) one that the provider lacks, and (`input`) a text longer than its model takes.
  */
 export async function voiced({ voices }: HasVoices, { offer }: MediaCandidate, ask: MediaAsk): Promise<MediaAsk> {
   const { request } = ask
-  if (request.kind !== 'speech' || request.voice === null) return ask
+  if (request.kind !== 'speech') return ask
+  checkCharacters(request.input, offer)
+  if (request.voice === null) return ask
   return { ...ask, request: { ...request, voice: await voices.voiceFor(offer, request.voice) } }
 }
 
-/** Whether this provider lacks what another may have: the voice, or a price that can be held. */
-export const anotherMay = (error: unknown): error is Refusal =>
-  error instanceof Refusal && (error.type === 'payment_required' || error.param === 'voice')
+/** Fields whose refusal depends on the provider: its voices, the longest text it takes, and whether its price needs a length. */
+const providersOwn: ReadonlySet<string | undefined> = new Set(['voice', 'input', 'seconds'])
 
-/** Refuses a voice that no candidate has. */
+/** Whether another provider may serve what this one refuses. */
+export const anotherMay = (error: unknown): error is Refusal =>
+  error instanceof Refusal && (error.type === 'payment_required' || providersOwn.has(error.param))
+
+/** Refuses a voice that no candidate has, and a text that is too long for each of them. */
 export async function checkVoice(
   engine: HasVoices,
   candidates: readonly MediaCandidate[],

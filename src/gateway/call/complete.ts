@@ -2,6 +2,7 @@ import { addAbortListener } from 'node:events'
 import type { Payer } from '#engine/ledger/ledger.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
+import { Refusal } from '#kernel/errors.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Billing, Usage } from '#kernel/usage.ts'
 import type { CanonicalRequest, Chunk, Loss } from '../model/canonical-request.ts'
@@ -20,7 +21,7 @@ import { callerOf } from '../request/caller.ts'
 import { IteratedAnswer } from './iterated-answer.ts'
 import { liveConstraints } from './live-constraints.ts'
 import { guessInput } from '../model/cost/weigh.ts'
-import { type WorstCase, inputBound } from './money/metering.ts'
+import { Metering, type WorstCase, inputBound } from './money/metering.ts'
 import type { Gateway } from '../request/gateway.ts'
 import type { Asked } from '../request/logged.ts'
 import { limitAt } from './money/worst-case.ts'
@@ -66,6 +67,11 @@ export interface Served {
 export interface Completion extends AsyncIterable<Chunk> {
   /** Null until the first chunk, or until it is left; whole after the last. */
   readonly served: Served | null
+  /**
+   * Refuses what the first chunk would be refused for, without asking a provider: the model, policies, fields that nobody can
+   * carry, and money. For a call that is accepted now and made later.
+   */
+  check(): Promise<void>
 }
 
 /** A model's answer, metered, for callers inside this process. */
@@ -79,6 +85,7 @@ export const createCompleteTurn =
       get served() {
         return call.served
       },
+      check: () => call.check(),
       [Symbol.asyncIterator]: () => call.chunks(),
     }
   }
@@ -176,6 +183,23 @@ class DirectCall implements CallHandler {
     }
   }
 
+  async check(): Promise<void> {
+    const { gateway, payer, surface } = this
+    const offers = await gateway.directory.offers(this.#principal, this.#canonical.model)
+    let refusal: Refusal | null = null
+    for (const { offer } of this.#candidates(offers))
+      try {
+        const translated = this.translatedFor(offer)
+        const metering = new Metering(gateway.engine.ledger, offer, { id: newId(), payer, surface })
+        return await metering.check(this.worstCase({ offer }, this.inputBound({ translated, offer })))
+      } catch (error) {
+        // Another provider may need no money, or have a place for what this one can't carry.
+        if (!(error instanceof Refusal)) throw error
+        refusal ??= error
+      }
+    throw refusal ?? new Refusal('no_route', { param: 'model' })
+  }
+
   #candidates(offers: readonly Offer[]): readonly Candidate[] {
     const { model } = this.#canonical
     const { gateway, payer } = this
@@ -198,11 +222,11 @@ class DirectCall implements CallHandler {
     return translateFor(this.#canonical, offer)
   }
 
-  inputBound({ translated, offer }: Attempt): number {
+  inputBound({ translated, offer }: Pick<Attempt, 'translated' | 'offer'>): number {
     return inputBound(translated!.body, this.payer, offer.contextLength)
   }
 
-  worstCase({ offer }: Attempt, inputTokens: number): WorstCase {
+  worstCase({ offer }: Pick<Attempt, 'offer'>, inputTokens: number): WorstCase {
     const { max_output_tokens: most, n = 1 } = this.#canonical
     return {
       inputTokens,

@@ -33,6 +33,8 @@ const MOST: Readonly<Record<keyof MediaUnits, number>> = {
 }
 /** Files of one answer: as many as may be asked for. Each of them is fetched. */
 const MOST_FILES = 10
+/** Faults of fetching a result that was ready: asking again doesn't help. */
+const GONE: ReadonlySet<MediaFault['kind']> = new Set(['not_found', 'bad_request'])
 /** Characters of a vendor's own words. */
 const MOST_WORDS = 1_000
 
@@ -61,10 +63,11 @@ export function believed<R extends MediaRequest>(maker: Maker<R>, endpoint: Prov
     try {
       yield* bytes
     } catch (fault) {
-      // The vendor has done its work, also where nothing of it can be fetched.
-      throw fault instanceof MediaFault
-        ? new MediaFault(fault.kind, words(fault.message), { ...fault, sent: true })
-        : fault
+      if (!(fault instanceof MediaFault)) throw fault
+      // The vendor has done its work, also where nothing of it can be fetched. A result that it no longer has is a bad answer.
+      throw GONE.has(fault.kind)
+        ? badAnswer(`The provider’s result can’t be fetched, or has expired. ${words(fault.message)}`)
+        : new MediaFault(fault.kind, words(fault.message), { ...fault, sent: true })
     }
   }
 

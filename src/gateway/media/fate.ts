@@ -94,15 +94,15 @@ const VIDEO_WAITS = [10, 12, 15, 20, 25, 30]
 /** Waits between looks at jobs of this machine, in seconds: they are done almost at once. */
 const OWN_WAITS = [0.1, 0.2, 0.5, 1]
 /** The longest wait that a vendor may ask for. */
-const LONGEST_SECONDS = 300
+const LONGEST_SECONDS = 3_600
 
 /**
  * The wait until the next look, in milliseconds. `round` counts from 0; `chance` 0–1 spreads jobs that began together
- * by ± 20 %.
+ * by ± 20 %, and by up to 20 % more where the vendor names the earliest time.
  */
 export function pollDelayMs(kind: string, round: number, retryAfterSeconds: number | null, chance: number): number {
   const waits = kind === 'video' ? VIDEO_WAITS : kind === 'simulated' ? OWN_WAITS : WAITS
-  const own = waits[Math.min(round, waits.length - 1)]!
-  const seconds = retryAfterSeconds === null ? own : Math.min(LONGEST_SECONDS, Math.max(1, retryAfterSeconds))
-  return seconds * 1000 * (0.8 + 0.4 * chance)
+  const own = waits[Math.min(round, waits.length - 1)]! * 1000
+  if (retryAfterSeconds === null) return own * (0.8 + 0.4 * chance)
+  return Math.min(LONGEST_SECONDS, Math.max(1, retryAfterSeconds)) * 1000 * (1 + 0.2 * chance)
 }

@@ -46,11 +46,11 @@ const BYTES_A_SECOND = 1_000
 export function worstCase(request: MediaRequest, offer: MediaOffer): Nano | null {
   if (offer.endpoint.billing === 'free') return 0n
   const { pricing } = offer.media
-  const most = mostUnits(request, offer)
-  if (pricing === null || most === null) return null
+  if (pricing === null) return null
+  const { isEndless, ...most } = mostUnits(request, offer)
   let worst: Nano | null = null
   for (const prices of possiblePrices(pricing, request)) {
-    if (!charges(request.kind, prices)) return null
+    if (!charges(request.kind, prices) || (isEndless && prices.video_second !== undefined)) return null
     const nano = roundUp(sum(most, dearest(prices)))
     if (worst === null || nano > worst) worst = nano
   }
@@ -289,8 +289,8 @@ function unitsOf(request: MediaRequest, told: MediaUnits): Units {
   }
 }
 
-/** The most of each unit that a request can come to; null: nothing bounds it. */
-function mostUnits(request: MediaRequest, offer: MediaOffer): Units | null {
+/** The most of each unit that a request can come to. `isEndless`: nothing bounds the length of its video. */
+function mostUnits(request: MediaRequest, offer: MediaOffer): Units & { isEndless?: true } {
   const { abilities } = offer.media
   const none: Units = { ...unitsOf(request, {}), images: 0, pixels: 0, videoSeconds: 0, audioSeconds: 0 }
   switch (request.kind) {
@@ -306,7 +306,7 @@ function mostUnits(request: MediaRequest, offer: MediaOffer): Units | null {
     case 'video': {
       const lengths = abilities.kind === 'video' ? abilities.seconds : []
       const seconds = request.seconds ?? (lengths.length > 0 ? Math.max(...lengths) : null)
-      return seconds === null ? null : { ...none, videoSeconds: seconds }
+      return seconds === null ? { ...none, isEndless: true } : { ...none, videoSeconds: seconds }
     }
     case 'speech': {
       const seconds = (none.characters * SECONDS_A_CHARACTER) / Math.min(1, request.speed ?? 1) + 1

@@ -9,6 +9,7 @@ import type { AnswerPlace } from '#engine/media/answer-room.ts'
 import { MediaFault, type MediaWire, type WireAnswer } from './adapter.ts'
 import { ExchangeBroke, exchange } from './exchange.ts'
 import { brokenOff, faultOf } from './fault.ts'
+import { retryAfter } from '../wire/faults.ts'
 import { leadsUp } from '../wire/path-name.ts'
 
 /** The most bytes of an error's body. */
@@ -137,7 +138,7 @@ async function lost(answer: WireAnswer): Promise<MediaFault> {
     'bad_answer',
     gone ? 'The address of the result has expired.' : `The result could not be fetched: its server answered ${status}.`,
     // What time heals may be tried again.
-    status >= 500 || status === 429 ? { status } : {},
+    status >= 500 || status === 429 ? { status, retryAfterSeconds: retryAfter(answer.headers) } : {},
   )
 }
 

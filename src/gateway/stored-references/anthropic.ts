@@ -13,8 +13,8 @@ export const anthropic: ReferenceFields = {
     },
     // Anthropic's own skills are everybody's.
     skill_id: { what: 'a skill', when: (_, { type }) => type !== 'anthropic' },
-    // In a diagnosis it is only held against this request's cache.
-    previous_message_id: { what: 'a conversation', when: (_, { type }) => type === 'continue' },
+    // Of a thread, or of a diagnosis, which compares this request with an earlier one of the same account.
+    previous_message_id: { what: 'an earlier message' },
     user_profile_id: { what: 'a profile' },
     workspace_id: { what: 'a workspace' },
   },

@@ -10,6 +10,11 @@ export function refuseReference({ path, field, what, value }: StoredReference): 
   const id = textOf(value)
   switch (field) {
     case 'previous_message_id':
+      if (path.startsWith('diagnostics'))
+        return refuse('invalid_parameter', {
+          message: `\`${path}\` names an earlier message of the account at Anthropic, which only an endpoint of your own may read. Leave \`diagnostics\` out, or use your own endpoint.`,
+          param: path,
+        })
       // Anthropic's SDK sends the whole conversation when it reads this (ThreadState.ts, @anthropic-ai/sdk 1.11.0).
       return refuse('not_found', {
         message: `No thread state was found for ${id}.`,

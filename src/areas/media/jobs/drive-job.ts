@@ -3,7 +3,7 @@ import type { MeteredCall } from '#engine/ledger/ledger.ts'
 import type { MediaRequest } from '#gateway/media/adapter.ts'
 import { mediaRefusal } from '#gateway/media/fate.ts'
 import type { MediaCandidate } from '#gateway/media/gateway.ts'
-import { worstCase } from '#gateway/media/price.ts'
+import { amountToHold } from '#gateway/media/limits.ts'
 import type { MediaOffer } from '#gateway/model/offer.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
@@ -80,7 +80,7 @@ async function tryCandidate(
   const request = await voiced(engine, candidate, job.request)
   const most = requestFor(request, offer.upstreamModel, inputs, countIn(job))
   const call = callOf(job, offer)
-  const worst = worstCase(most, offer)
+  const worst = amountToHold(most, offer, ledger.isGuarded(job.payer, offer.endpoint.billing))
   await ledger.reserve(call, worst)
   const parts = partsOf(countIn(job), most.kind === 'image' ? mediaGateway.mostImages(offer) : 1)
   const sent = { call, offer: keptOf(offer), reserved: worst, parts }

@@ -199,7 +199,7 @@ export async function follow<R extends MediaRequest>(
       if (isFull(error)) return noRoom()
       const again = passes(error) || (error instanceof Refusal && error.code === 'unavailable')
       if (!again || ++fetches >= MOST_FETCHES) return { end: 'failed', error: mediaRefusal(error), cost: 'asked' }
-      retryAfterSeconds = null
+      retryAfterSeconds = error instanceof MediaFault ? error.retryAfterSeconds : null
     }
   }
 }

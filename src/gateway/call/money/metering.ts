@@ -124,6 +124,14 @@ export class Metering {
     return 'images' in worst ? this.#reserveImages(worst.images, worst.inputTokens) : this.#reserve(worst)
   }
 
+  /** Refuses what `reserve` refuses, and holds nothing afterwards, for whichever process makes the call. */
+  async check(worst: WorstCase): Promise<void> {
+    if (!this.guarded) return
+    await this.reserve(worst)
+    this.release()
+    await this.#ledger.flush()
+  }
+
   /** Holds all of it, of a bound that is rough, or refuses. */
   async reserveWhole(worst: RequestedUsage): Promise<void> {
     const { pricing } = this.offer

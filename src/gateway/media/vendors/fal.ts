@@ -157,10 +157,20 @@ async function poll(wire: MediaWire, job: VendorJob): Promise<Polled> {
     if (!(fault instanceof MediaFault)) throw fault
     const { kind, message, status: code } = fault
     if (kind === 'refused_content') return { status: 'refused', message }
+    if (code === 404 || code === 410) return { status: 'done', delivered: expired(fault) }
     if (code === CANCELLED) return { status: 'cancelled', message }
     if (kind === 'bad_request' || isRunners(fault)) return { status: 'failed', message }
     throw fault
   }
+}
+
+/** The result of a completed job that the queue no longer has: a file that fails when it is read. */
+const expired = (fault: MediaFault): Delivered => {
+  async function* none(): AsyncGenerator<Uint8Array> {
+    await Promise.reject(badAnswer(fault.message))
+    yield Buffer.alloc(0)
+  }
+  return { kind: 'files', files: [{ bytes: none(), revisedPrompt: null }], units: {}, losses: [] }
 }
 
 /** The status of the result of a cancelled job, and of one whose runner failed (fal.ai, model APIs, errors). */

@@ -14,7 +14,7 @@ const about = {
 }
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
 
-test('whatever is said, only id, model, provider, the native word and the cost differ', () => {
+test('whatever is said, only id, model, provider, the native word, absent `logprobs` and the cost differ', () => {
   const words = fc.array(
     fc.oneof(
       fc.string(),
@@ -52,8 +52,8 @@ test('whatever is said, only id, model, provider, the native word and the cost d
         const before = JSON.parse(JSON.stringify(chunks[i]))
         assert.deepEqual([one.id, one.model, one.provider], ['gen-ID', 'acme/möbius', 'acme'])
         assert.deepEqual(
-          one.choices.map(({ native_finish_reason: native, ...choice }: Record<string, unknown>) => {
-            assert.equal(native, choice['finish_reason'])
+          one.choices.map(({ native_finish_reason: native, logprobs, ...choice }: Record<string, unknown>) => {
+            assert.deepEqual([native, logprobs], [choice['finish_reason'], null])
             return choice
           }),
           before.choices,
@@ -79,7 +79,11 @@ test('a whole answer keeps every other byte, numbers that no double holds among 
     '{"choices":[{"message":{"content":"\\u00e9 \\"finish_reason\\":\\"x\\""},"finish_reason":"stop"}],"big":12345678901234567890,"id":"u","usage":{"prompt_tokens":1}}'
   const out = redraft(about).whole!(Buffer.from(body)).toString()
   assert.match(out, /"big":12345678901234567890/)
-  assert.match(out, /\\u00e9 \\"finish_reason\\":\\"x\\""\},"finish_reason":"stop","native_finish_reason":"stop"/)
+  assert.match(
+    out,
+    /\\u00e9 \\"finish_reason\\":\\"x\\""\},"finish_reason":"stop","native_finish_reason":"stop","logprobs":null/,
+  )
+  assert.match(out, /"message":\{"refusal":null,"content"/)
   const json = JSON.parse(out)
   assert.deepEqual([json.id, json.provider, json.usage.cost], ['gen-ID', 'acme', 0.5])
 })

@@ -53,7 +53,7 @@ export function redraft(about: AnswerAbout): Redraft {
     )
     // An id that does not stand first: a tool call's could be taken for it.
     if (named === text) return `data: ${rewritten(text.slice(5))}${ending(text)}`
-    return withNative(named.replace(MODEL, `"model":${model}`))
+    return withChoiceKeys(named.replace(MODEL, `"model":${model}`))
   }
 
   /** The event as a whole; of one that cannot be read, itself. */
@@ -73,7 +73,7 @@ export function redraft(about: AnswerAbout): Redraft {
     if (isObject(json['usage'])) named['usage'] = priced(json['usage'], about)
     for (const name of ['usage', 'system_fingerprint']) if (named[name] === null) delete named[name]
     named['choices'] = listOf(json['choices']).map(choice)
-    return withNative(latin1(JSON.stringify(named)))
+    return withChoiceKeys(latin1(JSON.stringify(named)))
   }
 
   return {
@@ -87,7 +87,7 @@ export function redraft(about: AnswerAbout): Redraft {
         'latin1',
       ),
     whole(bytes) {
-      const text = withNative(bytes.toString('latin1'))
+      const text = withRefusal(withChoiceKeys(bytes.toString('latin1')))
       const source = Buffer.from(text, 'latin1')
       const json = parseJson(source.toString())
       if (!isObject(json)) return bytes
@@ -127,10 +127,18 @@ const latin1 = (text: string): string => Buffer.from(text).toString('latin1')
 const ending = (line: string): string => /\r?\n?$/.exec(line)![0]
 
 /** Quotes inside of strings are escaped, so these can only be keys. */
-const withNative = (text: string): string =>
-  text.includes('"native_finish_reason"')
-    ? text
-    : text.replaceAll(/"finish_reason": ?("(?:[^"\\]|\\.)*"|null)/g, '"finish_reason":$1,"native_finish_reason":$1')
+const FINISH = /"finish_reason": ?("(?:[^"\\]|\\.)*"|null)/g
+
+/** The text with the keys that each choice of OpenRouter's has, where the server leaves them out. */
+function withChoiceKeys(text: string): string {
+  const native = text.includes('"native_finish_reason"') ? '' : ',"native_finish_reason":$1'
+  const logprobs = text.includes('"logprobs"') ? '' : ',"logprobs":null'
+  return native === '' && logprobs === '' ? text : text.replaceAll(FINISH, `"finish_reason":$1${native}${logprobs}`)
+}
+
+/** The same for the message of a whole answer. */
+const withRefusal = (text: string): string =>
+  text.includes('"refusal"') ? text : text.replaceAll(/"message": ?\{(?=\s*")/g, '"message":{"refusal":null,')
 
 function priced(given: Json, about: AnswerAbout): Json {
   const read = readUsage(given)

@@ -128,6 +128,7 @@ const ways: Way[] = [
     name: 'a skill',
     body: (skill_id) => ({ container: { skills: [{ type: 'custom', skill_id, version: 'latest' }] } }),
   },
+  { shape: 'an', name: 'a diagnosis', body: (id) => ({ diagnostics: { previous_message_id: `msg_${id}` } }) },
   { shape: 'an', name: 'a thread', body: (id) => ({ thread: { type: 'continue', previous_message_id: `msg_${id}` } }) },
 ]
 

@@ -17,6 +17,7 @@ import {
 import { type Fate, fateOf, mediaRefusal, passes, pollDelayMs } from '../../../media/fate.ts'
 import type { AnswerPlace } from '#engine/media/answer-room.ts'
 import type { MediaGateway } from '../../../media/gateway.ts'
+import { checkCharacters } from '../../../media/limits.ts'
 import { asSent, costOf, mediaUsage, worstCase } from '../../../media/price.ts'
 import { withLength } from '../../../media/transcript/length.ts'
 import type { MediaOffer } from '../../../model/offer.ts'
@@ -72,10 +73,11 @@ export async function callMedia<R extends MediaRequest>(
     const worst = worstCase(whole, offer)
     const call = callOf(offer, payer, surface)
     try {
+      if (whole.kind === 'speech') checkCharacters(whole.input, offer)
       await ledger.reserve(call, worst)
     } catch (error) {
-      // What this one costs cannot be held: another may be cheaper.
-      if (!(error instanceof Refusal) || error.type !== 'payment_required') throw error
+      // Another one may be cheaper, or take a longer text.
+      if (!(error instanceof Refusal) || (error.type !== 'payment_required' && error.param !== 'input')) throw error
       refusal ??= error
       continue
     }
@@ -174,8 +176,12 @@ async function awaited<R extends MediaRequest>(
   let blind = 0
   let retryAfter: number | null = null
   try {
-    for (let round = 0; performance.now() < until; round++) {
-      await sleep(pollDelayMs(request.kind, round, retryAfter, Math.random()), undefined, { signal })
+    for (let round = 0; ; round++) {
+      const delay = pollDelayMs(request.kind, round, retryAfter, Math.random())
+      const left = until - performance.now()
+      await sleep(Math.min(delay, left), undefined, { signal })
+      // A job is never asked about before the time that its vendor names.
+      if (delay >= left) break
       try {
         const polled = await maker.poll(wire, job)
         blind = 0
@@ -185,6 +191,7 @@ async function awaited<R extends MediaRequest>(
         retryAfter = polled.retryAfterSeconds
       } catch (fault) {
         if (!passes(fault) || ++blind > MOST_BLIND) throw fault
+        retryAfter = (fault as MediaFault).retryAfterSeconds
       }
     }
     throw new MediaFault('timeout', 'The provider did not end the job in time.')

@@ -1,0 +1,93 @@
+// Thorough: run by the merge check, or by name.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { adapterOf } from '#gateway/media/vendors/every-adapter.ts'
+import { everyProvider } from '#gateway/providers/every-provider.ts'
+import { addEndpoint, studioServer } from '#test/media/studio.ts'
+import { type Got, SECRET, endpointAt, json, vendorAt } from '#test/media/wire.ts'
+import { ended } from '#test/operations/ended.ts'
+import type { Person, TestServer } from '#test/server.ts'
+
+type Response = Parameters<typeof json>[0]
+
+const RESULT = '/files/result'
+const lost = (response: Response, path: string): void =>
+  json(response, { error: { message: 'This result has expired.' } }, path.includes('410') ? 410 : 404)
+
+/** The jobs of every vendor, each in its own wire: all are done at once, and no result is there any more. */
+function answer({ method, path }: Got, response: Response, origin: string): void {
+  const file = `${origin}${path.split('/').slice(0, 2).join('/')}${RESULT}`
+  const here = `${origin}${path}`
+  if (path.endsWith(RESULT) || path.endsWith('/content') || path.endsWith('/requests/1')) return lost(response, path)
+  if (path.endsWith(':predictLongRunning')) return json(response, { name: 'operations/1' })
+  if (path.endsWith('/operations/1'))
+    return json(response, {
+      done: true,
+      response: { generateVideoResponse: { generatedSamples: [{ video: { uri: file } }] } },
+    })
+  if (path.endsWith('/status')) return json(response, { status: 'COMPLETED' })
+  if (path.endsWith('/predictions')) return json(response, { id: 'p', urls: { get: `${here}/p` } }, 201)
+  if (path.endsWith('/predictions/p')) return json(response, { status: 'succeeded', output: file })
+  if (path.endsWith('/videos')) return json(response, { id: 'video_1', status: 'queued', seconds: '4' })
+  if (path.endsWith('/videos/video_1')) return json(response, { id: 'video_1', status: 'completed', progress: 100 })
+  if (path.endsWith('/get_result')) return json(response, { status: 'Ready', result: { sample: file } })
+  if (method === 'POST')
+    return json(response, {
+      // Of Black Forest Labs, and of fal.
+      id: 'j',
+      polling_url: `${origin}${path.split('/').slice(0, 3).join('/')}/get_result`,
+      request_id: '1',
+      status_url: `${here}/requests/1/status`,
+      response_url: `${here}/requests/1`,
+    })
+  json(response, {})
+}
+
+const kinds = ['image', 'video', 'speech', 'transcription'] as const
+const jobs = everyProvider.flatMap(({ id, shape }) => {
+  const adapter = adapterOf(endpointAt('http://127.0.0.1', shape, { preset: id }))
+  // Sound and transcripts of fal go the same way as its pictures; at Stability the answer about a job is the file itself.
+  const made = kinds.filter((kind) => adapter[kind]?.how === 'deferred' && (kind === 'image' || kind === 'video'))
+  return id === 'stability' ? [] : made.flatMap((kind) => [404, 410].map((status) => ({ id, shape, kind, status })))
+})
+
+/** The operations of all jobs: they wait for the first look at the same time. */
+const begun = new Map<object, string>()
+let server: TestServer
+let alice: Person
+let vendor: Awaited<ReturnType<typeof vendorAt>>
+before(async () => {
+  vendor = await vendorAt(answer)
+  server = await studioServer()
+  alice = await server.person('Alice')
+  for (const job of jobs) {
+    const { id, shape, kind, status } = job
+    const slug = `x${status}-${id}-${kind}`
+    await addEndpoint(
+      alice,
+      slug,
+      { ...vendor, key: SECRET },
+      {
+        preset: id,
+        shape,
+        base_url: `${vendor.origin}/${slug}/v1`,
+        models: [{ id: 'a/b', kind, pricing: { image: 40_000, video_second: 10_000 } }],
+      },
+    )
+    const ask = { model: `${slug}/a/b`, prompt: 'x', background: true, ...(kind === 'video' && { seconds: 4 }) }
+    const answered = await alice.post(`/inference/${kind}s`, ask)
+    assert.equal(answered.status, 202, answered.text)
+    begun.set(job, answered.body.data.id)
+  }
+})
+
+after(async () => {
+  await server?.[Symbol.asyncDispose]()
+  vendor?.[Symbol.dispose]()
+})
+
+for (const job of jobs)
+  test(`a ${job.kind} of ${job.id} whose result is ${job.status} is a bad answer of the provider, and is paid`, async () => {
+    const { status, error, cost_usd } = await ended(alice, begun.get(job)!)
+    assert.deepEqual([status, error.code, cost_usd], ['failed', 'bad_provider_answer', 0.04], JSON.stringify(error))
+  })

@@ -1,0 +1,33 @@
+import { refuse } from '#kernel/errors.ts'
+import type { Nano } from '#kernel/money.ts'
+import type { MediaOffer } from '../model/offer.ts'
+import type { MediaRequest } from './adapter.ts'
+import { worstCase } from './price.ts'
+import { charactersOf } from './request-fields.ts'
+
+/** Refuses a text that is longer than the model takes in one request. */
+export function checkCharacters(input: string, { slug, media: { abilities } }: MediaOffer): void {
+  const most = abilities.kind === 'speech' ? abilities.max_characters : null
+  if (most === null) return
+  const count = charactersOf(input)
+  if (count > most)
+    refuse('invalid_parameter', {
+      param: 'input',
+      message: `\`input\` has ${count} characters, and \`${slug}\` takes at most ${most}. Shorten it, or send it in several requests.`,
+      details: { limit: most, characters: count },
+    })
+}
+
+/**
+ * The amount to hold for a request: its worst case. Under a cap or a balance (`guarded`), a video without `seconds` whose
+ * price depends on them is refused by the name of that field: the model has a price, and only the length is missing.
+ */
+export function amountToHold(request: MediaRequest, offer: MediaOffer, guarded: boolean): Nano | null {
+  const worst = worstCase(request, offer)
+  if (worst !== null || !guarded || request.kind !== 'video' || request.seconds !== null) return worst
+  if (worstCase({ ...request, seconds: 1 }, offer) === null) return null
+  return refuse('missing_parameter', {
+    param: 'seconds',
+    message: `\`seconds\` is missing: the price of \`${offer.slug}\` depends on the length of the video, which your spend cap or balance has to cover. Send \`seconds\`.`,
+  })
+}
