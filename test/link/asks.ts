@@ -12,7 +12,7 @@ export interface Told {
   status: number
   error?: { type?: string; code?: string; message?: string; param?: string; details?: Record<string, unknown> }
 }
-export type Ask = (id: string, caller: Caller) => Promise<Told>
+type Ask = (id: string, caller: Caller) => Promise<Told>
 
 export function asksOf({ server, twin, alice, beyond }: Pick<TwoServers, 'server' | 'twin' | 'alice' | 'beyond'>) {
   const programs = alice.key()

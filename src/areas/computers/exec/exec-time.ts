@@ -3,7 +3,7 @@ import { Refusal } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Links } from '../link/links.ts'
 
-export interface ExecTime extends AsyncDisposable {
+interface ExecTime extends AsyncDisposable {
   /** Aborts with the caller's signal, and with a refusal if the computer is silent for too long. */
   readonly signal: AbortSignal
   /** The command has begun; `goesOn` gives it its time. */
