@@ -5,11 +5,12 @@
 import { text } from 'node:stream/consumers'
 import { resetPassword } from '#areas/accounts/sign-in/reset.ts'
 import { ConfigRefused, readConfig } from '#config'
-import { attachDatabase } from '#engine/postgres/embedded/attach.ts'
+import { attachInstance } from '#engine/postgres/embedded/attach.ts'
 import { connectPostgres } from '#engine/postgres/client.ts'
 import { StartRefused } from '#engine/start-refused.ts'
 
 const [email] = process.argv.slice(2)
+process.stderr.on('error', () => {})
 process.exitCode = await run(email ?? '').catch((error: unknown) => {
   if (error instanceof StartRefused || error instanceof ConfigRefused) return fail(error.message, 1)
   throw error
@@ -20,7 +21,7 @@ async function run(email: string): Promise<number> {
   const { config } = readConfig(process.env)
   const password = (await text(process.stdin)).replace(/\r?\n$/, '')
   if (password.length < 8 || password.length > 256) return fail('the password must have 8 to 256 characters', 2)
-  await using database = await attachDatabase(config)
+  await using database = await attachInstance(config)
   await using postgres = connectPostgres({ ...database.connection, max: 1 }, () => {})
   if (!(await resetPassword(postgres.db, email, password)))
     return fail(`there is no account with the address ${email}`, 3)

@@ -34,3 +34,17 @@ export function explainStart(error: unknown, doing: string): unknown {
   const path = 'path' in error ? ` (${String(error.path)})` : ''
   return new StartRefused(`${doing}: ${word}${path}`)
 }
+
+/** The host and the name of a database. Its URL also holds a password, which no message may show. */
+export function placeOf(databaseUrl: string): string {
+  const { host, pathname } = new URL(databaseUrl)
+  return `the database of DATABASE_URL (${host}${pathname})`
+}
+
+export const unusableDatabase = (databaseUrl: string, error: unknown): StartRefused =>
+  new StartRefused(`${placeOf(databaseUrl)} cannot be used: ${reasonOf(error)}`)
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
+  return error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)
+}

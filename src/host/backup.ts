@@ -5,7 +5,7 @@ import { BackupRefused } from '#engine/backup/layout/refused.ts'
 import { makeBackup } from '#engine/backup/make.ts'
 import { sealKeys } from '#engine/backup/layout/root-keys.ts'
 import { openBlobs } from '#engine/blobs/open.ts'
-import { attachDatabase } from '#engine/postgres/embedded/attach.ts'
+import { attachInstance } from '#engine/postgres/embedded/attach.ts'
 import { rootKeyId } from '#engine/secrets.ts'
 import { configHere, presentKeys } from './instance.ts'
 import { followed, say, sizeWords } from './report.ts'
@@ -27,7 +27,7 @@ export async function backup({ to, passphrase, keep, json }: BackupAsked, signal
     throw new BackupRefused(
       `there is no root key to take along: neither UK_SECRET_KEY nor ${config.dataDir}/secret-key`,
     )
-  await using database = await attachDatabase(config)
+  await using database = await attachInstance(config)
   await using blobs = await openBlobs(config)
   const at = new Date()
   using progress = followed(signal)

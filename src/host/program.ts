@@ -14,8 +14,18 @@ const stop = (): void => {
   stopping.abort(new Error('interrupted'))
 }
 process.on('SIGINT', stop).on('SIGTERM', stop)
+// The reader of the output has left (`uk doctor | head`): the database is still closed in order.
+let readerLeft = false
+process.stdout.on('error', () => {
+  readerLeft = true
+  stopping.abort(new Error('the reader of the output has left'))
+})
+process.stderr.on('error', () => {})
 
-process.exitCode = await run(process.argv[2] ?? '').catch((thrown: unknown) => {
+const command = process.argv[2] ?? ''
+process.exitCode = await run(command).catch((thrown: unknown) => {
+  // Checks without a reader are no failure. A backup without one is, and its reader has reported why.
+  if (readerLeft) return command === 'doctor' ? 0 : 1
   if (stopping.signal.aborted) return fail('interrupted: nothing was kept of it', 130)
   const error = explainStart(thrown, 'it cannot go on')
   if (error instanceof BackupRefused || error instanceof StartRefused || error instanceof ConfigRefused)
@@ -32,7 +42,7 @@ async function run(command: string): Promise<number> {
     case 'restore':
       return (await import('./restore.ts')).restore(asked, stopping.signal)
     case 'doctor':
-      return (await import('./doctor/doctor.ts')).doctor(asked)
+      return (await import('./doctor/doctor.ts')).doctor(asked, stopping.signal)
   }
   return fail(`there is no program "${command}"`, 2)
 }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { Config } from '#config'
-import { StartRefused } from '../start-refused.ts'
+import { StartRefused, unusableDatabase } from '../start-refused.ts'
 import { NewerDatabase, migrate } from './migrate.ts'
 import { startPostgres } from './embedded/supervisor.ts'
 
@@ -41,15 +41,8 @@ async function prepare(connection: pg.PoolConfig, foreign: boolean): Promise<voi
   } catch (error) {
     if (error instanceof NewerDatabase) throw new StartRefused(error.message)
     if (error instanceof StartRefused || !foreign) throw error
-    // The URL holds a password, so only the host is named.
-    const { host, pathname } = new URL(connection.connectionString!)
-    throw new StartRefused(`the database of DATABASE_URL (${host}${pathname}) cannot be used: ${reasonOf(error)}`)
+    throw unusableDatabase(connection.connectionString!, error)
   } finally {
     await pool.end()
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
-  return error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)
 }

@@ -21,6 +21,8 @@ export interface Terminal {
 export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): Terminal {
   // A reader that has seen enough (`uk … | head`) is not a failure.
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+  // Messages without a reader are dropped: the command itself continues.
+  stderr.on('error', () => {})
   return {
     // Once it has left: of what only waits its turn, the end of the program would leave nothing.
     out: (text) => new Promise((resolve) => void stdout.write(text, () => resolve())),

@@ -5,7 +5,7 @@ import { openBlobs } from '#engine/blobs/open.ts'
 import { attachDatabase } from '#engine/postgres/embedded/attach.ts'
 import { type Found, fail, off, wordsOf } from './check.ts'
 import * as database from './database.ts'
-import { checkBlobs, checkDataDir, checkDisk, checkRootKey, checkSettings } from './machine.ts'
+import { checkBlobs, checkDataDir, checkDisk, checkRootKey, checkSettings, untriedFolder } from './machine.ts'
 import { checkBus, checkMail, checkPublicUrl } from './outside.ts'
 
 export interface DoctorAsked {
@@ -16,11 +16,15 @@ interface Named extends Found {
   name: string
 }
 
-/** `uk doctor`. Answers 1 where something must be mended. */
-export async function doctor({ json }: DoctorAsked): Promise<number> {
+/**
+ * `uk doctor`. Writes nothing where there is no instance. Returns 1 if something must be fixed; `signal` stops it between
+ * two checks, and then it throws.
+ */
+export async function doctor({ json }: DoctorAsked, signal: AbortSignal): Promise<number> {
   const { config, warnings } = readConfig(process.env)
   const checks: Named[] = []
   const check = async (name: string, ask: () => Found | Promise<Found>): Promise<Found> => {
+    signal.throwIfAborted()
     const found = await Promise.resolve()
       .then(ask)
       .catch((error: unknown) => fail(`It could not be checked: ${wordsOf(error)}`, 'See whether the others tell why.'))
@@ -31,8 +35,10 @@ export async function doctor({ json }: DoctorAsked): Promise<number> {
   await check('settings', () => checkSettings(warnings))
   await check('data dir', () => checkDataDir(config))
   await check('disk', () => checkDisk(config))
-  await checkAllOfDatabase(config, check)
+  const started = await checkAllOfDatabase(config, check)
   await check('files', async () => {
+    const untried = untriedFolder(config, started)
+    if (untried !== null) return untried
     try {
       await using blobs = await openBlobs(config)
       return await checkBlobs(blobs, config)
@@ -57,7 +63,8 @@ export async function doctor({ json }: DoctorAsked): Promise<number> {
 
 type Check = (name: string, ask: () => Found | Promise<Found>) => Promise<Found>
 
-async function checkAllOfDatabase(config: Config, check: Check): Promise<void> {
+/** Returns whether a server was ever started on this database. */
+async function checkAllOfDatabase(config: Config, check: Check): Promise<boolean> {
   await using stack = new AsyncDisposableStack()
   let client: pg.Client | null = null
   const opened = await check('database', async () => {
@@ -75,14 +82,14 @@ async function checkAllOfDatabase(config: Config, check: Check): Promise<void> {
       )
     }
   })
-  if (opened.status === 'fail' || client === null) return
+  if (opened.status === 'fail' || client === null) return false
   const asked: pg.Client = client
   const schema = await check('schema', () => database.checkSchema(asked))
   if (schema.status !== 'ok') {
     await check('root key', () =>
       off('What is sealed is looked at when the schema is of this version.', 'Start the server once.'),
     )
-    return
+    return schema.status !== 'off'
   }
   await check('root key', async () => checkRootKey(config, await database.sealedWith(asked)))
   await check('clock', () => database.checkClock(asked))
@@ -90,6 +97,7 @@ async function checkAllOfDatabase(config: Config, check: Check): Promise<void> {
   await check('jobs', () => database.checkJobs(asked))
   await check('providers', () => database.checkProviders(asked, config))
   await check('backups', () => database.checkBackups(asked))
+  return true
 }
 
 const signs = { ok: '✔', off: '–', warn: '!', fail: '✖' } as const

@@ -6,7 +6,7 @@ import type { Blobs } from '#engine/blobs/blobs.ts'
 import { rootKeyId } from '#engine/secrets.ts'
 import { presentKeys } from '../instance.ts'
 import { sizeWords } from '../report.ts'
-import { type Found, fail, ok, plural, warn, wordsOf } from './check.ts'
+import { type Found, fail, off, ok, plural, warn, wordsOf } from './check.ts'
 
 /** Checks of this machine: folders, keys, disks, and the store of files. */
 
@@ -45,6 +45,15 @@ export function checkRootKey(config: Config, sealedWith: ReadonlyMap<string, num
   if (config.secretKeys.length === 0 && (statSync(path).mode & 0o077) !== 0)
     return warn(`${path} can be read by others.`, `chmod 600 ${path}`)
   return ok('The root key opens what is sealed.')
+}
+
+/**
+ * The result where trying the store would create its folder, and no instance uses that yet: checks create nothing. Null where it
+ * can be tried. `started`: a server was started on this database before.
+ */
+export function untriedFolder({ blobs, dataDir }: Pick<Config, 'blobs' | 'dataDir'>, started: boolean): Found | null {
+  if (blobs !== 'file:' || existsSync(join(dataDir, 'blobs')) || (started && existsSync(dataDir))) return null
+  return off('No files are stored yet.', 'The first upload creates the folder.')
 }
 
 const PROBE = Buffer.from('uk doctor looks whether bytes can be written, read and removed')

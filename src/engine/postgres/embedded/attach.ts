@@ -1,15 +1,16 @@
-import { readFileSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
-import type pg from 'pg'
+import { lstatSync, readFileSync, realpathSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import pg from 'pg'
 import type { Config } from '#config'
-import { StartRefused } from '../../start-refused.ts'
+import { StartRefused, placeOf, unusableDatabase } from '../../start-refused.ts'
 import { superuser } from './cluster.ts'
 import { lockDataDir } from './datadir.ts'
 import { startPostgres } from './supervisor.ts'
 
 /**
  * The database of an instance for a command on its host, whether its server runs or not: a server's own PostgreSQL is
- * reached by its socket, one that rests is started for as long as the command takes.
+ * reached by its socket, one that rests is started for as long as the command takes. Only the first start of a server
+ * creates one: where there is none, this throws `StartRefused` and writes nothing.
  */
 export async function attachDatabase(
   config: Pick<Config, 'databaseUrl' | 'dataDir'>,
@@ -18,6 +19,7 @@ export async function attachDatabase(
   let connection: pg.PoolConfig
   if (config.databaseUrl !== null) connection = { connectionString: config.databaseUrl }
   else {
+    if (!hasCluster(config.dataDir)) throw new StartRefused(noInstance(config))
     try {
       stack.use(lockDataDir(config.dataDir))
       connection = stack.use(await startPostgres({ dataDir: config.dataDir, log: () => {} })).connection
@@ -30,6 +32,40 @@ export async function attachDatabase(
   const open = stack.move()
   return { connection, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
+
+/** The database of an instance whose server was started at least once. Throws `StartRefused` for any other. */
+export async function attachInstance(
+  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
+): Promise<AsyncDisposable & { connection: pg.PoolConfig }> {
+  await using stack = new AsyncDisposableStack()
+  const { connection } = stack.use(await attachDatabase(config))
+  if (!(await hasTables(connection, config))) throw new StartRefused(noInstance(config))
+  const open = stack.move()
+  return { connection, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+async function hasTables(connection: pg.PoolConfig, { databaseUrl }: Pick<Config, 'databaseUrl'>): Promise<boolean> {
+  const client = new pg.Client({ ...connection, connectionTimeoutMillis: 10_000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ there: boolean }>(`select to_regclass('instance') is not null as there`)
+    return rows[0]!.there
+  } catch (error) {
+    if (databaseUrl === null) throw error
+    throw unusableDatabase(databaseUrl, error)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+const noInstance = ({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): string =>
+  databaseUrl === null
+    ? `there is no instance in ${resolve(dataDir)}: set UK_DATA_DIR to the folder of your instance, or start the server to create one`
+    : `there is no instance in ${placeOf(databaseUrl)}: set DATABASE_URL to the database of your instance, or start the server to create one`
+
+const hasCluster = (dataDir: string): boolean =>
+  lstatSync(join(dataDir, 'postgres'), { throwIfNoEntry: false }) !== undefined
 
 /**
  * How to connect to a running PostgreSQL, from its own pid file (lines: pid, data directory, start, port, socket
