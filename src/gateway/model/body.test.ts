@@ -107,7 +107,7 @@ test('a body that is not JSON is refused with the place where it stops, an empty
   for (const text of ['', ' \n\t'])
     assert.throws(() => readBody(Buffer.from(text)), { message: 'The body is empty: send a JSON object.' })
   assert.throws(() => readBody(Buffer.from('{"a": 1\n "b": 2}')), { message: /line 2 column 2/ })
-  const message = /^The body is not well-formed JSON: Unexpected token .{1,160}$/s
+  const message = 'The body is not well-formed JSON: unexpected `o`.'
   assert.throws(() => readBody(Buffer.from(`{"é": nope${'x'.repeat(10_000)}}`)), { message })
 })
 

@@ -1,11 +1,32 @@
 import { refuse } from '../errors.ts'
-import { shorten } from './shorten.ts'
 
-/** Refuses a body that `JSON.parse` threw at, in its words: they say where it stopped. */
+/** Refuses a body that `JSON.parse` threw at: with what is wrong and where, but not the engine's message, which quotes the body. */
 export const refuseJson = (error: unknown): never =>
-  refuse('malformed_json', {
-    message: shorten(`The body is not well-formed JSON: ${error instanceof Error ? error.message : ''}`, 200),
-  })
+  refuse('malformed_json', { message: `The body is not well-formed JSON: ${jsonFault(error)}.` })
+
+/** What is wrong, by the beginning of the engine's message. */
+const faults: readonly (readonly [RegExp, string])[] = [
+  [/^Unexpected end/, 'it ends too early'],
+  [/^Unterminated string/, 'a string is not closed'],
+  [/^Bad control character/, 'a control character in a string must be escaped, such as a line break as \\n'],
+  [/^Bad (escaped character|Unicode escape)/, 'a string has an unknown escape'],
+  [/^Expected property name/, 'a field name in double quotes is missing'],
+  [/^Expected double-quoted/, 'a field name in double quotes is missing'],
+  [/^Expected ':'/, 'a colon is missing after a field name'],
+  [/^Expected ','/, 'a comma or a closing bracket is missing'],
+  [/^Unexpected non-whitespace/, 'something follows the end of the JSON'],
+  [/number/, 'a number is not written as JSON writes it'],
+]
+
+/** Why text is not JSON, and where as far as the engine tells, in words that start after a colon. */
+export function jsonFault(error: unknown): string {
+  const message = error instanceof SyntaxError ? error.message : ''
+  const [token] = /(?<=^Unexpected token ').+?(?=',)/su.exec(message) ?? []
+  const [, cause] = faults.find(([start]) => start.test(message)) ?? []
+  const words = token === undefined ? (cause ?? 'it cannot be parsed') : `unexpected \`${token}\``
+  const [place] = /\(line \d+ column \d+\)/.exec(message) ?? []
+  return place === undefined ? words : `${words} ${place}`
+}
 
 /** Text up to here is parsed at once, whatever it holds. */
 export const SMALL = 65_536

@@ -1,5 +1,6 @@
 import { Cron } from 'croner'
 import { refuse } from '#kernel/errors.ts'
+import { cronFault } from './cron-fault.ts'
 import { Zone } from './zone.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 
@@ -31,7 +32,10 @@ export function scheduleOf(pattern: string, timeZone: string): Schedule {
       ? byTime(cronOf(pattern, timeZone))
       : byWall(cronOf(pattern, 'UTC'), zone)
   if (!isOnce && schedule.next(new Date()) === null)
-    refuse('invalid_cron', { param: 'schedule', message: `\`${shorten(pattern, 100)}\` never fires.` })
+    refuse('invalid_cron', {
+      param: 'schedule',
+      message: `\`schedule\` never fires: no date matches \`${shorten(pattern, 100)}\`.`,
+    })
   if (known.size >= MOST_KNOWN) known.clear()
   known.set(key, schedule)
   return schedule
@@ -43,7 +47,7 @@ export function firstTick(pattern: string, timeZone: string, now: Date): Date {
   if (first !== null) return first
   return refuse('invalid_cron', {
     param: 'schedule',
-    message: `\`${shorten(pattern, 100)}\` lies in the past in ${timeZone}: it would never fire.`,
+    message: `\`schedule\` must be in the future: \`${shorten(pattern, 100)}\` has passed in ${timeZone}.`,
   })
 }
 
@@ -56,7 +60,10 @@ function wallOf(pattern: string): number {
   const wall = Date.parse(`${pattern}Z`)
   // The 30th of February is read as a day of March.
   if (Number.isNaN(wall) || !new Date(wall).toISOString().startsWith(pattern))
-    refuse('invalid_cron', { param: 'schedule', message: `There is no such time as \`${pattern}\`.` })
+    refuse('invalid_cron', {
+      param: 'schedule',
+      message: `\`schedule\` must be a time that exists: \`${shorten(pattern, 100)}\` does not.`,
+    })
   return wall
 }
 
@@ -98,16 +105,10 @@ function hoursOf(field: string): string {
 }
 
 function cronOf(pattern: string, timezone: string): Cron {
-  const fields = pattern.trim().split(/\s+/).length
-  try {
-    if (!pattern.trim().startsWith('@') && fields !== 5 && fields !== 6) throw new Error(`${fields} fields`)
-    return new Cron(pattern.trim(), { timezone, paused: true })
-  } catch (error) {
-    return refuse('invalid_cron', {
-      param: 'schedule',
-      message: `\`${shorten(pattern, 100)}\` is not a cron schedule of 5 or 6 fields, such as \`0 9 * * 1-5\`, or a local time such as \`2026-12-24T09:00\`: ${error instanceof Error ? shorten(error.message, 120) : ''}`,
-    })
-  }
+  const message = cronFault(pattern)
+  return message === null
+    ? new Cron(pattern.trim(), { timezone, paused: true })
+    : refuse('invalid_cron', { param: 'schedule', message })
 }
 
 const zones = new Map<string, Zone>()
@@ -125,7 +126,7 @@ export function zoneOf(name: string): Zone {
     if (!(error instanceof RangeError)) throw error
     return refuse('invalid_time_zone', {
       param: 'time_zone',
-      message: `\`${shorten(name, 60)}\` is not an IANA time zone, such as Europe/Berlin or UTC.`,
+      message: `\`time_zone\`: \`${shorten(name, 60)}\` is not an IANA time zone, such as Europe/Berlin or UTC.`,
     })
   }
 }

@@ -1,5 +1,6 @@
 /** Whether an answer is what the schema of its agent asks for: vendors promise that with more or less zeal. */
 import { z } from 'zod'
+import { firstOf, goesOn, sayFault } from '#kernel/text/schema-faults.ts'
 
 /** Nodes of a schema, as often as they are looked at, times characters of the answer: two seconds at the very worst. */
 const MOST_WORK = 2 ** 21
@@ -13,9 +14,11 @@ export function mismatch(schema: Record<string, unknown>, text: string): string 
     return 'it is not JSON'
   }
   if (workOf(schema, schema, []) * text.length > MOST_WORK) return null
-  const checked = checkerOf(schema)?.safeParse(value)
-  const [first] = checked?.error?.issues ?? []
-  return first ? `${first.path.length === 0 ? 'the whole' : `\`${first.path.join('.')}\``}: ${first.message}` : null
+  const checked = checkerOf(schema)?.safeParse(value, { error: sayFault })
+  const issues = checked?.error?.issues ?? []
+  if (issues.length === 0) return null
+  const fault = firstOf(issues)
+  return `${fault.path.length === 0 ? 'the whole' : `\`${fault.path.join('.')}\``}${goesOn(fault.message)}`
 }
 
 /** Null for what no checker is made of. */

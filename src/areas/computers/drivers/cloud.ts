@@ -6,7 +6,7 @@ import type { UpgradeMount } from '#kernel/exchange.ts'
 import type { HasLinks } from '../link/links.ts'
 import { bubblewrap } from './bubblewrap/bubblewrap.ts'
 import { docker } from './docker/docker.ts'
-import type { Driver, Probe } from './driver.ts'
+import { type Driver, DriverFault, type Probe } from './driver.ts'
 import type { Cloud } from './handle.ts'
 import { openHost } from './host.ts'
 import { listenForDaemons } from './link-socket.ts'
@@ -37,14 +37,14 @@ export async function startCloud({ engine, leases, config, mount }: CloudParts):
     name === 'docker' ? docker({ ...parts, ...config.docker }) : bubblewrap(parts),
   )
   stack.use(await listenForDaemons(host.sockets, engine.processId, mount))
-  const probing = Promise.all(drivers.map(async (driver) => ({ driver, probe: await probeOf(driver) })))
+  const probing = Promise.all(drivers.map(async (driver) => ({ driver, probe: await probeOf(driver, engine.log) })))
   const available = new Map<string, Driver>()
   const closing = new AbortController()
   let looking: AsyncDisposable | null = null
   const begun = probing.then((probed) => {
     for (const { driver, probe } of probed) {
       if (probe.available) available.set(driver.name, driver)
-      engine.log.info(
+      engine.log.debug(
         { driver: driver.name, available: probe.available, reason: probe.reason },
         'a driver of cloud computers was tried',
       )
@@ -70,11 +70,13 @@ export async function startCloud({ engine, leases, config, mount }: CloudParts):
   }
 }
 
-async function probeOf(driver: Driver): Promise<Probe> {
+async function probeOf(driver: Driver, log: Engine['log']): Promise<Probe> {
   try {
     return await driver.probe()
   } catch (error) {
-    const reason = `It could not be tried: ${error instanceof Error ? error.message : String(error)}`
+    log.error({ error, driver: driver.name }, 'a driver of cloud computers could not be tried')
+    const reason =
+      error instanceof DriverFault ? error.message : 'It could not be tried: the log of the server says why.'
     return { available: false, reason, images: [], network: [], limitsEnforced: false, diskLimitsEnforced: false }
   }
 }

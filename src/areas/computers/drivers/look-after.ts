@@ -221,7 +221,9 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
     try {
       await driver.stop(boxOf(row))
     } catch (error) {
-      return fail(row, error instanceof Error ? error.message : String(error))
+      if (!(error instanceof DriverFault))
+        engine.log.error({ error, computer_id: row.computer_id }, 'a cloud computer was not stopped')
+      return fail(row, error instanceof DriverFault ? error.message : 'Something went wrong on our side.')
     }
     known.delete(row.computer_id)
     await cloudStore.set(db, row.computer_id, { deaths: 0 })

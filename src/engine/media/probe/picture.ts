@@ -5,7 +5,6 @@ import { bareBytes } from './bare-bytes.ts'
 import type { Beginning } from './kind.ts'
 import type { ProbeResult } from './probe.ts'
 import { UnreadableMedia } from './unreadable.ts'
-import { shorten } from '#kernel/text/shorten.ts'
 
 /** Pictures of more are neither taken nor kept (contract, part 16). */
 export const MOST_PIXELS = 100_000_000
@@ -73,15 +72,10 @@ async function whole(picture: Sharp): Promise<void> {
     .resize(8, 8, { fit: 'fill', kernel: 'nearest', fastShrinkOnLoad: false })
     .raw()
     .toBuffer()
-    .catch((error: unknown) => {
-      throw new UnreadableMedia('damaged', `It is damaged or cut off: ${wordsOf(error)}.`)
+    .catch(() => {
+      throw new UnreadableMedia('damaged', 'It is damaged or cut off: its pixels cannot be decoded.')
     })
 }
-
-/** libvips' own words, its first line: they name neither paths nor memory. */
-const wordsOf = (error: unknown): string =>
-  shorten((error instanceof Error ? error.message : '').split('\n')[0]!.replace(/[^\x20-\x7e]|\/\S+/g, ''), 120) ||
-  'its pixels cannot be decoded'
 
 function factsOf({ type, extension, sizeBytes }: Beginning, metadata: Metadata): MediaFacts {
   // As it is seen: a camera's picture may lie on its side.

@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js'
-import { shorten } from '#kernel/text/shorten.ts'
+import { faultOf } from './fault.ts'
 import { InvalidPattern } from './pattern.ts'
 import { MOST_STEPS, stepsOf } from './steps.ts'
 
@@ -15,14 +15,16 @@ const MOST_STATES = 2_000
 /** Throws `InvalidPattern`. */
 export function compileLine({ line, case: how }: LineSpec): RE2JS {
   const folds = how === 'insensitive' || (how === 'smart' && !/\p{Lu}/u.test(line))
-  let reason: string
+  if (stepsOf(line) > MOST_STEPS) throw invalid('it has too many repetitions, or classes that are too wide')
+  let compiled: RE2JS
   try {
-    if (stepsOf(line) > MOST_STEPS) throw new Error('it has too many repetitions, or classes that are too wide')
-    const compiled = RE2JS.compile(line, folds ? RE2JS.CASE_INSENSITIVE : 0)
-    if (compiled.programSize() <= MOST_STATES) return compiled
-    reason = `its repetitions make it ${compiled.programSize()} states long, up to ${MOST_STATES} are allowed`
+    compiled = RE2JS.compile(line, folds ? RE2JS.CASE_INSENSITIVE : 0)
   } catch (error) {
-    reason = error instanceof Error ? error.message : ''
+    throw invalid(faultOf(error))
   }
-  throw new InvalidPattern(shorten(`The pattern is not valid (RE2 syntax): ${reason}`, 300))
+  if (compiled.programSize() <= MOST_STATES) return compiled
+  throw invalid(`its repetitions make it ${compiled.programSize()} states long, up to ${MOST_STATES} are allowed`)
 }
+
+const invalid = (reason: string): InvalidPattern =>
+  new InvalidPattern(`The pattern is not a valid regular expression (RE2 syntax): ${reason}.`)

@@ -1,6 +1,7 @@
 import { isAscii } from 'node:buffer'
 import { RE2JS, RE2JSException } from 're2js'
 import { type Automaton, automatonOf } from './automaton.ts'
+import { faultOf } from './fault.ts'
 import { type GramQuery, gramQuery } from './grams.ts'
 import { foldable, literalOf, needOf, wordInAll } from './needs.ts'
 import { MOST_STEPS, stepsOf } from './steps.ts'
@@ -77,7 +78,7 @@ function compiled(source: string, flags: number): RE2JS {
     return RE2JS.compile(source, flags)
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error
-    throw new InvalidPattern(`The pattern is not one of RE2: ${error.message}.`)
+    throw new InvalidPattern(`The pattern is not a valid regular expression (RE2 syntax): ${faultOf(error)}.`)
   }
 }
 

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { mismatch } from '#areas/chats/agent/answer-schema.ts'
+import { cronFault } from '#areas/automations/schedule/cron-fault.ts'
+import { jsonFault } from '#kernel/text/json-text.ts'
+import { compileLine } from '#engine/search-engine/regex/line-pattern.ts'
+import { compile as compilePattern } from '#engine/search-engine/regex/pattern.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** Places that read the message of any error, and where it goes. */
+const known: Readonly<Record<string, string>> = {
+  'src/app.ts': 'the administrator who starts the server',
+  'src/engine/start-refused.ts': 'the administrator who starts the server',
+  'src/engine/blobs/s3.ts': 'the administrator, at the start and in `uk doctor`',
+  'src/engine/pictures/child.ts': 'the debug log',
+  'src/engine/media/convert/encode-thread.ts': 'another thread, which throws it again: a fault of the server',
+  'src/engine/media/speech/flite-thread.ts': 'another thread, which throws it again: a fault of the server',
+  'src/areas/accounts/passkeys/ceremony.ts': 'the log',
+  'src/areas/ai-gateway/lists/known-lists.ts': 'the debug log',
+  'src/areas/ai-gateway/lists/ask-provider.ts': 'the owner of an endpoint, and is of our own HTTP client',
+  'src/areas/computers/drivers/docker/api.ts': 'the administrator: the operating system on a socket',
+  'src/areas/computers/ports/tunnel.ts': 'a stream that is closed with it',
+}
+
+test('messages of unknown errors are read only where no caller sees them', () => {
+  const readers = globSync('src/{areas,line,gateway,access,kernel,engine,faces/{mcp,docs,openapi}}/**/*.ts', {
+    cwd: root,
+  })
+    .concat('src/app.ts')
+    .filter((path) => !/\.(test|long)\.ts$/.test(path))
+    .filter((path) => {
+      const source = readFileSync(join(root, path), 'utf8')
+      return /instanceof Error\s*\?[^:?]*\.message|\(\w+ as Error\)\.message|\bString\((error|thrown|cause|err)\)/.test(
+        source,
+      )
+    })
+  assert.deepEqual(readers.toSorted(), Object.keys(known).toSorted())
+})
+
+/** Words of the libraries behind our fields. */
+const FOREIGN =
+  /CronPattern|configuration entry|illegal|stepping|nearestWeekdays|error parsing|regexp|argument to repetition|Perl|is not valid JSON|in JSON at|Unexpected token|Invalid input|received|Expected|TypeError|SyntaxError|NaN|undefined/
+
+test('schedules are refused with the name of their field and what it accepts', () => {
+  const wrong: [string, RegExp][] = [
+    ['', /has 0\.$/],
+    ['every day', /must have 5 fields.*or 6.*such as `0 9 \* \* 1-5`.*has 2\.$/],
+    ['* * * *', /has 4\.$/],
+    ['* * * * * * *', /has 7\.$/],
+    ['0 25 * * *', /`25` is not a valid hour\. Accepted: 0 to 23/],
+    ['60 * * * *', /`60` is not a valid minute/],
+    ['99 0 9 * * 1', /`99` is not a valid second/],
+    ['0 9 32 * *', /`32` is not a valid day of month\. Accepted: 1 to 31/],
+    ['0 9 * 13 *', /`13` is not a valid month\. Accepted: 1 to 12, or JAN to DEC/],
+    ['0 9 * * 1-8', /`1-8` is not a valid day of week/],
+    ['0 9 * * FOO', /`FOO` is not a valid day of week/],
+    ['0 9 * * MON#9', /`MON#9` is not a valid day of week/],
+    ['a b c d e', /`a` is not a valid minute/],
+    ['1-0 * * * *', /`1-0` is not a valid minute/],
+    ['*/0 * * * *', /`\*\/0` is not a valid minute/],
+    ['*/100 * * * *', /minute/],
+    ['1,,2 * * * *', /minute/],
+    ['-1 * * * *', /minute/],
+    ['0/5/2 * * * *', /minute/],
+    ['1-5-7 * * * *', /minute/],
+    ['1.5 * * * *', /minute/],
+    ['L * * * *', /minute/],
+    ['0 0 W * *', /day of month/],
+    ['0 0 1W-3 * *', /day of month/],
+    ['0 0 99W * *', /day of month/],
+    ['0 0 1-L * *', /day of month/],
+    ['0 0 * * 1#', /day of week/],
+    ['0 0 * * MON-', /day of week/],
+    ['@dayly', /`@dayly` is unknown\. Accepted: @hourly, @daily/],
+    ['@reboot', /Accepted: @hourly/],
+    [`${'9'.repeat(500)} * * * *`, /minute/],
+  ]
+  for (const [pattern, says] of wrong) {
+    const message = cronFault(pattern)
+    assert.match(message ?? 'accepted', says, pattern)
+    assert.match(message!, /^`schedule`/)
+    assert.doesNotMatch(message!, FOREIGN, pattern)
+    assert.ok(message!.length < 400, pattern)
+  }
+  for (const pattern of [
+    '0 9 * * 1-5',
+    '*/5 * * * *',
+    '0 0 9 * * MON',
+    '@daily',
+    '@DAILY',
+    '? ? ? ? ?',
+    '0 0 LW * *',
+    '0 0 * * 5L',
+  ])
+    assert.equal(cronFault(pattern), null, pattern)
+})
+
+test('regular expressions are refused in plain words', () => {
+  const wrong = [
+    '(a',
+    'a)',
+    '[a',
+    'a**',
+    '*a',
+    '\\',
+    '(?P<n>a)(?P<n>b)',
+    '(?=a)',
+    '(?<!a)',
+    '\\1',
+    'a{2,1}',
+    'a{1001}',
+    '[z-a]',
+    '(?P<n',
+    '\\p{Foo}',
+    '\\q',
+    '(?z)a',
+    '(?i',
+    '[[:foo:]]',
+    'x{2}{3}',
+    '((((',
+    '\\x{110000}',
+    '[]',
+  ]
+  for (const pattern of wrong)
+    for (const compile of [
+      () => compileLine({ line: pattern, case: 'sensitive' }),
+      () => compilePattern({ pattern, case: 'sensitive', multiline: false, fixed: false }),
+    ])
+      assert.throws(compile, (error: Error) => {
+        assert.match(
+          error.message,
+          /^The pattern is not a valid regular expression \(RE2 syntax\): (a|two|there|it|an|after)\b.*\.$/,
+        )
+        assert.doesNotMatch(error.message, FOREIGN, pattern)
+        assert.doesNotMatch(error.message, /a part of it is not understood/, pattern)
+        return true
+      })
+})
+
+test('JSON is refused in plain words, without quoting it', () => {
+  const secret = 'hunter2-hunter2'
+  const wrong: [string, RegExp][] = [
+    ['', /too early/],
+    ['{', /field name/],
+    ['{"a"', /colon/],
+    ['{"a":1', /comma or a closing/],
+    ['{"a":1,}', /field name/],
+    ['[1,]', /unexpected `\]`/],
+    ['[1 2]', /comma/],
+    ['{a:1}', /field name/],
+    ["{'a':1}", /field name/],
+    ['{"a":"b', /not closed \(line 1 column 8\)/],
+    ['{"a":"b\nc"}', /control character/],
+    ['{"a":"\\x"}', /escape/],
+    ['{"a":"\\u12"}', /escape/],
+    ['{"a":01}', /comma|number/],
+    ['{"a":1.}', /number/],
+    ['{"a":-}', /number/],
+    ['{} {}', /follows the end/],
+    ['undefined', /unexpected `u`/],
+    ['NaN', /unexpected `N`/],
+    [`{"password":"${secret}",x}`, /field name/],
+    [`{"password":"${secret}"} x`, /follows the end/],
+    [`${secret}`, /unexpected `h`/],
+  ]
+  for (const [text, says] of wrong) {
+    let message = 'accepted'
+    try {
+      JSON.parse(text)
+    } catch (error) {
+      message = jsonFault(error)
+    }
+    assert.match(message, says, text)
+    assert.doesNotMatch(message, FOREIGN, text)
+    assert.ok(!message.includes(secret), message)
+  }
+})
+
+test('answers that don't match their schema are described in plain words', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      name: { type: 'string', minLength: 2, maxLength: 4 },
+      count: { type: 'integer', minimum: 1, maximum: 9, multipleOf: 3 },
+      kind: { enum: ['a', 'b'] },
+      tags: { type: 'array', items: { type: 'string' }, minItems: 1 },
+      either: { anyOf: [{ type: 'string' }, { type: 'boolean' }] },
+    },
+    required: ['name'],
+    additionalProperties: false,
+  }
+  for (const [value, field] of [
+    [{}, 'name'],
+    [{ name: 1 }, 'name'],
+    [{ name: 'a' }, 'name'],
+    [{ name: 'abcde' }, 'name'],
+    [{ name: 'abc', count: 1.5 }, 'count'],
+    [{ name: 'abc', count: 0 }, 'count'],
+    [{ name: 'abc', count: 10 }, 'count'],
+    [{ name: 'abc', count: 4 }, 'count'],
+    [{ name: 'abc', kind: 'c' }, 'kind'],
+    [{ name: 'abc', tags: [] }, 'tags'],
+    [{ name: 'abc', tags: [1] }, 'tags.0'],
+    [{ name: 'abc', either: 1 }, 'either'],
+    [{ name: 'abc', other: 1 }, 'the whole'],
+    [[], 'the whole'],
+    ['text', 'the whole'],
+  ] as const) {
+    const message = mismatch(schema, JSON.stringify(value))
+    assert.match(
+      message ?? 'accepted',
+      field === 'the whole' ? /^the whole (must|has|is)\b/ : new RegExp(`^\`${field}\`(:| must| has| is)`),
+    )
+    assert.doesNotMatch(message!, FOREIGN, JSON.stringify(value))
+  }
+})
