@@ -52,6 +52,7 @@ export interface Config {
   readonly drainSeconds: number
   readonly stopSeconds: number
   readonly logLevel: string
+  readonly logFormat: 'auto' | 'text' | 'json'
   readonly embeddingModel: string
   /** Empty where the instance has none. */
   readonly defaultModel: string
@@ -170,6 +171,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     drainSeconds: whole('UK_DRAIN_SECONDS', 0, 3600),
     stopSeconds: whole('UK_STOP_SECONDS', 1, 3600),
     logLevel: choice('UK_LOG', ['debug', 'info', 'warn', 'error'], 'info'),
+    logFormat: choice('UK_LOG_FORMAT', ['auto', 'text', 'json'], 'auto') as Config['logFormat'],
     embeddingModel: text('UK_EMBEDDING_MODEL'),
     defaultModel: text('UK_DEFAULT_MODEL'),
     smtpUrl: url('SMTP_URL', ['smtp:', 'smtps:']),

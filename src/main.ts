@@ -13,6 +13,8 @@ import { StartRefused, explainStart } from '#engine/start-refused.ts'
 import { tryPort } from '#line/listen.ts'
 
 process.title = 'ukiyo'
+// A reader of the first lines that leaves (`npm start | head -1`) must not end the server.
+process.stdout.on('error', () => {})
 
 /** All of the server: loaded while the database starts, and not at all where the start is refused before that. */
 const loadApp = () => import('#app')
@@ -38,7 +40,7 @@ try {
 async function serve(): Promise<void> {
   const { config, warnings } = readConfig(process.env)
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
-  const log = createLog(config.logLevel)
+  const log = createLog(config.logLevel, config.logFormat)
   // Before the database is started: a signal in between must not leave it behind.
   const stopped = stopSignal()
   await using stack = new AsyncDisposableStack()
@@ -190,7 +192,7 @@ async function work(): Promise<void> {
   const { port, ...given } = inherited
   const { config: asked } = readConfig(process.env)
   const config = { ...asked, port }
-  const log = createLog(config.logLevel)
+  const log = createLog(config.logLevel, config.logFormat)
   const stopped = stopSignal()
   // Without its parent nobody would stop it.
   const orphaned = new Promise<void>((resolve) => process.once('disconnect', resolve))

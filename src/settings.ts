@@ -199,6 +199,11 @@ export const settings: readonly Setting[] = [
     meaning: 'How long a stop may last beyond that; then the log names what it waits for, and the process ends with 1.',
   },
   { name: 'UK_LOG', fallback: 'info', meaning: 'Least level to log: debug, info, warn, error.' },
+  {
+    name: 'UK_LOG_FORMAT',
+    fallback: 'auto',
+    meaning: 'Format of the log on stderr: text, json, or auto (text on a terminal, JSON anywhere else).',
+  },
   { name: 'SMTP_URL', fallback: '', meaning: 'smtp://user:password@host:port to send mail.', secret: true },
   { name: 'UK_MAIL_FROM', fallback: 'Ukiyo <ukiyo@localhost>', meaning: 'The sender of mail.' },
   { name: 'BRAVE_API_KEY', fallback: '', meaning: 'Web search by Brave.', secret: true },

@@ -1,13 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import pino from 'pino'
+import { textLine } from './log-text.ts'
 
 export type Log = pino.Logger
 
 /** The request ID in log lines of code that has no context at hand. */
 export const logScope = new AsyncLocalStorage<{ request_id: string; client_request_id?: string }>()
 
-/** JSON lines on stderr; stdout is for the ready line. Field names that can hold a secret are cut out wherever they stand. */
-export function createLog(level: string): Log {
+/** `auto`: text for people on a terminal, JSON lines anywhere else. */
+export type LogFormat = 'auto' | 'text' | 'json'
+
+/** Writes to stderr; stdout is for the ready line. Field names that can hold a secret are cut out wherever they stand. */
+export function createLog(level: string, format: LogFormat = 'json'): Log {
+  const destination = pino.destination({ fd: 2, sync: true })
+  const isText = format === 'text' || (format === 'auto' && process.stderr.isTTY)
   return pino(
     {
       level,
@@ -24,6 +30,6 @@ export function createLog(level: string): Log {
       },
       serializers: { error: pino.stdSerializers.err, err: pino.stdSerializers.err },
     },
-    pino.destination({ fd: 2, sync: true }),
+    isText ? { write: (line: string) => void destination.write(textLine(line)) } : destination,
   )
 }
