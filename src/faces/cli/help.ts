@@ -1,18 +1,21 @@
+import type { AnyEndpoint } from '#kernel/contract.ts'
 import type { Listed } from '#kernel/registry.ts'
 import { refusalsOf } from '../refusals.ts'
 import { globals } from './globals.ts'
 import { asWord, exampleCommands, usageOf } from './help/examples.ts'
 import { Stop } from './exit.ts'
 import { type Field, fieldsOf, positionals } from './input/fields.ts'
+import { placeholderOf } from './input/placeholders.ts'
 import { fileOf } from './media/made.ts'
 import { type Pair, columns, examples, sections } from './output/layout.ts'
-import { nearWords } from './near.ts'
+import { didYouMean, nearWords } from './near.ts'
 import { commandGroups, findCommand } from './resolve.ts'
 import { type Special, specialFor, specials, specialsUnder } from './commands/specials.ts'
 import { isOnItsWay } from './server/arrive.ts'
 import { kindOf } from './server/names.ts'
 import type { Terminal } from './terminal.ts'
 import { topicSummaries, topics } from './help/topics.ts'
+import { unknownCommand } from './unknown.ts'
 
 /** The help on a topic, a group of commands or one command; without a topic that of the program. */
 export async function helpOn(topic: readonly (string | Listed)[], terminal: Terminal): Promise<string> {
@@ -26,15 +29,19 @@ export async function helpOn(topic: readonly (string | Listed)[], terminal: Term
   if (special) return specialHelp(special, terminal)
   const found = await findCommand(words)
   if (found.kind === 'command') return commandHelp(found.listed, terminal)
+  if (found.kind === 'group' && found.wrong !== null) throw await unknownCommand(found, words)
   if (found.kind === 'group') return groupHelp(found.words[0]!, found.listed, terminal)
   const under = specialsUnder(found.word)
+  const [, wrong] = words
+  if (under.length > 0 && wrong !== undefined)
+    throw await unknownCommand({ kind: 'group', listed: [], words: [found.word], wrong }, words)
   if (under.length > 0) return specialsHelp(found.word, under, terminal)
-  const near = nearWords(found.word, [...found.known, ...Object.keys(topics)])
-  throw new Stop(
-    'usage',
-    `There is no help on "${found.word}".`,
-    near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'See `uk help`.',
-  )
+  const near = nearWords(found.word, [
+    ...found.known,
+    ...specials.map(({ words: [first] }) => first!),
+    ...Object.keys(topics),
+  ])
+  throw new Stop('usage', `There is no help on "${found.word}".`, didYouMean(near) ?? 'See `uk help`.')
 }
 
 async function programHelp(terminal: Terminal): Promise<string> {
@@ -93,7 +100,7 @@ function commandHelp(listed: Listed, terminal: Terminal): string {
     [
       'Options',
       columns(
-        flags.map((field): Pair => [flagWords(field), aboutField(field)]),
+        flags.map((field): Pair => [flagWords(endpoint, field), aboutField(field)]),
         terminal,
       ),
     ],
@@ -126,11 +133,10 @@ function needs({ endpoint: { auth = 'any', scope, consent } }: Listed): string {
   return consent === undefined ? key : `${key} An agent needs the consent of a person besides, for each call.`
 }
 
-function flagWords({ flag, kind, fallback, ofThings, source }: Field): string {
-  if (kind === 'switch') return fallback === true ? `--no-${flag}` : `--[no-]${flag}`
-  if (source) return `--${flag} <file>`
-  if (ofThings) return `--${flag} <json>`
-  return `--${flag} <${{ text: 'text', time: 'time', day: 'day', number: 'number', list: 'item', json: 'json' }[kind]}>`
+function flagWords(endpoint: AnyEndpoint, field: Field): string {
+  const { flag, kind, fallback } = field
+  if (kind !== 'switch') return `--${flag} <${placeholderOf(endpoint, field)}>`
+  return fallback === true ? `--no-${flag}` : `--[no-]${flag}`
 }
 
 const aboutValue = ({ endpoint }: Listed, field: Field): string =>
@@ -182,7 +188,7 @@ const specialHelp = ({ words, usage, summary, more, examples: own }: Special, te
   ])
 
 const optionPairs = (): Pair[] =>
-  Object.entries(globals).map(([name, [kind, meaning]]): Pair => [
-    `--${name}${kind === 'value' ? ` <${name === 'email' ? 'address' : name === 'origin' ? 'url' : 'file'}>` : ''}`,
+  Object.entries(globals).map(([name, [, meaning, placeholder]]): Pair => [
+    `--${name}${placeholder === undefined ? '' : ` <${placeholder}>`}`,
     meaning,
   ])

@@ -1,10 +1,9 @@
 import type { Listed } from '#kernel/registry.ts'
 import { globals } from './globals.ts'
 import type { Fill } from './input/arguments.ts'
-import { Stop, codeOf } from './exit.ts'
-import { nearWords } from './near.ts'
+import { codeOf } from './exit.ts'
 import type { Found } from './resolve.ts'
-import { specialFor, specials, specialsUnder } from './commands/specials.ts'
+import { specialFor, specialsUnder } from './commands/specials.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The program: words in, exit code out. */
@@ -25,7 +24,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     const found = orGroup(await findCommand(words), words)
     if (found.kind === 'command') return await runEndpoint(found.listed, found.rest, terminal)
     if (found.kind === 'group' && found.wrong === null) return await help(found.words, terminal, asksHelp)
-    return refuseWords(found)
+    throw await (await import('./unknown.ts')).unknownCommand(found, words)
   } catch (error) {
     const { explain } = await import('./failure.ts')
     return explain(error, { terminal, json, words, special: specialFor(words) })
@@ -54,27 +53,6 @@ function startOf(argv: readonly string[]): { words: string[]; asksHelp: boolean 
 function orGroup(found: Found, [, wrong]: readonly string[]): Found {
   if (found.kind !== 'nothing' || specialsUnder(found.word).length === 0) return found
   return { kind: 'group', listed: [], words: [found.word], wrong: wrong?.startsWith('-') ? null : (wrong ?? null) }
-}
-
-function refuseWords(found: Exclude<Found, { kind: 'command' }>): never {
-  if (found.kind === 'nothing') {
-    const near = nearWords(found.word, [...found.known, ...specials.map(({ words }) => words[0]!)])
-    throw new Stop(
-      'usage',
-      `There is no command "${found.word}".`,
-      near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'See `uk help`.',
-    )
-  }
-  const near = nearWords(found.wrong!, [
-    ...found.listed.map(({ verb }) => verb.replaceAll('_', '-')),
-    ...specialsUnder(found.words[0]!).map(({ words }) => words[1]!),
-  ])
-  const group = found.words.join(' ')
-  throw new Stop(
-    'usage',
-    `There is no command "${group} ${found.wrong}".`,
-    near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `See \`uk help ${group}\`.`,
-  )
 }
 
 async function runEndpoint(listed: Listed, words: readonly string[], terminal: Terminal): Promise<number> {

@@ -75,7 +75,7 @@ test('`uk computer` lists its commands, and a mistyped one is told the nearest',
     )
   }
   const { code, said } = await uk(home.path, ['computer', 'exe', 'box'])
-  assert.deepEqual([code, said], [2, 'uk: There is no command "computer exe".\nDid you mean exec?\n'])
+  assert.deepEqual([code, said], [2, 'uk: Unknown command "computer exe".\nDid you mean `computer exec`?\n'])
   assert.match((await uk(home.path, ['help', 'admin'])).said, /admin reset-password/)
 })
 

@@ -73,5 +73,5 @@ test('alice brings the events of her workspace to a program on this machine, sig
   }
   const typo = spawn(program, ['listen', '--events', 'chat.creatd'], { env, stdio: ['ignore', 'ignore', 'pipe'] })
   const why = Buffer.concat(await Array.fromAsync(typo.stderr as AsyncIterable<Buffer>)).toString()
-  assert.match(why, /There is no event "chat\.creatd"\.\nDid you mean chat\.created/)
+  assert.match(why, /There is no event "chat\.creatd"\.\nDid you mean `chat\.created`/)
 })

@@ -99,13 +99,9 @@ async function checkEvents(patterns: readonly string[], { call }: Caller): Promi
   }
   const wrong = patterns.find((pattern) => !types.some((type) => matches([pattern], type)))
   if (wrong === undefined) return
-  const { nearWords } = await import('../near.ts')
+  const { didYouMean, nearWords } = await import('../near.ts')
   const near = nearWords(wrong, types)
-  throw new Stop(
-    'usage',
-    `There is no event "${wrong}".`,
-    near.length > 0 ? `Did you mean ${near.join(' or ')}?` : '`uk webhooks event-types` lists them.',
-  )
+  throw new Stop('usage', `There is no event "${wrong}".`, didYouMean(near) ?? '`uk webhooks event-types` lists them.')
 }
 
 interface Passing {

@@ -16,7 +16,7 @@ export const specials: readonly Special[] = [
   {
     words: ['ask'],
     usage:
-      '[<prompt>] [--model <model>] [--agent <agent>] [--continue] [--chat <chat>] [--file <file>] [--workspace <workspace>] [--json] [--query <field>] [--jq <filter>] [--wait]',
+      '[<prompt>] [--model <model>] [--agent <agent>] [--continue] [--chat <chat>] [--file <file>] [--workspace <name or id>] [--json] [--query <field>] [--jq <expression>] [--wait]',
     summary: 'Ask a model or an agent, and read the answer as it is written',
     more: 'Words need no quotes. What is piped in stands before the question. Short: -m, -a, -c, -f. It is a chat like any other: -c goes on with the last one, --chat with the one of that title or id. --file (again for more) takes a file of this machine, an address, or the id of a file of the drive. Without -m the chat, its agent, your settings (`uk settings update --default-model`) or the instance (UK_DEFAULT_MODEL) name the model, else a sensible one answers. Tools that need your word are asked about in a terminal; elsewhere it ends with 8. With --json, -q or --jq the whole answer is waited for.',
     examples: [
@@ -29,7 +29,7 @@ export const specials: readonly Special[] = [
   },
   {
     words: ['chat'],
-    usage: '[<chat>] [--model <model>] [--agent <agent>] [--continue] [--workspace <workspace>]',
+    usage: '[<chat>] [--model <model>] [--agent <agent>] [--continue] [--workspace <name or id>]',
     summary: 'Talk with a model or an agent, in the terminal',
     more: 'A new chat, the one of that title or id, or with -c the last one. /file sends a file along, /model changes who answers, /help shows the rest. Ctrl-J, Alt-Enter or \\ at the end begin another line; what is pasted stays one message. Tools that need your word are asked about: y once, always for as long as the program runs, all else denies. Ctrl-C stops the answer and not the program.',
     examples: ['uk chat', 'uk chat -a Clerk', 'uk chat -c'],
@@ -187,7 +187,7 @@ export const specials: readonly Special[] = [
   },
   ...(['chatgpt', 'claude', 'open-webui'] as const).map((source): Special => ({
     words: ['import', source],
-    usage: `<file> [--dry-run] [--yes] ${source === 'open-webui' ? '[--user <address>] [--uploads <folder>] ' : ''}[--workspace <name>] [--json]`,
+    usage: `<file> [--dry-run] [--yes] ${source === 'open-webui' ? '[--user <address>] [--uploads <folder>] ' : ''}[--workspace <name or id>] [--json]`,
     summary: `Bring chats from ${{ chatgpt: 'ChatGPT', claude: 'Claude', 'open-webui': 'Open WebUI' }[source]}, with their branches`,
     more: `${
       source === 'open-webui'
@@ -200,7 +200,7 @@ export const specials: readonly Special[] = [
   {
     words: ['import', 'litellm'],
     usage:
-      '<config.yaml> [--keys <file>] [--dry-run] [--yes] [--instance] [--workspace <name>] [--password-stdin] [--json]',
+      '<config.yaml> [--keys <file>] [--dry-run] [--yes] [--instance] [--workspace <name or id>] [--password-stdin] [--json]',
     summary: 'Bring models, provider keys and the budget of a LiteLLM proxy',
     more: 'Entries of model_list with the same provider, address and key become one provider endpoint, for you alone, for a workspace (--workspace), or for everybody (--instance). Keys that stand as os.environ/NAME are read from this environment. It says what is left out and why, and which models are called otherwise here, then asks. A provider that is there already is left as it is. --keys takes what `GET /key/list?return_full_object=true` of the proxy answers: its virtual keys are known there only by their hashes, so new ones are made, with the same names, caps, models and ends, and shown this once.',
     examples: ['uk import litellm config.yaml --dry-run', 'uk import litellm config.yaml --workspace Team --yes'],
@@ -239,7 +239,7 @@ export const specials: readonly Special[] = [
   },
   {
     words: ['listen'],
-    usage: '[--forward <url>] [--events <types>] [--secret -|@file] [--workspace <workspace>] [--json]',
+    usage: '[--forward <url>] [--events <types>] [--secret -|@file] [--workspace <name or id>] [--json]',
     summary: 'Bring the webhooks of a workspace to this machine',
     more: 'Shows each event, and with --forward sends it to an address of this machine as a webhook would: the same body, and a signature of Standard Webhooks. Nothing is set up on the server. The secret is one of this machine, which is said; --secret takes another. --events chooses types such as run.failed or chat.*, again for more; `uk webhooks event-types` lists them. What breaks off is made again and goes on where it was.',
     examples: ['uk listen', "uk listen --forward http://localhost:3000/hook --events 'chat.*'"],

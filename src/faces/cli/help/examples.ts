@@ -5,7 +5,11 @@ import { type Field, fieldsOf, positionals } from '../input/fields.ts'
 
 /** `uk chats send <id> <content>` */
 export const usageOf = (listed: Listed): string =>
-  ['uk', ...wordsOf(listed), ...positionals(fieldsOf(listed.endpoint)).map(({ flag }) => `<${flag}>`)].join(' ')
+  [
+    'uk',
+    ...wordsOf(listed),
+    ...positionals(fieldsOf(listed.endpoint)).map(({ flag, several }) => (several ? `[<${flag}>...]` : `<${flag}>`)),
+  ].join(' ')
 
 /** Examples of a command: with the least that it needs, then with what people reach for. */
 export function exampleCommands(listed: Listed): string[] {
@@ -16,15 +20,17 @@ export function exampleCommands(listed: Listed): string[] {
   const { kind } = reply
   const optional = flags.find(
     (field) =>
-      !field.required && !field.secret && field.name !== 'file' && !['limit', 'cursor', 'offset'].includes(field.name),
+      !field.required && !field.secret && !field.several && !['limit', 'cursor', 'offset'].includes(field.name),
   )
-  const byFlag = flags.filter((field) => (field.required && !placed.includes(field)) || field.name === 'file')
+  const byFlag = flags.filter((field) => field.required && !placed.includes(field))
   const required = byFlag.map((field) => `--${field.flag} ${field.secret ? '-' : sample(field)}`)
   const least = ['uk', ...wordsOf(listed), ...placed.map(sample), ...required].join(' ')
   // Some calls need one of several fields, and a change needs something to change.
-  const enough = optional === undefined || !(method === 'PATCH' || errors?.includes('missing_parameter'))
+  const files = placed.some(({ several }) => several)
+  const enough = optional === undefined || files || !(method === 'PATCH' || errors?.includes('missing_parameter'))
   const lines = enough ? [least] : []
   if (optional) lines.push(`${least} --${optional.flag}${optional.kind === 'switch' ? '' : ` ${sample(optional)}`}`)
+  if (flags.some(({ name }) => name === 'recursive')) lines.push(`${['uk', ...wordsOf(listed)].join(' ')} -r ./photos`)
   if (kind === 'page') lines.push(`${least} --all --json`)
   const made = fileOf(listed.name)
   if (made) lines.push(`${least} -o ${made}`)

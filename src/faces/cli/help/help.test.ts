@@ -6,6 +6,7 @@ import { inputSchema, list } from '#kernel/registry.ts'
 import { recorder } from '#test/cli/uk.ts'
 import { wordsOf } from '../../words.ts'
 import { exits } from '../exit.ts'
+import { globals } from '../globals.ts'
 import { fieldsOf } from '../input/fields.ts'
 import { helpOn } from '../help.ts'
 import { run } from '../run.ts'
@@ -92,4 +93,39 @@ test('uk config explains every setting, shows no secret, and says what a start w
   assert.equal(wrong.code, exits.usage[0])
   assert.match(wrong.err, /UK_PORT must be a whole number/)
   assert.match(wrong.out, /^UK_PORT +many$/m, 'the list is there all the same')
+})
+
+test('help names what each option takes, and calls a file only what is one', async () => {
+  const options = (text: string): [string, string][] =>
+    [...text.matchAll(/--(?:\[no-\])?([a-z][a-z-]*) <([^>]+)>/g)].map(([, flag, placeholder]) => [flag!, placeholder!])
+  const valueGlobals = Object.entries(globals).flatMap(([name, [kind, , placeholder]]) =>
+    kind === 'value' ? [[name, placeholder] as const] : [],
+  )
+  const files = new Set(['input', 'output'])
+  for (const [name, placeholder] of valueGlobals) {
+    assert.match(placeholder, /^[a-z][a-z ]*$/, `--${name}`)
+    assert.equal(placeholder === 'file', files.has(name), `--${name} <${placeholder}>`)
+  }
+  for (const one of list(await loadContracts())) {
+    const fields = fieldsOf(one.endpoint)
+    // Wide enough for each option to be on a line of its own.
+    const text = await helpOn([one], recorder({ columns: 1_000 }))
+    const seen = new Map(options(text))
+    for (const field of fields.filter(({ inPath, kind }) => !inPath && kind !== 'switch')) {
+      const placeholder = seen.get(field.flag)
+      assert.ok(placeholder, `${one.name} --${field.flag}`)
+      const isFile = field.source === true || field.several === true
+      assert.equal(placeholder === 'file', isFile, `${one.name} --${field.flag} <${placeholder}>`)
+      if (/_?id$/.test(field.name) && field.kind === 'text')
+        assert.match(placeholder, /\bid$/, `${one.name} --${field.flag}`)
+    }
+    for (const [name, placeholder] of valueGlobals)
+      if (seen.has(name) && !fields.some(({ flag }) => flag === name))
+        assert.equal(seen.get(name), placeholder, `${one.name} --${name}`)
+  }
+  for (const { words, usage } of specials)
+    for (const [flag, placeholder] of options(usage)) {
+      const known = valueGlobals.find(([name]) => name === flag)
+      if (known) assert.equal(placeholder, known[1], `uk ${words.join(' ')} --${flag}`)
+    }
 })

@@ -1,6 +1,7 @@
 import { Stop } from '../exit.ts'
 import { type Field, positionals } from './fields.ts'
 import { type Global, type Globals, globals } from '../globals.ts'
+import { didYouMean, nearWords } from '../near.ts'
 import { dayOf, timeOf } from './times.ts'
 
 export interface Parsed {
@@ -26,16 +27,18 @@ export async function parseArguments(
     globals.input === undefined ? {} : fromJson(globals.input, await readText(globals.input))
   for (const [field, given] of flags) input[field.name] = await valueOf(field, given, `--${field.flag}`, readText)
   const open = positionals(fields).filter((field) => !(field.name in input))
-  const placed = open.at(-1)?.rest ? restJoined(given, open.length) : given
+  const last = open.at(-1)
+  const placed = last?.rest ? restJoined(given, open.length) : last?.several ? given.slice(0, open.length) : given
   if (placed.length > open.length)
     throw new Stop(
       'usage',
-      `"${placed[open.length]}" is one word too many.`,
-      'A text with spaces needs quotes; what is optional has a --name, which --help lists.',
+      `Unexpected argument "${placed[open.length]}".`,
+      'Put a text with spaces in quotes. Optional values have a --name; --help lists them.',
     )
   for (const [i, word] of placed.entries()) {
     const field = open[i]!
-    input[field.name] = field.inPath ? word : await valueOf(field, [word], `<${field.flag}>`, readText)
+    const words = field.several ? given.slice(i) : [word]
+    input[field.name] = field.inPath ? word : await valueOf(field, words, `<${field.flag}>`, readText)
   }
   if (!globals.help) {
     for (const missing of fields.filter((field) => field.required && !(field.name in input))) {
@@ -63,7 +66,12 @@ interface Sorted {
 }
 
 /** Short options, as other programs have them. */
-const shortOptions: Readonly<Record<string, string>> = { '-o': '--output', '-q': '--query' }
+const shortOptions: Readonly<Record<string, string>> = { '-o': '--output', '-q': '--query', '-r': '--recursive' }
+
+const shortOption = (word: string, fields: readonly Field[]): string => {
+  const long = shortOptions[word] ?? word
+  return long === '--recursive' && !fields.some(({ flag }) => flag === 'recursive') ? word : long
+}
 
 function sort(words: readonly string[], fields: readonly Field[]): Sorted {
   const placed: string[] = []
@@ -71,7 +79,7 @@ function sort(words: readonly string[], fields: readonly Field[]): Sorted {
   const found: Record<string, string | true> = {}
   const give = (field: Field, value: string | boolean) => flags.set(field, [...(flags.get(field) ?? []), value])
   for (let i = 0; i < words.length; i++) {
-    const word = shortOptions[words[i]!] ?? words[i]!
+    const word = shortOption(words[i]!, fields)
     if (word === '--') {
       placed.push(...words.slice(i + 1))
       break
@@ -80,7 +88,13 @@ function sort(words: readonly string[], fields: readonly Field[]): Sorted {
     if (word === '-h') continue
     if (!word.startsWith('--')) {
       if (/^-[a-zA-Z]/.test(word))
-        throw new Stop('usage', `There is no option ${word}.`, 'A value that starts with a dash goes after --.')
+        throw new Stop(
+          'usage',
+          `Unknown option ${word}.`,
+          // `-title` of a program whose options have one dash.
+          (word.length > 2 ? nearestFlag(word.slice(1), fields) : undefined) ??
+            'Put a value that starts with a dash after --.',
+        )
       placed.push(word)
       continue
     }
@@ -99,7 +113,7 @@ function sort(words: readonly string[], fields: readonly Field[]): Sorted {
     else if (off) give(off, false)
     else if (option?.[0] === 'switch' && equals < 0) found[name] = true
     else if (option?.[0] === 'value') found[name] = value()
-    else throw new Stop('usage', `There is no option --${name} here.`, nearestFlag(name, fields))
+    else throw new Stop('usage', `Unknown option --${name}.`, nearestFlag(name, fields))
   }
   return { placed, flags, globals: found }
 }
@@ -110,9 +124,10 @@ function switchValue(word: string, name: string): boolean {
 }
 
 function nearestFlag(name: string, fields: readonly Field[]): string | undefined {
-  const known = [...fields.map(({ flag }) => flag), ...Object.keys(globals)]
-  const near = known.find((flag) => flag.startsWith(name) || name.startsWith(flag) || flag.includes(name))
-  return near && `Did you mean --${near}?`
+  const switches = name.startsWith('no-') ? fields.filter(({ kind }) => kind === 'switch') : []
+  const off = switches.map(({ flag }) => `no-${flag}`)
+  const known = [...fields.map(({ flag }) => flag), ...Object.keys(globals), ...off]
+  return didYouMean(nearWords(name.replaceAll('_', '-'), known).map((flag) => `--${flag}`))
 }
 
 /** `@file` and `-` are read, `@@x` is the text `@x`, `null` empties what may be empty. */
@@ -129,7 +144,7 @@ async function valueOf(
   if (field.secret && last !== '-' && !/^@[^@]/.test(last))
     throw new Stop('usage', `${called} would show in the list of processes.`, `Give - to read it from stdin, or @file.`)
   const texts = field.verbatim ? words : await Promise.all(words.map((word) => expand(word, readText)))
-  if (field.kind === 'list') return texts.flatMap((text) => listItems(text, called))
+  if (field.kind === 'list') return field.verbatim ? texts : texts.flatMap((text) => listItems(text, called))
   const text = texts.at(-1)!
   if (text === 'null' && field.nullable) return null
   switch (field.kind) {

@@ -19,9 +19,11 @@ export interface Field {
   /** Never as a plain word: other users of the machine can read command lines. */
   secret: boolean
   /** The value is taken as it stands: the command itself decides what `-` and `@` mean. */
-  verbatim?: true
+  verbatim?: true | undefined
   /** Takes every word that is left, as one text: `uk ask how are you`. */
   rest?: true
+  /** Takes every word that is left, each as a value: `uk drive upload a.txt b.txt`. */
+  several?: true | undefined
   description: string
   /** The words it may be, where they are few. */
   choices: readonly string[]
@@ -73,8 +75,14 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
           : exampleOf(property, defs, name, 'required'),
     }
   })
-  return endpoint.takes === 'multipart' && endpoint.parts === undefined ? [...fields, localFile] : fields
+  if (!takesFiles(endpoint)) return fields
+  return fields.some(({ name }) => name === 'parent_id')
+    ? [...fields, localFiles, wholeFolders]
+    : [...fields, localFiles]
 }
+
+/** Whether the command sends files of this machine. */
+export const takesFiles = ({ takes, parts }: AnyEndpoint): boolean => takes === 'multipart' && parts === undefined
 
 const isThing = (schema: Schema, defs: Record<string, Schema>): boolean => {
   const { type, anyOf, oneOf } = resolve(schema, defs)
@@ -90,20 +98,34 @@ function isSource({ anyOf, oneOf }: Schema, defs: Record<string, Schema>): boole
 
 const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/s$/, '')
 
-/** The file that is sent as the part `file`. */
-const localFile: Field = {
+/** The files that are sent, each as the part `file` of a call. */
+const localFiles: Field = {
   name: 'file',
   flag: 'file',
-  kind: 'text',
+  kind: 'list',
   inPath: false,
   required: false,
   nullable: false,
   secret: false,
-  description: 'A file of this machine to send, of any size. Keeps its name unless --name is given.',
+  verbatim: true,
+  several: true,
+  description: 'Files of this machine to send, of any size; - is stdin. They keep their names unless --name is given.',
   choices: [],
   fallback: undefined,
   ofThings: false,
   example: './report.pdf',
+}
+
+/** Not a field of the endpoint: the command sends the files of a folder one by one. */
+const wholeFolders: Field = {
+  ...localFiles,
+  name: 'recursive',
+  flag: 'recursive',
+  kind: 'switch',
+  verbatim: undefined,
+  several: undefined,
+  description: 'Upload folders with everything in them. Short: -r.',
+  fallback: false,
 }
 
 function kindOf(types: readonly string[], variants: readonly Schema[]): Kind {
@@ -122,14 +144,15 @@ const choicesOf = (variants: readonly Schema[]): string[] =>
     .flatMap(({ enum: words, const: word }) => words ?? (word === undefined ? [] : [word]))
     .filter((word) => typeof word === 'string')
 
-/** The fields that may be given by position: the path, then every required text or number, in this order. */
+/** The fields that may be given by position: the path, then every required text, number or file, then files to send. */
 export const positionals = (fields: readonly Field[]): Field[] => [
   ...fields.filter((field) => field.inPath),
-  ...fields.filter(
-    (field) =>
-      field.required && !field.inPath && !field.secret && ['text', 'time', 'day', 'number'].includes(field.kind),
-  ),
+  ...fields.filter((field) => field.required && !field.inPath && !field.secret && isPlaced(field)),
+  ...fields.filter((field) => field.several),
 ]
+
+const isPlaced = ({ kind, source }: Field): boolean =>
+  ['text', 'time', 'day', 'number'].includes(kind) || (source === true && kind !== 'list')
 
 /** Fields of commands that are not endpoints. */
 export const textField = (name: string): Field => ({

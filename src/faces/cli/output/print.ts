@@ -6,6 +6,7 @@ import { Stop, codeOf } from '../exit.ts'
 import type { Decide, Waiting } from './decide.ts'
 import type { Followed } from './follow.ts'
 import { madeIn } from '../media/made.ts'
+import { createdLines } from './created.ts'
 import { fileSink } from '../sink.ts'
 import { selected } from './select.ts'
 import { printStream, toolLine } from './stream.ts'
@@ -64,10 +65,20 @@ export async function print(printing: Printing): Promise<number> {
   const json = JSON.parse(text) as Row
   const made = kind === 'operation' ? madeIn(json.data) : null
   const view = wantsJson(globals) ? null : viewOf(listed.name, { json, input: printing.input ?? {}, terminal })
+  const created =
+    (kind === 'one' || kind === 'operation') && isRow(json.data)
+      ? createdLines(
+          { name: listed.name, data: json.data, status: response.status, origin: printing.origin ?? '' },
+          terminal,
+        )
+      : null
   if (made) await (await import('../media/keep.ts')).keep(made, globals, terminal, printing.open)
   if (wantsJson(globals)) await terminal.out(await selected(text, globals, terminal))
   else if (made) return codeOf('ok')
-  else if (view !== null) await printView(view, json, terminal)
+  else if (created !== null) {
+    if (response.status === 202) tellBackground(json.data as Row, terminal)
+    await terminal.out(created)
+  } else if (view !== null) await printView(view, json, terminal)
   else if (kind === 'page' && isPage(json)) await printPage(json, listed, terminal)
   else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], listed, terminal))
   else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'done: ' : ''}${clean(String(json.id))}\n`)
@@ -97,6 +108,8 @@ export async function print(printing: Printing): Promise<number> {
     : codeOf('ok')
 }
 
+const isRow = (value: unknown): value is Row => value !== null && typeof value === 'object' && !Array.isArray(value)
+
 /** A result that was only worked out and is kept nowhere: its id and its time lead a person to nothing. */
 function told(data: Row, { endpoint: { method, reply, status } }: Listed, { interactive }: Terminal): Row {
   const kept = method !== 'POST' || reply.kind !== 'one' || status === 201 || 'updated_at' in data
@@ -120,9 +133,13 @@ function oneThing(data: Row, background: boolean, terminal: Terminal): string {
   }
   if (Array.isArray(data.lines))
     return (data.lines as { text?: string }[]).map(({ text }) => `${shown(text ?? '', terminal)}\n`).join('')
-  if (background && typeof data.id === 'string')
-    terminal.err(`Goes on in the background. Follow it: uk operations get ${data.id}, or add --wait.`)
+  if (background) tellBackground(data, terminal)
   return card(data, terminal)
+}
+
+function tellBackground({ id }: Row, terminal: Terminal): void {
+  if (typeof id === 'string')
+    terminal.err(`Continues in the background. Follow it with \`uk operations get ${id}\`, or add --wait.`)
 }
 
 /** An answer that has no words yet: its run waits for a decision. */

@@ -23,8 +23,12 @@ async function byJq(text: string, filter: string): Promise<string> {
   const { raw } = await import('jq-wasm')
   // Behind a space, so that a filter such as -1 is not taken for an option.
   const made = await raw(text, ` ${filter}`, ['-r', '-c']).catch((error: Error) => {
-    const why = error.message.split('\n')[0]!.replace(/^jq: error(: | \(at [^)]*\): )?/, '')
-    throw new Stop('usage', `--jq: ${why}.`, 'The language is that of jq: https://jqlang.org/manual')
+    const why = error.message
+      .split('\n')[0]!
+      .replace(/^jq: error(: | \(at [^)]*\): )?/, '')
+      .replace(' (Unix shell quoting issues?)', '')
+      .replace(/ at <top-level>.*$/, '')
+    throw new Stop('usage', `--jq takes a jq expression, such as '.data[].id': ${why}.`, 'See https://jqlang.org/manual')
   })
   return made === '' || made.endsWith('\n') ? made : `${made}\n`
 }

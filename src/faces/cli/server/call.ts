@@ -7,6 +7,7 @@ import { arrive, isOnItsWay } from './arrive.ts'
 import { type Caller, signedIn } from './caller.ts'
 import { targetOf } from './credentials.ts'
 import { Stop } from '../exit.ts'
+import { takesFiles } from '../input/fields.ts'
 import { type Waiting, decider } from '../output/decide.ts'
 import { followRun } from '../output/follow.ts'
 import { withFormat } from '../media/made.ts'
@@ -27,8 +28,13 @@ export async function callEndpoint(
   const { auth = 'any' } = listed.endpoint
   const target = await targetOf(terminal, globals)
   const { origin } = target
-  const go = async (call: SendCall) =>
-    answer(listed, await meant(listed, input, globals, { target, call }, terminal), globals, terminal, { target, call })
+  const go = async (call: SendCall): Promise<number> => {
+    const resolve = (given: Record<string, unknown>) => meant(listed, given, globals, { target, call }, terminal)
+    const send = (given: Record<string, unknown>) => answer(listed, given, globals, terminal, { target, call })
+    if (!takesFiles(listed.endpoint)) return send(await resolve(input))
+    const { sendFiles } = await import('./send-files.ts')
+    return sendFiles({ input, globals, terminal, call, toDrive: listed.name === 'drive.upload', resolve, send })
+  }
   if (auth === 'session') {
     const why = whyPassword(listed.area.name)
     return (await import('./session.ts')).withSession(origin, globals, terminal, go, { why })

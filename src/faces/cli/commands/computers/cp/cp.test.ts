@@ -260,7 +260,7 @@ test('what cannot be copied is refused with what would be right', async () => {
     [['file', `box:${there}/no/such/`], 3, /is not a folder/],
     [['file', `box:${there}/no/such`], 3, /nothing at this path/],
     [['file', 'file', `box:${there}/none`], 3, /is not a folder/],
-    [['-x', 'file', 'box:/'], 2, /no option -x/],
+    [['-x', 'file', 'box:/'], 2, /Unknown option -x/],
     [['box:/etc', '-'], 2, /is a folder/],
     [['-r', 'box:/etc', '-'], 2, /cannot be written to stdout/],
   ] as const) {

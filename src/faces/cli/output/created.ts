@@ -1,0 +1,103 @@
+import { type Terminal, clean, fit } from '../terminal.ts'
+import { card } from './table.ts'
+
+type Row = Record<string, unknown>
+
+interface Creation {
+  noun: string
+  /** Default: Created. */
+  verb?: string
+  /** The page of the app that shows it; `:id` and the like are fields of the answer. */
+  page: string
+  /** Fields that the answer shows only this once, or that are the point of the command. */
+  shows?: readonly string[]
+}
+
+const chat = { noun: 'chat', page: '/chats/:id' }
+const agent = { noun: 'agent', page: '/agents/:id' }
+const file = { noun: 'file', page: '/drive/file/:id' }
+
+/** Commands that create something, by the names of their endpoints. */
+export const creations: Readonly<Record<string, Creation>> = {
+  'me.request_credits': { verb: 'Sent', noun: 'credit request', page: '/ai-routing/usage' },
+  'api_keys.create': { noun: 'API key', page: '/ai-routing/keys', shows: ['key'] },
+  'workspaces.create': { noun: 'workspace', page: '/workspaces/:id' },
+  'members.add': { verb: 'Added', noun: 'member', page: '/workspaces/:workspace_id' },
+  'invitations.create': { noun: 'invitation', page: '/workspaces/:workspace_id', shows: ['url', 'token'] },
+  'shares.create': { noun: 'share', page: '/shared-by-me', shows: ['url', 'token'] },
+  'agents.create': agent,
+  'agents.copy_to_workspace': { ...agent, verb: 'Copied' },
+  'chats.create': chat,
+  'chats.copy_to_agent': { ...chat, verb: 'Copied' },
+  'chats.copy_to_workspace': { ...chat, verb: 'Copied' },
+  'chats.fork_to_workspace': { ...chat, verb: 'Forked' },
+  'chats.import': { ...chat, verb: 'Imported' },
+  'chats.start_goal': { verb: 'Started', noun: 'goal', page: '/chats/:chat_id' },
+  'automations.create': { noun: 'automation', page: '/automations/:id', shows: ['token', 'secret'] },
+  'cloud_computers.create': { noun: 'computer', page: '/computers/:id' },
+  'computers.expose': { noun: 'exposure', page: '/computers/:computer_id' },
+  'computer_pairings.create': {
+    noun: 'pairing',
+    page: '/computers',
+    shows: ['token', 'code', 'command', 'install_command'],
+  },
+  'drive.upload': { ...file, verb: 'Uploaded' },
+  'drive.create_folder': file,
+  'drive.copy': { ...file, verb: 'Copied' },
+  'notifications.send': { verb: 'Sent', noun: 'notification', page: '/inbox' },
+  'webhooks.create': { noun: 'webhook', page: '/developer/webhooks/:id', shows: ['secret'] },
+  'ai_gateway.create': { noun: 'provider', page: '/ai-routing' },
+}
+
+const LONGEST_NAME = 60
+
+interface Answer {
+  name: string
+  data: Row
+  /** Of the HTTP answer: 200 where the thing existed before. */
+  status: number
+  origin: string
+}
+
+/** `Created chat "Trip"  https://…/app/chats/01…`, and the secrets that are shown only now. Null for what creates nothing. */
+export function createdLines({ name, data, status, origin }: Answer, terminal: Terminal): string | null {
+  const creation = creations[name]
+  if (creation === undefined) return null
+  if (isOperation(data)) {
+    if (data.status !== 'succeeded' && 'completed_at' in data && data.completed_at !== null) return null
+    if (isRow(data.result)) return createdLines({ name, data: data.result, status, origin }, terminal)
+    return `Creating ${creation.noun} in the background (${clean(String(data.id))})  ${origin}/app/operations/${encodeURIComponent(String(data.id))}\n`
+  }
+  const isFolder = data.kind === 'folder' && creation.noun === 'file'
+  const page = isFolder ? '/drive/f/:id' : creation.page
+  const path = page.replaceAll(/:(\w+)/g, (_, field: string) => encodeURIComponent(String(data[field] ?? '')))
+  const verb = verbFor(creation, name, data, status)
+  const called = [data.title, data.name, data.email, data.objective].find(
+    (word) => typeof word === 'string' && word !== '',
+  )
+  const words = [
+    `${verb} ${isFolder ? 'folder' : creation.noun}`,
+    ...(called === undefined ? [] : [`"${fit(clean(String(called)).replaceAll(/\s+/g, ' '), LONGEST_NAME)}"`]),
+    ...(page.includes(':id') || typeof data.id !== 'string' ? [] : [`(${clean(data.id)})`]),
+  ]
+  const shows = [...(creation.shows ?? []), ...(name === 'ai_gateway.create' ? troubleIn(data) : [])]
+  const further = Object.fromEntries(
+    shows.filter((field) => typeof data[field] === 'string').map((field) => [field, data[field]]),
+  )
+  return `${words.join(' ')}  ${origin}/app${path}\n${card(further, terminal)}`
+}
+
+const isRow = (value: unknown): value is Row => value !== null && typeof value === 'object' && !Array.isArray(value)
+
+/** Work in the background, whose result is what it creates. One that failed is shown in full. */
+const isOperation = (data: Row): boolean => 'progress' in data && 'result' in data && 'status' in data
+
+/** The fields that say why a new provider doesn't answer. */
+const troubleIn = ({ status }: Row): readonly string[] =>
+  ['untested', 'working', 'disabled'].includes(String(status)) ? [] : ['status', 'status_reason', 'last_error']
+
+function verbFor({ verb = 'Created' }: Creation, name: string, data: Row, status: number): string {
+  if (name === 'drive.create_folder' && status === 200) return 'Found'
+  if (name === 'drive.upload' && Number(data.content_version) > 1) return 'Updated'
+  return verb
+}
