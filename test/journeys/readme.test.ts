@@ -1,7 +1,7 @@
 /** The README's quickstart, as it stands there: only the address is this test's, and the password comes from a pipe. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
@@ -27,14 +27,13 @@ test('a newcomer copies the quickstart and has the same answer by curl, uk, a st
   const environment = { PATH: process.env.PATH, HOME: home.path, UK_ORIGIN: server.origin }
   const here = (code: string): string => code.replaceAll('http://127.0.0.1:4242', server.origin)
 
+  const [sdkFolder, ...others] = blocks('A first answer', 'sh').filter((code) => code.includes('npm '))
+  assert.deepEqual(others, [])
   const script = blocks('A first answer', 'sh')
+    .filter((code) => code !== sdkFolder)
     .map(here)
     .join('\n')
-    .replaceAll(/uk (sign-up|api-keys create)(.*?)( +#.*)?$/gm, (_, command: string, rest: string) =>
-      rest.includes('|')
-        ? `echo 'a long password' | uk ${command} --password-stdin${rest}`
-        : `echo 'a long password' | uk ${command}${rest} --password-stdin`,
-    )
+    .replaceAll(/uk (sign-up|api-keys create)/g, `echo 'a long password' | uk $1 --password-stdin`)
   const { stdout, stderr } = await run('bash', ['-euo', 'pipefail', '-c', `${script}\necho "key $UK_KEY"`], {
     cwd: root,
     env: environment,
@@ -49,20 +48,27 @@ test('a newcomer copies the quickstart and has the same answer by curl, uk, a st
     cwd: root,
     env: { ...environment, PATH: `${join(root, 'bin')}:${process.env.PATH}`, UK_KEY: key },
   })
-  assert.match(told, /^path +LICENSE$/m, 'the file is kept')
+  assert.match(told, /^Uploaded file "LICENSE" {2}http:\/\/\S+\/app\/drive\/file\/[0-9A-Z]{26}$/m, 'the file is kept')
   assert.match(told, /royalty-free, irrevocable/, 'and found in')
-  assert.match(told, /^next_run_at +2\d{3}-/m, 'the automation knows when it fires')
+  assert.match(told, /^Created automation "Every morning" {2}http:\/\/\S+\/app\/automations\/[0-9A-Z]{26}$/m)
+  const automations = await fetch(`${server.origin}/v1/automations`, { headers: { authorization: `Bearer ${key}` } })
+  assert.match(await automations.text(), /"next_run_at":"2\d{3}-/, 'the automation knows when it fires')
   assert.match(told, /"provider":"sim"/, 'the router says who would answer')
   assert.match(told, /^calls\.total\.calls +3$/m, 'what was asked before is counted')
 
+  // The packages come from those of the tests, in place of npm's registry, into the folder that the README creates.
+  const folder = (
+    await run('bash', ['-euo', 'pipefail', '-c', `npm() { :; }\n${sdkFolder}\npwd`], {
+      cwd: root,
+      env: { PATH: process.env.PATH, HOME: home.path },
+    })
+  ).stdout.trim()
+  assert.ok(folder.startsWith(home.path), `${folder} is outside the project, whose next start removes other packages`)
+  mkdirSync(join(folder, 'node_modules/@anthropic-ai'), { recursive: true })
+  for (const name of sdkFolder!.match(/(?<=npm install ).*/)![0].split(' '))
+    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
   const [javascript] = blocks('A first answer', 'js')
-  const program = join(home.path, 'quickstart.mjs')
-  // The path of the packages: a newcomer has installed them beside the program.
-  const linked = here(javascript!).replaceAll(
-    /from '([^']+)'/g,
-    (_, name: string) => `from '${import.meta.resolve(name)}'`,
-  )
-  writeFileSync(program, linked)
-  const sdks = await run(process.execPath, [program], { cwd: root, env: { ...environment, UK_KEY: key } })
+  writeFileSync(join(folder, 'first.mjs'), here(javascript!))
+  const sdks = await run(process.execPath, ['first.mjs'], { cwd: folder, env: { ...environment, UK_KEY: key } })
   assert.equal(sdks.stdout, 'Hello, floating world\nHello, floating world\n')
 })
