@@ -179,7 +179,7 @@ test('JSON is refused in plain words, without quoting it', () => {
   }
 })
 
-test('answers that don't match their schema are described in plain words', () => {
+test('answers that miss their schema are described in plain words', () => {
   const schema = {
     type: 'object',
     properties: {

@@ -28,7 +28,11 @@ async function byJq(text: string, filter: string): Promise<string> {
       .replace(/^jq: error(: | \(at [^)]*\): )?/, '')
       .replace(' (Unix shell quoting issues?)', '')
       .replace(/ at <top-level>.*$/, '')
-    throw new Stop('usage', `--jq takes a jq expression, such as '.data[].id': ${why}.`, 'See https://jqlang.org/manual')
+    throw new Stop(
+      'usage',
+      `--jq takes a jq expression, such as '.data[].id': ${why}.`,
+      'See https://jqlang.org/manual',
+    )
   })
   return made === '' || made.endsWith('\n') ? made : `${made}\n`
 }
