@@ -24,7 +24,7 @@ export function nearWords(word: string, known: readonly string[]): string[] {
 /** Edits come first, then beginnings, then words that are merely alike. */
 function distanceOf(given: string, name: string, limit: number): number {
   const count = Math.abs(given.length - name.length) > limit ? Infinity : edits(given, name)
-  if (count <= limit && count < name.length) return count
+  if (count <= limit && count < Math.max(given.length, name.length)) return count
   if (given.length >= SHORTEST_PREFIX && name.startsWith(given)) return MOST_EDITS + 1
   const share = alike(given, name)
   return share > ALIKE ? MOST_EDITS + 2 + (1 - share) : Infinity

@@ -18,7 +18,10 @@ export function mismatch(schema: Record<string, unknown>, text: string): string 
   const issues = checked?.error?.issues ?? []
   if (issues.length === 0) return null
   const fault = firstOf(issues)
-  return `${fault.path.length === 0 ? 'the whole' : `\`${fault.path.join('.')}\``}${goesOn(fault.message)}`
+  const field = fault.path.length === 0 ? 'the answer' : `\`${fault.path.join('.')}\``
+  return fault.code === 'unrecognized_keys'
+    ? `${field} has a field that is not in the schema: \`${fault.keys[0]}\``
+    : `${field}${goesOn(fault.message)}`
 }
 
 /** Null for what no checker is made of. */

@@ -144,7 +144,7 @@ async function valueOf(
   if (field.secret && last !== '-' && !/^@[^@]/.test(last))
     throw new Stop('usage', `${called} would show in the list of processes.`, `Give - to read it from stdin, or @file.`)
   const texts = field.verbatim ? words : await Promise.all(words.map((word) => expand(word, readText)))
-  if (field.kind === 'list') return field.verbatim ? texts : texts.flatMap((text) => listItems(text, called))
+  if (field.kind === 'list') return field.several ? texts : texts.flatMap((text) => listItems(text, called))
   const text = texts.at(-1)!
   if (text === 'null' && field.nullable) return null
   switch (field.kind) {

@@ -1,5 +1,5 @@
 import { type Terminal, clean, fit } from '../terminal.ts'
-import { card } from './table.ts'
+import { card, isThing } from './table.ts'
 
 type Row = Record<string, unknown>
 
@@ -9,6 +9,8 @@ interface Creation {
   verb?: string
   /** The page of the app that shows it; `:id` and the like are fields of the answer. */
   page: string
+  /** Fields that may name it, best first. */
+  named?: readonly string[]
   /** Fields that the answer shows only this once, or that are the point of the command. */
   shows?: readonly string[]
 }
@@ -19,7 +21,7 @@ const file = { noun: 'file', page: '/drive/file/:id' }
 
 /** Commands that create something, by the names of their endpoints. */
 export const creations: Readonly<Record<string, Creation>> = {
-  'me.request_credits': { verb: 'Sent', noun: 'credit request', page: '/ai-routing/usage' },
+  'me.request_credits': { verb: 'Sent', noun: 'credit request', page: '/ai-routing/usage', named: [] },
   'api_keys.create': { noun: 'API key', page: '/ai-routing/keys', shows: ['key'] },
   'workspaces.create': { noun: 'workspace', page: '/workspaces/:id' },
   'members.add': { verb: 'Added', noun: 'member', page: '/workspaces/:workspace_id' },
@@ -49,6 +51,7 @@ export const creations: Readonly<Record<string, Creation>> = {
   'ai_gateway.create': { noun: 'provider', page: '/ai-routing' },
 }
 
+const NAMES = ['title', 'name', 'email', 'objective']
 const LONGEST_NAME = 60
 
 interface Answer {
@@ -65,16 +68,16 @@ export function createdLines({ name, data, status, origin }: Answer, terminal: T
   if (creation === undefined) return null
   if (isOperation(data)) {
     if (data.status !== 'succeeded' && 'completed_at' in data && data.completed_at !== null) return null
-    if (isRow(data.result)) return createdLines({ name, data: data.result, status, origin }, terminal)
+    if (isThing(data.result)) return createdLines({ name, data: data.result, status, origin }, terminal)
     return `Creating ${creation.noun} in the background (${clean(String(data.id))})  ${origin}/app/operations/${encodeURIComponent(String(data.id))}\n`
   }
   const isFolder = data.kind === 'folder' && creation.noun === 'file'
   const page = isFolder ? '/drive/f/:id' : creation.page
   const path = page.replaceAll(/:(\w+)/g, (_, field: string) => encodeURIComponent(String(data[field] ?? '')))
   const verb = verbFor(creation, name, data, status)
-  const called = [data.title, data.name, data.email, data.objective].find(
-    (word) => typeof word === 'string' && word !== '',
-  )
+  const called = (creation.named ?? NAMES)
+    .map((field) => data[field])
+    .find((word) => typeof word === 'string' && word !== '')
   const words = [
     `${verb} ${isFolder ? 'folder' : creation.noun}`,
     ...(called === undefined ? [] : [`"${fit(clean(String(called)).replaceAll(/\s+/g, ' '), LONGEST_NAME)}"`]),
@@ -86,8 +89,6 @@ export function createdLines({ name, data, status, origin }: Answer, terminal: T
   )
   return `${words.join(' ')}  ${origin}/app${path}\n${card(further, terminal)}`
 }
-
-const isRow = (value: unknown): value is Row => value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** Work in the background, whose result is what it creates. One that failed is shown in full. */
 const isOperation = (data: Row): boolean => 'progress' in data && 'result' in data && 'status' in data

@@ -10,7 +10,7 @@ import { createdLines } from './created.ts'
 import { fileSink } from '../sink.ts'
 import { selected } from './select.ts'
 import { printStream, toolLine } from './stream.ts'
-import { card, table } from './table.ts'
+import { card, isThing, table } from './table.ts'
 import { aboutSecret } from './views/secrets.ts'
 import { viewOf } from './views/views.ts'
 import { type Terminal, clean, shown } from '../terminal.ts'
@@ -66,7 +66,7 @@ export async function print(printing: Printing): Promise<number> {
   const made = kind === 'operation' ? madeIn(json.data) : null
   const view = wantsJson(globals) ? null : viewOf(listed.name, { json, input: printing.input ?? {}, terminal })
   const created =
-    (kind === 'one' || kind === 'operation') && isRow(json.data)
+    (kind === 'one' || kind === 'operation') && isThing(json.data)
       ? createdLines(
           { name: listed.name, data: json.data, status: response.status, origin: printing.origin ?? '' },
           terminal,
@@ -107,8 +107,6 @@ export async function print(printing: Printing): Promise<number> {
     ? codeOf('failure')
     : codeOf('ok')
 }
-
-const isRow = (value: unknown): value is Row => value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** A result that was only worked out and is kept nowhere: its id and its time lead a person to nothing. */
 function told(data: Row, { endpoint: { method, reply, status } }: Listed, { interactive }: Terminal): Row {

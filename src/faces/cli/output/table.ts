@@ -119,4 +119,5 @@ const flatten = (thing: Row, within: string, terminal: Terminal): [string, strin
       : [[`${within}${name}`, inside(value, terminal)]]
   })
 
-const isThing = (value: unknown): value is Row => value !== null && typeof value === 'object' && !Array.isArray(value)
+export const isThing = (value: unknown): value is Row =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
