@@ -6,18 +6,21 @@ import { didYouMean, nearWords } from './near.ts'
 import { type Found, commandGroups } from './resolve.ts'
 
 /** Verbs that other programs use for ours. */
-const synonyms: Readonly<Record<string, string>> = {
-  ls: 'list',
-  rm: 'delete',
-  remove: 'delete',
-  show: 'get',
-  view: 'get',
-  info: 'get',
-  new: 'create',
-  add: 'create',
-  make: 'create',
-  edit: 'update',
-  set: 'update',
+const synonyms: Readonly<Record<string, readonly string[]>> = {
+  ls: ['list'],
+  rm: ['delete', 'trash', 'remove', 'revoke'],
+  del: ['delete', 'trash', 'remove', 'revoke'],
+  delete: ['trash', 'remove', 'revoke'],
+  remove: ['delete', 'trash', 'revoke'],
+  show: ['get'],
+  view: ['get'],
+  info: ['get'],
+  new: ['create'],
+  add: ['create', 'upload'],
+  make: ['create'],
+  put: ['upload'],
+  edit: ['update'],
+  set: ['update'],
 }
 
 /** The refusal of words that name no command, with the commands that they most likely mean. */
@@ -44,8 +47,8 @@ async function areasNear([first, second]: readonly string[]): Promise<string[]> 
   if (second === undefined || second.startsWith('-')) return near
   // `uk list chats`, in the order of other programs.
   const turned = near.includes(second) ? undefined : groups.get(second)
-  const verb = synonyms[first!] ?? first
-  if (turned?.listed.some((one) => verbOf(one) === verb)) return [`${second} ${verb}`]
+  const verb = [first!, ...(synonyms[first!] ?? [])].find((word) => turned?.listed.some((one) => verbOf(one) === word))
+  if (verb !== undefined) return [`${second} ${verb}`]
   const fits = (area: string): boolean =>
     (groups.get(area)?.listed.some((one) => verbOf(one) === second) ?? false) ||
     specialsUnder(area).some(({ words }) => words[1] === second)
@@ -55,8 +58,8 @@ async function areasNear([first, second]: readonly string[]): Promise<string[]> 
 /** Commands of a group near a mistyped one, and that of a group with almost the same name: `uk computer list`. */
 async function verbsNear(group: string, listed: readonly Listed[], wrong: string): Promise<string[]> {
   const known = [...listed.map(verbOf), ...specialsUnder(group).map(({ words }) => words[1]!)]
-  const meant = synonyms[wrong]
-  if (meant !== undefined && known.includes(meant)) return [`${group} ${meant}`]
+  const meant = synonyms[wrong]?.find((verb) => known.includes(verb))
+  if (meant !== undefined) return [`${group} ${meant}`]
   const groups = await commandGroups()
   const sibling = [`${group}s`, group.replace(/s$/, '')].find(
     (name) =>

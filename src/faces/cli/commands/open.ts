@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { parseArguments } from '../input/arguments.ts'
+import { didYouMean, nearWords } from '../near.ts'
 import { Stop, codeOf } from '../exit.ts'
 import { textField } from '../input/fields.ts'
 import { readText } from '../input/input.ts'
@@ -40,7 +41,11 @@ export async function open(words: readonly string[], terminal: Terminal): Promis
   const thing = things[what.replace(/s$/, '')]
   const page = pages[what]
   if (thing === undefined && page === undefined)
-    throw new Stop('usage', `"${what}" has no page in the app.`, `What can be opened: ${openable.join(', ')}.`)
+    throw new Stop(
+      'usage',
+      `"${what}" has no page in the app.`,
+      didYouMean(nearWords(what, openable)) ?? `What can be opened: ${openable.join(', ')}.`,
+    )
   if (thing === undefined) return openInApp(page!, globals, terminal, print)
   if (name === undefined) throw new Stop('usage', `Which ${what}?`, `By its name or its id: uk open ${what} <name>`)
   const { call } = await callerOf(globals, terminal)

@@ -32,7 +32,7 @@ test('every endpoint is a command with help, and no two share their words', asyn
 
 test('help shows an item of a list as it is typed: JSON where it is a thing, and one that the contract takes', async () => {
   const all = list(await loadContracts())
-  const helpFor = (name: string) => helpOn([all.find((one) => one.name === name)!], recorder({ columns: 200 }))
+  const helpFor = (name: string) => helpOn([all.find((one) => one.name === name)!], recorder({ columns: 300 }))
   const create = await helpFor('ai_gateway.create')
   assert.match(
     create,
@@ -97,7 +97,10 @@ test('uk config explains every setting, shows no secret, and says what a start w
 
 test('help names what each option takes, and calls a file only what is one', async () => {
   const options = (text: string): [string, string][] =>
-    [...text.matchAll(/--(?:\[no-\])?([a-z][a-z-]*) <([^>]+)>/g)].map(([, flag, placeholder]) => [flag!, placeholder!])
+    [...text.matchAll(/--(?:\[no-\])?([a-z][a-z0-9-]*) <([^>]+)>/g)].map(([, flag, placeholder]) => [
+      flag!,
+      placeholder!,
+    ])
   const valueGlobals = Object.entries(globals).flatMap(([name, [kind, , placeholder]]) =>
     kind === 'value' ? [[name, placeholder] as const] : [],
   )
