@@ -1,3 +1,4 @@
+// Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadContracts } from '#areas/contracts.ts'

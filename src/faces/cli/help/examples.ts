@@ -30,7 +30,8 @@ export function exampleCommands(listed: Listed): string[] {
   const enough = optional === undefined || files || !(method === 'PATCH' || errors?.includes('missing_parameter'))
   const lines = enough ? [least] : []
   if (optional) lines.push(`${least} --${optional.flag}${optional.kind === 'switch' ? '' : ` ${sample(optional)}`}`)
-  if (flags.some(({ name }) => name === 'recursive')) lines.push(`${['uk', ...wordsOf(listed)].join(' ')} -r ./photos`)
+  if (files && flags.some(({ name }) => name === 'recursive'))
+    lines.push(`${['uk', ...wordsOf(listed)].join(' ')} -r ./photos`)
   if (kind === 'page') lines.push(`${least} --all --json`)
   const made = fileOf(listed.name)
   if (made) lines.push(`${least} -o ${made}`)
