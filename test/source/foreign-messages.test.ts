@@ -160,7 +160,7 @@ test('JSON is refused in plain words, without quoting it', () => {
     ['{"a":1.}', /number/],
     ['{"a":-}', /number/],
     ['{} {}', /follows the end/],
-    ['undefined', /unexpected `u`/],
+    ['undefined', /cannot be parsed/],
     ['NaN', /unexpected `N`/],
     [`{"password":"${secret}",x}`, /field name/],
     [`{"password":"${secret}"} x`, /follows the end/],
