@@ -8,7 +8,7 @@ export type Log = pino.Logger
 export const logScope = new AsyncLocalStorage<{ request_id: string; client_request_id?: string }>()
 
 /** `auto`: text for people on a terminal, JSON lines anywhere else. */
-export type LogFormat = 'auto' | 'text' | 'json'
+type LogFormat = 'auto' | 'text' | 'json'
 
 /** Writes to stderr; stdout is for the ready line. Field names that can hold a secret are cut out wherever they stand. */
 export function createLog(level: string, format: LogFormat = 'json'): Log {

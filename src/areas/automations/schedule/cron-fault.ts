@@ -41,7 +41,7 @@ export function cronFault(pattern: string): string | null {
 
 function isCron(pattern: string): boolean {
   try {
-    new Cron(pattern, { timezone: 'UTC', paused: true })
+    new Cron(pattern, { timezone: 'UTC', paused: true }).stop()
     return true
   } catch {
     return false
