@@ -84,6 +84,8 @@ function commandHelp(listed: Listed, terminal: Terminal): string {
   const { kind } = endpoint.reply
   const useful = optionPairs().filter(([words]) => {
     const option = words.split(' ')[0]!.slice(2)
+    // A field of the command wins over the general option of its name.
+    if (fields.some(({ flag }) => flag === option)) return false
     if (option === 'output' && fileOf(listed.name) !== undefined) return true
     return optionFits(option, isOnItsWay(listed) ? 'operation' : kind, endpoint.auth === 'session')
   })
