@@ -20,6 +20,7 @@ import type { Gateway, GatewayParts } from './request/gateway.ts'
 import type { ErrorAnswer } from './wire/problem.ts'
 import { SurfaceCall } from './call/surface-call.ts'
 import { type Offer, isMediaOffer } from './model/offer.ts'
+import { isAskedAsOpenai } from './media/vendors/every-adapter.ts'
 import { canServe, serveMedia } from './surfaces/compat-a/media/serve.ts'
 import { pricedByUnits } from './surfaces/compat-a/media/price-passed.ts'
 import { serveVideos } from './surfaces/compat-a/media/videos.ts'
@@ -216,8 +217,8 @@ function run(request: GatewayRequest, media: MediaGateway, operation: Operation,
 
 /**
  * The format in which a client's bytes travel as they are. Null: they do not, being for media whose model nobody of the
- * client's own shape has, or whose price a cap or a balance wants to know before they are sent: it is that of the units asked
- * for, which no bytes tell.
+ * client's own shape has, or whose provider, under a cap or a balance, is asked otherwise than OpenAI: what is held then
+ * is the price of the request in its words.
  */
 function passedIn(
   request: GatewayRequest,
@@ -230,14 +231,15 @@ function passedIn(
   const model = media === undefined ? undefined : body.json['model']
   if (typeof model !== 'string') return format
   const { ledger } = gateway.engine
-  const isHeld = (offer: Offer): boolean =>
+  const isRewritten = (offer: Offer): boolean =>
     canServe(path) &&
     isMediaOffer(offer) &&
     offer.media.pricing !== null &&
-    ledger.isGuarded(caller.payer, offer.endpoint.billing)
-  const fitting = (offers: readonly Offer[]): PassthroughFormat | null | Promise<PassthroughFormat> => {
+    ledger.isGuarded(caller.payer, offer.endpoint.billing) &&
+    !isAskedAsOpenai(offer, path)
+  const fitting = (offers: readonly Offer[]): PassthroughFormat | null | Promise<PassthroughFormat | null> => {
     const own = offers.filter((offer) => passesThrough(surface, offer) && !isOwn(offer))
-    const isPassed = offers.length === 0 || (own.length > 0 && !own.some(isHeld))
+    const isPassed = offers.length === 0 || (own.length > 0 && !own.some(isRewritten))
     return isPassed ? pricedByUnits(request, format, body, bytes, own) : null
   }
   const offers = gateway.directory.offers(caller.principal, model)

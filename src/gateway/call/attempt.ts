@@ -76,8 +76,8 @@ export interface AttemptOwner {
   readonly handler: CallHandler
   /** An attempt's answer begins. */
   begin(attempt: Attempt, contentType: string, length: number | null, provider: IncomingHttpHeaders): void
-  /** An attempt came to nothing, and nobody has seen anything of it. */
-  failed(attempt: Attempt, fault: UpstreamFault): void
+  /** An attempt came to nothing, and nobody has seen anything of it. `isFinal`: it may have been done and is paid, so nobody else is asked. */
+  failed(attempt: Attempt, fault: UpstreamFault, isFinal?: boolean): void
   /**
    * The part of the request's log that goes with the book record of the attempt that answered; null where the log needs
    * an entry of its own.
@@ -177,7 +177,7 @@ export class Attempt implements AttemptListener {
   /** False: there is not money enough for a rough bound, and an exact one may be less. */
   async #reserveRoughly(metering: Metering, inputTokens: number): Promise<boolean> {
     const worst = this.#handler.worstCase(this, inputTokens)
-    if ('images' in worst) return false
+    if (!('maxTokens' in worst)) return false
     this.#inputTokens = inputTokens
     try {
       await metering.reserveWhole(worst)
@@ -208,15 +208,15 @@ export class Attempt implements AttemptListener {
     this.#call.begin(this, contentType, length, provider)
   }
 
-  failed(fault: UpstreamFault): void {
+  failed(fault: UpstreamFault, isUnclear = false): void {
     this.#over = true
     this.#answer = null
     const { gateway, surface, streaming } = this.#handler
     if (this.#metering !== null) {
       gateway.engine.metrics.gateway.call(surface, 'failed', null)
-      this.#metering.fail(performance.now() - this.startedAt, streaming)
+      this.#metering.fail(performance.now() - this.startedAt, streaming, isUnclear)
     }
-    this.#call.failed(this, fault)
+    this.#call.failed(this, fault, isUnclear && this.#metering?.isWhole === true)
   }
 
   ended(reading: Reading, why: UpstreamFault | null, firstByteAt: number, characters: number): void {

@@ -167,7 +167,7 @@ export class Call implements AttemptOwner {
   }
 
   /** An attempt came to nothing, and nobody has seen anything of it. */
-  failed(one: Attempt, why: UpstreamFault): void {
+  failed(one: Attempt, why: UpstreamFault, isFinal = false): void {
     const { handler } = this
     if (handler.toleratesFault?.(why)) return
     const { candidate } = one
@@ -184,7 +184,7 @@ export class Call implements AttemptOwner {
     tallies.fault(why.kind)
     if (conversation !== null) gateway.cacheAffinity.forget(conversation)
     if (this.#goesOnWithout(one)) return
-    const step = handler.gone ? null : policy.next()
+    const step = handler.gone || isFinal ? null : policy.next()
     if (step !== null) {
       tallies.further(step.candidate === candidate ? 'retry' : 'fallback')
       return this.#take(step)

@@ -69,7 +69,7 @@ const COUNTS = {
     'imagecount',
     'samples',
     'numsamples',
-  ].concat(['samplecount', 'candidatecount', 'batchsize', 'maximages']),
+  ].concat(['samplecount', 'candidatecount', 'batchsize', 'maximages', 'framecount']),
   seconds: ['seconds', 'duration', 'durationseconds', 'videolength', 'numframes', 'frames', 'numseconds', 'length'],
   input: ['text', 'input', 'inputs', 'gentext', 'ssml', 'script'],
   audio: ['url', 'audiourl', 'cloudstorageurl', 'sourceurl', 'multichannel', 'usemultichannel'],

@@ -46,8 +46,11 @@ export interface AnswerInProgress {
 export interface AttemptListener {
   /** The provider answers: the head of the client's answer is due. `length` null: unknown. */
   begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void
-  /** The call failed before anything reached the client; another provider may be asked. */
-  failed(fault: UpstreamFault): void
+  /**
+   * The call failed before anything reached the client; another provider may be asked. `isUnclear`: the request has left, and
+   * the provider may be at work on it.
+   */
+  failed(fault: UpstreamFault, isUnclear?: boolean): void
   /**
    * The answer is over. With a fault it broke off, and the client's stream is still open for a last frame.
    * `characters` that the model wrote, about, where it did not say what was used.

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Reply } from '#kernel/exchange.ts'
+import { usageOf } from '#kernel/usage.ts'
 import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { Ending } from './ending.ts'
 import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
@@ -11,6 +12,9 @@ import { unreadableHead } from '../wire/unreadable.ts'
 /** Types of answers that pass as they are; any other type — a page, say — becomes bytes and nothing that a browser would run. */
 const PASSED =
   /^(?:audio\/|video\/|image\/(?!svg)|application\/(?:json|x-ndjson|x-subrip)|text\/(?:plain|vtt|event-stream))/i
+
+/** Statuses of a server in front of the provider, which may be at work on the request. */
+const UNCLEAR: ReadonlySet<number> = new Set([502, 504])
 
 /** Bytes of any kind — sound, pictures, JSON, events — on their way to the client, and what their end tells. */
 export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchHandler {
@@ -38,6 +42,8 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
   leave(): { reading: Reading; characters: number } {
     this.#finish()
     this.#controller?.abort(new Error('the client left'))
+    // A request that never left costs nothing.
+    if (this.#controller === null) return { reading: { ...emptyReading(), usage: usageOf({}) }, characters: 0 }
     // An answer that has begun to come was made: a client that drops its last bytes pays for it all the same.
     const reading = this.#firstByteAt > 0 ? this.#read(this.#type, this.#tail) : { ...emptyReading(), unpriced: true }
     return { reading, characters: 0 }
@@ -54,7 +60,7 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
     const why = unreadableHead(status, headers)
     if (why === null || this.#over) return
     this.#finish()
-    this.#attempt.failed(why)
+    this.#attempt.failed(why, status < 300)
     controller.abort(new Error('nothing can be read of it'))
   }
 
@@ -83,8 +89,10 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
   onResponseEnd(): void {
     if (this.#over) return
     this.#finish()
-    if (this.#status >= 300)
-      return this.#attempt.failed(readFault(this.#status, this.#headers, Buffer.concat(this.#error).toString()))
+    if (this.#status >= 300) {
+      const why = readFault(this.#status, this.#headers, Buffer.concat(this.#error).toString())
+      return this.#attempt.failed(why, UNCLEAR.has(this.#status))
+    }
     this.#begin()
     this.#response.end()
     this.#attempt.ended(this.#read(this.#type, this.#tail), null, this.#firstByteAt, 0)
@@ -94,7 +102,7 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
     if (this.#over) return
     this.#finish()
     const why = faultOf(error)
-    if (this.#firstByteAt === 0) return this.#attempt.failed(why)
+    if (this.#firstByteAt === 0) return this.#attempt.failed(why, this.#controller !== null)
     // Half a picture has no frame that could say so: the connection does.
     this.#response.destroy()
     this.#attempt.ended({ ...emptyReading(), unpriced: true }, why, this.#firstByteAt, 0)

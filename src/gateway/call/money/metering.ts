@@ -35,8 +35,8 @@ export interface RequestedUsage {
   limitField?: string | null
 }
 
-/** The most that an attempt may cost: an answer of so many tokens, or so many pictures (null: nobody can say how many). */
-export type WorstCase = RequestedUsage | { images: number | null; inputTokens: number }
+/** The most that an attempt may cost: an answer of so many tokens, so many pictures (null: nobody can say how many), or an amount. */
+export type WorstCase = RequestedUsage | { images: number | null; inputTokens: number } | { nano: Nano | null }
 
 /** Below it an answer is of no use, and the call is refused instead. */
 const LEAST_OUTPUT = 1_024
@@ -96,6 +96,8 @@ export class Metering {
   readonly offer: Offer
   readonly #ledger: Ledger
   #reserved: Nano | null = null
+  /** Whether what was held is the price of all that was asked for: it counts where the end of the call doesn't say what it cost. */
+  #isWhole = false
   #settled = false
 
   constructor(ledger: Ledger, offer: Offer, call: { id: Id; payer: Payer; surface: string }) {
@@ -119,8 +121,13 @@ export class Metering {
     return this.#ledger.isReserved(this.call.payer, this.call.billing)
   }
 
+  get isWhole(): boolean {
+    return this.#isWhole
+  }
+
   /** Holds it durably. Answers the `max_tokens` that the request must carry so that it stays the worst case; null: it may travel as it is. */
   reserve(worst: WorstCase): Promise<number | null> {
+    if ('nano' in worst) return this.#reserveAmount(worst.nano)
     return 'images' in worst ? this.#reserveImages(worst.images, worst.inputTokens) : this.#reserve(worst)
   }
 
@@ -174,6 +181,12 @@ export class Metering {
     return this.#reserved < worst ? covered(this.#reserved) : null
   }
 
+  async #reserveAmount(worst: Nano | null): Promise<null> {
+    this.#reserved = await this.#ledger.reserve(this.call, worst)
+    this.#isWhole = true
+    return null
+  }
+
   /** The same for so many pictures. Null, as of sound, and pictures without a price of their own cannot be bounded. */
   async #reserveImages(images: number | null, inputTokens: number): Promise<null> {
     const { pricing } = this.offer
@@ -198,6 +211,7 @@ export class Metering {
   /** `answer` tells about how many characters have come, should this process die before its end. */
   sent(inputTokens: number, answer: { readonly characters: number }): void {
     const { pricing } = this.offer
+    if (this.#isWhole) return this.#ledger.sent(this.call, this.#reserved!)
     if (this.#reserved === null || pricing === null) return this.#ledger.sent(this.call)
     const soFar = (): Nano => worstCost(pricing, inputTokens, Math.ceil(answer.characters / 4), 1)
     this.#ledger.sent(this.call, worstCost(pricing, inputTokens, 0, 1), soFar)
@@ -217,7 +231,7 @@ export class Metering {
   #settle(end: AttemptEnd): Nano | null {
     const { nano, source } =
       end.unpriced && this.offer.endpoint.billing !== 'free'
-        ? unknown
+        ? this.#asHeld()
         : (end.priced ??
           costOf(end.usage, this.offer, reportedBy(this.offer.endpoint, end.reportedUsd), this.#reserved, end))
     if (this.#settled) return nano
@@ -236,17 +250,23 @@ export class Metering {
     return nano
   }
 
-  /** The provider failed before it answered: nothing is charged. */
-  fail(durationMs: number, streamed: boolean): void {
+  #asHeld(): Cost {
+    return this.#isWhole ? { nano: this.#reserved, source: 'estimated' } : unknown
+  }
+
+  /** The provider failed before it answered: nothing is charged, unless it may be at work on what was held for. */
+  fail(durationMs: number, streamed: boolean, isUnclear = false): void {
     if (this.#settled) return
     this.#settled = true
     const usage = usageOf({ requests: 1 })
-    const priced = this.offer.pricing !== null || this.offer.endpoint.billing === 'free'
+    const priced = this.#isWhole || this.offer.pricing !== null || this.offer.endpoint.billing === 'free'
+    const { nano: cost, source: costSource }: Cost =
+      isUnclear && this.#isWhole ? this.#asHeld() : priced ? { nano: 0n, source: 'computed' } : unknown
     this.#ledger.settle(this.call, {
       status: 'failed',
       usage,
-      cost: priced ? 0n : null,
-      costSource: priced ? 'computed' : null,
+      cost,
+      costSource,
       finishReason: null,
       firstTokenMs: null,
       durationMs,

@@ -36,7 +36,14 @@ export function worstCaseOf(
   inputTokens: number,
 ): WorstCase {
   const { body, format } = sent
-  if (format.media) return { images: format.media.images?.(body.json) ?? null, inputTokens }
+  if (format.media) {
+    const nano = format.media.worst?.(offer)
+    if (nano === undefined) return { images: format.media.images?.(body.json) ?? null, inputTokens }
+    // Of sound `speed` is how fast it is spoken.
+    guardPrice((name) => (name === 'speed' ? undefined : body.value(name)), variant, offer.endpoint)
+    refuseTwice(body)
+    return { nano }
+  }
   // The body that is sent, which a translation or the routing constraints have made another thing of.
   const asked = translated === null ? sent.bodyFor(offer) : null
   guardPrice((name) => (asked === null ? translated!.body[name] : asked.value(name)), variant, offer.endpoint)

@@ -1,4 +1,4 @@
-import type { ProviderEndpoint, Shape } from '../../model/offer.ts'
+import type { MediaOffer, ProviderEndpoint, Shape } from '../../model/offer.ts'
 import type { MediaQuirks } from '../../providers/media-quirks.ts'
 import { quirksOwner } from '../../providers/supports.ts'
 import { upstreamOf } from '../../providers/upstream.ts'
@@ -41,6 +41,26 @@ function openaiShaped({ image, speech, transcription, video }: MediaQuirks): Med
     ...(video !== null && { video: openaiVideos }),
   }
 }
+
+/** The differences of a provider in what OpenAI serves at this path. */
+const quirksAt: Readonly<Record<string, 'image' | 'speech' | 'transcription'>> = {
+  '/images/generations': 'image',
+  '/images/edits': 'image',
+  '/audio/speech': 'speech',
+  '/audio/transcriptions': 'transcription',
+}
+
+/** Whether an offer of OpenAI's shape is asked at this path just as OpenAI is, so that a client's own request means the same there. */
+export function isAskedAsOpenai({ endpoint, media }: MediaOffer, path: string): boolean {
+  const kind = quirksAt[path]
+  if (kind === undefined || kind !== media.kind) return false
+  const quirks = quirksOwner(endpoint)?.media?.[kind]
+  return quirks === undefined || (quirks !== null && Object.keys(quirks).length === 0)
+}
+
+/** Whether it takes OpenAI's further fields, which travel as they are. */
+export const takesOpenaiFields = (endpoint: ProviderEndpoint): boolean =>
+  openaiShapes.has(endpoint.shape) && endpoint.dispatch === undefined
 
 const made = new Map<string, MediaAdapter>()
 

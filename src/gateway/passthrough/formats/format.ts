@@ -1,11 +1,14 @@
 import type { Reading } from '../../model/in-progress.ts'
 import type { Offer, Shape } from '../../model/offer.ts'
 import { isObject, parseJson } from '../../model/json.ts'
+import type { Nano } from '#kernel/money.ts'
 
 /** Pictures and sound, whose bytes pass in either direction whatever they are. */
 export interface Media {
   /** The number of pictures that a request asks for; null: its answer is not counted in pictures. */
   images: ((request: Record<string, unknown>) => number) | null
+  /** The most that this request costs at an offer; null: the price is in no source. Absent or undefined: `images` counts. */
+  worst?(offer: Offer): Nano | null | undefined
   /** The facts that the end of an answer tells. */
   read(request: Record<string, unknown>, offer: Offer, contentType: string, tail: string): Reading
 }

@@ -1,4 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
+import type { Json } from '../../../model/json.ts'
 import type { PixelSize, SoundFormat } from '../../../media/adapter.ts'
 
 /** Fields of media requests that decide what is made, and at which price. */
@@ -72,9 +73,23 @@ export class Fields {
     for (const name of names) this.#read.add(name)
   }
 
+  without(names: ReadonlySet<string>): Fields {
+    return new Fields([...this.#fields].filter(([name]) => !names.has(name)))
+  }
+
   /** Fields that nobody has read. */
   unread(): string[] {
     return [...this.#fields.keys()].filter((name) => !this.#read.has(name))
+  }
+
+  /** The same with their values; of a field that is there several times a list. */
+  rest(): Json {
+    return Object.fromEntries(
+      this.unread().map((name) => {
+        const values = this.#fields.get(name)!
+        return [name, values.length === 1 ? values[0] : [...values]]
+      }),
+    )
   }
 
   #first(name: string): unknown {

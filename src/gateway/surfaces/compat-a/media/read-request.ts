@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import { objectOf } from '../../../model/json.ts'
+import { type Json, objectOf } from '../../../model/json.ts'
 import type {
   ImageRequest,
   MediaInput,
@@ -9,8 +9,11 @@ import type {
 } from '../../../media/adapter.ts'
 import { type Fields, SOUND_FORMATS } from './read-fields.ts'
 
-/** A request of OpenAI's API in the words of the adapters, without its model, and how its answer is to be. */
-type Read<R, O> = Omit<R, 'model'> & { answer: O; losses: string[] }
+/**
+ * A request of OpenAI's API in the words of the adapters, without its model, and how its answer is to be. `further`: fields that
+ * only providers of OpenAI's shape take.
+ */
+type Read<R, O> = Omit<R, 'model'> & { answer: O; further: Json }
 
 export interface ImageAnswer {
   format: 'b64_json' | 'url'
@@ -46,7 +49,7 @@ export function readImages(
       format: fields.word('response_format', ['b64_json', 'url']) ?? 'b64_json',
       stream: fields.flag('stream'),
     },
-    losses: fields.unread(),
+    further: fields.rest(),
   }
 }
 
@@ -79,7 +82,7 @@ export function readSpeech(fields: Fields): Read<SpeechRequest, SpeechAnswer> {
     language: null,
     instructions: fields.text('instructions'),
     answer: { format, events: fields.word('stream_format', ['sse', 'audio']) === 'sse' },
-    losses: fields.unread(),
+    further: fields.rest(),
   }
 }
 
@@ -113,6 +116,6 @@ export function readTranscription(fields: Fields, sound: MediaInput): Read<Trans
     timestamps: wanted.includes('word') ? 'word' : plain && !stream ? 'none' : 'segment',
     speakers: format === 'diarized_json',
     answer: { format, stream },
-    losses: fields.unread(),
+    further: fields.rest(),
   }
 }

@@ -6,10 +6,14 @@ import type { Delivered, MadeSound, MediaInput, MediaRequest, SoundFormat } from
 import type { AnswerPlace } from '#engine/media/answer-room.ts'
 import type { MediaGateway } from '../../../media/gateway.ts'
 import { soundAs } from '../../../media/sound-as.ts'
+import type { Json } from '../../../model/json.ts'
+import { isSimulated } from '../../../sim/offers.ts'
+import { takesOpenaiFields } from '../../../media/vendors/every-adapter.ts'
 import { lossesHeader } from '../../../translation/losses-header.ts'
 import type { GatewayRequest } from '../../../request/request.ts'
 import { fieldsOf } from './read-body.ts'
 import type { Fields } from './read-fields.ts'
+import { refuseUncounted } from './uncounted.ts'
 import { readImages, readSpeech, readTranscription } from './read-request.ts'
 import { StagedInputs } from './staged-inputs.ts'
 import { isForeignVoice } from './voices.ts'
@@ -85,12 +89,13 @@ class MediaAnswer {
   }
 
   async #images(model: string, fields: Fields, files: Parameters<typeof readImages>[1]): Promise<void> {
-    const { answer, losses, ...request } = readImages(fields, files)
-    const made = await this.#call('image', model, request.n, losses, (offer, n) => ({
+    const { answer, further, ...request } = readImages(fields, files)
+    const made = await this.#call('image', model, request.n, further, (offer, n) => ({
       ...request,
       n,
       model: offer.upstreamModel,
     }))
+    const losses = lostAt(made.offer, further)
     const pictures = await Promise.all(
       filesIn(made.delivered).map(async ({ bytes, revisedPrompt }) => ({
         bytes: await wholeOf({ body: bytes }),
@@ -103,10 +108,10 @@ class MediaAnswer {
   }
 
   async #speech(model: string, fields: Fields): Promise<void> {
-    const { answer, losses, ...request } = readSpeech(fields)
+    const { answer, further, ...request } = readSpeech(fields)
     let isOwnVoice = false
     const call = (voiced: boolean) =>
-      this.#call('speech', model, 1, losses, (offer) => {
+      this.#call('speech', model, 1, further, (offer) => {
         isOwnVoice = !voiced || isForeignVoice(offer, request.voice)
         return { ...request, voice: isOwnVoice ? null : voiceAt(offer, request.voice), model: offer.upstreamModel }
       })
@@ -122,7 +127,7 @@ class MediaAnswer {
       throw error
     })
     const all = [
-      ...losses,
+      ...lostAt(made.offer, further),
       ...(isOwnVoice && request.voice !== null ? ['voice'] : []),
       ...(isAsked ? [] : ['response_format']),
     ]
@@ -143,11 +148,12 @@ class MediaAnswer {
   }
 
   async #transcription(model: string, fields: Fields, sound: MediaInput): Promise<void> {
-    const { answer, losses, ...request } = readTranscription(fields, sound)
-    const made = await this.#call('transcription', model, 1, losses, (offer) => ({
+    const { answer, further, ...request } = readTranscription(fields, sound)
+    const made = await this.#call('transcription', model, 1, further, (offer) => ({
       ...request,
       model: offer.upstreamModel,
     }))
+    const losses = lostAt(made.offer, further)
     const [delivered] = made.delivered
     if (delivered?.kind !== 'transcript') return refuse('bad_provider_answer')
     made.settle('succeeded')
@@ -161,22 +167,29 @@ class MediaAnswer {
     kind: R['kind'],
     model: string,
     n: number,
-    losses: readonly string[],
+    further: Json,
     requestFor: (offer: MediaOffer, n: number) => R,
   ): Promise<MadeMedia> {
     const { gateway, caller, surface, incoming } = this.#request
-    if (losses.length > 0 && incoming.headers['x-uk-strict'] === '1')
-      refuse('invalid_parameter', {
-        param: losses[0]!,
-        message: `This provider has no word for ${losses.map((name) => `\`${name}\``).join(', ')}, and the call is strict.`,
-      })
+    const isStrict = incoming.headers['x-uk-strict'] === '1'
     const options: MediaCallOptions<R> = {
       kind,
       model,
       principal: caller.principal,
       payer: caller.payer,
       surface: surface.name,
-      requestFor,
+      requestFor: (offer, count) => {
+        const lost = lostAt(offer, further)
+        if (isStrict && lost.length > 0)
+          refuse('invalid_parameter', {
+            param: lost[0]!,
+            message: `This provider has no field for ${lost.map((name) => `\`${name}\``).join(', ')}, and \`x-uk-strict\` is set. Leave it out, or the header.`,
+          })
+        const taken = Object.entries(further).filter(([name]) => !lost.includes(name))
+        const request = { ...requestFor(offer, count), providerOptions: Object.fromEntries(taken) }
+        refuseUncounted(request)
+        return request
+      },
       n,
       signal: this.#leaving.signal,
       place: this.#place,
@@ -236,6 +249,14 @@ class MediaAnswer {
     response.end()
   }
 }
+
+/** The further fields that don't reach the provider of this offer. */
+function lostAt(offer: MediaOffer, further: Json): string[] {
+  const takesThem = !isSimulated(offer) && offer.endpoint.slug !== 'local' && takesOpenaiFields(offer.endpoint)
+  return Object.keys(further).filter((name) => !takesThem || OF_STREAMS.has(name))
+}
+/** Fields of streams: a provider is asked for the whole here. */
+const OF_STREAMS: ReadonlySet<string> = new Set(['partial_images'])
 
 /** Of `pcm`, which does not say it: platform.openai.com, text to speech. */
 const PCM_RATE = 24_000

@@ -1,0 +1,13 @@
+import { refuse } from '#kernel/errors.ts'
+import type { MediaRequest } from '../../../media/adapter.ts'
+import { countIn } from '../../../media/request-fields.ts'
+
+/** Refuses fields that may say how much is made, or by what, beside those that the amount to hold is made of. */
+export function refuseUncounted({ kind, providerOptions }: Pick<MediaRequest, 'kind' | 'providerOptions'>): void {
+  const param = kind === 'transcription' && 'file' in providerOptions ? 'file' : countIn(providerOptions, kind)?.name
+  if (param !== undefined)
+    refuse('invalid_parameter', {
+      param,
+      message: `\`${param}\` may change what the call costs and isn't counted here. Leave it out, or use a provider key of your own without a spend cap.`,
+    })
+}
