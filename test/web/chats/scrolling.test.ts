@@ -83,8 +83,7 @@ test(
         box.scrollTop,
         box.scrollHeight - box.scrollTop - box.clientHeight,
       ])
-      if (top! > 0 && left! > 0 && Math.abs(moved + by) > 2)
-        shifts.push(`${anchor} moved by ${moved} instead of ${-by}`)
+      if (top! > 0 && left > 0 && Math.abs(moved + by) > 2) shifts.push(`${anchor} moved by ${moved} instead of ${-by}`)
     }
     for (let step = 0; step < 30; step++) await turn(-400)
     for (let step = 0; step < 8; step++) await turn(300)

@@ -9,7 +9,7 @@ import { testServer } from '../../server.ts'
 import { until } from '../../until.ts'
 import { type Visitor, hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { pagesOf } from '../pages.ts'
-import { type Scene, environment, furnish } from '../scene.ts'
+import { environment, furnish } from '../scene.ts'
 import { signIn } from '../steps.ts'
 
 const browser = sharedBrowser()
@@ -54,7 +54,7 @@ test(
     await dropAll('sign-in')
     await signIn(page, scene.aki)
     const seen = new Set<string>()
-    for (const { name, path } of pagesOf(scene as Scene)) {
+    for (const { name, path } of pagesOf(scene)) {
       if (seen.has(path)) continue
       seen.add(path)
       await page.goto(path)

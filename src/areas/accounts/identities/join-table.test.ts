@@ -85,7 +85,7 @@ test('a missing `email_verified` is neither true nor false: each value, policy a
               ? 'unverified'
               : 'verified'
         if (verdict !== expected(policy, way, meaning))
-          wrong.push(`${name} ${String(JSON.stringify(value))}: ${verdict}, not ${expected(policy, way, meaning)}`)
+          wrong.push(`${name} ${JSON.stringify(value)}: ${verdict}, not ${expected(policy, way, meaning)}`)
       }
   }
   assert.deepEqual(wrong, [])

@@ -197,7 +197,7 @@ test('every kind of content of ChatGPT is shown, or named in the report', () => 
   const many = ofChatGpt(...Array.from({ length: 100 }, (_, i) => of({ content_type: `kind-${i}` })), said('x'))
   assert.equal(Object.keys(many.left).length, 61)
   assert.equal(
-    Object.values(many.left).reduce<number>((sum, count) => sum + Number(count), 0),
+    Object.values(many.left).reduce<number>((sum, count) => sum + count, 0),
     100,
   )
 })
