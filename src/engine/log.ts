@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import pino from 'pino'
-import { textLine } from './log-text.ts'
+import { textLine } from './log/text-line.ts'
 
 export type Log = pino.Logger
 

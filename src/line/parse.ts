@@ -3,7 +3,7 @@ import { thingAt } from '#kernel/contract.ts'
 import { type Code, absent, refuse } from '#kernel/errors.ts'
 import { type Id, parseId } from '#kernel/ids.ts'
 import { nearWord } from '#kernel/text/near-word.ts'
-import { firstOf, goesOn, sayFault } from '#kernel/text/schema-faults.ts'
+import { firstOf, goesOn, sayFault } from '#kernel/faults/schema-faults.ts'
 import { knownFields } from './known-fields.ts'
 
 /** An id in its stored form; what has no id's shape is 404, like one that is not there. */

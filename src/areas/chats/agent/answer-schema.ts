@@ -1,6 +1,6 @@
 /** Whether an answer is what the schema of its agent asks for: vendors promise that with more or less zeal. */
 import { z } from 'zod'
-import { firstOf, goesOn, sayFault } from '#kernel/text/schema-faults.ts'
+import { firstOf, goesOn, sayFault } from '#kernel/faults/schema-faults.ts'
 
 /** Nodes of a schema, as often as they are looked at, times characters of the answer: two seconds at the very worst. */
 const MOST_WORK = 2 ** 21

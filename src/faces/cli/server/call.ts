@@ -32,7 +32,7 @@ export async function callEndpoint(
     const resolve = (given: Record<string, unknown>) => meant(listed, given, globals, { target, call }, terminal)
     const send = (given: Record<string, unknown>) => answer(listed, given, globals, terminal, { target, call })
     if (!takesFiles(listed.endpoint)) return send(await resolve(input))
-    const { sendFiles } = await import('./send-files.ts')
+    const { sendFiles } = await import('./files/send-files.ts')
     return sendFiles({ input, globals, terminal, call, toDrive: listed.name === 'drive.upload', resolve, send })
   }
   if (auth === 'session') {

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { program, ranBy } from '#test/cli/uk.ts'
 import { temporaryDir } from '#test/program.ts'
 import { testServer } from '#test/server.ts'
-import { exits } from '../exit.ts'
+import { exits } from '../../exit.ts'
 
 test('files are uploaded by position: one, several, folders and stdin', async () => {
   await using server = await testServer()

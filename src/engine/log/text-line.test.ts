@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { stripVTControlCharacters } from 'node:util'
 import { test } from 'node:test'
-import { textLine } from './log-text.ts'
+import { textLine } from './text-line.ts'
 
 const shown = (line: object): string =>
   stripVTControlCharacters(textLine(JSON.stringify({ level: 'warn', time: '2026-11-27T09:30:00.123Z', ...line })))

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { basename, join, resolve as absolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { contracts } from '#areas/contracts.ts'
-import type { SendCall } from '../../client.ts'
-import { Stop, codeOf } from '../exit.ts'
-import type { Globals } from '../globals.ts'
-import { type Terminal, clean } from '../terminal.ts'
+import type { SendCall } from '../../../client.ts'
+import { Stop, codeOf } from '../../exit.ts'
+import type { Globals } from '../../globals.ts'
+import { type Terminal, clean } from '../../terminal.ts'
 
 type Input = Record<string, unknown>
 

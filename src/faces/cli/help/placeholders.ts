@@ -1,6 +1,6 @@
 import type { AnyEndpoint } from '#kernel/contract.ts'
 import { kindOf } from '../server/names.ts'
-import type { Field } from './fields.ts'
+import type { Field } from '../input/fields.ts'
 
 const plain = { text: 'text', time: 'time', day: 'day', number: 'number', list: 'item', json: 'json' } as const
 
