@@ -164,7 +164,7 @@ test('JSON is refused in plain words, without quoting it', () => {
     ['NaN', /cannot be parsed/],
     [`{"password":"${secret}",x}`, /field name/],
     [`{"password":"${secret}"} x`, /follows the end/],
-    [`${secret}`, /unexpected `h`/],
+    [secret, /unexpected `h`/],
   ]
   for (const [text, says] of wrong) {
     let message = 'accepted'

@@ -1,6 +1,6 @@
 import type { HasVoices } from '#areas/ai-gateway/service.ts'
 import type { MediaCandidate } from '#gateway/media/gateway.ts'
-import { checkCharacters } from '#gateway/media/limits.ts'
+import { checkCharacters } from '#gateway/media/cost/limits.ts'
 import { Refusal } from '#kernel/errors.ts'
 import type { MediaAsk } from './ask.ts'
 

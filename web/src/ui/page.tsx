@@ -1,6 +1,4 @@
 import { type ReactNode, createContext, use, useEffect, useId } from 'react'
-import { UnsavedWords } from './dialogs/unsaved.tsx'
-import type { Send } from './send.ts'
 
 /** The level of the next heading: a section of a page has one of its own. */
 const Level = createContext<2 | 3>(2)
@@ -98,31 +96,5 @@ export function Tag({ tone = 'plain', children }: { tone?: Tone; children: React
     <span className={`inline-block rounded-xs border px-1.5 py-px text-xs leading-5 whitespace-nowrap ${tones[tone]}`}>
       {children}
     </span>
-  )
-}
-
-/** A form that stands in a section by itself. */
-export function SectionForm({
-  sending: { form },
-  onSend,
-  children,
-}: {
-  sending: Pick<Send<never, unknown>, 'form'>
-  onSend: () => void
-  children: ReactNode
-}) {
-  return (
-    <form
-      ref={form}
-      noValidate
-      className="border border-line border-t-keyline bg-sheet px-4 py-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSend()
-      }}
-    >
-      {children}
-      <UnsavedWords box={form} />
-    </form>
   )
 }

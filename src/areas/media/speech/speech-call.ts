@@ -5,7 +5,7 @@ import { MediaFault, type MediaUnits, type SpeechRequest } from '#gateway/media/
 import { fateOf, mediaRefusal } from '#gateway/media/fate.ts'
 import type { AnswerPlace } from '#engine/media/answer-room.ts'
 import type { MediaCandidate } from '#gateway/media/gateway.ts'
-import { costOf, mediaUsage, worstCase } from '#gateway/media/price.ts'
+import { costOf, mediaUsage, worstCase } from '#gateway/media/cost/price.ts'
 import { type ShapedSound, soundAs } from '#gateway/media/sound-as.ts'
 import type { MediaOffer } from '#gateway/model/offer.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'

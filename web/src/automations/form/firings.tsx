@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { sayError } from '../../api.ts'
-import { useSettled } from '../../ui/settled.ts'
+import { useSettled } from '../../ui/typing/settled.ts'
 import { type Firing, firingsQuery } from '../queries.ts'
 import { clockIn, momentIn, ownZone, saysClockChange } from '../zone.ts'
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { useSettled } from '../settled.ts'
+import { useSettled } from './settled.ts'
 
 /**
  * Typed words that are written to the address once typing pauses. Other changes of the address (a link, Back) replace the words;

@@ -1,8 +1,8 @@
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { MediaInput, MediaKind, MediaRequest } from '../../../media/adapter.ts'
-import { checkCharacters } from '../../../media/limits.ts'
-import { chargesSeconds, costOf, mediaUsage, worstCase } from '../../../media/price.ts'
+import { checkCharacters } from '../../../media/cost/limits.ts'
+import { chargesSeconds, costOf, mediaUsage, worstCase } from '../../../media/cost/price.ts'
 import { tokensIn } from '../../../media/vendors/openai/usage.ts'
 import type { Body } from '../../../model/body.ts'
 import { emptyReading } from '../../../model/in-progress.ts'
@@ -173,6 +173,6 @@ async function recordingIn(request: GatewayRequest, files: readonly UploadedFile
     lengths.push(null)
   }
   const isKnown = lengths.length > 0 && lengths.every((seconds) => seconds !== null)
-  const durationSeconds = isKnown ? lengths.reduce((sum: number, seconds) => sum + seconds!, 0) : null
+  const durationSeconds = isKnown ? lengths.reduce((sum: number, seconds) => sum + seconds, 0) : null
   return { ...UNSEEN, sizeBytes, durationSeconds }
 }

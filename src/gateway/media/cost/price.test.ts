@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { fromUsd } from '#kernel/money.ts'
 import { imageRequest, speechRequest, transcriptionRequest, videoRequest } from '#test/media/requests.ts'
-import { type MediaKind, unknownAbilities } from '../catalogue/media.ts'
-import type { Pricing } from '../catalogue/model.ts'
-import { priceOfOne } from '../catalogue/price-of-one.ts'
-import { offerOf } from '../model/offer-of.test.ts'
-import type { MediaOffer } from '../model/offer.ts'
+import { type MediaKind, unknownAbilities } from '../../catalogue/media.ts'
+import type { Pricing } from '../../catalogue/model.ts'
+import { priceOfOne } from '../../catalogue/price-of-one.ts'
+import { offerOf } from '../../model/offer-of.test.ts'
+import type { MediaOffer } from '../../model/offer.ts'
 import type {
   ImageRequest,
   MediaInput,
@@ -16,7 +16,7 @@ import type {
   SpeechRequest,
   TranscriptionRequest,
   VideoRequest,
-} from './adapter.ts'
+} from '../adapter.ts'
 import { costOf, mediaUsage, worstCase } from './price.ts'
 
 const image = (more: Partial<ImageRequest> = {}) => imageRequest(more)

@@ -1,9 +1,9 @@
 import { refuse } from '#kernel/errors.ts'
 import type { Nano } from '#kernel/money.ts'
-import type { MediaOffer } from '../model/offer.ts'
-import type { MediaRequest } from './adapter.ts'
+import type { MediaOffer } from '../../model/offer.ts'
+import type { MediaRequest } from '../adapter.ts'
 import { worstCase } from './price.ts'
-import { charactersOf } from './request-fields.ts'
+import { charactersOf } from '../request-fields.ts'
 
 /** Refuses a text that is longer than the model takes in one request. */
 export function checkCharacters(input: string, { slug, media: { abilities } }: MediaOffer): void {

@@ -1,10 +1,10 @@
 import { type Fraction, type Nano, fromUsd, roundHalfUp, roundUp } from '#kernel/money.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
-import { type Prices, type Pricing, type Usd, type When, nanoPerMillion } from '../catalogue/model.ts'
-import { type Cost, credibleReport } from '../model/cost/cost.ts'
-import type { MediaOffer } from '../model/offer.ts'
-import type { MediaRequest, MediaUnits } from './adapter.ts'
-import { choicesIn } from './request-fields.ts'
+import { type Prices, type Pricing, type Usd, type When, nanoPerMillion } from '../../catalogue/model.ts'
+import { type Cost, credibleReport } from '../../model/cost/cost.ts'
+import type { MediaOffer } from '../../model/offer.ts'
+import type { MediaRequest, MediaUnits } from '../adapter.ts'
+import { choicesIn } from '../request-fields.ts'
 
 /** The units of a request to a vendor, expected or delivered. Of tokens, `input` and `output` are those of text. */
 interface Units {

@@ -1,0 +1,29 @@
+import type { ReactNode } from 'react'
+import type { Send } from '../send.ts'
+import { UnsavedWords } from './unsaved.tsx'
+
+/** A form in a section of a page. Asks before its typed words are lost with the page. */
+export function SectionForm({
+  sending: { form },
+  onSend,
+  children,
+}: {
+  sending: Pick<Send<never, unknown>, 'form'>
+  onSend: () => void
+  children: ReactNode
+}) {
+  return (
+    <form
+      ref={form}
+      noValidate
+      className="border border-line border-t-keyline bg-sheet px-4 py-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSend()
+      }}
+    >
+      {children}
+      <UnsavedWords box={form} />
+    </form>
+  )
+}
