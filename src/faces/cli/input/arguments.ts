@@ -32,7 +32,7 @@ export async function parseArguments(
   if (placed.length > open.length)
     throw new Stop(
       'usage',
-      `Unexpected argument "${placed[open.length]}".`,
+      `Unexpected argument "${withoutSecret(placed[open.length]!)}".`,
       'Put a text with spaces in quotes. Optional values have a --name; --help lists them.',
     )
   for (const [i, word] of placed.entries()) {
@@ -208,3 +208,6 @@ function fromJson(from: string, text: string): Record<string, unknown> {
     throw new Stop('usage', `${from} must hold a JSON object.`)
   return value as Record<string, unknown>
 }
+
+/** A key or token in the wrong place isn't repeated: output may be kept in a log. */
+const withoutSecret = (word: string): string => word.replace(/^(uk[a-z]?_).+/s, '$1…')
