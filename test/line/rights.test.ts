@@ -238,6 +238,8 @@ for (const [title, situation] of Object.entries(situations))
         for (const { endpoint, name, area } of all) {
           // A notification that somebody was told while they had a place there stays told.
           if (area.name === 'notifications' && situation.judgeOwn === undefined) continue
+          // Calls that somebody made there stay in their own usage, with the place.
+          if (name === 'ai_gateway.usage_export' && situation.judgeOwn === undefined) continue
           const lists = endpoint.on === undefined && endpoint.method === 'GET' && endpoint.auth === undefined
           if (!lists || endpoint.reply.kind === 'stream') continue
           if (pathNames(endpoint.path).length > 0) continue
