@@ -72,6 +72,12 @@ test('jobs are announced to the worker, and one key is one waiting job', async (
       done.resolve()
     },
   })
+  const listeners = `select from pg_stat_activity
+    where datname = current_database() and state = 'idle' and query like 'LISTEN "jobs:insert"%'`
+  await until(
+    async () => (await postgres.pool.query(listeners)).rowCount,
+    (count) => count === 1,
+  )
   await postgres.db.transaction().execute(async (db) => {
     for (const n of [1, 2, 3]) await jobs.add({ db }, 'test.keyed', { n }, { key: 'k' })
   })
