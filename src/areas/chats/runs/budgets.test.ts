@@ -171,24 +171,32 @@ test('what an agent’s tools spend counts for its run and chat; what they begin
 
 test('what is left to the sender is told to them, and to nobody else who reads the chat, whether a run or its tool was refused', async () => {
   const bob = await server.person('Bob, who pays')
-  const team = await made('/workspaces', { name: 'Readers' })
-  const invitation = { email: bob.email, role: 'member' }
-  const { token } = (await alice.post(`/workspaces/${team.id}/invitations`, invitation)).body.data
-  assert.equal((await bob.post('/invitations/accept', { token })).status, 200)
-  const agent = await made('/agents', {
-    name: 'Asker',
-    workspace_id: team.id,
-    model: 'sim/script',
-    tools: ['inference.text', 'chats.send'].map((name) => ({ name, policy: 'allow' })),
-  })
-  const chat = await made('/chats', { workspace_id: team.id, agent_id: agent.id })
-  const wordy = await made('/agents', {
-    name: 'Wordy',
-    workspace_id: team.id,
-    model: 'sim/echo',
-    system_prompt: words(9_000),
-  })
-  const further = await made('/chats', { workspace_id: team.id, agent_id: wordy.id })
+  const team = await made('/workspaces', { name: 'Readers' }, bob)
+  const invitation = { email: alice.email, role: 'admin' }
+  const { token } = (await bob.post(`/workspaces/${team.id}/invitations`, invitation)).body.data
+  assert.equal((await alice.post('/invitations/accept', { token })).status, 200)
+  const agent = await made(
+    '/agents',
+    {
+      name: 'Asker',
+      workspace_id: team.id,
+      model: 'sim/script',
+      tools: ['inference.text', 'chats.send'].map((name) => ({ name, policy: 'allow' })),
+    },
+    bob,
+  )
+  const chat = await made('/chats', { workspace_id: team.id, agent_id: agent.id }, bob)
+  const wordy = await made(
+    '/agents',
+    {
+      name: 'Wordy',
+      workspace_id: team.id,
+      model: 'sim/echo',
+      system_prompt: words(9_000),
+    },
+    bob,
+  )
+  const further = await made('/chats', { workspace_id: team.id, agent_id: wordy.id }, bob)
   const grant = (amount_usd: number) => alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd })
   const capped = (spend_cap_usd: number) => bob.key({ spend_cap_usd, spend_cap_period: 'week' })
   // A reply of the model that is affordable, and within it one that is not.

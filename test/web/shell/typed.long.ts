@@ -1,4 +1,3 @@
-// Thorough: run by the merge check, or by name.
 /** Typed words are kept when data arrives later, and aren't discarded without a question. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
