@@ -176,6 +176,6 @@ test('uk drive upload sends a file as it is, and uk drive download writes the sa
   assert.ok(readFileSync(join(home, 'back.bin')).equals(bytes))
   await assert.rejects(
     uk('drive', 'upload', '--workspace-id', alice.workspaceId, '--file', '/nowhere'),
-    /cannot be read/,
+    /nowhere doesn.t exist on this machine/,
   )
 })
