@@ -52,7 +52,7 @@ test(
     await page.getByRole('button', { name: 'Connect and try it' }).click()
     await page.getByText('does not answer').waitFor()
     assert.deepEqual(await shown(), typed)
-    assert.equal(await page.getByLabel('Address').inputValue(), `${vendor.origin}/v1`)
+    await becomes(() => page.getByLabel('Address').inputValue(), `${vendor.origin}/v1`)
     await key.fill(vendor.key)
     await page.getByRole('button', { name: 'Connect and try it' }).click()
     await page
