@@ -141,3 +141,15 @@ test('the summary has what is stored where, what is left, and what was spent', a
   assert.equal(data.storage.size_bytes, 12)
   assert.equal((await alice.get('/me/usage')).body.data.balance_usd, null, 'an unlimited account draws on none')
 })
+
+test('an account outside of teams is charged what each call costs', async () => {
+  await alice.post(`/admin/accounts/${carol.id}/credits`, { amount_usd: 1 })
+  for (const model of ['sim/echo', 'sim/script'])
+    assert.equal((await ask(carol, model, model === 'sim/echo' ? 'one two three' : script)).status, 200)
+  await server.app.engine.ledger.flush()
+  const calls = (await carol.get('/me/usage?view=history')).body.data
+  assert.equal(calls.length, 2)
+  for (const { charged_usd, cost_usd } of calls) assert.ok(charged_usd === cost_usd && cost_usd > 0)
+  const { total } = await usage(carol)
+  assert.ok(total.charged_usd === total.cost_usd && total.cost_usd > 0)
+})
