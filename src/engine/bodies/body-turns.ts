@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http'
 
 /** Bytes of a body that come at once. What is longer comes by turns. */
 const AT_ONCE = 256 << 10
-/** Bodies that go on in one turn of the event loop. Each then brings what its socket has read, about 128 KiB. */
+/** Bodies that continue in one turn of the event loop. */
 const PER_TURN = 4
 
 /**
  * Lets long bodies come piece by piece, a few pieces per turn of the event loop, the senders one after the other. Node
- * reads up to 2 MiB from each socket before it turns to another, so that many connections that send as fast as they can
- * would leave no time for anything else.
+ * reads up to 2 MiB from each socket before it turns to another (32 reads of 64 KiB: `uv__read` of libuv), so many connections
+ * that send as fast as they can would leave no time for anything else.
  */
 class BodyTurns {
   readonly #waiting = new Map<string, Set<IncomingMessage>>()

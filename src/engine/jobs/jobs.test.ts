@@ -72,6 +72,8 @@ test('jobs are announced to the worker, and one key is one waiting job', async (
       done.resolve()
     },
   })
+  // graphile-worker doesn't wait for its own LISTEN, and announces nothing that came before: in the product the next turn
+  // finds it, here there is none.
   const listeners = `select from pg_stat_activity
     where datname = current_database() and state = 'idle' and query like 'LISTEN "jobs:insert"%'`
   await until(

@@ -80,7 +80,7 @@ test(
       })
     const shown = await until(
       async () => {
-        // Chromium drops a push while the worker starts, and one that comes twice shows once.
+        // One delivery once showed nothing for three minutes; why is unknown. A push that comes twice shows once.
         await deliver()
         return shownTo(page)
       },

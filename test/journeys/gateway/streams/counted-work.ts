@@ -40,7 +40,7 @@ export async function superlinear(work: (size: number) => void | Promise<void>, 
   // What runs once, such as a module's own start, is over then.
   await work(size)
   let blocks = await steepBlocks(counter, work, size)
-  // V8 loses some counts when it compiles a block anew in the meantime, so a suspicion has to be confirmed.
+  // V8 once counted fewer runs than there were, for an unknown reason, so a suspicion has to be confirmed.
   for (let again = 0; again < 2 && blocks.length > 0; again++) {
     const confirmed = new Set((await steepBlocks(counter, work, size)).map(([block]) => block))
     blocks = blocks.filter(([block]) => confirmed.has(block))
