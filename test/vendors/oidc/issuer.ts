@@ -228,3 +228,11 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   for await (const part of request) body += String(part)
   return body
 }
+
+/** Settings of a server whose people sign in with this provider; `join`: who of them may. */
+export const settingsFor = (issuer: Issuer, join = 'anyone'): Record<string, string> => ({
+  UK_OIDC_ISSUER: issuer.origin,
+  UK_OIDC_CLIENT_ID: issuer.clientId,
+  UK_OIDC_CLIENT_SECRET: issuer.clientSecret,
+  UK_OIDC_JOIN: join,
+})

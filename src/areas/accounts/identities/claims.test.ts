@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Caller, caller, testServer } from '#test/server.ts'
-import { startIssuer } from '#test/vendors/oidc/issuer.ts'
+import { settingsFor, startIssuer } from '#test/vendors/oidc/issuer.ts'
 import { isUndecided, readClaims } from './claims.ts'
 
 const token = { iss: 'https://login.example', sub: 'u-1' }
@@ -81,12 +81,7 @@ const providers: Record<string, [claims: Record<string, unknown>, verified: bool
 test('people of real providers join where anyone may, and an unverified address opens nothing else', async () => {
   await using issuer = await startIssuer()
   await using server = await testServer({
-    environment: {
-      UK_OIDC_ISSUER: issuer.origin,
-      UK_OIDC_CLIENT_ID: issuer.clientId,
-      UK_OIDC_CLIENT_SECRET: issuer.clientSecret,
-      UK_OIDC_JOIN: 'anyone',
-    },
+    environment: settingsFor(issuer),
   })
   const alice = await server.person('Alice')
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data

@@ -2,15 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mailbox } from '#test/outside/mailbox.ts'
 import { type Answer, type Caller, type Person, caller, testServer } from '#test/server.ts'
-import { type Issuer, type Lie, startIssuer } from '#test/vendors/oidc/issuer.ts'
+import { type Issuer, type Lie, settingsFor, startIssuer } from '#test/vendors/oidc/issuer.ts'
 import { until } from '#test/until.ts'
 
 const settings = (issuer: Issuer, join = 'anyone') => ({
-  UK_OIDC_ISSUER: issuer.origin,
-  UK_OIDC_CLIENT_ID: issuer.clientId,
-  UK_OIDC_CLIENT_SECRET: issuer.clientSecret,
+  ...settingsFor(issuer, join),
   UK_OIDC_NAME: 'The house',
-  UK_OIDC_JOIN: join,
 })
 const refusedWith = ({ status, body }: Answer) => [status, body.error?.code]
 const cookieOf = (answer: Answer): string => answer.headers.get('set-cookie')!.split(';')[0]!

@@ -2,14 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, type Caller, caller, testServer } from '#test/server.ts'
-import { type Issuer, type Someone, startIssuer } from '#test/vendors/oidc/issuer.ts'
+import { type Issuer, type Someone, settingsFor, startIssuer } from '#test/vendors/oidc/issuer.ts'
 
-const settings = (issuer: Issuer) => ({
-  UK_OIDC_ISSUER: issuer.origin,
-  UK_OIDC_CLIENT_ID: issuer.clientId,
-  UK_OIDC_CLIENT_SECRET: issuer.clientSecret,
-  UK_OIDC_JOIN: 'anyone',
-})
+const settings = (issuer: Issuer) => settingsFor(issuer)
 const guest = (origin: string): Caller => caller(origin, { 'x-uk-csrf': '1' })
 
 async function signIn(origin: string, issuer: Issuer, someone: Someone, body: object = {}): Promise<Answer> {

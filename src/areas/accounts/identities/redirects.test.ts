@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { caller, testServer } from '#test/server.ts'
-import { startIssuer } from '#test/vendors/oidc/issuer.ts'
+import { settingsFor, startIssuer } from '#test/vendors/oidc/issuer.ts'
 
 test('no redirect of an identity provider is followed, wherever it leads', async () => {
   /** Something that only this machine reaches. */
@@ -17,12 +17,7 @@ test('no redirect of an identity provider is followed, wherever it leads', async
   const { port } = inside.address() as AddressInfo
   await using issuer = await startIssuer()
   await using server = await testServer({
-    environment: {
-      UK_OIDC_ISSUER: issuer.origin,
-      UK_OIDC_CLIENT_ID: issuer.clientId,
-      UK_OIDC_CLIENT_SECRET: issuer.clientSecret,
-      UK_OIDC_JOIN: 'anyone',
-    },
+    environment: settingsFor(issuer),
   })
   await server.person('Alice')
   const by = caller(server.origin, { 'x-uk-csrf': '1' })
