@@ -12,8 +12,13 @@ const TOPIC = 'refused_models'
 const POLL_MS = 5_000
 /** A write may commit after a later one was read, so recent changes are read twice. */
 const OVERLAP_MS = 15_000
+/** The changes of this time are written in one statement, so a model that flaps at every call costs one write. */
+const GATHER_MS = 1_000
 /** Models in memory. The oldest is forgotten first. */
 const MOST = 20_000
+/** Models that are kept of one connection: their names are what callers send. */
+const MOST_OF_CONNECTION = 200
+const LONGEST_NAME = 300
 
 interface Change {
   connection: Id
@@ -37,6 +42,11 @@ export class RefusedModels implements AsyncDisposable {
   readonly #kinds = new Map<string, FaultKind>()
   readonly #polling: NodeJS.Timeout
   readonly #waking: Disposable
+  /** Changes that are still to be written, by key. */
+  readonly #fresh = new Map<string, Change>()
+  /** Connections whose refusals end with the next write. */
+  readonly #healed = new Set<Id>()
+  #gathering: NodeJS.Timeout | null = null
   #since = new Date(Date.now() - OVERLAP_MS)
   #work: Promise<void> = Promise.resolve()
   #readQueued = false
@@ -63,14 +73,11 @@ export class RefusedModels implements AsyncDisposable {
   called(connection: Id, model: string, outcome: CallOutcome): void {
     const known = this.#kinds.get(keyOf(connection, model)) ?? null
     const kind = outcome.ok ? null : isPermanent(outcome) ? outcome.fault.kind : known
-    if (kind === known) return
+    if (kind === known || model.length > LONGEST_NAME) return
     const change = { connection, model, kind }
     this.#set(change)
-    this.#queue(async (db) => {
-      await sql`insert into refused_models (connection, model, kind) values (${connection}::bpchar, ${model}, ${kind})
-        on conflict (connection, model) do update set kind = excluded.kind, changed_at = clock_timestamp()`.execute(db)
-      this.#parts.bus.poke(TOPIC)
-    })
+    this.#fresh.set(keyOf(connection, model), change)
+    this.#gather()
   }
 
   /** The connection's key and account work again. Unknown models are still refused. */
@@ -78,10 +85,36 @@ export class RefusedModels implements AsyncDisposable {
     const start = keyOf(connection, '')
     const healed = [...this.#kinds].filter(([key, kind]) => key.startsWith(start) && kind !== 'model_not_found')
     if (healed.length === 0) return
-    for (const [key] of healed) this.#kinds.delete(key)
+    for (const [key] of healed) {
+      this.#kinds.delete(key)
+      this.#fresh.delete(key)
+    }
+    this.#healed.add(connection)
+    this.#gather()
+  }
+
+  #gather(afterMs = GATHER_MS): void {
+    this.#gathering ??= setTimeout(() => this.#flush(), afterMs).unref()
+  }
+
+  #flush(): void {
+    if (this.#gathering !== null) clearTimeout(this.#gathering)
+    this.#gathering = null
     this.#queue(async (db) => {
-      await sql`update refused_models set kind = null, changed_at = clock_timestamp()
-        where connection = ${connection}::bpchar and kind <> 'model_not_found'`.execute(db)
+      const [changes, healed] = [[...this.#fresh], [...this.#healed]]
+      if (changes.length === 0 && healed.length === 0) return
+      try {
+        await write(
+          db,
+          changes.map(([, change]) => change),
+          healed,
+        )
+      } catch (error) {
+        this.#gather(POLL_MS)
+        throw error
+      }
+      for (const [key, change] of changes) if (this.#fresh.get(key) === change) this.#fresh.delete(key)
+      for (const connection of healed) this.#healed.delete(connection)
       this.#parts.bus.poke(TOPIC)
     })
   }
@@ -101,13 +134,14 @@ export class RefusedModels implements AsyncDisposable {
       this.#readQueued = false
       const { rows } = await sql<Change & { at: Date }>`select connection, model, kind, changed_at as at
         from refused_models where changed_at > ${this.#since} order by changed_at limit ${MOST}`.execute(db)
-      for (const row of rows) this.#set(row)
+      // What this process has seen since is newer.
+      for (const row of rows) if (!this.#fresh.has(keyOf(row.connection, row.model))) this.#set(row)
       const last = rows.at(-1)
       if (last !== undefined) this.#since = new Date(Math.max(+this.#since, +last.at - OVERLAP_MS))
     })
   }
 
-  /** One after the other, so that a read never undoes a change that isn't written yet. */
+  /** One after the other. */
   #queue(work: (db: Db) => Promise<void>): void {
     this.#work = this.#work
       .then(() => work(this.#parts.postgres.db))
@@ -117,8 +151,25 @@ export class RefusedModels implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#polling)
     this.#waking[Symbol.dispose]()
+    this.#flush()
     await this.#work
   }
+}
+
+/** Writes what ended first: a refusal that came after it counts. Of each connection the newest are kept. */
+async function write(db: Db, changes: readonly Change[], healed: readonly Id[]): Promise<void> {
+  if (healed.length > 0)
+    await sql`update refused_models set kind = null, changed_at = clock_timestamp()
+      where connection = any(${healed}::bpchar[]) and kind <> 'model_not_found'`.execute(db)
+  if (changes.length === 0) return
+  await sql`insert into refused_models (connection, model, kind)
+    select * from unnest(${changes.map(({ connection }) => connection)}::bpchar[],
+      ${changes.map(({ model }) => model)}::text[], ${changes.map(({ kind }) => kind)}::text[])
+    on conflict (connection, model) do update set kind = excluded.kind, changed_at = clock_timestamp()`.execute(db)
+  await sql`delete from refused_models r using (
+      select connection, model, row_number() over (partition by connection order by changed_at desc, model) as place
+      from refused_models where connection = any(${[...new Set(changes.map(({ connection }) => connection))]}::bpchar[])) old
+    where old.place > ${MOST_OF_CONNECTION} and r.connection = old.connection and r.model = old.model`.execute(db)
 }
 
 const keyOf = (connection: Id, model: string): string => `${connection} ${model}`
