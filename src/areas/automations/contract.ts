@@ -44,14 +44,17 @@ export const Action = z
   ])
   .meta({ id: 'AutomationAction' })
 
+/** Schedules that have a name of their own in cron. */
+export const NICKNAMES = ['@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually']
 const schedule = z
   .string()
   .trim()
   .min(1)
   .max(200)
   .describe(
-    'Cron, five fields, or six with seconds in front; or one local time, such as `2026-12-24T09:00`, which fires once.',
+    `Cron, five fields, or six with seconds in front; a nickname (${NICKNAMES.map((name) => `\`${name}\``).join(', ')}); or one local time, such as \`2026-12-24T09:00\`, which fires once.`,
   )
+  .meta({ examples: ['0 9 * * 1-5', ...NICKNAMES] })
 const timeZone = z.string().trim().min(1).max(64).describe('An IANA time zone, such as Europe/Berlin.')
 const window = z.number().int().min(0).max(2_592_000).describe('Ticks older than this are not caught up with.')
 const maxCost = positiveUsd.nullable().describe('What each run may spend on models at most.')

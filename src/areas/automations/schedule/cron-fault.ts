@@ -1,5 +1,6 @@
 import { Cron } from 'croner'
 import { shorten } from '#kernel/text/shorten.ts'
+import { NICKNAMES } from '../contract.ts'
 
 interface CronField {
   name: string
@@ -15,7 +16,6 @@ const fields: readonly CronField[] = [
   { name: 'month', accepted: '1 to 12, or JAN to DEC' },
   { name: 'day of week', accepted: '0 to 7 (Sunday is 0 and 7), SUN to SAT, `5L` or `MON#2`' },
 ]
-const NICKNAMES = ['@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually']
 const LISTS = 'a list such as `1,5`, a range such as `1-5`, or a step such as `*/2`'
 const LONGEST = 60
 

@@ -61,7 +61,7 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
         ['--tag a --tag b', 'A list: repeat the flag, or give it once as JSON: \'["a","b"]\'.'],
         [
           '@file, -',
-          'The content of a file, or of stdin, in place of any value but those of the path. @@x is the text @x.',
+          'The content of a file, or of stdin, in place of any value but those of the path. @@x is the text @x; schedules such as @daily are texts.',
         ],
         [
           '--image <file>',

@@ -143,7 +143,7 @@ async function valueOf(
   if (field.source) return sourcesOf(field, words, called)
   if (field.secret && last !== '-' && !/^@[^@]/.test(last))
     throw new Stop('usage', `${called} would show in the list of processes.`, `Give - to read it from stdin, or @file.`)
-  const texts = field.verbatim ? words : await Promise.all(words.map((word) => expand(word, readText)))
+  const texts = field.verbatim ? words : await Promise.all(words.map((word) => expand(word, field, called, readText)))
   if (field.kind === 'list') return field.several ? texts : texts.flatMap((text) => listItems(text, called))
   const text = texts.at(-1)!
   if (text === 'null' && field.nullable) return null
@@ -178,10 +178,18 @@ function no(called: string, text: string, wanted: string): never {
   throw new Stop('usage', `${called} takes ${wanted}, not "${text}".`)
 }
 
-async function expand(word: string, readText: ReadText): Promise<string> {
+async function expand(word: string, { atWords = [] }: Field, called: string, readText: ReadText): Promise<string> {
   if (word === '-') return readText('-')
   if (word.startsWith('@@')) return word.slice(1)
-  return word.startsWith('@') && word.length > 1 ? readText(word.slice(1)) : word
+  if (!word.startsWith('@') || word.length === 1 || atWords.includes(word.toLowerCase())) return word
+  if (atWords.length === 0) return readText(word.slice(1))
+  return readText(word.slice(1)).catch(() => {
+    throw new Stop(
+      'usage',
+      `${called}: "${word}" is neither one of ${atWords.join(', ')} nor the path of a file.`,
+      didYouMean(nearWords(word.toLowerCase(), atWords)),
+    )
+  })
 }
 
 /** A repeated flag makes a list; `[…]` is the whole list and `{…}` one item as JSON. */

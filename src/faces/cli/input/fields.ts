@@ -27,6 +27,8 @@ export interface Field {
   description: string
   /** The words it may be, where they are few. */
   choices: readonly string[]
+  /** Values that start with `@` and aren't files, such as the schedule `@daily`. */
+  atWords?: readonly string[]
   fallback: unknown
   /** A list whose items are JSON. */
   ofThings: boolean
@@ -48,6 +50,8 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
     const types = variants.flatMap(({ type }) => type ?? [])
     const kind = kindOf(types, variants)
     const items = kind === 'list' ? variants.find(({ type }) => type === 'array')?.items : undefined
+    const words = [schema, ...variants].flatMap(({ examples = [] }) => examples)
+    const atWords = words.filter((word) => typeof word === 'string').filter((word) => word.startsWith('@'))
     const source = isSource(items ? resolve(items, defs) : schema, defs)
     return {
       name,
@@ -63,6 +67,7 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
           variant.type === 'array' && variant.items ? [resolve(variant.items, defs)] : [variant],
         ),
       ),
+      ...(atWords.length > 0 && { atWords }),
       fallback: schema.default,
       ofThings: items !== undefined && !source && isThing(items, defs),
       ...(source && { source: true as const }),

@@ -9,10 +9,11 @@ export async function readText(from: string): Promise<string> {
     try {
       return await readFile(from, 'utf8')
     } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
       throw new Stop(
         'usage',
-        `${from} cannot be read: ${(error as Error).message}.`,
-        'A text that starts with @ is written with @@.',
+        code === 'ENOENT' ? `There is no file ${from} on this machine.` : `${from} can't be read (${code}).`,
+        `@ stands for the content of a file. To send the text @${from}, write @@${from}.`,
       )
     }
   }

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { contracts } from '#areas/contracts.ts'
 import type { SendCall } from '../../../client.ts'
 import { Stop, codeOf } from '../../exit.ts'
+import { hasTrueSize } from './true-size.ts'
 import type { Globals } from '../../globals.ts'
 import { type Terminal, clean } from '../../terminal.ts'
 
@@ -14,7 +15,7 @@ type Input = Record<string, unknown>
 interface Entry {
   /** As it was given, or below the folder that was. */
   path: string
-  kind: 'file' | 'folder' | 'pipe'
+  kind: 'file' | 'folder' | 'pipe' | 'generated'
 }
 
 interface Sending {
@@ -82,11 +83,15 @@ async function entryAt(path: string, recursive: boolean, toDrive: boolean): Prom
         )
       : new Stop('usage', `${path} can't be read (${error.code}).`)
   })
-  if (!found.isDirectory()) return { path, kind: found.isFile() ? 'file' : 'pipe' }
+  if (!found.isDirectory()) return { path, kind: found.isFile() ? await fileKind(path) : 'pipe' }
   if (!toDrive) throw new Stop('usage', `${path} is a folder.`, 'Name a file.')
   if (!recursive) throw new Stop('usage', `${path} is a folder.`, 'Add --recursive to upload it with everything in it.')
   return { path, kind: 'folder' }
 }
+
+/** An unreadable file is refused when its turn comes. */
+const fileKind = async (path: string): Promise<'file' | 'generated'> =>
+  (await hasTrueSize(path).catch(() => true)) ? 'file' : 'generated'
 
 /** The files and folders in a folder, by name. Links to folders could lead in circles, so they are skipped. */
 async function entriesIn(folder: string, terminal: Terminal): Promise<Entry[]> {
@@ -95,7 +100,7 @@ async function entriesIn(folder: string, terminal: Terminal): Promise<Entry[]> {
     const path = join(folder, found.name)
     const isFile =
       found.isFile() || (found.isSymbolicLink() && ((await stat(path).catch(() => null))?.isFile() ?? false))
-    if (isFile || found.isDirectory()) entries.push({ path, kind: isFile ? 'file' : 'folder' })
+    if (isFile || found.isDirectory()) entries.push({ path, kind: isFile ? await fileKind(path) : 'folder' })
     else terminal.err(clean(`Skipped ${path}: it is neither a file nor a folder.`))
   }
   return entries
@@ -112,10 +117,10 @@ async function folderIn({ workspace_id, parent_id }: Input, path: string, call: 
 
 async function sendOne({ path, kind }: Entry, place: Input, send: Sending['send']): Promise<number> {
   if (kind === 'file') return send({ ...place, file: path })
-  // A call needs the length, which a pipe doesn't tell.
+  // A call needs the length, which a pipe and a generated file don't tell.
   const folder = await mkdtemp(join(tmpdir(), 'uk-upload-'))
   try {
-    const file = join(folder, 'content')
+    const file = join(folder, kind === 'generated' ? basename(path) : 'content')
     await pipeline(path === '-' ? process.stdin : createReadStream(path), createWriteStream(file, { mode: 0o600 }))
     return await send({ ...place, file })
   } finally {

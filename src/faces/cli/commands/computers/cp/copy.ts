@@ -21,6 +21,7 @@ export interface Copying {
 /** Copies one content, over as many connections as it takes. */
 export async function copyContent(source: Source, sink: Sink, name: string, progress: Progress): Promise<void> {
   const losses = lossesOf()
+  if (sink.announces) await source.measure()
   let from = await sink.begun(source)
   const told = progress.begins(name, source.size, from)
   for (;;)

@@ -166,6 +166,7 @@ function stdin(): Source {
     modified: null,
     mark: randomBytes(16).toString('hex'),
     read: () => process.stdin as AsyncIterable<Uint8Array>,
+    measure: async () => {},
   }
 }
 
@@ -173,6 +174,7 @@ function stdin(): Source {
 function stdout(terminal: Terminal): Sink {
   let written = 0
   return {
+    announces: false,
     begun: async () => written,
     async write(source, from, at) {
       let end = from

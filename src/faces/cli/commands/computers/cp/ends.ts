@@ -11,8 +11,8 @@ export interface Found {
 }
 
 export interface Source {
-  /** Null: it is known at its end. */
-  size: number | null
+  /** Null: it is known at its end. May become null on reading: the system generates some files, and reports no true size. */
+  readonly size: number | null
   /** Permission bits; null: those of a new file. */
   mode: number | null
   modified: number | null
@@ -20,9 +20,13 @@ export interface Source {
   mark: string
   /** The bytes from there on. */
   read(from: number): AsyncIterable<Uint8Array>
+  /** Checks whether `size` is true, and sets it to null if it isn't. */
+  measure(): Promise<void>
 }
 
 export interface Sink {
+  /** Whether it has to know the size before the first byte. */
+  announces: boolean
   /** How many bytes of this content have come before. */
   begun(source: Source): Promise<number>
   /** Takes what follows, and puts the file in its place, whole. Tells how far it is. */

@@ -4,6 +4,7 @@ import { link, lstat, mkdir, open, readdir, rename, rm, stat, unlink } from 'nod
 import { dirname } from 'node:path'
 import { isUtf8, nameText } from '#kernel/text/file-path.ts'
 import { Stop } from '../../../exit.ts'
+import { hasTrueSize } from '../../../server/files/true-size.ts'
 import { type Found, type Side, type Sink, type Source, below, lastOf } from './ends.ts'
 
 /** The files of this machine. */
@@ -31,13 +32,20 @@ export const here: Side = {
       if (codeIn(error) !== 'EEXIST') throw plain(path, error)
     })
   },
-  source: (path, { size, mode, modified }) => ({
-    size,
-    mode,
-    modified,
-    mark: `${path.toString('latin1')}\0${size}\0${modified}`,
-    read: (from) => readFile(path, from, size),
-  }),
+  source: (path, { size, mode, modified }) => {
+    const source = {
+      size: size as number | null,
+      mode,
+      modified,
+      mark: `${path.toString('latin1')}\0${size}\0${modified}`,
+      read: (from: number) => readFile(path, from, source.size),
+      async measure() {
+        const isTrue = await hasTrueSize(path).catch((error) => Promise.reject(plain(path, error)))
+        if (!isTrue) source.size = null
+      },
+    }
+    return source
+  },
   sink: (path, { force, beside }) => new FileSink(path, force, beside),
 }
 
@@ -49,18 +57,19 @@ const found = (name: Buffer, stats: Awaited<ReturnType<typeof lstat>>): Found =>
   modified: Math.floor(Number(stats.mtimeMs)),
 })
 
-async function* readFile(path: Buffer, from: number, size: number): AsyncGenerator<Uint8Array> {
-  if (from >= size) return
+async function* readFile(path: Buffer, from: number, size: number | null): AsyncGenerator<Uint8Array> {
+  if (size !== null && from >= size) return
   let at = from
+  const end = size === null ? {} : { end: size - 1 }
   try {
-    for await (const part of createReadStream(path, { start: from, end: size - 1 }) as AsyncIterable<Buffer>) {
+    for await (const part of createReadStream(path, { start: from, ...end }) as AsyncIterable<Buffer>) {
       at += part.length
       yield part
     }
   } catch (error) {
     throw plain(path, error)
   }
-  if (at < size) throw changed(here.called(path))
+  if (size !== null && at < size) throw changed(here.called(path))
 }
 
 export const changed = (text: string): Stop => new Stop('conflict', `${text} was changed while it was copied.`)
@@ -73,6 +82,7 @@ export const isPart = (name: Buffer): boolean => name.subarray(0, PART.length).t
  * same command goes on with it; and of the process that writes it, so that two never write one.
  */
 class FileSink implements Sink {
+  readonly announces = false
   readonly #path: Buffer
   readonly #force: boolean
   readonly #beside: readonly Buffer[] | null
@@ -95,6 +105,8 @@ class FileSink implements Sink {
   }
 
   async begun(source: Source): Promise<number> {
+    // A file that is generated on reading may differ at each reading.
+    if (source.size === null) return 0
     const own = this.#own(source)
     const there = await lstat(own).catch(() => null)
     if (there?.isFile()) return there.size
@@ -103,7 +115,7 @@ class FileSink implements Sink {
       // Of two that would go on with it one has it.
       await rename(this.#at(left), own).catch(() => {})
       const mine = await lstat(own).catch(() => null)
-      if (mine?.isFile()) return mine.size <= (source.size ?? 0) ? mine.size : 0
+      if (mine?.isFile()) return mine.size <= source.size ? mine.size : 0
     }
     return 0
   }

@@ -15,6 +15,8 @@ import { ApiError, hasCode, patiently } from './losses.ts'
 
 /** Smaller files begin anew rather than ask how much of them has come. */
 const WORTH_ASKING = 1 << 20
+/** A smaller size may be untrue: the system generates some files on reading, and reports 0 or a page for them. */
+const MOST_UNTRUE = 1 << 20
 /** The part of a pipe that is held, to be sent again. */
 const PIECE = 8 << 20
 
@@ -64,13 +66,23 @@ export function filesOf(target: Target): Side {
         if (!hasCode(error, 'already_exists')) throw error
       })
     },
-    source: (path, { size, mode, modified }) => ({
-      size,
-      mode,
-      modified,
-      mark: `${target.origin}\0${id}\0${path.toString('latin1')}\0${size}\0${modified}`,
-      read: reading(path, size),
-    }),
+    source(path, { size, mode, modified }) {
+      const source = {
+        size: size as number | null,
+        mode,
+        modified,
+        mark: `${target.origin}\0${id}\0${path.toString('latin1')}\0${size}\0${modified}`,
+        read: (from: number) => read(from),
+        async measure() {
+          if (size >= MOST_UNTRUE) return
+          const answer = await firstByte(path)
+          // Only a file without a true size has no tag.
+          if (answer !== null && answer.header('etag') === null) source.size = null
+        },
+      }
+      const read = reading(path, source)
+      return source
+    },
     sink: (path, { force }) => sinkOf(target, pathText(path), force),
   }
 
@@ -82,25 +94,34 @@ export function filesOf(target: Target): Side {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
     }
-    const { endpoints } = await contracts.computers()
-    const answer = await patiently(() =>
-      call(endpoints.download, { id, path: pathText(path) }, { headers: { range: 'bytes=0-0' } }),
-    ).catch((error: unknown) => {
-      // Nothing can be a part of an empty file.
-      if (error instanceof ApiError && error.status === 416) return null
-      throw error
-    })
+    const answer = await firstByte(path)
     const size = answer === null ? 0 : Number(/\/(\d+)$/.exec(answer.header('content-range') ?? '')?.[1] ?? 0)
-    for await (const _ of answer?.bytes() ?? []) break
     const modified = Date.parse(answer?.header('last-modified') ?? '') || row.modified
     return { ...row, type: 'file', size, modified, mode: 0o666 }
   }
 
+  /** The answer about the first byte of a file, without that byte; null: the file is empty. */
+  async function firstByte(path: Buffer): Promise<Pick<Incoming, 'header'> | null> {
+    const { endpoints } = await contracts.computers()
+    try {
+      const answer = await patiently(() =>
+        call(endpoints.download, { id, path: pathText(path) }, { headers: { range: 'bytes=0-0' } }),
+      )
+      for await (const _ of answer.bytes()) break
+      return answer
+    } catch (error) {
+      // Nothing can be a part of an empty file.
+      if (error instanceof ApiError && error.status === 416) return null
+      throw error
+    }
+  }
+
   /** Reads on from where the last read broke off, of the file that was there at the first time. */
-  function reading(path: Buffer, size: number): Source['read'] {
+  function reading(path: Buffer, source: { size: number | null }): Source['read'] {
     let etag: string | null = null
     return async function* (from) {
-      if (from >= size) return
+      // An empty file may be one that the computer generates on reading.
+      if (from > 0 && source.size !== null && from >= source.size) return
       const { endpoints } = await contracts.computers()
       const headers: Record<string, string> = {
         ...(from > 0 && { range: `bytes=${from}-` }),
@@ -108,15 +129,17 @@ export function filesOf(target: Target): Side {
       }
       const answer: Incoming = await call(endpoints.download, { id, path: pathText(path) }, { headers })
       const tag = answer.header('etag')
+      if (tag === null) source.size = null
       if ((from > 0 && answer.status !== 206) || (etag !== null && tag !== etag)) throw changed(called(path))
       etag = tag
       let at = from
       for await (const part of answer.bytes()) {
         at += part.length
-        if (at > size) throw changed(called(path))
+        if (source.size !== null && at > source.size) throw changed(called(path))
         yield part
       }
-      if (at < size) throw new Unreachable(target.origin, new Error('the answer broke off'))
+      if (source.size !== null && at < source.size)
+        throw new Unreachable(target.origin, new Error('the answer broke off'))
     }
   }
 }
@@ -137,6 +160,7 @@ function sinkOf(target: Target, path: string, force: boolean): Sink {
     post(target, queryOf(path, force, tag, source), range, size, body)
   let asked = false
   return {
+    announces: true,
     async begun(source) {
       tag = createHash('sha256').update(source.mark).digest('hex').slice(0, 32)
       const first = !asked
