@@ -86,7 +86,7 @@ export function createAgentDoor({
     using stack = new DisposableStack()
     const { key, principal } = await enter(request, response, stack)
     const life = stack.use(lifeOf(response))
-    const body = await readBytes(request, BODY_LIMIT, principal.accountId)
+    const body = await readBytes(request, BODY_LIMIT, principal.accountId, stack)
     checkShape(body, DEEPEST + ENVELOPE)
     const held = stack.move()
     return {

@@ -8,18 +8,28 @@ import { parse } from '../parse.ts'
 import type { Versions } from '../version.ts'
 import { refuse } from '#kernel/errors.ts'
 
+/** A call as it came. */
+interface ReceivedCall {
+  entry: Entry<Context>
+  /** The values of the path's parameters. */
+  values: readonly string[]
+  request: IncomingMessage
+  /** The query, without its question mark. */
+  search: string
+  /** What is given back when the answer has ended: until then the body counts as the caller's. */
+  held: DisposableStack
+}
+
 /** Path, query, headers and body of a call as one checked object, lifted from the caller's version to the newest. */
 export async function readInput(
   ctx: Context,
-  entry: Entry<Context>,
-  values: readonly string[],
-  request: IncomingMessage,
-  asked: string,
+  call: ReceivedCall,
   versions: Versions,
 ): Promise<Record<string, unknown>> {
-  const search = resumed(entry, request, asked)
+  const { entry, values, request } = call
+  const search = resumed(entry, request, call.search)
   const query = search === '' ? {} : readQuery(search, entry.query)
-  const body = await readBody(ctx, entry, request, search !== '')
+  const body = await readBody(ctx, call, search !== '')
   const inHeaders = entry.headers && parse(entry.headers, readHeaders(request.headers, entry.headers))
   if (ctx.version === versions.newest) {
     return {
@@ -44,8 +54,7 @@ export async function readInput(
 /** The fields of the body; bytes that come as the body, or in it, are the call's `upload`. */
 async function readBody(
   ctx: Context,
-  { endpoint, body }: Entry<Context>,
-  request: IncomingMessage,
+  { entry: { endpoint, body }, request, held }: ReceivedCall,
   hasQuery: boolean,
 ): Promise<Record<string, unknown>> {
   if (endpoint.decodes === undefined && (body !== null || endpoint.takes !== undefined)) checkPlain(request)
@@ -58,7 +67,7 @@ async function readBody(
     ctx.upload = upload
     return body === null ? fields : readJsonParts(fields, body)
   }
-  return body === null ? {} : readJson(request, endpoint, body, senderOf(ctx, request))
+  return body === null ? {} : readJson(request, endpoint, body, senderOf(ctx, request), held)
 }
 
 /** Refuses bodies that are coded: stored or parsed as they are, they would be broken text. */

@@ -17,9 +17,14 @@ const DEEPEST = 64
 
 /**
  * The whole body, refused with 413 as soon as it is known to be too large, and with 429 while the sender has too much
- * under way. `sender`: whose bytes it counts as.
+ * under way. `sender`: whose bytes it counts as, until `held` is disposed of.
  */
-export function readBytes(request: IncomingMessage, limit: number, sender: string): Promise<Buffer> {
+export function readBytes(
+  request: IncomingMessage,
+  limit: number,
+  sender: string,
+  held: DisposableStack,
+): Promise<Buffer> {
   const tooLarge = () =>
     refuse('payload_too_large', {
       message: `The body may hold ${limit} bytes at most.`,
@@ -28,7 +33,7 @@ export function readBytes(request: IncomingMessage, limit: number, sender: strin
   const announced = Number(request.headers['content-length'] ?? 0)
   if (announced > limit) tooLarge()
   return new Promise((resolve, reject) => {
-    const share = receivedBodies.share(sender)
+    const share = held.use(receivedBodies.share(sender))
     const parts: Buffer[] = []
     let size = 0
     let refused = false
@@ -51,10 +56,7 @@ export function readBytes(request: IncomingMessage, limit: number, sender: strin
     })
     request.on('end', () => {
       if (refused) return
-      const read = (): void => {
-        share[Symbol.dispose]()
-        resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts))
-      }
+      const read = (): void => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts))
       const turn = share.turn()
       if (turn === null) read()
       else void turn.then(read)
@@ -74,9 +76,10 @@ export async function readJson(
   { bodyLimit = DEFAULT_LIMIT }: AnyEndpoint,
   schema: z.ZodObject,
   sender: string,
+  held: DisposableStack,
 ): Promise<Record<string, unknown>> {
   const type = request.headers['content-type']
-  const bytes = await readBytes(request, bodyLimit, sender)
+  const bytes = await readBytes(request, bodyLimit, sender, held)
   if (bytes.length === 0) return {}
   if (type === undefined || !/^application\/([\w.-]+\+)?json\b/i.test(type))
     refuse('unsupported_media_type', { message: 'Send the body as `Content-Type: application/json`.' })

@@ -168,12 +168,12 @@ export function createRest(
 
   /** The call of an admitted caller, up to its answer. */
   async function serve(call: AdmittedCall): Promise<void> {
-    const { entry, values, request, response, search, credential, start, life, held, flight, isFollowed } = call
+    const { entry, request, response, credential, start, life, held, flight, isFollowed } = call
     const { endpoint } = entry
     const { headers, socket: connection } = request
     const ctx = line.context(start)
     if (endpoint.reply.kind === 'operation' && endpoint.reply.events && acceptsEvents(headers)) ctx.wantsEvents = true
-    const input = await readInput(ctx, entry, values, request, search, versions)
+    const input = await readInput(ctx, call, versions)
     await permitNow(ctx, entry, input)
     start.principal = ctx.principal
     if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])

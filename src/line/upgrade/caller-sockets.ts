@@ -73,7 +73,7 @@ export function callerSockets(parts: CallerSocketParts): UpgradeMount {
     stream.once('close', () => gone.abort())
     const start = { principal, requestId, version, signal: gone.signal, caller: origins.callerOf(request) }
     const ctx = line.context(start)
-    const input = await readInput(ctx, entry, match.values, request, search, versions)
+    const input = await readInput(ctx, { entry, values: match.values, request, search, held }, versions)
     await permitNow(ctx, entry, input)
     start.principal = ctx.principal
     const speak = await wanted.open(ctx, input)

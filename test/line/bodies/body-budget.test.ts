@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import { ReceivedBodies, receivedBodies } from '#engine/bodies/received-bodies.ts'
 import { Refusal } from '#kernel/errors.ts'
 import { testServer } from '../../server.ts'
+import { bring } from '../../endpoints/house.ts'
+import { startOpenAI } from '../../vendors/openai/openai.ts'
 
 const refusalOf = (work: () => void): Refusal | null => {
   try {
@@ -82,6 +84,43 @@ test('connections that send 31 of 32 MiB are refused beyond 128 MiB; others are 
   while (receivedBodies.bytes > before) await new Promise(setImmediate)
   const again = await alice.post('/inference/text', { ...small, model: 'x'.repeat(2 << 20) })
   assert.deepEqual([again.status, again.body.error.param], [400, 'model'], 'the body is read again')
+})
+
+test('a large body counts until its answer has ended, on every surface', async () => {
+  await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
+  await using vendor = await startOpenAI()
+  const alice = await (await server.person('Alice')).key()
+  await bring(alice, vendor, 'slow', { models: [{ id: 'm' }], test: false })
+  const text = 'x'.repeat(3 << 20)
+  const paths = [
+    'v1/inference/text',
+    'compat-a/v1/chat/completions',
+    'compat-b/v1/messages',
+    'compat-c/v1/chat/completions',
+  ]
+  for (const path of paths) {
+    const before = receivedBodies.bytes
+    vendor.script({ hang: true })
+    const leaving = new AbortController()
+    const call = fetch(`${server.origin}/${path}`, {
+      method: 'POST',
+      headers: { ...alice.headers, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'slow/m',
+        ...(path.includes('compat') && { max_tokens: 5 }),
+        messages: [{ role: 'user', content: text }],
+      }),
+      signal: leaving.signal,
+    })
+    await Promise.race([
+      vendor.arrival(vendor.requests.length),
+      call.then(async (answer) => assert.fail(await answer.text())),
+    ])
+    assert.ok(receivedBodies.bytes - before >= text.length, path)
+    leaving.abort()
+    await assert.rejects(call)
+    while (receivedBodies.bytes > before) await new Promise(setImmediate)
+  }
 })
 
 test('connections that send as fast as they can bring a bounded number of bytes in each turn of the event loop', async () => {

@@ -53,3 +53,24 @@ test('every hour has the same length in real time when clocks go back', () => {
   assert.equal(moments.length, 25)
   assert.ok(moments.includes('2027-10-31T01:00:00.000Z'))
 })
+
+test('a nickname in any spelling fires like its pattern, also as clocks change', () => {
+  const nicknames = {
+    '@hourly': '0 * * * *',
+    '@daily': '0 0 * * *',
+    '@midnight': '0 0 * * *',
+    '@weekly': '0 0 * * 0',
+    '@monthly': '0 0 1 * *',
+    '@yearly': '0 0 1 1 *',
+    '@annually': '0 0 1 1 *',
+  }
+  for (const [zone, days] of Object.entries(ZONES))
+    for (const day of [...days, '2027-12-31'])
+      for (const [nickname, pattern] of Object.entries(nicknames))
+        for (const spelling of [
+          nickname,
+          nickname.toUpperCase(),
+          ` ${nickname[0]}${nickname[1]!.toUpperCase()}${nickname.slice(2)} `,
+        ])
+          assert.deepEqual(firings(spelling, zone, day), firings(pattern, zone, day), `${spelling} in ${zone}`)
+})

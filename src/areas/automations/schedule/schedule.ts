@@ -85,7 +85,7 @@ const EVERY_HOUR = Array.from({ length: 24 }, (_, hour) => hour).join()
 /** Decided by the hours that a field means, so `*`, `0-23`, `0-23/1` and a list of all of them are one schedule. */
 function isInterval(pattern: string): boolean {
   const fields = pattern.trim().split(/\s+/)
-  if (fields[0] === '@hourly') return true
+  if (fields[0]?.toLowerCase() === '@hourly') return true
   const hours = fields.at(-4)
   return hours !== undefined && hoursOf(hours) === EVERY_HOUR
 }

@@ -13,8 +13,9 @@ export function charsetOf(
   const marked = charsetOfMark(bytes) ?? labelOf(named)
   if (marked !== null) return marked
   if (hasNul(bytes)) return unmarkedUtf16(bytes, cut)
-  if (isUtf8Up(bytes, cut)) return isStateful(bytes) ? 'iso-2022-jp' : 'utf-8'
-  if (hasControls(bytes)) return unmarkedUtf16(bytes, cut)
+  const isUnicode = isUtf8Up(bytes, cut)
+  if (hasControls(bytes)) return unmarkedUtf16(bytes, cut) ?? (isUnicode ? 'utf-8' : null)
+  if (isUnicode) return isStateful(bytes) ? 'iso-2022-jp' : 'utf-8'
   return labelOf(within) ?? (isMostlyUtf8(bytes) ? 'utf-8' : likeliest(bytes))
 }
 

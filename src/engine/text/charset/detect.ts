@@ -32,14 +32,14 @@ const CANDIDATES: readonly [label: string, against: number][] = [
   ['iso-8859-15', 0.8],
   ['iso-8859-8', 0.8],
   ['iso-8859-6', 0.8],
-  ['iso-8859-13', 1],
-  ['iso-8859-4', 1.2],
-  ['iso-8859-10', 1.4],
-  ['iso-8859-3', 1.4],
-  ['iso-8859-14', 0.6],
-  ['iso-8859-16', 1.4],
-  ['macintosh', 1.5],
-  ['x-mac-cyrillic', 1],
+  ['iso-8859-13', 3],
+  ['iso-8859-4', 3.2],
+  ['iso-8859-10', 3.4],
+  ['iso-8859-3', 3.4],
+  ['iso-8859-14', 2.6],
+  ['iso-8859-16', 3.4],
+  ['macintosh', 3.5],
+  ['x-mac-cyrillic', 3],
 ]
 const MOST_BYTES = 1_024
 
@@ -167,7 +167,7 @@ function contextOf(before: string, letter: string, after: string): number {
   if (isLatin && /\p{Lu}/u.test(letter)) sum += CAPITAL
   if (isLatin && /[\^[\]\\{}|~@`_$]/.test(before + after)) sum += ODD_NEIGHBOR
   const alone = !/[\p{L}\p{M}]/u.test(before) && !/[\p{L}\p{M}]/u.test(after)
-  if (isLatin && alone && !/[àáéèíóúåäöøæ]/i.test(letter)) sum += STANDS_ALONE
+  if (alone && !/[àáéèíóúåäöøæ]/i.test(letter)) sum += STANDS_ALONE
   if (/[þð]/i.test(letter) && /[td]/i.test(before)) sum += ODD_NEIGHBOR
   // Forms of the end of a word.
   if (/[ךםןףץς]/.test(letter) && /\p{L}/u.test(after)) sum += CAPITAL_INSIDE
@@ -202,7 +202,7 @@ export function likelihood(text: string, label: string): number {
       else common += own(sign) + (/[a-z]/i.test(before) || /[a-z]/i.test(after) ? -1 : 0)
       continue
     }
-    if (!/[\p{L}\p{M}]/u.test(sign)) {
+    if (SIGNS.has(sign) || !/[\p{L}\p{M}]/u.test(sign)) {
       common += signValue(before, sign, after)
       continue
     }
