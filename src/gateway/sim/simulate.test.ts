@@ -5,6 +5,7 @@ import { usageOf } from '#kernel/usage.ts'
 import { collect, fold, textOfAnswer } from '../model/answer.ts'
 import { decode as decodeMessages } from '../wire/anthropic-messages/decode/decode.ts'
 import type { Chunk, CanonicalRequest, CanonicalMessage } from '../model/canonical-request.ts'
+import { countWords } from './words.ts'
 import { simulate } from './simulate.ts'
 
 const never = new AbortController().signal
@@ -46,6 +47,24 @@ test('whatever is said comes back byte for byte', async () => {
       assert.equal(textOfAnswer(fold(await play({ messages: [said('user', text)] }))), text)
     }),
   )
+})
+
+test('words are what white space separates, of every kind', () => {
+  for (let code = 0; code <= 0xffff; code++) {
+    const text = `one${String.fromCharCode(code)}two`
+    assert.equal(countWords(text), text.match(/\S+/g)!.length, code.toString(16))
+  }
+})
+
+test('white space is read once, however much of it there is', async () => {
+  // If it was read once for each of its characters, this would take hours.
+  for (const text of [
+    ' '.repeat(8_000_000),
+    `${'\n'.repeat(8_000_000)}word`,
+    `word${' '.repeat(8_000_000)}`,
+    ' \n'.repeat(4_000_000),
+  ])
+    assert.equal(textOfAnswer(fold(await play({ messages: [said('user', text)] }))), text)
 })
 
 test('the output limit cuts the answer with length; a limit of 0 asks for nothing', async () => {

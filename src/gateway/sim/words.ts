@@ -1,20 +1,46 @@
 import type { CanonicalMessage, CanonicalPart } from '../model/canonical-request.ts'
 
-/** The text in pieces of one word each, white space before it included; joined they are the text. */
-export function pieces(text: string): string[] {
-  const found = text.match(/\s*\S+/g)
-  if (!found) return text === '' ? [] : [text]
-  const length = found.reduce((sum, piece) => sum + piece.length, 0)
-  found[found.length - 1] += text.slice(length)
-  return found
+/**
+ * The text in pieces of one word each, white space before it included; joined they are the text. Found by words alone: an
+ * expression that begins with the white space reads a long run of it once for each of its characters.
+ */
+export function* pieces(text: string): Generator<string> {
+  let [from, end] = [0, 0]
+  for (const { 0: word, index } of text.matchAll(/\S+/g)) {
+    // The last piece is only known at the end: white space behind it belongs to it.
+    if (end > 0) yield text.slice(from, end)
+    ;[from, end] = [end, index + word.length]
+  }
+  if (text !== '') yield text.slice(from)
 }
 
-/** The number of whitespace-separated words: the simulated models' tokens. */
+/** The number of whitespace-separated words: the simulated models' tokens. Without an expression, whose matches cost ten times as much. */
 export function countWords(text: string): number {
   let words = 0
-  for (const _ of text.matchAll(/\S+/g)) words++
+  let isInside = false
+  for (let at = 0; at < text.length; at++) {
+    if (isBlank(text.charCodeAt(at))) isInside = false
+    else if (!isInside) {
+      isInside = true
+      words++
+    }
+  }
   return words
 }
+
+/** White space as `\s` means it. */
+const isBlank = (code: number): boolean =>
+  code < 0x80
+    ? code === 0x20 || (code >= 0x09 && code <= 0x0d)
+    : code === 0xa0 ||
+      code === 0x1680 ||
+      (code >= 0x2000 && code <= 0x200a) ||
+      code === 0x2028 ||
+      code === 0x2029 ||
+      code === 0x202f ||
+      code === 0x205f ||
+      code === 0x3000 ||
+      code === 0xfeff
 
 /** Words of everything in the messages that is text: media count nothing. */
 export const countInput = (messages: CanonicalMessage[]): number =>

@@ -2,8 +2,10 @@
 import { z } from 'zod'
 import { firstOf, goesOn, sayFault } from '#kernel/faults/schema-faults.ts'
 
-/** Nodes of a schema, as often as they are looked at, times characters of the answer: two seconds at the very worst. */
-const MOST_WORK = 2 ** 21
+/** Values in a schema, as often as they are looked at: a checker of many more takes seconds to make, or too deep a stack. */
+const MOST_VALUES = 2_000
+/** The same times characters of the answer. A check runs beside everyone's calls: this much takes some tens of milliseconds. */
+const MOST_WORK = 2 ** 19
 
 /** The fault of an answer, in words for people; null where it matches, or where its schema cannot be checked in bounded time. */
 export function mismatch(schema: Record<string, unknown>, text: string): string | null {
@@ -13,7 +15,7 @@ export function mismatch(schema: Record<string, unknown>, text: string): string 
   } catch {
     return 'it is not JSON'
   }
-  if (workOf(schema, schema, []) * text.length > MOST_WORK) return null
+  if (valuesIn(schema, schema, [], MOST_VALUES) * text.length > MOST_WORK) return null
   const checked = checkerOf(schema)?.safeParse(value, { error: sayFault })
   const issues = checked?.error?.issues ?? []
   if (issues.length === 0) return null
@@ -50,18 +52,21 @@ function withoutPatterns(node: unknown): unknown {
   )
 }
 
-/** The nodes that a value may be held against, references followed; infinite for what refers to itself. */
-function workOf(root: Record<string, unknown>, node: unknown, within: readonly string[]): number {
-  if (typeof node !== 'object' || node === null) return 0
-  let work = 1
+/**
+ * The values of a schema, references followed; infinite for one that refers to itself or has more than `most`. Counted only so
+ * far: a few references to references stand for millions.
+ */
+function valuesIn(root: Record<string, unknown>, node: unknown, within: readonly string[], most: number): number {
+  let values = 1
+  if (typeof node !== 'object' || node === null) return values
   for (const [name, inner] of Object.entries(node)) {
+    if (values > most) return Infinity
     if (name === '$ref' && typeof inner === 'string') {
       if (within.includes(inner) || within.length > 32) return Infinity
-      work += workOf(root, targetOf(root, inner), [...within, inner])
-    } else if (name !== '$defs' && name !== 'definitions') work += workOf(root, inner, within)
-    if (work > MOST_WORK) return Infinity
+      values += valuesIn(root, targetOf(root, inner), [...within, inner], most - values)
+    } else if (name !== '$defs' && name !== 'definitions') values += valuesIn(root, inner, within, most - values)
   }
-  return work
+  return values > most ? Infinity : values
 }
 
 const targetOf = (root: Record<string, unknown>, ref: string): unknown =>
