@@ -40,6 +40,8 @@ export class ModelRequest {
   readonly metered: boolean
   readonly model: string
   readonly streaming: boolean
+  /** The answer is a stream of events: of text, or of pictures and sound. */
+  readonly answersEvents: boolean
   /** The place of the model's name in the body; null: it is not there. */
   readonly place: { start: number; end: number } | null
   /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
@@ -67,6 +69,7 @@ export class ModelRequest {
     this.model = named
     request.model = named
     this.streaming = metered && body.value('stream') === true && format.media === undefined
+    this.answersEvents = this.streaming || (metered && format.media?.events?.wanted(body.json) === true)
     this.place = body.has('model') ? locate(body, 'model') : null
     this.usageEdit = this.streaming && format.usageOption ? askForUsage(body) : null
   }

@@ -16,7 +16,7 @@ import { forwardedHeaders, forwardedQuery } from '../passthrough/forwarded-heade
 import { hideUsage } from '../passthrough/hide-usage.ts'
 import { TextPassthrough } from '../passthrough/text-passthrough.ts'
 import { dispatch } from '../providers/dispatch.ts'
-import { comments } from '../request/comments.ts'
+import { comments, errorEvent } from '../request/comments.ts'
 import { type Upstream, upstreamOf } from '../providers/upstream.ts'
 import type { GatewayRequest } from '../request/request.ts'
 import { hedgeDelayIn } from '../routing/constraints.ts'
@@ -26,7 +26,7 @@ import { type Redraft, inTurn } from '../passthrough/redraft.ts'
 import { embeddingEncoding } from '../passthrough/embedding-encoding.ts'
 import { openaiEmbeddings } from '../passthrough/formats/untranslated.ts'
 import { uniqueCalls } from '../passthrough/unique-calls.ts'
-import type { Surface } from '../request/surface.ts'
+import { StreamPulse } from '../request/stream-pulse.ts'
 import { lossesHeader } from '../translation/losses-header.ts'
 import { type TranslatedRequest, countFor } from '../translation/translate.ts'
 import { TranslatedResponse, type Writer } from '../translation/translated-response.ts'
@@ -50,8 +50,10 @@ export class SurfaceCall implements CallHandler {
   readonly request: GatewayRequest
   readonly #modelRequest: ModelRequest
   readonly #call: Call
-  #pulse: NodeJS.Timeout | null = null
-  #passthrough: TextPassthrough | null = null
+  #pulse: StreamPulse | null = null
+  /** The bytes that pass, of each of two attempts that may race; the second field: of the one that the client reads. */
+  readonly #passthroughs = new WeakMap<Attempt, TextPassthrough | BinaryPassthrough>()
+  #passthrough: TextPassthrough | BinaryPassthrough | null = null
   #answer: TranslatedResponse | null = null
 
   constructor(modelRequest: ModelRequest) {
@@ -103,10 +105,14 @@ export class SurfaceCall implements CallHandler {
   #go(candidates: readonly Candidate[]): void {
     // A client that left while something was looked up pays for nothing.
     if (this.gone) return
-    const { surface, incoming } = this.request
-    const delay = hedgeDelayIn(incoming.headers['x-uk-hedge'])
+    const { request } = this
+    const delay = hedgeDelayIn(request.incoming.headers['x-uk-hedge'])
     this.#call.start(candidates, this.metered ? delay : null)
-    if (this.streaming) this.#keepAlive(surface.keepAlive)
+    if (!this.#modelRequest.answersEvents || request.response.writableEnded) return
+    this.#pulse = new StreamPulse(request, {
+      head: ['x-uk-route', this.#modelRequest.routeTo(null)],
+      isCut: () => this.#passthrough?.cut === true,
+    })
   }
 
   translatedFor(offer: Offer): TranslatedRequest | null {
@@ -171,11 +177,14 @@ export class SurfaceCall implements CallHandler {
     }
     const { media } = format
     const passthrough = media
-      ? new BinaryPassthrough(attempt, request.response, (type, tail) =>
-          media.read(modelRequest.body.json, offer, type, tail),
+      ? new BinaryPassthrough(
+          attempt,
+          request.response,
+          (type, tail) => media.read(modelRequest.body.json, offer, type, tail),
+          media.events?.write ?? null,
         )
       : new TextPassthrough(attempt, request.response, format, streaming, this.#redraftFor(attempt))
-    this.#passthrough = passthrough instanceof TextPassthrough ? passthrough : null
+    this.#passthroughs.set(attempt, passthrough)
     attempt.sent(passthrough)
     dispatch(gateway.outbound, upstream, send, { model: offer.upstreamModel, stream: streaming }, passthrough)
   }
@@ -249,15 +258,19 @@ export class SurfaceCall implements CallHandler {
 
   /** The head of the client's answer. */
   begin(
-    { id, candidate }: Attempt,
+    attempt: Attempt,
     losses: readonly Loss[],
     contentType: string,
     length: number | null,
     provider: IncomingHttpHeaders,
   ): void {
     const { request } = this
+    const { id, candidate, offer } = attempt
     const { head, response, surface } = request
-    const { endpoint } = candidate.offer
+    const { endpoint } = offer
+    this.#passthrough = this.#passthroughs.get(attempt) ?? null
+    // The provider answers whole although a stream was asked for.
+    if (!contentType.startsWith('text/event-stream')) this.#quiet()
     if (surface.head !== undefined) head.push(...surface.head(id))
     head.push('content-type', contentType, 'x-uk-route', this.#modelRequest.routeTo(candidate))
     if (length !== null) head.push('content-length', String(length))
@@ -275,7 +288,7 @@ export class SurfaceCall implements CallHandler {
       response.write(
         comments(['x-uk-route', this.#modelRequest.routeTo(candidate), 'x-uk-losses', lossesHeader(losses)]),
       )
-    if (this.streaming) request.watchRights(endpoint)
+    if (this.#modelRequest.answersEvents) request.watchRights(endpoint)
   }
 
   hedgeLost({ offer }: Attempt, cost: Nano | null): void {
@@ -317,29 +330,16 @@ export class SurfaceCall implements CallHandler {
     if (request.response.headersSent && this.streaming && attempt !== null) {
       request.over()
       request.response.end(this.#frame(attempt, failure))
-    } else request.fail(failure, headers)
+    } else if (this.#modelRequest.answersEvents) request.fail(failure, headers, errorEvent)
+    else request.fail(failure, headers)
   }
 
   #frame(attempt: Attempt, failure: unknown): string {
     return this.request.surface.stream(this.#about(attempt), false, this.request.id).fail(failure)
   }
 
-  /** Keeps the connection from being closed as idle. The head leaves with the first beat, whatever the provider will say. */
-  #keepAlive({ text, everyMs }: Surface['keepAlive']): void {
-    const { response, head } = this.request
-    this.#pulse = setInterval(() => {
-      if (this.gone || response.writableEnded) return this.#quiet()
-      if (!response.headersSent) {
-        head.push('content-type', 'text/event-stream; charset=utf-8', 'x-uk-route', this.#modelRequest.routeTo(null))
-        head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
-        response.writeHead(200, head)
-      }
-      if (!response.writableNeedDrain && this.#passthrough?.cut !== true) response.write(text)
-    }, this.gateway.keepAliveMs ?? everyMs)
-  }
-
   #quiet(): void {
-    if (this.#pulse) clearInterval(this.#pulse)
+    this.#pulse?.[Symbol.dispose]()
   }
 
   #left(): void {

@@ -6,12 +6,16 @@ import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { Ending } from './ending.ts'
 import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
 import { ERROR_BODY, STALL_MS, faultOf } from './text-passthrough.ts'
-import { readFault } from '../wire/faults.ts'
-import { unreadableHead } from '../wire/unreadable.ts'
+import { fault, readFault } from '../wire/faults.ts'
+import { unreadableBody, unreadableHead } from '../wire/unreadable.ts'
+import type { MediaEvents } from './formats/format.ts'
 
 /** Types of answers that pass as they are; any other type — a page, say — becomes bytes and nothing that a browser would run. */
 const PASSED =
   /^(?:audio\/|video\/|image\/(?!svg)|application\/(?:json|x-ndjson|x-subrip)|text\/(?:plain|vtt|event-stream))/i
+
+/** The most bytes of a whole answer that is written as events. */
+const MOST_GATHERED = 32 << 20
 
 /** Statuses of a server in front of the provider, which may be at work on the request. */
 const UNCLEAR: ReadonlySet<number> = new Set([502, 504])
@@ -21,6 +25,7 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
   readonly #attempt: AttemptListener
   readonly #response: Reply
   readonly #read: (contentType: string, tail: string) => Reading
+  readonly #asEvents: MediaEvents['write'] | null
   readonly #ending = new Ending()
   #controller: Dispatcher.DispatchController | null = null
   #headers: IncomingHttpHeaders = {}
@@ -28,15 +33,31 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
   #error: Buffer[] = []
   #errorSize = 0
   #firstByteAt = 0
+  /** The parts of a whole answer whose client was sent the head of a stream; null: it isn't one. */
+  #whole: Buffer[] | null = null
+  #wholeSize = 0
+  /** The last four characters of a stream. */
+  #last = ''
   #over = false
   #stall: NodeJS.Timeout | null = null
   /** The characters of the answer: none of its bytes are text to be counted. */
   readonly characters = 0
 
-  constructor(attempt: AttemptListener, response: Reply, read: (contentType: string, tail: string) => Reading) {
+  constructor(
+    attempt: AttemptListener,
+    response: Reply,
+    read: (contentType: string, tail: string) => Reading,
+    asEvents: MediaEvents['write'] | null,
+  ) {
     this.#attempt = attempt
     this.#response = response
     this.#read = read
+    this.#asEvents = asEvents
+  }
+
+  /** Whether what was written so far ends inside an event. */
+  get cut(): boolean {
+    return this.#firstByteAt > 0 && !/(?:\n\n|\r\n\r\n|\r\r)$/.test(this.#last)
   }
 
   leave(): { reading: Reading; characters: number } {
@@ -73,8 +94,10 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
       this.#error = []
       return controller.abort(new Error('too long an error'))
     }
+    if (this.#gathers()) return this.#gather(controller, chunk)
     this.#begin()
     this.#ending.push(chunk)
+    if (this.#isEvents) this.#last = (this.#last + chunk.toString('latin1', Math.max(0, chunk.length - 4))).slice(-4)
     // Of one piece of the network several chunks may come after it was told to pause.
     if (this.#response.write(chunk) || this.#stall !== null) return
     controller.pause()
@@ -93,6 +116,7 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
       const why = readFault(this.#status, this.#headers, Buffer.concat(this.#error).toString())
       return this.#attempt.failed(why, UNCLEAR.has(this.#status))
     }
+    if (this.#gathers()) return this.#endOfWhole()
     this.#begin()
     this.#response.end()
     this.#attempt.ended(this.#read(this.#type, this.#tail), null, this.#firstByteAt, 0)
@@ -106,6 +130,39 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
     // Half a picture has no frame that could say so: the connection does.
     this.#response.destroy()
     this.#attempt.ended({ ...emptyReading(), unpriced: true }, why, this.#firstByteAt, 0)
+  }
+
+  /** Whether the answer is to be written as events: it comes whole, and the client was sent the head of a stream. */
+  #gathers(): boolean {
+    if (this.#whole === null && this.#firstByteAt === 0 && this.#response.headersSent && !this.#isEvents)
+      this.#whole = []
+    return this.#whole !== null
+  }
+
+  #gather(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#over) return
+    this.#ending.push(chunk)
+    this.#whole!.push(chunk)
+    this.#wholeSize += chunk.length
+    if (this.#wholeSize <= MOST_GATHERED) return
+    this.#whole = []
+    this.#finish()
+    this.#attempt.failed(fault('garbage', 'The provider answered with more than any answer is.', null), true)
+    controller.abort(new Error('too long an answer'))
+  }
+
+  #endOfWhole(): void {
+    const bytes = Buffer.concat(this.#whole!)
+    const events = this.#asEvents?.(this.#headers['content-type'] ?? '', bytes) ?? null
+    if (events === null) return this.#attempt.failed(unreadableBody(this.#headers, bytes, 'an event stream'), true)
+    this.#firstByteAt = performance.now()
+    this.#attempt.begin('text/event-stream; charset=utf-8', null, this.#headers)
+    this.#response.end(events)
+    this.#attempt.ended(this.#read(this.#type, this.#tail), null, this.#firstByteAt, 0)
+  }
+
+  get #isEvents(): boolean {
+    return /^text\/event-stream/i.test(this.#headers['content-type'] ?? '')
   }
 
   get #tail(): string {

@@ -5,3 +5,7 @@ export function comments(headers: readonly string[]): string {
     if (headers[i + 1] !== '') text += `: ${headers[i]!}: ${headers[i + 1]!}\n`
   return `${text}\n`
 }
+
+/** An error as the last event of a stream, for routes whose streams have no error of their own. */
+export const errorEvent = (body: object): string =>
+  `event: error\ndata: ${JSON.stringify({ type: 'error', ...body })}\n\n`

@@ -239,15 +239,25 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     if (!('whole' in this.incoming)) boundRemainder(this.incoming)
   }
 
-  /** A refusal, an upstream fault or a fault of ours, as the surface says it. */
-  fail(failure: Refusal | UpstreamFault | unknown, headers: Record<string, string> = {}): void {
+  /**
+   * A refusal, an upstream fault or a fault of ours, as the surface writes it. `lastEvent` writes it into a stream of events whose
+   * head was sent.
+   */
+  fail(
+    failure: Refusal | UpstreamFault | unknown,
+    headers: Record<string, string> = {},
+    lastEvent?: (body: object) => string,
+  ): void {
     this.over()
     const answer = this.surface.error(failure, this.id)
     if (failure instanceof Error && !(failure instanceof Refusal))
       this.gateway.engine.log.error({ error: failure, request_id: this.id }, 'a gateway request failed')
     // A call that was begun has told of its own end already.
     if (this.#runs && (this.caller as Caller | undefined) !== undefined) this.#log(failure, answer.status)
-    if (this.response.headersSent) this.response.destroy()
+    const { response } = this
+    if (response.headersSent && lastEvent !== undefined && !response.writableEnded && !response.destroyed)
+      response.end(lastEvent(answer.body))
+    else if (response.headersSent) response.destroy()
     else this.json(answer.status, answer.body, { ...answer.headers, ...headers })
   }
 

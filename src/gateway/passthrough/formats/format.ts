@@ -11,6 +11,14 @@ export interface Media {
   worst?(offer: Offer): Nano | null | undefined
   /** The facts that the end of an answer tells. */
   read(request: Record<string, unknown>, offer: Offer, contentType: string, tail: string): Reading
+  /** Absent: the path has no streams. */
+  events?: MediaEvents
+}
+
+export interface MediaEvents {
+  wanted(request: Record<string, unknown>): boolean
+  /** A whole answer as the events of the path, for a client that was already sent the head of a stream; null: it can't be read. */
+  write(contentType: string, whole: Buffer): string | null
 }
 
 /** A wire shape as far as the gateway must know it to pass its bytes through: where to, with what, and where usage stands. */

@@ -4,6 +4,7 @@ import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
 import { readStreamFault } from '../../wire/faults.ts'
 import { countOf, isObject, type Json, objectOf, parseJson } from '../../model/json.ts'
 import type { PassthroughFormat, Media } from './format.ts'
+import { pictureEvents, speechEvents, transcriptEvents } from './media-events.ts'
 import { type Reading, emptyReading } from '../../model/in-progress.ts'
 import { openaiChat } from './openai-chat.ts'
 
@@ -86,12 +87,16 @@ const sound: Media = {
   },
 }
 
-export const openaiImages = ['/images/generations', '/images/edits', '/images/variations'].map((path) =>
-  passed(path, pictures),
-)
-export const openaiAudio = ['/audio/speech', '/audio/transcriptions', '/audio/translations'].map((path) =>
-  passed(path, sound),
-)
+export const openaiImages = [
+  passed('/images/generations', { ...pictures, events: pictureEvents('image_generation.completed') }),
+  passed('/images/edits', { ...pictures, events: pictureEvents('image_edit.completed') }),
+  passed('/images/variations', pictures),
+]
+export const openaiAudio = [
+  passed('/audio/speech', { ...sound, events: speechEvents }),
+  passed('/audio/transcriptions', { ...sound, events: transcriptEvents }),
+  passed('/audio/translations', sound),
+]
 
 const tokensOf = (usage: Json): Reading['usage'] =>
   usageOf({ input_tokens: countOf(usage.input_tokens), output_tokens: countOf(usage.output_tokens) })

@@ -10,7 +10,9 @@ import type { Json } from '../../../model/json.ts'
 import { isSimulated } from '../../../sim/offers.ts'
 import { takesOpenaiFields } from '../../../media/vendors/every-adapter.ts'
 import { lossesHeader } from '../../../translation/losses-header.ts'
+import { comments, errorEvent } from '../../../request/comments.ts'
 import type { GatewayRequest } from '../../../request/request.ts'
+import { StreamPulse } from '../../../request/stream-pulse.ts'
 import { fieldsOf } from './read-body.ts'
 import type { Fields } from './read-fields.ts'
 import { refuseUncounted } from './uncounted.ts'
@@ -49,6 +51,8 @@ class MediaAnswer {
   readonly #media: MediaGateway
   readonly #leaving = new AbortController()
   readonly #place: AnswerPlace
+  /** Null: the answer is not a stream of events. */
+  #pulse: StreamPulse | null = null
 
   constructor(request: GatewayRequest, media: MediaGateway) {
     this.#request = request
@@ -57,6 +61,22 @@ class MediaAnswer {
   }
 
   async serve(path: string, bytes: Buffer): Promise<void> {
+    try {
+      await this.#serve(path, bytes)
+    } catch (error) {
+      if (this.#pulse === null) throw error
+      this.#request.fail(error, {}, errorEvent)
+    } finally {
+      this.#pulse?.[Symbol.dispose]()
+    }
+  }
+
+  /** From here on the answer is a stream of events, which is never silent for long. */
+  #startStream(): void {
+    this.#pulse = new StreamPulse(this.#request)
+  }
+
+  async #serve(path: string, bytes: Buffer): Promise<void> {
     const { gateway, caller } = this.#request
     const account = caller.principal.accountId
     this.#request.onLeave(() => this.#leaving.abort(new Refusal('unavailable', { message: 'The client has left.' })))
@@ -90,6 +110,7 @@ class MediaAnswer {
 
   async #images(model: string, fields: Fields, files: Parameters<typeof readImages>[1]): Promise<void> {
     const { answer, further, ...request } = readImages(fields, files)
+    if (answer.stream) this.#startStream()
     const made = await this.#call('image', model, request.n, further, (offer, n) => ({
       ...request,
       n,
@@ -109,6 +130,7 @@ class MediaAnswer {
 
   async #speech(model: string, fields: Fields): Promise<void> {
     const { answer, further, ...request } = readSpeech(fields)
+    if (answer.events) this.#startStream()
     let isOwnVoice = false
     const call = (voiced: boolean) =>
       this.#call('speech', model, 1, further, (offer) => {
@@ -149,6 +171,7 @@ class MediaAnswer {
 
   async #transcription(model: string, fields: Fields, sound: MediaInput): Promise<void> {
     const { answer, further, ...request } = readTranscription(fields, sound)
+    if (answer.stream) this.#startStream()
     const made = await this.#call('transcription', model, 1, further, (offer) => ({
       ...request,
       model: offer.upstreamModel,
@@ -231,13 +254,17 @@ class MediaAnswer {
     bytes: AsyncIterable<Uint8Array>,
   ): Promise<void> {
     const { head, response } = this.#request
+    let hasBegun = false
     const begin = (): void => {
-      if (response.headersSent) return
+      if (hasBegun) return
+      hasBegun = true
+      this.#request.watchRights(made.offer.endpoint)
+      // The head was sent before the provider was known: comments name it.
+      if (response.headersSent) return void response.write(comments(Object.entries(this.#headers(made, losses)).flat()))
       head.push('content-type', type, 'x-content-type-options', 'nosniff')
       if (type.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
       for (const [name, value] of Object.entries(this.#headers(made, losses))) head.push(name, value)
       response.writeHead(200, head)
-      this.#request.watchRights(made.offer.endpoint)
     }
     for await (const part of bytes) {
       if (response.destroyed) return

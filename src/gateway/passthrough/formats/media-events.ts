@@ -1,0 +1,45 @@
+import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../model/json.ts'
+import type { MediaEvents } from './format.ts'
+
+const line = (event: Json): string => `event: ${textOf(event.type)}\ndata: ${JSON.stringify(event)}\n\n`
+
+/** Of a form it is text. */
+const isStreamed = ({ stream }: Json): boolean => stream === true || stream === 'true'
+
+const isJson = (contentType: string): boolean => /json/i.test(contentType)
+const read = (whole: Buffer): Json => objectOf(parseJson(whole.toString()))
+
+/** Pictures: one event for each. */
+export const pictureEvents = (type: string): MediaEvents => ({
+  wanted: isStreamed,
+  write(contentType, whole) {
+    if (!isJson(contentType)) return null
+    const { created, data, ...about } = read(whole)
+    if (!Array.isArray(data)) return null
+    return listOf(data)
+      .filter(isObject)
+      .map((picture) => line({ type, created_at: created, ...about, ...picture }))
+      .join('')
+  },
+})
+
+/** Sound: all of it in one event. */
+export const speechEvents: MediaEvents = {
+  wanted: ({ stream_format }) => stream_format === 'sse',
+  write: (contentType, whole) =>
+    isJson(contentType) || whole.length === 0
+      ? null
+      : line({ type: 'speech.audio.delta', audio: whole.toString('base64') }) +
+        line({ type: 'speech.audio.done', usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 } }),
+}
+
+/** A transcript in any of its bodies: models such as whisper-1 ignore `stream`. */
+export const transcriptEvents: MediaEvents = {
+  wanted: isStreamed,
+  write(contentType, whole) {
+    if (!isJson(contentType)) return line({ type: 'transcript.text.done', text: whole.toString() })
+    const { text, usage } = read(whole)
+    if (typeof text !== 'string') return null
+    return line({ type: 'transcript.text.done', text, ...(isObject(usage) && { usage }) })
+  },
+}
