@@ -1,7 +1,8 @@
 import type { z } from 'zod'
 import type { Served } from '#gateway/call/complete.ts'
 import type { FinishReason } from '#gateway/model/canonical-request.ts'
-import type { Chunk } from '#gateway/model/canonical-request.ts'
+import type { Chunk, Loss } from '#gateway/model/canonical-request.ts'
+import { lossOf } from '#gateway/wire/parts/lost-parts.ts'
 import type { Id } from '#kernel/ids.ts'
 import { toUsd } from '#kernel/money.ts'
 import { iso } from '#kernel/time.ts'
@@ -23,6 +24,8 @@ export class InferenceAnswer {
   readonly content: Part[] = []
   #finish: FinishReason | null = null
   #reasoning: { part: Extract<Part, { type: 'reasoning' }>; index: number } | null = null
+  /** Parts of the answer that were left out, by name. */
+  readonly #lost = new Set<Loss>()
   readonly #calls = new Map<string, Extract<Part, { type: 'tool_call' }>>()
 
   constructor(id: Id, at: Date) {
@@ -70,11 +73,15 @@ export class InferenceAnswer {
       case 'finish':
         this.#finish = chunk.reason
         return []
-      // Their message has no place for them.
-      case 'citation':
+      // The message has no place for them.
       case 'image':
       case 'audio':
+        this.#lost.add(lossOf(chunk.type))
+        return []
       case 'lost':
+        this.#lost.add(chunk.name)
+        return []
+      case 'citation':
       case 'start':
       case 'usage':
       case 'error':
@@ -97,6 +104,7 @@ export class InferenceAnswer {
       finish_reason: this.#finish,
       usage: served.usage,
       cost_usd: served.cost === null ? null : toUsd(served.cost),
+      losses: [...new Set([...served.losses, ...this.#lost])],
     }
   }
 

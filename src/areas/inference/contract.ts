@@ -128,6 +128,11 @@ const answered = {
   finish_reason: z.string().nullable().describe('stop, length, tool_calls or content_filter.'),
   usage: usageSchema.nullable(),
   cost_usd: usd.nullable().describe('Null for a model without a price.'),
+  losses: z
+    .array(z.string())
+    .describe(
+      'Fields that didn’t reach the provider, and parts of its answer that have no place here, such as `output.image`.',
+    ),
 }
 export const TextCompletion = z.object(answered).meta({ id: 'TextCompletion' })
 

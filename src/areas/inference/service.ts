@@ -1,6 +1,7 @@
 import { type MediaHandles, mediaHandlers } from '#areas/media/service.ts'
 import { defineOperation, startOperation } from '#areas/operations/service.ts'
 import type { Context } from '#engine/context.ts'
+import { lossesHeader } from '#gateway/translation/losses-header.ts'
 import { refuse } from '#kernel/errors.ts'
 import { implementWith } from '#kernel/implement.ts'
 import { eventsSoon } from '#engine/late-events.ts'
@@ -68,7 +69,9 @@ async function complete(
   const answer = new InferenceAnswer(newId(), ctx.now())
   await using call = await startCall(ctx, turnOf(ask), answer.id, workspaceId, { signal, whole: true })
   for await (const chunk of call.chunks) answer.add(chunk)
-  return { completed: answer.shown(call.served()), cost: call.served().cost }
+  const completed = answer.shown(call.served())
+  if (completed.losses.length > 0) ctx.answer.headers['x-uk-losses'] = lossesHeader(completed.losses)
+  return { completed, cost: call.served().cost }
 }
 
 /** PostgreSQL keeps neither NUL characters nor half code points in JSON. */

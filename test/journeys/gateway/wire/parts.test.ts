@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { type World, gatewayWorld } from '../world.ts'
 import { answers } from './answers.ts'
 import { type Event, type Scripted, type Wire, asAsked, bringWires, modelOf, startScripted, wires } from './scripted.ts'
-import { call, surfaces } from './surfaces.ts'
+import { call, eventsIn, surfaces } from './surfaces.ts'
 
 type Json = Record<string, any>
 
@@ -172,6 +172,29 @@ for (const { kind, wire, whole, events, loss, picture, own: passed } of parts)
         else assert.ok(head.split(', ').includes(loss), `${at}: ${head}`)
       }
   })
+
+/** The completion of a model on REST, whole or out of its stream. */
+async function completed(model: string, stream: boolean): Promise<{ losses: string[]; text: string; head: string }> {
+  const body = { model, messages: [{ role: 'user', content: 'Hello' }] }
+  const answer = await world.person.post(`/inference/text${stream ? '/stream' : ''}`, body)
+  assert.equal(answer.status, 200, answer.text)
+  const { data } = answer.body ?? {}
+  const whole = stream ? eventsIn(answer.text).find(({ message }) => message?.status === 'completed')!['message'] : data
+  return { ...whole, head: answer.headers.get('x-uk-losses') ?? '' }
+}
+
+test('REST names parts of answers that it has no place for, whole and streamed', async () => {
+  for (const { kind, wire, whole, events, loss } of parts) {
+    vendor.script = asAsked(wire, { whole, events })
+    for (const stream of [false, true]) {
+      const { losses, text, head } = await completed(modelOf(wire), stream)
+      assert.match(text, /^Here: /, kind)
+      assert.ok(losses.includes(loss), `${wire.name}, ${kind}: ${losses.join()}`)
+      // The head of a stream leaves before its parts come.
+      if (!stream) assert.ok(head.includes(loss), head)
+    }
+  }
+})
 
 test('a picture that a model drew on responses comes back to it with the next turn', async () => {
   const { whole, events } = parts[0]!
