@@ -7,10 +7,12 @@ import { takesKey } from '../providers/takes-key.ts'
 import { type Upstream, upstreamOf } from '../providers/upstream.ts'
 import type { AnswerPlace } from '#engine/media/answer-room.ts'
 import { MediaFault, type MediaWire, type WireAnswer } from './adapter.ts'
+import { badAnswer } from './answers.ts'
 import { ExchangeBroke, exchange } from './exchange.ts'
 import { brokenOff, faultOf } from './fault.ts'
 import { retryAfter } from '../wire/faults.ts'
 import { leadsUp } from '../wire/path-name.ts'
+import { compressionIn } from '../wire/unreadable.ts'
 
 /** The most bytes of an error's body. */
 const ERROR_BYTES = 256 << 10
@@ -56,6 +58,13 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
         withinMs,
       }
       const answer = await answerTo(await withBody(send, body, upstream), url, mostBytes)
+      const compression = compressionIn(answer.headers)
+      if (compression !== null) {
+        await drop(answer)
+        throw answer.status < 300
+          ? badAnswer(compression)
+          : faultOf(answer.status, answer.headers, compression, endpoint)
+      }
       if (answer.status < 300) return { ...answer, place: options.place }
       throw faultOf(answer.status, answer.headers, await textOf(answer), endpoint)
     },
@@ -114,6 +123,11 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
         continue
       }
       if (answer.status !== 200) throw await lost(answer)
+      const compression = compressionIn(answer.headers)
+      if (compression !== null) {
+        await drop(answer)
+        throw badAnswer(compression)
+      }
       return yield* answer.body
     }
   }

@@ -15,10 +15,17 @@ export function unreadableHead(status: number, headers: AnswerHeaders): Upstream
 /** Codings that compress (IANA, HTTP content codings). Some servers put a charset there, which changes no byte. */
 const COMPRESSED = /\b(?:x-)?(?:gzip|compress|deflate|br|zstd|dcb|dcz|pack200-gzip|exi)\b/i
 
-function reasonIn(status: number, headers: AnswerHeaders): string | null {
+/** The reason why a compressed answer can't be read; null: it isn't compressed. */
+export function compressionIn(headers: AnswerHeaders): string | null {
   const encoding = word(headers, 'content-encoding')
-  if (COMPRESSED.test(encoding))
-    return `The provider answered with \`content-encoding: ${shorten(encoding, 60)}\`, which wasn't requested. Turn off compression in the proxy in front of it.`
+  return COMPRESSED.test(encoding)
+    ? `The provider answered with \`content-encoding: ${shorten(encoding, 60)}\`, which wasn't requested. Turn off compression in the proxy in front of it.`
+    : null
+}
+
+function reasonIn(status: number, headers: AnswerHeaders): string | null {
+  const compression = compressionIn(headers)
+  if (compression !== null) return compression
   if (status === 204 || status === 205) return `The provider answered ${status}, without a body.`
   if (status >= 300 && status < 400)
     return `The provider answered with a redirect (${status}), which isn't followed. Set the endpoint's \`base_url\` to the final address.`

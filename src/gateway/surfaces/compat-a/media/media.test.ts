@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import OpenAI, { toFile } from 'openai'
 import sharp from 'sharp'
 import { at } from '#test/endpoints/house.ts'
@@ -196,4 +197,42 @@ test('a job of a vendor is waited for, and what it refuses is refused in OpenAIâ
     status: 400,
     code: 'content_refused',
   })
+})
+
+test('a compressed answer of a vendor of another shape is named, as an answer, a refusal and a result', async () => {
+  const png = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer()
+  let place = ''
+  let coding = ''
+  using vendor = await vendorAt(({ method, path }, response, origin) => {
+    const at = path === '/sample.png' ? 'result' : method === 'POST' ? 'answer' : 'poll'
+    if (at === place || (at === 'answer' && place === 'refusal')) {
+      const status = place === 'refusal' ? 400 : 200
+      response.writeHead(status, { 'content-type': 'application/json', 'content-encoding': coding })
+      return void response.end(gzipSync('{}'))
+    }
+    if (at === 'result') return void response.end(png)
+    json(
+      response,
+      at === 'answer'
+        ? { id: 'j', polling_url: `${origin}/v1/get_result?id=j` }
+        : { status: 'Ready', result: { sample: `${origin}/sample.png` } },
+    )
+  })
+  const added = await alice.post(at, {
+    preset: 'black-forest-labs',
+    slug: 'packed',
+    base_url: `${vendor.origin}/v1`,
+    api_key: SECRET,
+    models: [{ id: 'flux-pro-1.1', kind: 'image' }],
+  })
+  assert.equal(added.status, 201, added.text)
+  for (place of ['answer', 'refusal', 'result'])
+    for (coding of ['gzip', 'br', 'zstd', 'x-gzip'])
+      await assert.rejects(
+        openai.images.generate({ model: 'packed/flux-pro-1.1', prompt: 'a fox' }),
+        (error: Error) => error.message.includes(`\`content-encoding: ${coding}\`, which wasn't requested`),
+        `${place} in ${coding}`,
+      )
 })
