@@ -43,6 +43,11 @@ export type CanonicalRequest = {
   cache?: CacheMark
   /** Requests of one key are likely to share what a vendor keeps of their beginning: no loss where a vendor keeps nothing. */
   cache_key?: string
+  /** How OpenAI caches the prompt: its mode and lifetime, and how long the cache is kept. */
+  prompt_cache_options?: Record<string, unknown>
+  prompt_cache_retention?: string
+  /** Labels for the vendor's records. */
+  metadata?: Record<string, unknown>
   /** An opaque name of the end user, for the vendor's abuse checks. */
   user?: string
 }
@@ -52,11 +57,13 @@ export type Modality = 'text' | 'image' | 'audio'
 export interface CanonicalMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: CanonicalPart[]
+  /** Tells participants of the same role apart. */
+  name?: string
 }
 
 export type CanonicalPart =
   | { type: 'text'; text: string; cache?: CacheMark; citations?: Citation[] }
-  | { type: 'image'; source: MediaSource; detail?: 'auto' | 'low' | 'high'; cache?: CacheMark }
+  | { type: 'image'; source: MediaSource; detail?: PictureDetail; cache?: CacheMark }
   | { type: 'file'; source: MediaSource; name?: string; cache?: CacheMark }
   /** `signature` and `redacted` are opaque and must come back byte for byte; `format` names whose they are. */
   | { type: 'reasoning'; text: string; signature?: string; redacted?: string; format?: string; id?: string }
@@ -64,6 +71,9 @@ export type CanonicalPart =
   | { type: 'tool_call'; id: string; name: string; arguments: string; cache?: CacheMark }
   /** Stands in a message of role `tool`; one such message may hold the results of several calls. */
   | { type: 'tool_result'; id: string; content: CanonicalPart[]; is_error: boolean; cache?: CacheMark }
+
+/** How finely a picture is read, in OpenAI's words. */
+export type PictureDetail = 'auto' | 'low' | 'high' | 'original'
 
 /** The source that a stretch of an answer stands on. */
 export interface Citation {

@@ -24,6 +24,12 @@ export const fates: Readonly<Record<string, Fate>> = {
   verbosity: 'named',
   user: 'named',
   cache_control: 'named',
+  metadata: 'named',
+  prompt_cache_options: 'named',
+  prompt_cache_retention: 'named',
+  store: 'named',
+  // Models to ask if the first one fails.
+  models: 'named',
   parallel_tool_calls: 'named',
   reasoning: 'named',
   reasoning_effort: 'named',

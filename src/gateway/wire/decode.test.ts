@@ -95,7 +95,7 @@ test('what a Turn has no place for is named, what changes nothing is not', () =>
     provider: { order: ['a'] },
     store: true,
   })
-  assert.deepEqual(losses, ['logprobs', 'tools.custom', 'messages.input_audio'])
+  assert.deepEqual(losses, ['logprobs', 'provider', 'store', 'tools.custom', 'messages.input_audio'])
   const only = (more: object) => decodeChat({ model: 'm', messages: [hi], ...more }).losses
   const further: Record<string, unknown> = {
     audio: { voice: 'a', format: 'wav' },

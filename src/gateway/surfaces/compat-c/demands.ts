@@ -13,8 +13,8 @@ import { passesThrough } from '../../translation/translate.ts'
 import type { Demands, Surface } from '../../request/surface.ts'
 import { hasOuterMark, isMarked, withMarks } from './cache-marks.ts'
 
-/** Thoughts are left out of answers here. */
-const HIDDEN: ReadonlySet<Loss> = new Set(['reasoning.exclude'])
+/** Thoughts are left out of answers here, and the router reads the rest. */
+const FULFILLED: ReadonlySet<Loss> = new Set('reasoning.exclude provider models route usage session_id'.split(' '))
 /** More names than anybody tries one after the other. */
 const MOST_MODELS = 32
 /** Fields that OpenRouter reads and others refuse or would misread. */
@@ -60,7 +60,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
     ...preferences,
     constraints: { ...preferences.constraints, ...(relayed !== null && { relayed }) },
     models,
-    fulfilled: HIDDEN,
+    fulfilled: FULFILLED,
     bodyFor(offer, unserved) {
       if (isAggregator(offer)) return relayBody(body, offer, unserved)
       const thinks = mayThink(offer)
@@ -104,7 +104,7 @@ function lossesOf(json: Json, own: readonly string[]): Loss[] {
   const reasoning = own.includes('reasoning') ? (object(json['reasoning'], 'reasoning') ?? {}) : {}
   const unknown = isObject(json['provider']) ? unknownPreferences(json['provider']) : []
   return [
-    ...lost.filter((name) => name !== 'trace'),
+    ...lost,
     ...['max_tokens', 'summary'].filter((name) => reasoning[name]).map((name) => `reasoning.${name}`),
     ...unknown.map((name) => `provider.${name}`),
   ]

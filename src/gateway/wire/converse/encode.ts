@@ -3,6 +3,7 @@ import { compact, type Json } from '../../model/json.ts'
 import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
 import { lostModalities, losePenalties, loseVerbosity } from '../shared/sampling.ts'
+import { loseDetail, loseFurther, loseNames } from '../shared/openai-fields.ts'
 import type { Encoded, Target } from '../shared/target.ts'
 import { converseLimits, toolSchema } from '../shared/tools/tool-schema.ts'
 import { fitName, ToolNames } from '../shared/tools/tool-names.ts'
@@ -28,6 +29,9 @@ export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   if (canonical.cache !== undefined) losses.add('cache_control')
   losePenalties(canonical, losses)
   loseVerbosity(canonical, losses)
+  loseFurther(canonical, losses)
+  loseNames(canonical, losses)
+  loseDetail(canonical, losses)
   // The field that asks a model of another house to think is not known.
   if (canonical.reasoning !== undefined && canonical.reasoning.effort !== 'none') losses.add('reasoning')
   const asked = inWords(canonical, losses)

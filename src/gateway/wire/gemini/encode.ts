@@ -9,6 +9,7 @@ import { askForMedia } from './made-media.ts'
 import { encodeContents } from './encode-contents.ts'
 import { type Quirks, quirksOf } from './quirks.ts'
 import { loseVerbosity } from '../shared/sampling.ts'
+import { loseDetail, loseFurther, loseNames } from '../shared/openai-fields.ts'
 import { subsetSchema } from './schema.ts'
 import { thinkingOf } from './thinking.ts'
 
@@ -26,6 +27,9 @@ export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   if (canonical.cache !== undefined) losses.add('cache_control')
   if (canonical.user !== undefined) losses.add('user')
   loseVerbosity(canonical, losses)
+  loseFurther(canonical, losses)
+  loseNames(canonical, losses)
+  loseDetail(canonical, losses)
   const body: Json = compact({
     systemInstruction: system.length > 0 ? { parts: system } : undefined,
     contents: contents.length > 0 ? contents : [{ role: 'user', parts: [{ text: '…' }] }],

@@ -3,8 +3,8 @@ import type { CanonicalMessage, CanonicalPart } from '../../model/canonical-requ
 import { compact, type Json, textOf } from '../../model/json.ts'
 import { list, missing, object, partsOf, string, wrong } from '../shared/request-fields.ts'
 import { Losses } from '../shared/losses.ts'
-import { magicType, mediaPart, sourceOf } from '../shared/media.ts'
-import { cacheOf, withInnerMark, withOuterMark } from '../shared/cache-marks.ts'
+import { detailOf, magicType, mediaPart, sourceOf } from '../shared/media.ts'
+import { cacheOf, loseMark, withInnerMark, withOuterMark } from '../shared/cache-marks.ts'
 import { readReasoning } from './sealed.ts'
 import { flatName, wrapText } from './tools.ts'
 
@@ -39,6 +39,7 @@ export function decodeInput(input: unknown, losses: Losses): CanonicalMessage[] 
         break
       }
       case 'reasoning':
+        loseMark(item, losses)
         join('assistant', [readReasoning(item)])
         break
       case 'image_generation_call':
@@ -65,6 +66,7 @@ export function decodeInput(input: unknown, losses: Losses): CanonicalMessage[] 
         })
         break
       default:
+        loseMark(item, losses)
         losses.add(`input.${type}`)
         unread ??= at
     }
@@ -95,10 +97,13 @@ function messageOf(
 }
 
 /** A picture that the model drew before. */
-function pictureOf({ result }: Json, losses: Losses): CanonicalPart[] {
-  const data = textOf(result)
-  if (data !== '')
-    return [{ type: 'image', source: { kind: 'base64', media_type: magicType(data) ?? 'image/png', data } }]
+function pictureOf(item: Json, losses: Losses): CanonicalPart[] {
+  const data = textOf(item['result'])
+  if (data !== '') {
+    const source = { kind: 'base64' as const, media_type: magicType(data) ?? 'image/png', data }
+    return [compact({ type: 'image', source, cache: cacheOf(item) })]
+  }
+  loseMark(item, losses)
   losses.add('input.image_generation_call')
   return []
 }
@@ -149,9 +154,8 @@ function partOf(given: unknown, at: string, losses: Losses): CanonicalPart[] | n
   }
   if (type === 'input_image' && part['image_url'] !== undefined && part['image_url'] !== null) {
     const image = mediaPart(media(part['image_url'], `${at}.image_url`), 'image', `${at}.image_url`)
-    const word = string(part['detail'], `${at}.detail`)
-    const detail: 'auto' | 'low' | 'high' | null = word === 'auto' || word === 'low' || word === 'high' ? word : null
-    const shown = image.type === 'image' && detail !== null ? { ...image, type: image.type, detail } : image
+    const detail = detailOf(part['detail'], `${at}.detail`, losses)
+    const shown = image.type === 'image' && detail !== undefined ? { ...image, type: image.type, detail } : image
     return [compact({ ...shown, cache })]
   }
   const data = part['file_data'] ?? part['file_url']
@@ -161,6 +165,7 @@ function partOf(given: unknown, at: string, losses: Losses): CanonicalPart[] | n
     const name = string(part['filename'], `${at}.filename`)
     return [compact(file.type === 'file' ? { ...file, type: 'file', name, cache } : { ...file, cache })]
   }
+  loseMark(part, losses)
   losses.add(part['file_id'] ? 'input.file_id' : `input.${type}`)
   return lost.has(type) ? [] : null
 }

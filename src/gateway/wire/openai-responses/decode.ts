@@ -6,11 +6,12 @@ import type { Decoded } from '../shared/target.ts'
 import { Losses, matters } from '../shared/losses.ts'
 import { cacheOf } from '../shared/cache-marks.ts'
 import { verbosityOf } from '../shared/sampling.ts'
+import { describedSchema, openaiFields, userOf } from '../shared/openai-fields.ts'
 import { decodeInput } from './decode-input.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
 
-/** Fields that this file reads, or that only steer caching, logging, padding and what is shown. */
-const carried = new Set(
+/** Fields that this file reads, and `client_metadata`, a client's notes about itself. */
+export const carried: ReadonlySet<string> = new Set(
   `model input instructions tools tool_choice parallel_tool_calls reasoning text max_output_tokens temperature top_p
   user safety_identifier stream stream_options include metadata client_metadata cache_control prompt_cache_key prompt_cache_options
   prompt_cache_retention`.split(/\s+/),
@@ -47,12 +48,12 @@ export function decode(body: unknown): Decoded {
     temperature: number(body['temperature'], 'temperature'),
     top_p: number(body['top_p'], 'top_p'),
     parallel_tool_calls: boolean(body['parallel_tool_calls'], 'parallel_tool_calls'),
-    verbosity: verbosityOf(string(object(body['text'], 'text')?.['verbosity'], 'text.verbosity')),
+    verbosity: verbosityOf(object(body['text'], 'text')?.['verbosity'], 'text.verbosity', losses),
     cache: cacheOf(body),
-    cache_key: string(body['prompt_cache_key'], 'prompt_cache_key'),
+    ...openaiFields(body),
     response_format: formatOf(body, losses),
     reasoning: reasoningOf(body, losses),
-    user: string(body['safety_identifier'], 'safety_identifier') ?? string(body['user'], 'user'),
+    user: userOf(body, losses),
     ...decodeToolChoice(body, tools, losses),
   })
   return { canonical, stream: boolean(body['stream'], 'stream') ?? false, losses: losses.all() }
@@ -84,7 +85,10 @@ function formatOf(body: Json, losses: Losses): CanonicalRequest['response_format
   return compact({
     type,
     name: string(format['name'], 'text.format.name') ?? missing('text.format.name'),
-    schema: object(format['schema'], 'text.format.schema') ?? missing('text.format.schema'),
+    schema: describedSchema(
+      object(format['schema'], 'text.format.schema') ?? missing('text.format.schema'),
+      string(format['description'], 'text.format.description'),
+    ),
     strict: boolean(format['strict'], 'text.format.strict'),
   })
 }
@@ -96,5 +100,6 @@ function reasoningOf(body: Json, losses: Losses): CanonicalRequest['reasoning'] 
   const word = string(given['effort'], 'reasoning.effort')
   const effort = efforts.find((known) => known === word)
   if (word !== undefined && effort === undefined) losses.add('reasoning.effort')
+  for (const name of ['context', 'mode']) if (matters(given[name])) losses.add(`reasoning.${name}`)
   return effort === undefined ? undefined : { effort }
 }

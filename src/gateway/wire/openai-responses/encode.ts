@@ -5,6 +5,7 @@ import { raisedLimit } from '../shared/least-output.ts'
 import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
 import { lostModalities, losePenalties } from '../shared/sampling.ts'
+import { loseFurther, loseNames, sendFurther } from '../shared/openai-fields.ts'
 import { strictLegal } from '../shared/tools/schema.ts'
 import { type Encoded, mayReason, type Target } from '../shared/target.ts'
 import { fitName, ToolNames } from '../shared/tools/tool-names.ts'
@@ -14,6 +15,7 @@ import { encodeInput } from './encode-input.ts'
 /** The longest tool name and call id that OpenAI takes. */
 const LONGEST_NAME = 64
 const LONGEST_ID = 64
+const FURTHER = ['metadata', 'prompt_cache_options', 'prompt_cache_retention'] as const
 
 /** A CanonicalRequest as a request of the Responses API. Nothing is stored there: what a model wants back comes sealed. */
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
@@ -28,6 +30,8 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
   if (canonical.seed !== undefined) losses.add('seed')
   if (canonical.top_k !== undefined) losses.add('top_k')
   losePenalties(canonical, losses)
+  loseFurther(canonical, losses, FURTHER)
+  loseNames(canonical, losses)
   if (tools.some(({ cache }) => cache !== undefined)) losses.add('cache_control')
   const body: Json = compact({
     model: target.model,
@@ -49,6 +53,7 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
     parallel_tool_calls: tools.length === 0 ? undefined : canonical.parallel_tool_calls,
     text: text(canonical),
     prompt_cache_key: canonical.cache_key,
+    ...sendFurther(canonical, FURTHER),
     user: canonical.user,
     store: false,
     include: reasons ? ['reasoning.encrypted_content'] : undefined,

@@ -2,7 +2,7 @@ import type { Tool, CanonicalRequest } from '../../model/canonical-request.ts'
 import { compact, isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
 import { boolean, list, missing, object, string } from '../shared/request-fields.ts'
 import { Losses } from '../shared/losses.ts'
-import { cacheOf } from '../shared/cache-marks.ts'
+import { cacheOf, loseMark } from '../shared/cache-marks.ts'
 
 type Choice = NonNullable<CanonicalRequest['tool_choice']>
 
@@ -68,9 +68,15 @@ function decodeTool(given: unknown, at: string, namespace: string | undefined, l
   const description = string(named['description'], `${at}.description`)
   if (type === 'namespace') {
     const space = string(tool['name'], `${at}.name`) ?? missing(`${at}.name`)
-    return (list(tool['tools'], `${at}.tools`) ?? []).flatMap((inner, i) =>
+    const tools = (list(tool['tools'], `${at}.tools`) ?? []).flatMap((inner, i) =>
       decodeTool(inner, `${at}.tools.${i}`, space, losses),
     )
+    // A mark on a namespace stands for one on its last tool.
+    const last = tools.at(-1)
+    const cache = cacheOf(tool)
+    if (last === undefined) loseMark(tool, losses)
+    else if (cache !== undefined) last.cache ??= cache
+    return tools
   }
   if (type === 'custom') {
     const format = object(tool['format'], `${at}.format`) ?? {}
@@ -79,6 +85,7 @@ function decodeTool(given: unknown, at: string, namespace: string | undefined, l
     ]
   }
   if (type !== 'function') {
+    loseMark(tool, losses)
     losses.add(`tools.${type}`)
     return []
   }

@@ -41,3 +41,8 @@ export function withOuterMark(parts: CanonicalPart[], cache: CacheMark | undefin
   if (at < 0) losses.add('cache_control')
   return parts.map((part, i) => (i === at ? ({ ...part, cache: longer(markOf(part), cache) } as CanonicalPart) : part))
 }
+
+/** Names the mark on an object that isn't sent itself. */
+export function loseMark(object: Json, losses: Losses): void {
+  if (cacheOf(object) !== undefined) losses.add('cache_control')
+}

@@ -1,6 +1,8 @@
 import { refuse } from '#kernel/errors.ts'
-import type { CanonicalPart, MediaSource } from '../../model/canonical-request.ts'
+import type { CanonicalPart, MediaSource, PictureDetail } from '../../model/canonical-request.ts'
 import { shorten } from '#kernel/text/shorten.ts'
+import type { Losses } from './losses.ts'
+import { string } from './request-fields.ts'
 
 type Bytes = Extract<MediaSource, { kind: 'base64' }>
 type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
@@ -10,6 +12,14 @@ export function sourceOf(url: string): MediaSource | null {
   const data = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i.exec(url.slice(0, 200))
   if (data) return { kind: 'base64', media_type: data[1] || 'text/plain', data: url.slice(data[0].length) }
   return /^https?:\/\//i.test(url) ? { kind: 'url', url } : null
+}
+
+/** A picture's `detail`; an unknown value is named. */
+export function detailOf(given: unknown, at: string, losses: Losses): PictureDetail | undefined {
+  const word = string(given, at)
+  if (word === 'auto' || word === 'low' || word === 'high' || word === 'original') return word
+  if (word !== undefined) losses.add('messages.image.detail')
+  return undefined
 }
 
 export const urlOf = (source: MediaSource): string =>

@@ -1,5 +1,6 @@
 import type { CanonicalRequest, Loss } from '../../model/canonical-request.ts'
 import type { Losses } from './losses.ts'
+import { string } from './request-fields.ts'
 
 const names = ['frequency_penalty', 'presence_penalty'] as const
 
@@ -17,5 +18,9 @@ export function loseVerbosity({ verbosity }: CanonicalRequest, losses: Losses): 
 export const lostModalities = ({ modalities }: CanonicalRequest): Loss[] =>
   modalities === undefined ? [] : ['modalities']
 
-export const verbosityOf = (word: string | undefined): CanonicalRequest['verbosity'] =>
-  word === 'low' || word === 'medium' || word === 'high' ? word : undefined
+export function verbosityOf(given: unknown, name: string, losses: Losses): CanonicalRequest['verbosity'] {
+  const word = string(given, name)
+  if (word === 'low' || word === 'medium' || word === 'high') return word
+  if (word !== undefined) losses.add(name)
+  return undefined
+}

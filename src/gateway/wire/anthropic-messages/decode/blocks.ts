@@ -3,7 +3,7 @@ import { readBlockCitation } from '../../shared/citations.ts'
 import { compact, type Json, objectOf, textOf } from '../../../model/json.ts'
 import { boolean, list, missing, object, partsOf, string } from '../../shared/request-fields.ts'
 import { Losses, matters } from '../../shared/losses.ts'
-import { cacheOf, withInnerMark, withOuterMark } from '../../shared/cache-marks.ts'
+import { cacheOf, loseMark, withInnerMark, withOuterMark } from '../../shared/cache-marks.ts'
 import { mediaPart } from '../../shared/media.ts'
 import { ANTHROPIC_FORMAT, openSignature } from '../signature.ts'
 
@@ -43,6 +43,7 @@ export function decodeBlock(given: unknown, at: string, losses: Losses): Canonic
     case 'image': {
       const source = sourceOf(block, at)
       if (source) return [compact({ ...mediaPart(source, type, fieldAt(source, at)), cache })]
+      loseMark(block, losses)
       losses.add('messages.image.file_id')
       return []
     }
@@ -78,6 +79,7 @@ export function decodeBlock(given: unknown, at: string, losses: Losses): Canonic
       return [withInnerMark(compact({ type, id, content, is_error, cache }))]
     }
     default:
+      loseMark(block, losses)
       losses.add(`messages.${type}`)
       return lostBlocks.has(type) || type.endsWith('_tool_result') ? [] : null
   }

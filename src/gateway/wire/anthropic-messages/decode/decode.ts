@@ -5,7 +5,7 @@ import { boolean, integer, list, missing, number, object, string } from '../../s
 import type { Decoded } from '../../shared/target.ts'
 import { Losses, matters } from '../../shared/losses.ts'
 import { decodeMessages, decodeSystem } from './messages.ts'
-import { cacheOf } from '../../shared/cache-marks.ts'
+import { cacheOf, loseMark } from '../../shared/cache-marks.ts'
 import { clientTool } from './client-tools.ts'
 import { loseToolFields } from './lose-tool-fields.ts'
 
@@ -13,10 +13,11 @@ import { loseToolFields } from './lose-tool-fields.ts'
 export type AnthropicVersion = '2023-06-01' | '2026-10-21'
 
 /**
- * Fields that this file reads, and those that only steer caching, logging and the vendor's diagnosis. A thread that begins
- * is kept by nobody: who goes on with it is told so, and sends everything.
+ * Fields that this file reads, `diagnostics`, which asks the vendor to compare the request with an earlier one, and `betas`, whose
+ * fields are named one by one. A thread that begins isn't kept: a client that continues it gets an error that says so, and sends
+ * everything.
  */
-const carried = new Set(
+export const carried: ReadonlySet<string> = new Set(
   `model max_tokens messages system temperature top_p top_k stop_sequences stream tools tool_choice thinking
   output_config output_format metadata cache_control diagnostics betas thread`.split(/\s+/),
 )
@@ -43,6 +44,8 @@ export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'):
   const given = list(body['messages'], 'messages') ?? missing('messages')
   if (given.length === 0)
     refuse('invalid_parameter', { message: 'messages: at least one message is required', param: 'messages' })
+  const metadata = object(body['metadata'], 'metadata')
+  if (Object.keys(metadata ?? {}).some((name) => name !== 'user_id' && matters(metadata![name]))) losses.add('metadata')
   const messages: CanonicalMessage[] = [...decodeSystem(body['system'], losses), ...decodeMessages(given, losses)]
   const canonical: CanonicalRequest = compact({
     model,
@@ -57,7 +60,7 @@ export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'):
     response_format: responseFormat(body),
     cache: cacheOf(body),
     reasoning: reasoningOf(body, losses),
-    user: string(object(body['metadata'], 'metadata')?.['user_id'], 'metadata.user_id'),
+    user: string(metadata?.['user_id'], 'metadata.user_id'),
   })
   return { canonical, stream: boolean(body['stream'], 'stream') ?? false, losses: losses.all() }
 }
@@ -90,6 +93,7 @@ function decodeTools(body: Json, losses: Losses): Tool[] | undefined {
     if (type !== 'custom') {
       const own = typeof tool['name'] === 'string' ? clientTool(type, tool['name']) : null
       if (own !== null) return [compact({ ...own, cache: cacheOf(tool) })]
+      loseMark(tool, losses)
       losses.add(`tools.${type}`)
       return []
     }

@@ -3,5 +3,6 @@ import { type Losses, matters } from '../../shared/losses.ts'
 
 /** Fields of a tool with an `input_schema` that a CanonicalRequest has no place for. */
 export function loseToolFields(tool: Json, losses: Losses): void {
-  for (const name of ['input_examples', 'defer_loading']) if (matters(tool[name])) losses.add(`tools.${name}`)
+  for (const name of ['input_examples', 'defer_loading', 'allowed_callers'])
+    if (matters(tool[name])) losses.add(`tools.${name}`)
 }

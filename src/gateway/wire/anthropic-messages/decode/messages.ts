@@ -1,6 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import type { CanonicalMessage } from '../../../model/canonical-request.ts'
 import { missing, object, string } from '../../shared/request-fields.ts'
+import { cacheOf, withOuterMark } from '../../shared/cache-marks.ts'
 import { Losses } from '../../shared/losses.ts'
 import { contentOf } from './blocks.ts'
 
@@ -16,7 +17,7 @@ export function decodeMessages(messages: unknown[], losses: Losses): CanonicalMe
     const message = object(given, at) ?? missing(at)
     const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)
     if (message['content'] === undefined || message['content'] === null) missing(`${at}.content`)
-    const content = contentOf(message['content'], `${at}.content`, losses)
+    const content = withOuterMark(contentOf(message['content'], `${at}.content`, losses), cacheOf(message), losses)
     if (role === 'assistant' || role === 'system') return [{ role, content }]
     if (role !== 'user') {
       return refuse('invalid_parameter', {

@@ -4,6 +4,7 @@ import { compact, type Json } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../../shared/pairing.ts'
 import { lostModalities, losePenalties, loseVerbosity } from '../../shared/sampling.ts'
+import { loseDetail, loseFurther, loseNames } from '../../shared/openai-fields.ts'
 import { closedSchema } from '../../shared/tools/schema.ts'
 import { type Encoded, mayReason, type Target } from '../../shared/target.ts'
 import { fitName, ToolNames } from '../../shared/tools/tool-names.ts'
@@ -48,6 +49,9 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
   if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
   losePenalties(canonical, losses)
   loseVerbosity(canonical, losses)
+  loseFurther(canonical, losses)
+  loseNames(canonical, losses)
+  loseDetail(canonical, losses)
   const format = formatOf(canonical, losses)
   const body: Json = compact({
     model: target.model,

@@ -7,6 +7,7 @@ import type { Decoded } from '../../shared/target.ts'
 import { Losses, matters } from '../../shared/losses.ts'
 import { cacheOf } from '../../shared/cache-marks.ts'
 import { verbosityOf } from '../../shared/sampling.ts'
+import { describedSchema, openaiFields, userOf } from '../../shared/openai-fields.ts'
 import { decodeSystem } from '../../anthropic-messages/decode/messages.ts'
 import { decodeModalities } from './modalities.ts'
 import { decodeMessages } from './messages.ts'
@@ -18,17 +19,20 @@ export interface DecodedChat extends Decoded {
   includeUsage: boolean
 }
 
-/** Fields that this file reads, that the router or the surface reads, or that only steer caching, logging and padding. */
-const carried = new Set(
+/** Fields that this file reads. A surface that serves further ones takes them off the losses. */
+export const carried: ReadonlySet<string> = new Set(
   `model models messages max_completion_tokens max_tokens temperature top_p top_k frequency_penalty presence_penalty verbosity stop seed n tools functions tool_choice
   function_call parallel_tool_calls response_format reasoning reasoning_effort reasoningEffort include_reasoning user
-  safety_identifier stream stream_options provider route usage session_id trace metadata store debug prompt_cache_key
-  prompt_cache_options prompt_cache_retention cache_control modalities`.split(/\s+/),
+  safety_identifier stream stream_options metadata prompt_cache_key prompt_cache_options prompt_cache_retention
+  cache_control modalities`.split(/\s+/),
 )
 /** Values of further fields that ask for what happens anyway. */
 const usual = new Map<string, (value: unknown) => boolean>([
   ['service_tier', (tier) => tier === 'auto' || tier === 'default'],
   ['repetition_penalty', (penalty) => penalty === 1],
+  // OpenRouter ignores both: usage is always in the answer, and models are always tried one after the other.
+  ['usage', () => true],
+  ['route', () => true],
 ])
 
 /**
@@ -45,12 +49,15 @@ export function decode(body: unknown): DecodedChat {
     const isRead = carried.has(name) || (name === 'system' && system !== null) || Object.hasOwn(media, name)
     if (!isRead && matters(value) && !usual.get(name)?.(value)) losses.add(name)
   }
+  const models = list(body['models'], 'models') ?? []
+  const model = string(body['model'], 'model') || string(models[0], 'models.0') || undefined
+  if (models.some((name) => name !== model)) losses.add('models')
   const messages = list(body['messages'], 'messages') ?? missing('messages')
   if (messages.length === 0)
     refuse('invalid_parameter', { message: '`messages` must not be empty.', param: 'messages' })
   const tools = decodeTools(body, losses)
   const canonical: CanonicalRequest = compact({
-    model: modelOf(body) ?? missing('model'),
+    model: model ?? missing('model'),
     messages: [...decodeSystem(system, losses), ...decodeMessages(messages, losses)],
     max_output_tokens:
       integer(body['max_completion_tokens'], 'max_completion_tokens', 0) ??
@@ -60,9 +67,9 @@ export function decode(body: unknown): DecodedChat {
     top_k: number(body['top_k'], 'top_k'),
     frequency_penalty: number(body['frequency_penalty'], 'frequency_penalty'),
     presence_penalty: number(body['presence_penalty'], 'presence_penalty'),
-    verbosity: verbosityOf(string(body['verbosity'], 'verbosity')),
+    verbosity: verbosityOf(body['verbosity'], 'verbosity', losses),
     cache: cacheOf(body),
-    cache_key: string(body['prompt_cache_key'], 'prompt_cache_key'),
+    ...openaiFields(body),
     stop: stopOf(body['stop']),
     seed: number(body['seed'], 'seed'),
     n: integer(body['n'], 'n', 1),
@@ -70,7 +77,7 @@ export function decode(body: unknown): DecodedChat {
     response_format: responseFormat(body, losses),
     reasoning: reasoningOf(body, losses),
     ...media,
-    user: string(body['safety_identifier'], 'safety_identifier') ?? string(body['user'], 'user'),
+    user: userOf(body, losses),
     ...decodeToolChoice(body, tools, losses),
   })
   const options = object(body['stream_options'], 'stream_options')
@@ -90,11 +97,6 @@ function systemIn(body: Json): unknown {
     (Array.isArray(system) &&
       system.every((part) => isObject(part) && part['type'] === 'text' && typeof part['text'] === 'string'))
   return words && isPartlyAnthropic(body) ? system : null
-}
-
-const modelOf = (body: Json): string | undefined => {
-  const first = list(body['models'], 'models')?.[0]
-  return string(body['model'], 'model') || string(first, 'models.0') || undefined
 }
 
 function stopOf(value: unknown): string[] | undefined {
@@ -118,7 +120,10 @@ function responseFormat(body: Json, losses: Losses): CanonicalRequest['response_
   return compact({
     type,
     name: string(given['name'], 'response_format.json_schema.name') ?? missing('response_format.json_schema.name'),
-    schema: object(given['schema'], 'response_format.json_schema.schema') ?? {},
+    schema: describedSchema(
+      object(given['schema'], 'response_format.json_schema.schema') ?? {},
+      string(given['description'], 'response_format.json_schema.description'),
+    ),
     strict: boolean(given['strict'], 'response_format.json_schema.strict'),
   })
 }

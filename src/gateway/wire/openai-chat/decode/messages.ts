@@ -3,7 +3,7 @@ import type { CanonicalMessage, CanonicalPart } from '../../../model/canonical-r
 import { compact, type Json, listOf, objectOf, textOf } from '../../../model/json.ts'
 import { list, missing, object, string } from '../../shared/request-fields.ts'
 import { Losses } from '../../shared/losses.ts'
-import { cacheOf, withInnerMark, withOuterMark } from '../../shared/cache-marks.ts'
+import { cacheOf, loseMark, withInnerMark, withOuterMark } from '../../shared/cache-marks.ts'
 import { wholeResult } from './anthropic-parts.ts'
 import { GEMINI_FORMAT } from '../../parts/gemini-signature.ts'
 import { readCallSignature } from '../call-signature.ts'
@@ -26,18 +26,21 @@ export function decodeMessages(messages: unknown[], losses: Losses): CanonicalMe
     const message = object(given, at) ?? missing(at)
     const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)
     const cache = cacheOf(message)
+    const name = compact({ name: string(message['name'], `${at}.name`) || undefined })
     const inner = () => contentOf(message['content'], `${at}.content`, role, losses)
     const content = () => withOuterMark(inner(), cache, losses)
     if (role === 'system' || role === 'developer' || role === 'user') {
       if ((message['content'] ?? null) === null) missing(`${at}.content`)
-      return role === 'user' ? results.among(content()) : [...results.held(), { role: 'system', content: content() }]
+      return role === 'user'
+        ? results.among(content(), name)
+        : [...results.held(), { role: 'system', content: content(), ...name }]
     }
     if (role === 'assistant') {
       const call = object(message['function_call'], `${at}.function_call`)
       const legacy = call ? [functionCall(call, `function_${calls++}`, `${at}.function_call`)] : []
       const parts = withOuterMark([...assistantParts(message, at, inner(), losses), ...legacy], cache, losses)
       results.called(parts)
-      return [...results.held(), { role, content: parts }]
+      return [...results.held(), { role, content: parts, ...name }]
     }
     if (role === 'tool' || role === 'function') {
       const id =
@@ -77,11 +80,13 @@ function assistantParts(message: Json, at: string, content: CanonicalPart[], los
     const call = object(given, path) ?? {}
     const called = object(call['function'], `${path}.function`)
     if (!called) {
+      loseMark(call, losses)
+      loseMark(objectOf(call['custom']), losses)
       losses.add('messages.tool_calls.custom')
       return []
     }
     const read = functionCall(called, string(call['id'], `${path}.id`) ?? missing(`${path}.id`), `${path}.function`)
-    return [compact({ ...read, cache: cacheOf(call) })]
+    return [compact({ ...read, cache: cacheOf(call) ?? read.cache })]
   })
   // Some frameworks write a call, or a thought, in both ways.
   const twins = new Map(calls.map((call) => [call.id, call]))
@@ -128,4 +133,5 @@ const functionCall = (called: Json, id: string, at: string): Call =>
       typeof called['arguments'] === 'object'
         ? JSON.stringify(called['arguments'] ?? {})
         : (string(called['arguments'], `${at}.arguments`) ?? ''),
+    cache: cacheOf(called),
   })

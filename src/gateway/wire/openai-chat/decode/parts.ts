@@ -4,9 +4,9 @@ import { decodeBlock, lostBlocks } from '../../anthropic-messages/decode/blocks.
 import { compact, type Json } from '../../../model/json.ts'
 import { list, missing, object, partsOf, string } from '../../shared/request-fields.ts'
 import { Losses } from '../../shared/losses.ts'
-import { mediaPart, sourceOf } from '../../shared/media.ts'
+import { detailOf, mediaPart, sourceOf } from '../../shared/media.ts'
 import { decodeAnthropicPart, RESULT } from './anthropic-parts.ts'
-import { cacheOf } from '../../shared/cache-marks.ts'
+import { cacheOf, loseMark } from '../../shared/cache-marks.ts'
 
 /**
  * Parts that have no place in a CanonicalRequest where they stand: sound, films, thoughts among the words, and of the
@@ -41,7 +41,7 @@ function decodePart(given: unknown, at: string, role: string, losses: Losses): C
   }
   if (type === 'refusal')
     return [compact({ type: 'text', text: string(part['refusal'], `${at}.refusal`) ?? '', cache })]
-  if (type === 'image_url' || type === 'input_image') return [{ ...imageOf(part, at), ...(cache && { cache }) }]
+  if (type === 'image_url' || type === 'input_image') return [{ ...imageOf(part, at, losses), ...(cache && { cache }) }]
   if (type === 'file') {
     const file = fileOf(part, at, losses)
     return file ? [{ ...file, ...(cache && { cache }) }] : []
@@ -51,13 +51,14 @@ function decodePart(given: unknown, at: string, role: string, losses: Losses): C
   if (foreign !== null) return foreign
   // Pictures and papers that lie at Anthropic.
   if (role === RESULT && (type === 'image' || type === 'document')) return decodeBlock(part, at, losses)
+  loseMark(part, losses)
   losses.add(`messages.${type}`)
   return lost.has(type) || lostBlocks.has(type) || type.endsWith('_tool_result') ? [] : null
 }
 
 type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
 
-function imageOf(part: Json, at: string): Media {
+function imageOf(part: Json, at: string, losses: Losses): Media {
   const given = part['image_url']
   const image = typeof given === 'string' ? { url: given } : (object(given, `${at}.image_url`) ?? {})
   const param = `${at}.image_url.url`
@@ -65,10 +66,8 @@ function imageOf(part: Json, at: string): Media {
   if (!source)
     return refuse('invalid_parameter', { message: `\`${param}\` must be an http(s) or a base64 data URL.`, param })
   const media = mediaPart(source, 'image', param)
-  const detail = string(image['detail'], `${at}.image_url.detail`)
-  return media.type === 'image' && (detail === 'auto' || detail === 'low' || detail === 'high')
-    ? { type: 'image', source: media.source, detail }
-    : media
+  const detail = detailOf(image['detail'], `${at}.image_url.detail`, losses)
+  return media.type === 'image' && detail !== undefined ? { type: 'image', source: media.source, detail } : media
 }
 
 function fileOf(part: Json, at: string, losses: Losses): Media | null {

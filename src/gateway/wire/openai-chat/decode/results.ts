@@ -24,11 +24,11 @@ export class Results {
   }
 
   /** A user's message; of one with results only these, for what else it says comes behind all results that follow. */
-  among(content: CanonicalPart[]): CanonicalMessage[] {
+  among(content: CanonicalPart[], name: Pick<CanonicalMessage, 'name'>): CanonicalMessage[] {
     const results = content.filter((part) => part.type === 'tool_result')
-    if (results.length === 0) return [...this.held(), { role: 'user', content }]
+    if (results.length === 0) return [...this.held(), { role: 'user', content, ...name }]
     const rest = content.filter(({ type }) => type !== 'tool_result')
-    if (rest.length > 0) this.#held.push({ role: 'user', content: rest })
+    if (rest.length > 0) this.#held.push({ role: 'user', content: rest, ...name })
     const first = results.filter((result) => this.#isNew(result, true))
     return first.length > 0 ? [{ role: 'tool', content: first }] : []
   }

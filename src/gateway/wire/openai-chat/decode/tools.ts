@@ -4,7 +4,7 @@ import { compact, isObject, type Json } from '../../../model/json.ts'
 import { boolean, list, missing, object, string } from '../../shared/request-fields.ts'
 import { Losses } from '../../shared/losses.ts'
 import { anthropicChoice, isAnthropicTool } from './anthropic-tools.ts'
-import { cacheOf } from '../../shared/cache-marks.ts'
+import { cacheOf, loseMark } from '../../shared/cache-marks.ts'
 
 type Choice = NonNullable<CanonicalRequest['tool_choice']>
 
@@ -18,8 +18,10 @@ export function decodeTools(body: Json, losses: Losses): Tool[] {
     if (isAnthropicTool(tool)) {
       loseToolFields(tool, losses)
       tools.push(functionOf({ ...tool, parameters: tool['input_schema'] }, at, tool))
-    } else if (type !== 'function') losses.add(`tools.${type}`)
-    else tools.push(functionOf(object(tool['function'], `${at}.function`) ?? tool, `${at}.function`, tool))
+    } else if (type !== 'function') {
+      loseMark(tool, losses)
+      losses.add(`tools.${type}`)
+    } else tools.push(functionOf(object(tool['function'], `${at}.function`) ?? tool, `${at}.function`, tool))
   }
   for (const [i, given] of (list(body['functions'], 'functions') ?? []).entries()) {
     tools.push(functionOf(object(given, `functions.${i}`) ?? {}, `functions.${i}`, {}))

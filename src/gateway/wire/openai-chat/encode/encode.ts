@@ -5,6 +5,7 @@ import { effortOfBudget } from '../../shared/effort.ts'
 import { Losses } from '../../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../../shared/pairing.ts'
 import { losePenalties, loseVerbosity } from '../../shared/sampling.ts'
+import { type Further, loseFurther, sendFurther } from '../../shared/openai-fields.ts'
 import { strictLegal } from '../../shared/tools/schema.ts'
 import { type Encoded, mayReason, type Target } from '../../shared/target.ts'
 import { fitName, ToolNames } from '../../shared/tools/tool-names.ts'
@@ -32,6 +33,7 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
   const marked = canonical.cache !== undefined || tools.some(({ cache }) => cache !== undefined)
   if (marked && !quirks.openrouter) losses.add('cache_control')
   if (tools.some(({ strict }) => strict === true) && !quirks.strict) losses.add('tools.strict')
+  loseFurther(canonical, losses, furtherOf(quirks))
   // OpenAI's reasoning models take none.
   const most = quirks.fixedSampling && target.capabilities.includes('reasoning') ? 0 : MOST_STOPS
   const told = canonical.stop?.slice(0, most) ?? []
@@ -88,6 +90,12 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
 const nine = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9)
 
+/** OpenAI takes `metadata` of a chat only with `store`. */
+function furtherOf({ openai, openrouter }: ChatQuirks): readonly Further[] {
+  if (openrouter) return ['metadata']
+  return openai ? ['prompt_cache_options', 'prompt_cache_retention'] : []
+}
+
 function limit({ max_output_tokens: wanted }: CanonicalRequest, target: Target, quirks: ChatQuirks): Json {
   const { maxOutputTokens: most, capabilities } = target
   if (wanted === undefined) return {}
@@ -102,7 +110,11 @@ function sampling(canonical: CanonicalRequest, target: Target, quirks: ChatQuirk
   const { temperature, top_p, top_k, seed, frequency_penalty, presence_penalty, verbosity, cache_key } = canonical
   if (top_k !== undefined && !quirks.topK) losses.add('top_k')
   if (!quirks.openai) loseVerbosity(canonical, losses)
-  const own = quirks.openai ? { verbosity, prompt_cache_key: cache_key } : {}
+  const own = {
+    ...(quirks.openai && { verbosity }),
+    ...((quirks.openai || quirks.openrouter) && { prompt_cache_key: cache_key }),
+    ...sendFurther(canonical, furtherOf(quirks)),
+  }
   const kept = { seed, ...own, ...(quirks.topK && { top_k }) }
   if (!refusesSampling(canonical, target, quirks))
     return { ...kept, temperature, top_p, frequency_penalty, presence_penalty }

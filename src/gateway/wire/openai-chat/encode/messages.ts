@@ -31,10 +31,11 @@ export const marksOf = (ttl: CacheMark | undefined): Json =>
 export function encodeMessages(messages: CanonicalMessage[], rules: MessageRules): Json[] {
   if (messages.at(-1)?.role === 'assistant') rules.losses.add('messages.prefill')
   return askToGoOn(messages).flatMap((message) => {
-    const { role, content } = message
+    const { role, content, name } = message
     if (role === 'tool') return toolMessages(content, rules)
-    if (role === 'assistant') return [assistantMessage(content, rules)]
-    return [{ role, content: userContent(content, rules) }]
+    const named = compact({ name })
+    if (role === 'assistant') return [{ ...assistantMessage(content, rules), ...named }]
+    return [{ role, content: userContent(content, rules), ...named }]
   })
 }
 
