@@ -84,7 +84,15 @@ export const fileEndpoints = {
     scope: 'computer:read',
     on: 'computer',
     capability: 'fs_read',
-    query: { path, archive: z.enum(['zip', 'tar']).optional().describe('For a folder: its form.') },
+    query: {
+      path,
+      archive: z
+        .enum(['zip', 'tar'])
+        .optional()
+        .describe(
+          'The format for a folder. A `zip` unpacks on every system: names that Windows or macOS refuse are changed in it. A `tar` keeps all names.',
+        ),
+    },
     reply: bytes,
     errors: [
       'computer_offline',

@@ -2,7 +2,7 @@ import { lstat, mkdir as makeFolder, readdir, rmdir, unlink } from 'node:fs/prom
 import type { Input, Output } from '#wire/operations.ts'
 import type { Stream } from '#wire/stream.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
-import { pathText } from '#kernel/text/file-path.ts'
+import { pathText } from '#kernel/files/file-path.ts'
 import { type Entry, entryAt, rowOf } from './entry.ts'
 import { refuseMaking, refuseSystem } from './faults.ts'
 import { nameOf, parentOf, readPath } from './path.ts'

@@ -2,7 +2,7 @@ import type { BigIntStats, Stats } from 'node:fs'
 import { lstat, readFile, readlink } from 'node:fs/promises'
 import type { z } from 'zod'
 import type { Entry as EntrySchema } from '#wire/operations.ts'
-import { isUtf8, pathText } from '#kernel/text/file-path.ts'
+import { isUtf8, pathText } from '#kernel/files/file-path.ts'
 import { below } from './path.ts'
 import type { Folder } from './within.ts'
 

@@ -1,5 +1,5 @@
 import type { Input } from '#wire/operations.ts'
-import { pathText } from '#kernel/text/file-path.ts'
+import { pathText } from '#kernel/files/file-path.ts'
 import type { Stream } from '#wire/stream.ts'
 import { mkdir, remove, stat } from './change.ts'
 import { list } from './list.ts'

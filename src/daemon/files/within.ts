@@ -6,7 +6,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
 import { Refusal, refuse } from '#kernel/errors.ts'
-import { pathText } from '#kernel/text/file-path.ts'
+import { pathText } from '#kernel/files/file-path.ts'
 import { refuseSystem } from './faults.ts'
 import { below, nameOf, parentOf } from './path.ts'
 

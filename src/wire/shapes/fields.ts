@@ -4,7 +4,7 @@ import { z } from 'zod'
 /** Bytes since the beginning of a channel. */
 export const offset = z.number().int().min(0)
 export const key = z.string().min(1).max(64)
-/** A path, as `kernel/text/file-path.ts` defines it. */
+/** A path, as `kernel/files/file-path.ts` defines it. */
 export const path = z.string().min(1).max(12_400)
 export const cols = z.number().int().min(1).max(1_000)
 export const rows = z.number().int().min(1).max(1_000)

@@ -4,7 +4,7 @@ import type { Context } from '#engine/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { safeHeaders } from '../bytes/download.ts'
-import { portablePaths } from './names/portable-names.ts'
+import { portablePaths } from '#kernel/files/portable-names.ts'
 import { type FileRow, fileStore } from '../store.ts'
 
 const MOST_ENTRIES = 100_000

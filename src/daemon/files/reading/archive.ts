@@ -4,7 +4,8 @@ import { PassThrough, Readable, type Writable } from 'node:stream'
 import { pack } from 'tar-stream'
 import yazl from 'yazl'
 import { Refusal } from '#kernel/errors.ts'
-import { nameText } from '#kernel/text/file-path.ts'
+import { PortableFolder } from '#kernel/files/portable-names.ts'
+import { nameText } from '#kernel/files/file-path.ts'
 import { type Stream, StreamReset } from '#wire/stream.ts'
 import { lookAt } from './true-size.ts'
 import { type Folder, type Roots, openBelow } from '../within.ts'
@@ -20,16 +21,24 @@ type Found =
       content: Readable
     }
 
+/** A folder in the archive: the paths of what is in it. */
+interface Place {
+  pathFor(name: string): string
+  below(path: string): Place
+}
+
 /** A writer of an archive that takes entries one after the other; `done` writes its end. */
 interface Writer {
   out: Readable
+  top: Place
   add(found: Found): Promise<void>
   done(): void
 }
 
 /**
  * Sends a folder whole, as `zip` or `tar`, without holding any of it: entry after entry, each file opened only when its
- * turn comes. Symlinks go in as symlinks; devices, sockets and what may not be read stay out. Returns the bytes sent.
+ * turn comes. Symlinks go in as symlinks; devices, sockets and what may not be read stay out. A `zip` unpacks on every
+ * system, so names that Windows or macOS can't write are changed in it; a `tar` keeps all names. Returns the bytes sent.
  */
 export async function archive(
   roots: Roots,
@@ -42,7 +51,7 @@ export async function archive(
   const left = new AbortController()
   const over = AbortSignal.any([signal, left.signal])
   const writer = givenUp(format === 'zip' ? zipWriter() : tarWriter(), over)
-  const walked = walk(folder, '', writer, over).then(() => writer.done())
+  const walked = walk(folder, writer.top, writer, over).then(() => writer.done())
   walked.catch((error) => writer.out.destroy(error))
   let bytes = 0
   try {
@@ -61,8 +70,9 @@ export async function archive(
 }
 
 /** The same writer, which waits for nobody once the signal has fired: its end is never told to who waits for a reader. */
-const givenUp = ({ out, add, done }: Writer, signal: AbortSignal): Writer => ({
+const givenUp = ({ out, top, add, done }: Writer, signal: AbortSignal): Writer => ({
   out,
+  top,
   done,
   add: (found) =>
     new Promise((resolve, reject) => {
@@ -75,21 +85,21 @@ const givenUp = ({ out, add, done }: Writer, signal: AbortSignal): Writer => ({
     }),
 })
 
-async function walk(folder: Folder, prefix: string, writer: Writer, signal: AbortSignal): Promise<void> {
+async function walk(folder: Folder, place: Place, writer: Writer, signal: AbortSignal): Promise<void> {
   for (const raw of await readdir(folder.at('.'), { encoding: 'buffer' })) {
     signal.throwIfAborted()
-    const name = prefix + nameText(raw)
     const stats = await lstat(folder.at(raw)).catch(() => null)
     if (stats?.isSymbolicLink()) {
       const target = await readlink(folder.at(raw)).catch(() => null)
-      if (target !== null) await writer.add({ type: 'link', name, stats, target })
+      if (target !== null) await writer.add({ type: 'link', name: place.pathFor(nameText(raw)), stats, target })
     } else if (stats?.isDirectory()) {
       await using below = await openBelow(folder, raw).catch(() => null)
       if (below === null) continue
+      const name = place.pathFor(nameText(raw))
       await writer.add({ type: 'folder', name, stats })
-      await walk(below, `${name}/`, writer, signal)
+      await walk(below, place.below(name), writer, signal)
     } else if (stats?.isFile()) {
-      await addFile(folder, raw, name, writer)
+      await addFile(folder, raw, place.pathFor(nameText(raw)), writer)
     }
   }
 }
@@ -136,11 +146,30 @@ async function readWhole(file: FileHandle): Promise<Buffer | null> {
   return null
 }
 
+const sameNames = (path: string): Place => ({
+  pathFor: (name) => (path === '' ? name : `${path}/${name}`),
+  below: sameNames,
+})
+
+/** Where a folder's path leaves no room for names, they go to the top of the archive. */
+function portableNames(): Place {
+  const placeOf = (folder: PortableFolder): Place => ({
+    pathFor: (name) => folder.pathFor(name),
+    below(path) {
+      const inner = new PortableFolder(path)
+      return inner.isRoomy ? placeOf(inner) : top
+    },
+  })
+  const top = placeOf(new PortableFolder(''))
+  return top
+}
+
 function tarWriter(): Writer {
   const out = pack()
   // The streams of streamx pipe to and from Node's; the types of neither say so.
   return {
     out: out as unknown as Readable,
+    top: sameNames(''),
     add: (found) =>
       new Promise((resolve, reject) => {
         const { name, stats } = found
@@ -167,6 +196,7 @@ function zipWriter(): Writer {
   const zip = new yazl.ZipFile()
   return {
     out: zip.outputStream as Readable,
+    top: portableNames(),
     add: (found) =>
       new Promise((resolve, reject) => {
         const { name, stats } = found

@@ -3,7 +3,7 @@ import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/prom
 import type { Input, Output } from '#wire/operations.ts'
 import { LinkLost, type Stream, StreamReset } from '#wire/stream.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
-import { pathText } from '#kernel/text/file-path.ts'
+import { pathText } from '#kernel/files/file-path.ts'
 import { entryAt } from '../entry.ts'
 import { freeBytes, isFull, refuseFull, refuseMaking } from '../faults.ts'
 import { type Parts, partOf } from './parts.ts'

@@ -1,8 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
-import { shortenBytes } from '#kernel/text/shorten.ts'
+import { MOST_NAME_BYTES, clipped } from '#kernel/files/numbered-name.ts'
 
-/** The most bytes of a name in UTF-8, as on most disks. */
-export const MOST_NAME_BYTES = 255
 /** A path that the systems which files are copied to can open. */
 const MOST_PATH_BYTES = 4_096
 const MOST_DEPTH = 128
@@ -37,33 +35,6 @@ export function safeName(given: string): string {
     .trim()
   return whatIsWrong(name) === null ? name : clipped(name === '' || /^\.\.?$/.test(name) ? 'file' : name, '')
 }
-
-/** `name (2).ext` for 2; the name gives way where both do not fit. */
-export function numberedName(name: string, n: number): string {
-  const { stem, ending } = partsOf(name)
-  return clipped(stem, ` (${n})${ending}`)
-}
-
-/** More than files that fit any disk. */
-const MOST_DIGITS = 15
-
-/** The parts of a numbered name around its digits: `before[2]` comes before a number of two digits. */
-export function aroundNumber(name: string): { before: string[]; after: string } {
-  const { stem, ending } = partsOf(name)
-  const after = `)${ending}`
-  const beforeOf = (digits: number): string =>
-    clipped(stem, ` (${'0'.repeat(digits)}${after}`).slice(0, -(digits + after.length))
-  return { before: Array.from({ length: MOST_DIGITS }, (_, n) => beforeOf(n + 1)), after }
-}
-
-function partsOf(name: string): { stem: string; ending: string } {
-  const dot = name.lastIndexOf('.')
-  const ending = dot > 0 && name.length - dot <= 16 ? name.slice(dot) : ''
-  return { stem: name.slice(0, name.length - ending.length), ending }
-}
-
-const clipped = (stem: string, ending: string): string =>
-  shortenBytes(stem, MOST_NAME_BYTES - Buffer.byteLength(ending)).normalize('NFC') + ending
 
 /** The place of a thing in its workspace. */
 export interface TreePlace {

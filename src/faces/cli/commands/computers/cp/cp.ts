@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
-import { pathBytes } from '#kernel/text/file-path.ts'
+import { pathBytes } from '#kernel/files/file-path.ts'
 import { Stop, codeOf } from '../../../exit.ts'
 import { parseArguments } from '../../../input/arguments.ts'
 import { textField } from '../../../input/fields.ts'

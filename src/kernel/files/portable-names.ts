@@ -1,5 +1,5 @@
-import { shorten } from '#kernel/text/shorten.ts'
-import { numberedName } from './names.ts'
+import { shorten } from '../text/shorten.ts'
+import { numberedName } from './numbered-name.ts'
 
 /**
  * Names that every system can write, after Microsoft's "Naming Files, Paths, and Namespaces": Windows reserves some
@@ -28,27 +28,49 @@ export function portableName(name: string): string {
 /** Names that are one to a system that doesn't tell cases or Unicode forms apart have the same key. */
 const keyOf = (path: string): string => path.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFC')
 
+/** A folder in an archive: gives each name in it a path of its own. */
+export class PortableFolder {
+  /** In the archive; empty for what holds all. */
+  readonly path: string
+  readonly #taken = new Set<string>()
+  /** The next number of a name that was taken, so that a thousand equal names cost a thousand steps. */
+  readonly #numbers = new Map<string, number>()
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  /** Whether names in it have enough room. */
+  get isRoomy(): boolean {
+    return this.path.length < LONGEST_PARENT
+  }
+
+  pathFor(given: string): string {
+    const parent = this.path === '' ? '' : `${this.path}/`
+    const room = LONGEST_PATH - parent.length
+    const name = fitting(portableName(given), room)
+    const key = keyOf(name)
+    let free = name
+    for (let n = this.#numbers.get(key) ?? 2; this.#taken.has(keyOf(free)); n++) {
+      free = numberedName(fitting(name, room - ` (${n})`.length), n)
+      this.#numbers.set(key, n + 1)
+    }
+    this.#taken.add(keyOf(free))
+    return parent + free
+  }
+}
+
 /** Gives each entry of an archive a path of its own. `top`: the folder that all are in; folders come before their contents. */
 export function portablePaths(top: string): (path: string, kind: 'file' | 'folder') => string {
-  const first = fitting(portableName(top), LONGEST_TOP)
+  const all = new PortableFolder('')
+  const first = new PortableFolder(fitting(portableName(top), LONGEST_TOP))
   const folders = new Map([[top, first]])
-  const taken = new Set<string>()
-  /** The next number of a name that was taken, so that a thousand equal names cost a thousand steps. */
-  const numbers = new Map<string, number>()
   return (path, kind) => {
+    if (path === top && kind === 'folder') return first.path
     const cut = path.lastIndexOf('/')
-    const above = cut < 0 ? '' : `${folders.get(path.slice(0, cut))!}/`
-    const parent = above.length > LONGEST_PARENT ? `${first}/` : above
-    const room = LONGEST_PATH - parent.length
-    const name = fitting(portableName(path.slice(cut + 1)), room)
-    const key = keyOf(parent + name)
-    let free = parent + name
-    for (let n = numbers.get(key) ?? 2; taken.has(keyOf(free)); n++) {
-      free = parent + numberedName(fitting(name, room - ` (${n})`.length), n)
-      numbers.set(key, n + 1)
-    }
-    taken.add(keyOf(free))
-    if (kind === 'folder') folders.set(path, free)
+    const above = cut < 0 ? all : folders.get(path.slice(0, cut))!
+    const free = (above.isRoomy ? above : first).pathFor(path.slice(cut + 1))
+    if (kind === 'folder') folders.set(path, new PortableFolder(free))
     return free
   }
 }

@@ -1,28 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LONGEST_PATH, portableName, portablePaths } from './portable-names.ts'
-
-/** The rules of Microsoft's "Naming Files, Paths, and Namespaces", written from the page and not from the code. */
-const DEVICES = [
-  'CON',
-  'PRN',
-  'AUX',
-  'NUL',
-  'CONIN$',
-  'CONOUT$',
-  ...[...'0123456789¹²³'].flatMap((digit) => [`COM${digit}`, `LPT${digit}`]),
-]
-function brokenRule(path: string): string | null {
-  if (path.length > LONGEST_PATH) return 'too long'
-  for (const name of path.split('/')) {
-    if (name === '' || name === '.' || name === '..') return 'empty or relative'
-    if ([...name].some((one) => '<>:"\\|?*'.includes(one) || one.codePointAt(0)! < 32)) return 'reserved character'
-    if (name.endsWith('.') || name.endsWith(' ')) return 'ends with a dot or space'
-    if (DEVICES.includes(name.split('.')[0]!.trimEnd().toUpperCase())) return 'reserved name'
-    if (!name.isWellFormed() || Buffer.byteLength(name) > 255) return 'not a name of 255 bytes'
-  }
-  return null
-}
+import { DEVICES, brokenRule, foldings } from '#test/drive/windows-paths.ts'
+import { portableName, portablePaths } from './portable-names.ts'
 
 const PIECES = [
   ...Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter((one) => one !== '/'),
@@ -103,13 +82,7 @@ test('the entries of an archive have different paths on systems that ignore case
   }
   assert.ok(paths.length > 3_000)
   for (const path of paths) assert.equal(brokenRule(path), null, path)
-  for (const key of [
-    (path: string) => path.toLowerCase(),
-    (path: string) => path.toUpperCase(),
-    (path: string) => path.normalize('NFD').toLowerCase(),
-    (path: string) => path.normalize('NFKD').toUpperCase().toLowerCase(),
-  ])
-    assert.equal(new Set(paths.map(key)).size, paths.length)
+  for (const key of foldings) assert.equal(new Set(paths.map(key)).size, paths.length)
 })
 
 test('files stay in their folder, also where the folder was renamed', () => {
