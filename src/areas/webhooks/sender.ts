@@ -4,12 +4,21 @@ import { signed } from '#kernel/text/standard-webhooks.ts'
 import type { Id } from '#kernel/ids.ts'
 import { FAILING_DAYS, nextAttempt } from './retries.ts'
 import { disable, placeOfResponsible } from './responsible.ts'
-import { type Attempt, type DeliveryRow, type EndpointRow, deliveryStore, endpointStore } from './store.ts'
+import {
+  type Attempt,
+  type DeliveryRow,
+  type EndpointRow,
+  type TakenDelivery,
+  deliveryStore,
+  endpointStore,
+} from './store.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 
 const POLL_MS = 1_000
 const AT_ONCE = 64
 const PER_ENDPOINT = 4
+/** Of all endpoints that one account answers for, in any workspace. */
+const PER_ACCOUNT = 16
 const TIMEOUT_MS = 15_000
 const LOST_SECONDS = 60
 const SHOWN_CHARACTERS = 1_000
@@ -21,7 +30,8 @@ const SHOWN_CHARACTERS = 1_000
 export function startSender(engine: Engine): AsyncDisposable {
   const { db } = engine.postgres
   const stopping = new AbortController()
-  const inFlight = new Map<Id, number>()
+  const inFlight = new Counts()
+  const ofAccounts = new Counts()
   const running = new Set<Promise<void>>()
   let taking: Promise<void> | null = null
   let again = false
@@ -35,6 +45,8 @@ export function startSender(engine: Engine): AsyncDisposable {
       const rows = await deliveryStore.take(db, {
         busy,
         perEndpoint: PER_ENDPOINT,
+        going: ofAccounts,
+        perAccount: PER_ACCOUNT,
         limit: room,
         lostSeconds: LOST_SECONDS,
       })
@@ -42,15 +54,15 @@ export function startSender(engine: Engine): AsyncDisposable {
       if (rows.length === room) again = true
     }
   }
-  function begin(row: DeliveryRow): void {
-    inFlight.set(row.endpoint_id, (inFlight.get(row.endpoint_id) ?? 0) + 1)
+  function begin(row: TakenDelivery): void {
+    inFlight.add(row.endpoint_id, 1)
+    ofAccounts.add(row.holder, 1)
     const work = deliver(engine, row, stopping.signal)
       .catch((error: unknown) => engine.log.error({ error, delivery: row.id }, 'a webhook was not delivered'))
       .finally(() => {
         running.delete(work)
-        const left = inFlight.get(row.endpoint_id)! - 1
-        if (left > 0) inFlight.set(row.endpoint_id, left)
-        else inFlight.delete(row.endpoint_id)
+        inFlight.add(row.endpoint_id, -1)
+        ofAccounts.add(row.holder, -1)
         wake()
       })
     running.add(work)
@@ -74,6 +86,15 @@ export function startSender(engine: Engine): AsyncDisposable {
       await taking
       await Promise.all(running)
     },
+  }
+}
+
+/** Numbers by id; those that are zero are left out. */
+class Counts extends Map<Id, number> {
+  add(id: Id, by: number): void {
+    const n = (this.get(id) ?? 0) + by
+    if (n > 0) this.set(id, n)
+    else this.delete(id)
   }
 }
 

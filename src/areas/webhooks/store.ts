@@ -80,6 +80,8 @@ interface DeliveryTable {
   updated_at: Generated<Date>
 }
 export type DeliveryRow = Selectable<DeliveryTable>
+/** A delivery, and the account that answers for it: its workspace where nobody does any more. */
+export type TakenDelivery = DeliveryRow & { holder: Id }
 
 const DAYS_KEPT = 30
 
@@ -283,27 +285,46 @@ export const deliveryStore = {
       .execute(),
 
   /**
-   * Takes what is due, a few per endpoint, so that a slow one holds up only itself. A taken one is due again after
-   * `lostSeconds`, unless it is settled before: whoever took it may die.
+   * Takes what is due, a few per endpoint and per account, so that slow receivers hold up only their own account. A taken one
+   * is due again after `lostSeconds`, unless it is settled before: whoever took it may die.
    */
   take: async (
     db: Db,
     {
       busy,
       perEndpoint,
+      going,
+      perAccount,
       limit,
       lostSeconds,
-    }: { busy: readonly Id[]; perEndpoint: number; limit: number; lostSeconds: number },
-  ): Promise<DeliveryRow[]> =>
+    }: {
+      busy: readonly Id[]
+      perEndpoint: number
+      /** Deliveries that are under way, by the account that answers for them. */
+      going: ReadonlyMap<Id, number>
+      perAccount: number
+      limit: number
+      lostSeconds: number
+    },
+  ): Promise<TakenDelivery[]> =>
     (
-      await sql<DeliveryRow>`update webhook_deliveries set due_at = clock_timestamp() + make_interval(secs => ${lostSeconds})
-        where id in (
-          select d.id from webhook_endpoints e cross join lateral (
-            select x.id, x.due_at from webhook_deliveries x
-            where x.endpoint_id = e.id and x.status = 'waiting' and x.due_at <= clock_timestamp()
-            order by x.due_at limit ${perEndpoint} for update skip locked
-          ) d where e.status = 'enabled' and not e.id = any(${busy}::ulid[]) order by d.due_at limit ${limit})
-        returning *`.execute(db)
+      await sql<TakenDelivery>`update webhook_deliveries w set due_at = clock_timestamp() + make_interval(secs => ${lostSeconds})
+        from (
+          select id, holder from (
+            select d.id, d.due_at, e.holder, e.going + row_number() over (partition by e.holder order by d.due_at) as place
+            from (
+              select e.id, coalesce(e.account_id, e.workspace_id) as holder, coalesce(g.n, 0) as going from webhook_endpoints e
+              left join unnest(${[...going.keys()]}::ulid[], ${[...going.values()]}::int[]) g(holder, n)
+                on g.holder = coalesce(e.account_id, e.workspace_id)
+              where e.status = 'enabled' and not e.id = any(${busy}::ulid[])
+            ) e cross join lateral (
+              select x.id, x.due_at from webhook_deliveries x
+              where x.endpoint_id = e.id and x.status = 'waiting' and x.due_at <= clock_timestamp()
+              order by x.due_at limit ${perEndpoint} for update skip locked
+            ) d where e.going < ${perAccount}
+          ) ranked where place <= ${perAccount} order by due_at limit ${limit}
+        ) taken where w.id = taken.id
+        returning w.*, taken.holder`.execute(db)
     ).rows,
 
   settle: async (

@@ -14,12 +14,35 @@ import { preferences } from '../preferences/preference-store.ts'
 
 const MOST_BROWSERS = 20
 
-export const notificationJobs = (engine: Engine<HasPushKeys>): Record<string, JobHandler> => ({
-  async 'notifications.deliver'({ account_id }: { account_id: Id }, { lastAttempt }: { lastAttempt: boolean }) {
-    await mailDue(engine, account_id)
-    await pushDue(engine, account_id, lastAttempt)
-  },
-})
+/** Pushes that come while others of their account are under way are looked at again at the end of this time: one job for all of them. */
+const TURN_MS = 2_000
+
+export function notificationJobs(engine: Engine<HasPushKeys>): Record<string, JobHandler> {
+  /** Accounts that something is pushed to, and whether more came meanwhile. */
+  const pushing = new Map<Id, { more: boolean }>()
+  return {
+    async 'notifications.deliver'({ account_id }: { account_id: Id }, { lastAttempt }: { lastAttempt: boolean }) {
+      await mailDue(engine, account_id)
+      const before = pushing.get(account_id)
+      if (before !== undefined) {
+        // A push service may take long, so an account takes one place among the jobs. Should this process die, another one goes on.
+        before.more = true
+        const turn = new Date((Math.floor(Date.now() / TURN_MS) + 1) * TURN_MS)
+        return await wakeDelivery(engine, engine.postgres.db, account_id, turn)
+      }
+      const mine = { more: true }
+      pushing.set(account_id, mine)
+      try {
+        while (mine.more) {
+          mine.more = false
+          await pushDue(engine, account_id, lastAttempt)
+        }
+      } finally {
+        pushing.delete(account_id)
+      }
+    },
+  }
+}
 
 export const notificationSchedules = (engine: Engine): Schedule[] => [
   every('notifications.retain', 86_400, () => notificationStore.retain(engine.postgres.db)),
