@@ -28,3 +28,12 @@ export async function visitInSlices<T>(
     }
   }
 }
+
+/** The same for work in pieces that are as long as their makers know: nothing is refused, since all of it was admitted. */
+const pieces = createTurns({ atOnce: 1, each: 1, waitingEach: Infinity, waiting: Infinity })
+
+/** Resolves when the next piece of an account's long work may begin: one per round of the event loop in this process. */
+export async function nextPiece(account: string): Promise<void> {
+  const turn = await pieces.take(account)
+  void setImmediate().then(() => turn[Symbol.dispose]())
+}

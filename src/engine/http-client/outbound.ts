@@ -42,7 +42,7 @@ export function createOutbound(policy: AddressPolicy, given: Partial<Limits> = {
 
   return {
     dispatch(send, handler) {
-      const { method, body, lead, streamed = null, withinMs = Infinity } = send
+      const { method, body, lead, party, streamed = null, withinMs = Infinity } = send
       let head: string
       try {
         head = headOf(send)
@@ -50,7 +50,7 @@ export function createOutbound(policy: AddressPolicy, given: Partial<Limits> = {
         return handler.onResponseError?.(NO_CONNECTION, error as Error)
       }
       if (lead !== undefined) head += lead
-      lanes.of(send).dispatch({ method, head, body, streamed, handler, limits, withinMs, taken: 0 })
+      lanes.of(send).dispatch({ method, head, body, streamed, handler, party, limits, withinMs, taken: 0 })
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)

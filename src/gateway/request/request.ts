@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { bodyTurns } from '#engine/bodies/body-turns.ts'
+import { paceBody } from '#engine/bodies/read-turns.ts'
 import { receivedBodies } from '#engine/bodies/received-bodies.ts'
 import { WHOLE_MS, boundRemainder, dropSender } from '#engine/bodies/slow-body.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
@@ -125,7 +125,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     let refused = false
     incoming.on('data', (part: Buffer) => {
       size += part.length
-      bodyTurns.pace(incoming, accountId, size)
+      paceBody(incoming, accountId, size)
       // Bytes that come after a refusal are read and dropped: a connection reset would take the answer with it.
       if (refused || this.closed) return
       refused = true

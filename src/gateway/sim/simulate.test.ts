@@ -14,7 +14,7 @@ const said = (role: 'user' | 'assistant', text: string): CanonicalMessage => ({
   content: [{ type: 'text', text }],
 })
 const play = (canonical: Partial<CanonicalRequest>) =>
-  Array.fromAsync(simulate({ model: 'sim/echo', messages: [], ...canonical }, never))
+  Array.fromAsync(simulate({ model: 'sim/echo', messages: [], ...canonical }, never, 'anybody'))
 const script = (value: unknown, more: Partial<CanonicalRequest> = {}, after: CanonicalMessage[] = []) =>
   play({
     model: 'sim/script',
@@ -138,7 +138,7 @@ test('a client that puts reminders around its words and its tool results still p
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'ok' }, block('go on')] },
     ],
   })
-  assert.equal(textOfAnswer(await collect(simulate(canonical, never))), 'done')
+  assert.equal(textOfAnswer(await collect(simulate(canonical, never, 'anybody'))), 'done')
 })
 
 test('`steps` alone is one turn, and usage is reported as the script says', async () => {
@@ -163,6 +163,27 @@ test('an error step fails before or in the middle of an answer, as its type and 
   assert.equal(half.usage?.output_tokens, 2)
 })
 
+test('long answers continue by turns, one account after the other', async () => {
+  let chunks = 0
+  const messages = [said('user', 'word '.repeat(2_000))]
+  const playFor = async (party: string): Promise<void> => {
+    for await (const _ of simulate({ model: 'sim/echo', messages }, never, party)) chunks++
+  }
+  const [accounts, streams] = [['alice', 'bob'], 6]
+  let open = accounts.length * streams
+  const all = accounts.flatMap((party) => Array.from({ length: streams }, () => playFor(party).then(() => open--)))
+  const perTurn: number[] = []
+  for (let last = 0; open > 0; last = chunks) {
+    await new Promise(setImmediate)
+    perTurn.push(chunks - last)
+  }
+  await Promise.all(all)
+  // Each begins at once.
+  const [first, ...later] = perTurn
+  assert.ok(first! <= (accounts.length * streams + 2) * 256, String(first))
+  assert.ok(Math.max(...later) <= 2 * 256, `${Math.max(...later)} chunks in one turn`)
+})
+
 test('a delay is waited out, and ends at once when the caller leaves', async () => {
   const before = performance.now()
   await script({ steps: [{ delay_ms: 30 }, { text: 'late' }] })
@@ -172,7 +193,7 @@ test('a delay is waited out, and ends at once when the caller leaves', async () 
   const seen: Chunk[] = []
   const reason = new Error('gone')
   await assert.rejects(async () => {
-    for await (const chunk of simulate({ model: 'sim/script', messages }, leaving.signal)) {
+    for await (const chunk of simulate({ model: 'sim/script', messages }, leaving.signal, 'anybody')) {
       seen.push(chunk)
       if (chunk.type === 'text') setImmediate(() => leaving.abort(reason))
     }

@@ -1,4 +1,5 @@
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setTimeout } from 'node:timers/promises'
+import { nextPiece } from '#engine/confined/slices.ts'
 import { newId } from '#kernel/ids.ts'
 import { usageOf } from '#kernel/usage.ts'
 import type { Chunk, FaultKind, CanonicalRequest, CanonicalMessage } from '../model/canonical-request.ts'
@@ -16,6 +17,7 @@ const AT_A_TIME = 256
 export async function* simulate(
   canonical: CanonicalRequest,
   signal: AbortSignal,
+  party: string,
 ): AsyncGenerator<Chunk, void, undefined> {
   signal.throwIfAborted()
   const input = countInput(canonical.messages)
@@ -39,7 +41,7 @@ export async function* simulate(
     for (const chunk of player.play(step)) {
       yield chunk
       signal.throwIfAborted()
-      if (++sent % AT_A_TIME === 0) await setImmediate()
+      if (++sent % AT_A_TIME === 0) await nextPiece(party)
     }
     if (player.over) return
   }

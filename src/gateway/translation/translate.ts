@@ -115,7 +115,7 @@ function translateWhole(canonical: CanonicalRequest, offer: Offer): TranslatedRe
     return {
       losses: simLosses(named),
       body: canonical,
-      send: (limit, _, signal) => simulate(limited(named, limit), signal),
+      send: (limit, { party }, signal) => simulate(limited(named, limit), signal, party),
     }
   }
   const fetches = needsFetching(canonical, offer)

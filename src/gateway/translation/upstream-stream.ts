@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { setImmediate } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
+import { nextPiece } from '#engine/confined/slices.ts'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -122,7 +122,7 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
     losses,
     body,
     async *chunks(outbound, party, signal) {
-      const stream = new UpstreamStream(translator, signal)
+      const stream = new UpstreamStream(translator, party, signal)
       dispatch(
         outbound,
         upstream,
@@ -154,7 +154,7 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
 
 /** Chunks that wait to be taken; beyond it the provider waits too. */
 const MOST_WAITING = 512
-/** Chunks that are passed on before the event loop gets a turn. */
+/** Chunks that are passed on in a row before others have a turn. */
 const MOST_IN_A_ROW = 256
 const MOST_BODY = 32 << 20
 /** Of an answer that comes whole, as JSON. */
@@ -163,6 +163,7 @@ const ANSWER_BOUNDS = { values: 200_000, depth: 512 }
 /** A provider's answer as it arrives, read into chunks that are taken one by one. */
 class UpstreamStream implements Dispatcher.DispatchHandler {
   readonly #translator: Translator
+  readonly #party: Id
   readonly #signal: AbortSignal
   readonly #reader: { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
   #controller: Dispatcher.DispatchController | null = null
@@ -178,23 +179,29 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
   #size = 0
   readonly #onAbort = (): void => this.leave()
 
-  constructor(translator: Translator, signal: AbortSignal) {
+  constructor(translator: Translator, party: Id, signal: AbortSignal) {
     this.#translator = translator
+    this.#party = party
     this.#reader = translator.reader()
     this.#signal = signal
     signal.addEventListener('abort', this.#onAbort)
   }
 
   async *chunks(): AsyncGenerator<Chunk, void, undefined> {
-    for (let inRow = 1; ; inRow++) {
+    for (let inARow = 0; ;) {
       this.#signal.throwIfAborted()
       const next = this.#take()
       if (next !== null) {
         yield next
+        if (++inARow < MOST_IN_A_ROW) continue
         // Chunks that are already here would otherwise be written without anyone else being served in between.
-        if (inRow % MOST_IN_A_ROW === 0) await setImmediate()
+        inARow = 0
+        await nextPiece(this.#party)
       } else if (this.#over) return
-      else await new Promise<void>((resolve) => (this.#wake = resolve))
+      else {
+        inARow = 0
+        await new Promise<void>((resolve) => (this.#wake = resolve))
+      }
     }
   }
 

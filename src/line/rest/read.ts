@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { z } from 'zod'
-import { bodyTurns } from '#engine/bodies/body-turns.ts'
+import { paceBody } from '#engine/bodies/read-turns.ts'
 import { receivedBodies } from '#engine/bodies/received-bodies.ts'
 import { WHOLE_MS, dropSender } from '#engine/bodies/slow-body.ts'
 import type { AnyEndpoint } from '#kernel/contract.ts'
@@ -41,7 +41,7 @@ export function readBytes(
     request.once('close', () => clearTimeout(slow))
     request.on('data', (part: Buffer) => {
       size += part.length
-      bodyTurns.pace(request, sender, size)
+      paceBody(request, sender, size)
       if (refused) return
       try {
         if (size > limit) tooLarge()

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Dispatcher } from 'undici'
+import { readTurns } from '#engine/bodies/read-turns.ts'
 import { type AnswerSink, AnswerParser, NotHttp } from './answer-parser.ts'
 import type { Wire } from './connector.ts'
 import { type Limits, MOST_INTERIM } from '../limits.ts'
@@ -17,6 +18,8 @@ export interface Order {
   /** The body, where it is read as it is sent. */
   streamed: StreamedBody | null
   handler: Dispatcher.DispatchHandler
+  /** The account that the answer is for, or what else it is for: long answers come by turns of these. */
+  party: string
   limits: Limits
   /** The time limit of the order, from its beginning to the end of its answer. Infinity: as the limits say. */
   withinMs: number
@@ -45,6 +48,10 @@ export class AnswerTooLarge extends Error {
 const ONE_WRITE = 16_384
 /** Up to here one write of head and body that are copied together costs less than a vectored one. */
 const COPIED = 65_536
+/** Bytes that an answer brings in a row before others have a turn. */
+const IN_A_ROW = 65_536
+/** A smaller piece was all that had come: nothing waits behind it. */
+const LARGE_PIECE = 8_192
 /**
  * The buffer that requests are copied to. Sockets mostly take all of a request at once, so one serves all
  * connections.
@@ -66,7 +73,23 @@ export class Connection implements AnswerSink {
   #order: Order | null = null
   #grip: Grip | null = null
   #closed = false
+  /** The handler has paused the answer. */
   #paused = false
+  /** The answer waits for its turn. */
+  #isPaced = false
+  /** Bytes of the answer that came in a row. */
+  #inARow = 0
+  readonly #source = {
+    pause: () => {
+      this.#isPaced = true
+      this.#socket.pause()
+    },
+    resume: () => {
+      if (!this.#isPaced) return
+      this.#isPaced = false
+      if (!this.#paused) this.#socket.resume()
+    },
+  }
   #answering = false
   /** A body is being read and sent. */
   #streaming = false
@@ -178,12 +201,18 @@ export class Connection implements AnswerSink {
   }
 
   resume(grip: Grip): void {
-    if (grip === this.#grip) this.#resume()
+    if (grip !== this.#grip || !this.#paused) return
+    this.#paused = false
+    this.#waited = 0
+    if (!this.#isPaced) this.#socket.resume()
   }
 
-  #resume(): void {
-    if (!this.#paused) return
+  /** Resumes the connection after an order. */
+  #release(): void {
+    this.#inARow = 0
+    if (!this.#paused && !this.#isPaced) return
     this.#paused = false
+    this.#isPaced = false
     this.#waited = 0
     this.#socket.resume()
   }
@@ -217,7 +246,7 @@ export class Connection implements AnswerSink {
     this.#order = null
     this.#grip = null
     this.#waited = 0
-    this.#resume()
+    this.#release()
     // An answer that came before the request was wholly sent leaves the rest of it in the way of the next; and who hears of
     // the end may write over the rest.
     if (this.#socket.writableLength > 0 || this.#streaming) this.#socket.destroy()
@@ -242,7 +271,16 @@ export class Connection implements AnswerSink {
     try {
       this.#parser.push(Buffer.from(bytes))
     } catch (error) {
-      this.#close(error as Error)
+      return this.#close(error as Error)
+    }
+    this.#pace(bytes.length)
+  }
+
+  #pace(size: number): void {
+    if (size < LARGE_PIECE) this.#inARow = 0
+    else if (this.#order !== null && (this.#inARow += size) >= IN_A_ROW) {
+      this.#inARow = 0
+      readTurns.pace(this.#source, this.#order.party)
     }
   }
 
@@ -266,7 +304,7 @@ export class Connection implements AnswerSink {
     const grip = this.#grip!
     this.#order = null
     this.#grip = null
-    this.#resume()
+    this.#release()
     grip.aborted = true
     grip.reason = why
     order.handler.onResponseError?.(grip, why)

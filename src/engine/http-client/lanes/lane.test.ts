@@ -202,6 +202,7 @@ test('nobody can be connected to: who waits beyond the most connections is told 
         streamed: null,
         handler,
         limits: LIMITS,
+        party: 'anybody',
         withinMs: 1_000,
         taken: 0,
       })
@@ -234,6 +235,7 @@ test('a connection that was given up for being idle carries nothing more', async
         streamed: null,
         handler,
         limits: LIMITS,
+        party: 'anybody',
         withinMs: 1_000,
         taken: 0,
       })

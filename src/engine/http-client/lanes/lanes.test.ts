@@ -74,6 +74,7 @@ test('lanes and idle connections are bounded; the ones that were unused longest 
         body: null,
         handler,
         limits: LIMITS,
+        party: 'anybody',
         withinMs: 5_000,
         streamed: null,
         taken: 0,
