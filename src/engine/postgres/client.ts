@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, type Transaction, sql } from 'kysely'
 import pg from 'pg'
 import { sharePool } from './fair/share-pool.ts'
+import { paceResults } from './fair/pace-results.ts'
 import { STATEMENT_MS, limitStatements } from './fair/statement-limits.ts'
 import { Turns } from './fair/turns.ts'
 import { createPool } from './pool.ts'
@@ -61,6 +62,7 @@ function openPool(connection: pg.PoolConfig, log: (error: Error) => void, readMs
   pool.on('connect', (client) => client.on('error', () => {}))
   prepareStatements(pool)
   pool.on('connect', (client) => limitStatements(client, readMs))
+  pool.on('connect', paceResults)
   dropSilentConnections(pool, connection, log)
   return pool
 }

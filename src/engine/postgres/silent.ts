@@ -53,8 +53,10 @@ export function dropSilentConnections(pool: pg.Pool, connection: pg.ClientConfig
 
   function silentSince(now: number): [Client, Wait][] {
     return [...waits].filter(([client, wait]) => {
-      const read = client.connection.stream.bytesRead
-      if (!client.readyForQuery && read === wait.read) return now - wait.since >= SILENT_MS
+      const { stream } = client.connection
+      const read = stream.bytesRead
+      // A result that waits for its turn is there, although nothing of it is read.
+      if (!client.readyForQuery && read === wait.read && !stream.isPaused()) return now - wait.since >= SILENT_MS
       Object.assign(wait, { read, since: now, doubted: false })
       return false
     })

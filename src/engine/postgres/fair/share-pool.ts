@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { type Caller, currentCaller } from './callers.ts'
-import { checkOut, isInTransaction } from './statement-limits.ts'
+import { SERVER, checkOut, isInTransaction } from './statement-limits.ts'
 import type { Turns } from './turns.ts'
 
 type Done = (error?: Error | boolean) => void
@@ -20,7 +20,7 @@ export function sharePool(
   async function connectAfterTurn(caller: Caller | null): Promise<pg.PoolClient> {
     const turn =
       caller === null
-        ? turns.server.take({ name: 'the server', signal: null, isHolding: false, isBackground: true })
+        ? turns.server.take({ name: SERVER, signal: null, isHolding: false, isBackground: true })
         : turns.accounts.take({
             name: caller.name,
             signal: caller.reads ? caller.signal : null,
@@ -34,6 +34,7 @@ export function sharePool(
       const release = client.release.bind(client)
       client.release = (error) => {
         const isReusable = checkout.isReusable()
+        if (caller !== null) turns.accounts.noteRead(caller.name, checkout.bytes)
         giveBack()
         release(error || !isReusable)
       }

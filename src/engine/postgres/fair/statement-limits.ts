@@ -12,6 +12,8 @@ interface Checkout {
   /** A cancel request was sent that no statement has answered: it could hit the next one on this connection. */
   isSpoiled: boolean
   isInTransaction: boolean
+  /** Bytes of the results that came. */
+  bytes: number
 }
 
 const checkouts = new WeakMap<pg.ClientBase, Checkout>()
@@ -57,11 +59,27 @@ export function limitStatements(client: pg.ClientBase, readMs: number): void {
   client.query = limited as typeof client.query
 }
 
+/** Counts bytes of a result. Returns whose they are. */
+export function noteResult(client: pg.ClientBase, bytes: number): string {
+  const checkout = checkouts.get(client)
+  if (checkout !== undefined) checkout.bytes += bytes
+  return checkout?.caller?.name ?? SERVER
+}
+
+/** The name of the server's own work. */
+export const SERVER = 'the server'
+
 /** From here on the statements of this connection are this caller's. Answers whether the connection may be used again. */
-export function checkOut(client: pg.ClientBase, caller: Caller | null): { isReusable(): boolean } {
-  const checkout: Checkout = { caller, isSpoiled: false, isInTransaction: false }
+export function checkOut(
+  client: pg.ClientBase,
+  caller: Caller | null,
+): { isReusable(): boolean; readonly bytes: number } {
+  const checkout: Checkout = { caller, isSpoiled: false, isInTransaction: false, bytes: 0 }
   checkouts.set(client, checkout)
   return {
+    get bytes() {
+      return checkout.bytes
+    },
     isReusable() {
       checkouts.delete(client)
       if (checkout.isInTransaction) noteTransaction(caller!, -1)

@@ -31,18 +31,30 @@ interface Wish {
   isBackground: boolean
 }
 
+/** Names whose statements read more than this each, in bytes and on average, are heavy. */
+const HEAVY = 256 << 10
+/** Connections of a heavy name. */
+const MOST_OF_HEAVY = 2
+/** The part of the average that the last connection makes up. */
+const LAST = 1 / 8
+/** Heavy names that are remembered. */
+const MOST_WEIGHED = 10_000
+
 /** Connections that a call in a transaction leaves to others when it needs one more. */
 const LEFT_TO_OTHERS = 2
 
 /**
  * Gives out connections so that no name takes them all. A name gets a further one only while more are free than it has:
  * the first busy account gets half, the second a quarter, and a newcomer still finds one. A released connection goes to
- * the waiting name that has the fewest, and among equals to the one that has waited longest.
+ * the waiting name that has the fewest, and among equals to the one that has waited longest. A name that mostly reads
+ * much gets two: the database and this thread would work on its results and nobody else's.
  */
 export class Turns {
   readonly #options: TurnsOptions
   readonly #shares = new Map<string, Share>()
   readonly #waitingNames = new Set<string>()
+  /** Bytes that a connection of a name reads on average, where they are many. */
+  readonly #weights = new Map<string, number>()
   #taken = 0
 
   constructor(options: TurnsOptions) {
@@ -55,7 +67,7 @@ export class Turns {
    */
   take({ name, signal, isHolding, isBackground }: Wish): (() => void) | Promise<() => void> {
     const share = this.#shareOf(name)
-    const isNext = share.waiting.size === 0 && this.#mayTake(share)
+    const isNext = share.waiting.size === 0 && this.#mayTake(name, share)
     if (isNext || (isHolding && this.#taken < this.#options.most - LEFT_TO_OTHERS)) return this.#give(name, share)
     const { waitMs, backgroundWaitMs } = this.#options
     return this.#wait(name, share, signal, isBackground ? backgroundWaitMs : waitMs)
@@ -67,7 +79,18 @@ export class Turns {
     return share
   }
 
-  #mayTake({ taken }: Share): boolean {
+  /** Counts what a name read with one connection. */
+  noteRead(name: string, bytes: number): void {
+    const before = this.#weights.get(name) ?? 0
+    const weight = before + (bytes - before) * LAST
+    this.#weights.delete(name)
+    if (weight < HEAVY / 16) return
+    this.#weights.set(name, weight)
+    if (this.#weights.size > MOST_WEIGHED) this.#weights.delete(this.#weights.keys().next().value!)
+  }
+
+  #mayTake(name: string, { taken }: Share): boolean {
+    if (taken >= MOST_OF_HEAVY && (this.#weights.get(name) ?? 0) > HEAVY) return false
     const free = this.#options.most - this.#taken
     return this.#options.isUndivided === true ? free > 0 : taken < free
   }
@@ -126,7 +149,7 @@ export class Turns {
       let next: Share | null = null
       for (const name of this.#waitingNames) {
         const share = this.#shares.get(name)!
-        if (this.#mayTake(share) && (next === null || comesBefore(share, next))) next = share
+        if (this.#mayTake(name, share) && (next === null || comesBefore(share, next))) next = share
       }
       if (next === null) return
       firstOf(next).grant()
