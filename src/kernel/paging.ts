@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { refuse } from './errors.ts'
+import { charactersOf } from './text/json-pieces.ts'
 
 /**
  * A cursor is opaque and bound to the list and its filters: base64url of the position behind a fingerprint of both.
@@ -53,16 +54,6 @@ export function pageOf<R, T>(
     shown.push(one)
   }
   return { rows: shown, next: rows.length > shown.length ? next(rows[shown.length - 1]!) : null }
-}
-
-/** About the characters of a value as JSON, without writing it. */
-function charactersOf(value: unknown): number {
-  if (typeof value === 'string') return value.length + 2
-  if (typeof value !== 'object' || value === null) return 6
-  let characters = 2
-  if (Array.isArray(value)) for (const one of value) characters += 1 + charactersOf(one)
-  else for (const name in value) characters += name.length + 4 + charactersOf((value as Record<string, unknown>)[name])
-  return characters
 }
 
 function fingerprint(list: string, filters: unknown): string {

@@ -25,6 +25,6 @@ export const bytesMount = (
     response.once('close', () => gone.abort())
     const { method, url, headers } = request
     const asked = { method: method!, url: url!, host: headers.host, ip: origins.clientIp(request) }
-    await sendBytes(request, response, await open(asked), gone.signal)
+    await sendBytes(request, response, await open(asked), gone.signal, `address ${asked.ip}`)
   },
 })

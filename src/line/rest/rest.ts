@@ -9,6 +9,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Principal, anonymous } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
+import { PIECE, charactersOf } from '#kernel/text/json-pieces.ts'
 import { type PresentedCredential, admit, limitOf, presented } from '../admit.ts'
 import { allowCors, answerPreflight } from '../cors.ts'
 import type { Entrance } from '../entrance.ts'
@@ -21,7 +22,7 @@ import { type Match, createRouter } from './router.ts'
 import { sendBytes } from './send-bytes.ts'
 import { EVENT_STREAM, sendEvents } from './sse.ts'
 import { Watch, checkAgain, whilePermitted } from '../watch.ts'
-import { clientRequestId, echoClientRequestId, sendJson, sendRefusal, setHeaders } from './write.ts'
+import { clientRequestId, echoClientRequestId, sendJson, sendLargeJson, sendRefusal, setHeaders } from './write.ts'
 
 /** The time for telling a caller why its answer ends now. */
 export const LAST_WORDS_MS = 500
@@ -221,11 +222,14 @@ export function createRest(
       using _watch = new Watch(authority, line, watched, { close: life.end, kept: async () => {} })
       return await sendEvents(response, {}, events, life.signal, isFollowed ? LAST_WORDS_MS : 0)
     }
-    if (endpoint.reply.kind === 'bytes') return await sendBytes(request, response, result as Bytes, life.signal)
+    if (endpoint.reply.kind === 'bytes')
+      return await sendBytes(request, response, result as Bytes, life.signal, callerOf(start, entry).name)
     const status = ctx.answer.status ?? (isBackground(result) ? 202 : (endpoint.status ?? 200))
     if (endpoint.reply.kind === 'none') return void response.writeHead(ctx.answer.status ?? 204).end()
-    const body = JSON.stringify(versions.lower(start.version, entry.name, envelope(endpoint.reply, result, input)))
-    sendJson(request, response, status, body, endpoint.method === 'GET' && endpoint.reply.kind === 'one')
+    const body = versions.lower(start.version, entry.name, envelope(endpoint.reply, result, input)) as object
+    const tagged = endpoint.method === 'GET' && endpoint.reply.kind === 'one'
+    if (charactersOf(body) < PIECE) return sendJson(request, response, status, JSON.stringify(body), tagged)
+    await sendLargeJson(request, response, status, body, { tagged, account: callerOf(start, entry).name })
   }
 
   /** Checks that come before anyone is known: hosts, cross-site calls, and keys where only a session will do. */

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { nextPiece } from '#engine/confined/slices.ts'
 import { type Bytes, isStored } from '#kernel/answers.ts'
+import { PIECE } from '#kernel/text/json-pieces.ts'
 import { choose } from './stored.ts'
 
 /** Writes bytes as fast as they are taken, and no faster. */
@@ -8,6 +10,7 @@ export async function sendBytes(
   response: ServerResponse,
   { status = 200, headers, body }: Bytes,
   signal: AbortSignal,
+  account: string,
 ): Promise<void> {
   if (isStored(body)) {
     const { status, headers: further, range } = choose(body, request.headers)
@@ -28,9 +31,16 @@ export async function sendBytes(
   if (body === null || typeof body === 'string' || body instanceof Uint8Array)
     return void response.end(body ?? undefined)
   if (request.method === 'HEAD') return void response.end()
+  let inARow = 0
   for await (const part of body) {
     if (signal.aborted) break
-    if (!response.write(part)) await drained(response)
+    // What makes the bytes may hold up others as long as what writes them.
+    if (inARow > 0 && inARow + part.length > PIECE) {
+      inARow = 0
+      await nextPiece(account)
+    }
+    inARow += part.length
+    await takeBytes(response, part)
   }
   end(response, signal)
 }
@@ -54,9 +64,16 @@ function written(response: ServerResponse, part: Uint8Array): Promise<void> {
   })
 }
 
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
+/** A reader that takes nothing for so long has left. */
+const STALL_MS = 300_000
+
+/** Writes bytes. Resolves when there is room for more, or the connection is gone. */
+export async function takeBytes(response: ServerResponse, bytes: Uint8Array): Promise<void> {
+  if (response.write(bytes) || response.destroyed) return
+  await new Promise<void>((resolve) => {
+    const stall = setTimeout(() => response.destroy(), STALL_MS).unref()
     const go = () => {
+      clearTimeout(stall)
       response.off('drain', go).off('close', go)
       resolve()
     }

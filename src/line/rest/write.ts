@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { nextPiece } from '#engine/confined/slices.ts'
 import type { Log } from '#engine/log.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { WrittenRefusal } from '#kernel/exchange.ts'
+import { jsonPieces } from '#kernel/text/json-pieces.ts'
 import { etagOf, names, refusedAnswer } from './reply.ts'
+import { takeBytes } from './send-bytes.ts'
 
 export function setHeaders(response: ServerResponse, headers: Record<string, string>): void {
   for (const name in headers) response.setHeader(name, headers[name]!)
@@ -26,20 +30,53 @@ export function sendJson(
   body: string,
   tagged: boolean,
 ): void {
-  if (tagged) {
-    const etag = etagOf(body)
-    response.setHeader('etag', etag)
-    const known = request.headers['if-none-match']
-    if (known !== undefined && names(known, etag, 'weakly')) return void response.writeHead(304).end()
-  }
-  response
-    .writeHead(status, {
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': Buffer.byteLength(body),
-      'cache-control': 'no-store',
-    })
-    .end(body)
+  if (tagged && isKnown(request, response, etagOf(body))) return
+  response.writeHead(status, { ...JSON_HEAD, 'content-length': Buffer.byteLength(body) }).end(body)
 }
+
+/**
+ * The same for a large answer: in pieces, and others are served between two of them. Large answers of one account come
+ * piece by piece too, however many there are. Resolves when the last piece is written or the caller has left.
+ */
+export async function sendLargeJson(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  answer: object,
+  { tagged, account }: { tagged: boolean; account: string },
+): Promise<void> {
+  const pieces: Buffer[] = []
+  const tag = tagged ? createHash('sha1') : null
+  let length = 0
+  await nextPiece(account)
+  for (const text of jsonPieces(answer)) {
+    const piece = Buffer.from(text)
+    tag?.update(piece)
+    pieces.push(piece)
+    length += piece.length
+    await nextPiece(account)
+    if (response.destroyed) return
+  }
+  if (tag !== null && isKnown(request, response, `"${tag.digest('base64url')}"`)) return
+  response.writeHead(status, { ...JSON_HEAD, 'content-length': length })
+  for (const piece of pieces) {
+    await takeBytes(response, piece)
+    if (response.destroyed) return
+    await nextPiece(account)
+  }
+  response.end()
+}
+
+/** Sets the entity tag. Whether the caller has this answer already, which is said then. */
+function isKnown(request: IncomingMessage, response: ServerResponse, etag: string): boolean {
+  response.setHeader('etag', etag)
+  const known = request.headers['if-none-match']
+  if (known === undefined || !names(known, etag, 'weakly')) return false
+  response.writeHead(304).end()
+  return true
+}
+
+const JSON_HEAD = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
 
 /** The bytes of a refused body that are read to keep its connection. */
 const READ_ON_BYTES = 1 << 20
