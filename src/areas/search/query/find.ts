@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { nextPiece } from '#engine/confined/slices.ts'
 import type { Context } from '#engine/context.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, positionOf } from '#kernel/paging.ts'
@@ -6,7 +7,7 @@ import { iso } from '#kernel/time.ts'
 import { type SearchHit, searchTypes } from '../contract.ts'
 import { type SearchHandles, embedQuestion } from '../index/embedding.ts'
 import { type Fused, fuse } from './fuse.ts'
-import { snippetOf, spansOf } from './highlight.ts'
+import { type Span, snippetOf, spansOf } from './highlight.ts'
 import { MOST_FOUND, type Row, queryStore } from './query-store.ts'
 import { type Reach, type SearchType, reachOf } from './visible.ts'
 import { type Words, wordsOf } from './words.ts'
@@ -53,11 +54,13 @@ export async function find(
     page.map(({ row_id }) => row_id),
   )
   const more = all.length > start + page.length
+  const found = page.flatMap((hit) => {
+    const row = rows.get(hit.row_id)
+    return row === undefined ? [] : [{ row, hit }]
+  })
+  const shown = await showAll(ctx, found, stems, words)
   return {
-    rows: page.flatMap((hit) => {
-      const row = rows.get(hit.row_id)
-      return row === undefined ? [] : [show(row, hit, stems, words)]
-    }),
+    rows: shown,
     next: more ? cursorOf('search', asked, [start + page.length, String(page.at(-1)!.row_id)]) : null,
     extra: { mode: used, degraded },
   }
@@ -78,8 +81,35 @@ async function wordsAndTitles(ctx: Context, reach: Reach, question: string, word
   return [...rows, ...(await queryStore.byTitle(ctx.db, reach, question)).filter((id) => !rows.includes(id))]
 }
 
-function show(row: Row, { score, by }: Fused, stems: readonly string[], { prefix }: Words): z.output<typeof SearchHit> {
-  const { snippet, spans } = snippetOf(row.body, stems, prefix)
+/** Finds the snippets piece by piece: a page may hold a hundred texts of 100,000 characters. */
+async function showAll(
+  { principal }: Context,
+  found: readonly { row: Row; hit: Fused }[],
+  stems: readonly string[],
+  { prefix }: Words,
+): Promise<z.output<typeof SearchHit>[]> {
+  const shown: z.output<typeof SearchHit>[] = []
+  let work = 0
+  for (const { row, hit } of found) {
+    const snippets = snippetOf(row.body, stems, prefix)
+    let step = snippets.next()
+    for (; step.done !== true; step = snippets.next()) {
+      if ((work += step.value) < 1) continue
+      work = 0
+      await nextPiece(principal.accountId)
+    }
+    shown.push(show(row, hit, stems, prefix, step.value))
+  }
+  return shown
+}
+
+function show(
+  row: Row,
+  { score, by }: Fused,
+  stems: readonly string[],
+  prefix: string | null,
+  { snippet, spans }: { snippet: string; spans: Span[] },
+): z.output<typeof SearchHit> {
   return {
     type: row.type,
     id: row.id,

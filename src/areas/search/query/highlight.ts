@@ -34,25 +34,49 @@ const isForm = (word: string, stem: string): boolean =>
   (word.startsWith(stem) && word.length - stem.length <= 4 && !/\d$/.test(stem)) ||
   (stem.endsWith('i') && word === `${stem.slice(0, -1)}y`)
 
-/** The part of a text that holds most of the words, and of several such the first. */
-export function snippetOf(
+/**
+ * The part of a text that holds most of the words, and of several such the first. Yields how much it does until the next
+ * time: others are to be served before the sum is more than 1.
+ */
+export function* snippetOf(
   body: string,
   stems: readonly string[],
   prefix: string | null,
-): { snippet: string; spans: Span[] } {
-  const first = bestPlace(body, stems, prefix)
+): Generator<number, { snippet: string; spans: Span[] }, undefined> {
+  const first = yield* bestPlace(body, stems, prefix)
   const start = first <= BEFORE ? 0 : characterStart(body, edge(body, first - BEFORE))
   const end = characterStart(body, edge(body, start + SNIPPET))
   const snippet = body.slice(start, end).toWellFormed()
   return { snippet, spans: spansOf(snippet, stems, prefix).filter((span) => span.end <= snippet.length) }
 }
 
+interface Place {
+  at: number
+  kind: number
+}
+
 /** The place of the snippet-sized window that holds the most kinds of the words; 0 where none is found. */
-function bestPlace(body: string, stems: readonly string[], prefix: string | null): number {
-  const { folded, placeOf } = foldWithPlaces(body)
-  const places = [...stems, ...(prefix === null ? [] : [prefix])]
-    .flatMap((stem, kind) => placesOf(folded, stem, stem === prefix).map((at) => ({ at, kind })))
-    .toSorted((a, b) => a.at - b.at)
+function* bestPlace(
+  body: string,
+  stems: readonly string[],
+  prefix: string | null,
+): Generator<number, number, undefined> {
+  const sought = [...stems, ...(prefix === null ? [] : [prefix])].map((stem) => ({ stem, places: 0 }))
+  const places: Place[] = []
+  for (const part of partsOf(body)) {
+    yield part.work
+    for (const [kind, word] of sought.entries()) {
+      const { found, tries } = placesOf(part, word.stem, word.stem === prefix, MOST_PLACES - word.places)
+      word.places += found.length
+      for (const at of found) places.push({ at, kind })
+      yield tries / TRIES
+    }
+    if (sought.every((word) => word.places >= MOST_PLACES)) break
+  }
+  return bestOf(places.toSorted((a, b) => a.at - b.at))
+}
+
+function bestOf(places: readonly Place[]): number {
   let best = { at: 0, kinds: 0, words: 0 }
   let from = 0
   const inside = new Map<number, number>()
@@ -68,25 +92,72 @@ function bestPlace(body: string, stems: readonly string[], prefix: string | null
     if (inside.size > best.kinds || (inside.size === best.kinds && words > best.words))
       best = { at: places[from]!.at, kinds: inside.size, words }
   }
-  return placeOf(best.at)
+  return best.at
 }
 
-/** The places where forms of a stem begin, the first of them. */
-function placesOf(text: string, stem: string, isPrefix: boolean): number[] {
+/** UTF-16 units that are folded letter by letter before others have a turn. */
+const STRIDE = 4_096
+/** ASCII is folded so many times as fast. */
+const ASCII_FACTOR = 32
+/** Units of ASCII in one part. */
+const ASCII_STRIDE = 16_384
+/** Places that are looked at before others have a turn. */
+const TRIES = 2_000
+/** Units around a part that are read with it: a word may go on beyond its end. */
+const MARGIN = 400
+
+/** A part of a text, folded. */
+interface FoldedPart {
+  folded: string
+  /** The place in the whole text of a place in `folded`. */
+  placeOf: (at: number) => number
+  /** Where the part begins and ends in the whole text; around it stands what belongs to other parts. */
+  from: number
+  end: number
+  work: number
+}
+
+function* partsOf(body: string): Generator<FoldedPart, void, undefined> {
+  const isPlain = !/[\u0080-\uffff]/.test(body)
+  const stride = isPlain ? ASCII_STRIDE : STRIDE
+  const units = isPlain ? STRIDE * ASCII_FACTOR : STRIDE
+  for (let from = 0; from < body.length;) {
+    const end = characterStart(body, Math.min(body.length, from + stride))
+    const begin = characterStart(body, Math.max(0, from - MARGIN))
+    const { folded, placeOf } = foldWithPlaces(body.slice(begin, Math.min(body.length, end + MARGIN)))
+    const work = (end - from) / units
+    yield { folded, placeOf: (at) => begin + placeOf(at), from, end, work }
+    from = end
+  }
+}
+
+/** The places in the whole text where forms of a stem begin in a part, the first of them. */
+function placesOf(
+  { folded: text, placeOf, from, end }: FoldedPart,
+  stem: string,
+  isPrefix: boolean,
+  most: number,
+): { found: number[]; tries: number } {
   const unspaced = isUnspaced(stem)
   const sought = !unspaced && stem.endsWith('i') ? stem.slice(0, -1) : stem
-  const places: number[] = []
-  if (sought === '') return places
-  for (let at = text.indexOf(sought); at >= 0 && places.length < MOST_PLACES; at = text.indexOf(sought, at + 1)) {
-    if (unspaced) places.push(at)
-    else {
-      const kind = /^\p{N}/u.test(sought) ? /\p{N}/u : /[\p{L}\p{M}]/u
-      const inWord = at > 0 && kind.test(text[at - 1]!)
-      const [word] = wordsIn(text.slice(at, at + sought.length + 40)).map((one) => one.text)
-      if (word !== undefined && !inWord && (isPrefix || isForm(word, stem))) places.push(at)
-    }
+  const found: number[] = []
+  let tries = 0
+  if (sought === '') return { found, tries }
+  const inside = /^\p{N}/u.test(sought) ? /\p{N}/u : /[\p{L}\p{M}]/u
+  for (let at = text.indexOf(sought); at >= 0 && found.length < most; at = text.indexOf(sought, at + 1)) {
+    tries++
+    const place = placeOf(at)
+    if (place < from) continue
+    if (place >= end) break
+    if (unspaced || isFormAt(text, at, sought.length, stem, isPrefix, inside)) found.push(place)
   }
-  return places
+  return { found, tries }
+}
+
+function isFormAt(text: string, at: number, length: number, stem: string, isPrefix: boolean, inside: RegExp): boolean {
+  if (at > 0 && inside.test(text[at - 1]!)) return false
+  const [word] = wordsIn(text.slice(at, at + length + 40)).map((one) => one.text)
+  return word !== undefined && (isPrefix || isForm(word, stem))
 }
 
 /** The next beginning of a word at or behind a place, if it is near. */
