@@ -1,5 +1,6 @@
 /** A thread that searches files: it reads them by itself, so that many small ones cost no more than their reading. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { RE2JS } from 're2js'
 import { charsetOf } from '../charset/charset.ts'
@@ -18,6 +19,11 @@ const MOST_COMPILED = 4
 const patternOf = remembered<PatternSpec, Pattern>(compile)
 const linePatternOf = remembered<LineSpec, RE2JS>(compileLine)
 const shared = workerData as Int32Array
+
+/** How much less than the server's own thread this one counts, in steps of `nice`. */
+const BEHIND = 5
+// Linux gives each thread a priority of its own (setpriority(2)); elsewhere this would be the whole server's.
+if (process.platform === 'linux') setPriority(Math.min(19, getPriority() + BEHIND))
 
 class Canceled extends Error {}
 

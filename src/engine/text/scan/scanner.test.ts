@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { test } from 'node:test'
 import type { ScanTask } from './scan.ts'
 import { createScanner } from './scanner.ts'
@@ -100,6 +102,27 @@ test('a file on which a pattern takes too much work is skipped alone, and not tr
   assert.deepEqual(await search(HOSTILE, small('a'), benign), [0, 'too_slow'], 'it is known by its digest')
   assert.deepEqual(await search('short', benign), [1], 'other patterns are tried')
   assert.deepEqual(await search(HOSTILE, { ...benign, sha256: 'other' }), [0], 'and other contents')
+})
+
+test('on Linux a search has a lower priority than the server', { skip: process.platform !== 'linux' }, async () => {
+  /** How many threads of this process have each priority. */
+  const counts = (): Record<number, number> => {
+    const count: Record<number, number> = {}
+    for (const task of readdirSync('/proc/self/task')) {
+      // Behind the name in brackets: the priority is the 19th field of all (proc(5)).
+      const fields = readFileSync(`/proc/self/task/${task}/stat`, 'utf8').split(') ')[1]!.split(' ')
+      const nice = Number(fields[16])
+      count[nice] = (count[nice] ?? 0) + 1
+    }
+    return count
+  }
+  const own = getPriority()
+  const before = counts()
+  await using scanner = createScanner({ atOnce: 1, each: 1 })
+  await scanner.scan('alice', load('tea', small('x')))
+  const after = counts()
+  assert.equal(getPriority(), own)
+  assert.equal((after[Math.min(19, own + 5)] ?? 0) - (before[Math.min(19, own + 5)] ?? 0), 1)
 })
 
 test('lines are matched until their work is used up, and invalid patterns are refused', async () => {
