@@ -1,11 +1,14 @@
 /**
  * What others feel of one ordinary account that does its worst: the p99 of `/v1/me` and of a gateway call of another
- * account, failures of either, how late the event loop is, and the memory it costs. Limits on calls are off, so what
- * holds is the fairness alone.
+ * account, failures of either, how late the event loop is, how long its turns are, and the memory it costs. Limits on
+ * calls are off, so what holds is the fairness alone.
  */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Ours, startOurs } from '../measure/ours.ts'
-import { type Measurable, startMeasurable } from '../measure/process.ts'
+import { type Measurable, root, startMeasurable } from '../measure/process.ts'
 import type { Report } from '../report.ts'
 import { Account } from './account.ts'
 import { attacks } from './attacks.ts'
@@ -18,7 +21,10 @@ const RATE = 40
 export async function fairness(): Promise<Report> {
   await using vendor = await startMeasurable([process.execPath, 'bench/gateway/vendor.ts'], { ready: /ready (\d+)/ })
   await using outside = await startMeasurable([process.execPath, 'bench/fairness/outside.ts'], { ready: /ready (\d+)/ })
+  using turns = noteTurns()
   await using ours = await startOurs({
+    UKIYO_BENCH_TURNS: turns.file,
+    NODE_OPTIONS: `--import=${join(root, 'bench/fairness/turns.ts')}`,
     UK_LOG: 'error',
     UK_SIGN_UP: 'open',
     UK_SIGN_UP_CREDITS_USD: '1000',
@@ -30,7 +36,8 @@ export async function fairness(): Promise<Report> {
   const victim = new Account(ours.origin, ours.key)
   const rows: Record<string, unknown>[] = []
   await watch(ours, victim, 3)
-  rows.push({ attack: 'idle', ...(await watch(ours, victim, IDLE_SECONDS)) })
+  turns.clear()
+  rows.push({ attack: 'idle', ...(await watch(ours, victim, IDLE_SECONDS)), longestTurn: turns.longest() })
   for (const [number, { name }] of attacks.entries()) {
     await using attacker = await startMeasurable(
       [
@@ -49,15 +56,32 @@ export async function fairness(): Promise<Report> {
     const before = ours.server.rssMegabytes()
     attacker.child.stdin!.write('go\n')
     await sleep(1_000)
+    turns.clear()
     const watched = await watch(ours, victim, ATTACK_SECONDS)
+    const longestTurn = turns.longest()
     rows.push({
       attack: name,
       ...watched,
+      longestTurn,
       acts: await ended(attacker),
       moreMegabytes: Math.max(0, watched.megabytes - before),
     })
   }
   return { name: 'fairness', rows, table: table(rows) }
+}
+
+/** The turns of the server's event loop, as `turns.ts` notes them: milliseconds of a processor. */
+function noteTurns(): Disposable & { file: string; clear(): void; longest(): number } {
+  const folder = mkdtempSync(join(tmpdir(), 'ukiyo-bench-'))
+  const file = join(folder, 'turns')
+  const clear = (): void => writeFileSync(file, '')
+  clear()
+  return {
+    file,
+    clear,
+    longest: () => Math.max(0, ...readFileSync(file, 'utf8').split('\n').map(Number)),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  }
 }
 
 interface Watched {
@@ -138,17 +162,22 @@ async function settled(ours: Ours, victim: Account): Promise<void> {
 }
 
 export function table(raw: Record<string, unknown>[]): string {
-  const rows = raw as unknown as (Watched & { attack: string; moreMegabytes?: number; acts?: number })[]
+  const rows = raw as unknown as (Watched & {
+    attack: string
+    moreMegabytes?: number
+    acts?: number
+    longestTurn?: number
+  })[]
   const idle = rows.find(({ attack }) => attack === 'idle')!
   const attacked = rows.filter((row) => row !== idle)
   const ms = (value: number): string => value.toFixed(value < 10 ? 1 : 0)
   const worst = (pick: (row: (typeof rows)[number]) => number): number => Math.max(...attacked.map(pick))
   return [
-    '| one account does | `/me` p99 ms | gateway p99 ms | loop p99 ms | loop max ms | failed | more MB |',
-    '|---|--:|--:|--:|--:|--:|--:|',
+    '| one account does | `/me` p99 ms | gateway p99 ms | loop p99 ms | loop max ms | longest turn, CPU ms | failed | more MB |',
+    '|---|--:|--:|--:|--:|--:|--:|--:|',
     ...rows.map(
       (row) =>
-        `| ${row === idle ? 'nothing' : row.attack} | ${ms(row.meP99)} | ${ms(row.gatewayP99)} | ${ms(row.loopP99)} | ${ms(row.loopMax)} | ${row.failed} of ${row.calls} | ${row.moreMegabytes === undefined ? '–' : row.moreMegabytes.toFixed(0)} |`,
+        `| ${row === idle ? 'nothing' : row.attack} | ${ms(row.meP99)} | ${ms(row.gatewayP99)} | ${ms(row.loopP99)} | ${ms(row.loopMax)} | ${row.longestTurn === undefined ? '–' : ms(row.longestTurn)} | ${row.failed} of ${row.calls} | ${row.moreMegabytes === undefined ? '–' : row.moreMegabytes.toFixed(0)} |`,
     ),
     '',
     '| the worst of them | is | goal |',
