@@ -26,7 +26,7 @@ test('pieces joined are the text of JSON.stringify for any value and size', () =
       const whole = { data: value, list: [value, value] }
       assert.equal(piecesOf(whole, size).join(''), JSON.stringify(whole))
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   )
 })
 
