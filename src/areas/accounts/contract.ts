@@ -275,7 +275,7 @@ const account = z
   .trim()
   .min(1)
   .max(254)
-  .describe('The account: its id, its e-mail address, or its name where only one has it.')
+  .describe('The account: its ID, its email address if it is verified, or its name if only one account has it.')
 
 export const admin = area(
   'admin',
@@ -301,6 +301,7 @@ export const admin = area(
       },
       reply: one(Credits),
       status: 201,
+      errors: ['invalid_state'],
       beyond: true,
     }),
     refund: endpoint('POST /admin/calls/:id/refunds', {

@@ -57,7 +57,7 @@ const show = (row: Row): z.output<typeof AccountForAdmin> => ({
 export async function accountNamed({ db }: Pick<Context, 'db'>, named: string): Promise<AccountRow> {
   const id = parseId(named)
   if (id !== null) return (await accountStore.get(db, id)) ?? gone()
-  if (named.includes('@')) return (await accountStore.byEmail(db, named)) ?? gone()
+  if (named.includes('@')) return verified((await accountStore.byEmail(db, named)) ?? gone())
   const same = await accountStore.byName(db, named)
   if (same.length > 1)
     refuse('invalid_parameter', {
@@ -66,6 +66,16 @@ export async function accountNamed({ db }: Pick<Context, 'db'>, named: string): 
       details: { accounts: same.map(({ id: one, email }) => ({ id: one, email })) },
     })
   return same[0] ?? gone()
+}
+
+/** Anyone can sign up with an address of somebody else, so an unverified address names no account. */
+function verified(row: AccountRow): AccountRow {
+  if (row.email_verified_at !== null || row.administrator) return row
+  return refuse('invalid_state', {
+    param: 'id',
+    message: `The account with this address has not verified it, and may belong to somebody else. Check that first, then name the account by its ID: ${row.id}.`,
+    details: { accounts: [{ id: row.id, email: row.email }] },
+  })
 }
 
 const gone = (): never => refuse('not_found', { param: 'id', message: absent('account') })

@@ -75,6 +75,16 @@ test('alice sees what each account has left and has spent, and grants by address
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob Stone')]
   const grant = (named: string) => alice.post(`/admin/accounts/${encodeURIComponent(named)}/credits`, { amount_usd: 1 })
+  const unverified = await grant(bob.email)
+  assert.deepEqual(code(unverified), [409, 'invalid_state'])
+  assert.ok(unverified.body.error.message.includes(bob.id), unverified.text)
+  const { pool } = server.app.engine.postgres
+  await pool.query('update accounts set email_verified_at = now() where id = $1', [bob.id])
+  assert.equal(
+    (await grant(alice.email)).status,
+    201,
+    'the administrator vouches for the instance, and so for this address',
+  )
   for (const named of [bob.id, bob.id.toLowerCase(), bob.email.toUpperCase(), 'bob stone'])
     assert.equal((await grant(named)).body.data?.account_id, bob.id, named)
   assert.equal((await grant('nobody@example.com')).status, 404)
