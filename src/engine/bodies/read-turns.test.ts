@@ -20,8 +20,8 @@ test('a paused source waits once, however often it is paced', async () => {
   let resumes = 0
   const source = { pause: () => {}, resume: () => void resumes++ }
   for (let n = 0; n < 10; n++) readTurns.pace(source, 'anybody')
-  let passed = false
-  readTurns.pace({ pause: () => {}, resume: () => (passed = true) }, 'anybody')
-  while (!passed) await new Promise(setImmediate)
+  const passed: string[] = []
+  readTurns.pace({ pause: () => {}, resume: () => void passed.push('another') }, 'anybody')
+  while (passed.length === 0) await new Promise(setImmediate)
   assert.equal(resumes, 1)
 })

@@ -2,7 +2,7 @@
 const PER_TURN = 4
 
 /** Something that brings bytes: a request, an answer of another server, a result of the database. */
-export interface Source {
+interface Source {
   pause(): unknown
   resume(): unknown
 }

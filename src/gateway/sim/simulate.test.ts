@@ -170,10 +170,12 @@ test('long answers continue by turns, one account after the other', async () => 
     for await (const _ of simulate({ model: 'sim/echo', messages }, never, party)) chunks++
   }
   const [accounts, streams] = [['alice', 'bob'], 6]
-  let open = accounts.length * streams
-  const all = accounts.flatMap((party) => Array.from({ length: streams }, () => playFor(party).then(() => open--)))
+  const open = { streams: accounts.length * streams }
+  const all = accounts.flatMap((party) =>
+    Array.from({ length: streams }, () => playFor(party).then(() => open.streams--)),
+  )
   const perTurn: number[] = []
-  for (let last = 0; open > 0; last = chunks) {
+  for (let last = 0; open.streams > 0; last = chunks) {
     await new Promise(setImmediate)
     perTurn.push(chunks - last)
   }

@@ -38,7 +38,8 @@ async function ask(server: TestServer, key: Caller, path: string): Promise<Socke
 /** The most bytes that are handed to Node's answers in one turn of the event loop while `work` goes on. */
 async function mostWritten(work: Promise<unknown>): Promise<{ most: number; total: number }> {
   const { write, end } = ServerResponse.prototype
-  let [total, most, isOver] = [0, 0, false]
+  let [total, most] = [0, 0]
+  const state = { isOver: false }
   const count = (bytes: unknown): void => {
     if (typeof bytes === 'string' || bytes instanceof Uint8Array) total += Buffer.byteLength(bytes)
   }
@@ -51,8 +52,8 @@ async function mostWritten(work: Promise<unknown>): Promise<{ most: number; tota
     return (end as (...of: unknown[]) => ServerResponse).apply(this, given)
   } as typeof end
   try {
-    const done = work.finally(() => (isOver = true))
-    for (let last = 0; !isOver; last = total) {
+    const done = work.finally(() => (state.isOver = true))
+    for (let last = 0; !state.isOver; last = total) {
       await new Promise(setImmediate)
       most = Math.max(most, total - last)
     }

@@ -22,16 +22,16 @@ test('long results bring a bounded number of bytes in each turn of the event loo
   )
   const count = 10
   const bytesRead = (): number => sockets.values().reduce((sum, socket) => sum + socket.bytesRead, 0)
-  let open = count
+  const open = { results: count }
   const results = Promise.all(
     Array.from({ length: count }, async (_, n) => {
       const { rows } = await asCaller(caller(n % 2 === 0 ? 'a' : 'b'), () => pool.query<{ text: string }>(LONG))
-      open--
+      open.results--
       return rows.reduce((sum, { text }) => sum + text.length, 0)
     }),
   )
   let most = 0
-  for (let last = 0; open > 0;) {
+  for (let last = 0; open.results > 0;) {
     await new Promise(setImmediate)
     const bytes = bytesRead()
     // The start of each comes unbounded.
