@@ -329,13 +329,41 @@ test('the figures that a provider names are those that Claude Code reads', () =>
   assert.equal(said(bySource('xAI')), 'prompt is too long: 537812 tokens > 131072 maximum')
 })
 
-test('tokens of a minute, and limits of the answer, are no context', () => {
+test('each provider’s word for a context that is too long counts without a sentence', () => {
+  for (const code of [
+    'context_length_exceeded',
+    'context_window_exceeded',
+    'model_context_window_exceeded',
+    'ContextWindowExceededError',
+    'exceed_context_size_error',
+    'model_max_prompt_tokens_exceeded',
+  ]) {
+    for (const body of [{ code }, { type: code }, { status: code }, { code: 400, type: code }])
+      assert.equal(kind(400, { error: { message: 'Bad request', ...body } }), 'context_length', JSON.stringify(body))
+    assert.equal(readStreamFault({ code, message: 'no' }).kind, 'context_length', code)
+  }
+})
+
+test('limits of time, of the answer, of pictures and of single fields are no context', () => {
   for (const message of [
     'Too many tokens, please wait before trying again.',
     'Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7000.',
+    'Too many tokens per day, please try again tomorrow.',
+    'Daily token limit exceeded for this account.',
+    'Requests to this deployment have exceeded the token limit of 1000 tokens per 60 seconds.',
     'max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-x',
     'max_tokens is too large: 200000. This model supports at most 16384 completion tokens.',
     'The maximum tokens you requested exceeds the model limit of 2048. Try again with a maximum tokens value that is lower than 2048.',
+    'maximum allowed tokens for output is 4096',
+    'The maximum number of tokens to generate must be at least 1.',
+    'Output token limit exceeded',
+    'Requested tokens exceed the maximum number of tokens for the completion.',
+    'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes',
+    'At least one of the image dimensions exceed max allowed size: 8000 pixels',
+    "Invalid 'user': string too long. Expected a string with maximum length 64, but got a string with length 80 instead. string_above_max_length",
+    'Too many tools: maximum is 128',
+    'Range of max_tokens should be [1, 8192]',
+    'the context of this conversation was not found',
   ])
     for (const status of [400, 429, null])
       assert.notEqual(kindOf(status, message), 'context_length', `${status} ${message}`)

@@ -124,7 +124,8 @@ export function readFault(status: number, headers: AnswerHeaders, body: string):
   const outer = objectOf(Array.isArray(parsed) ? parsed[0] : parsed)
   const error = outer['error'] ?? outer
   const { words, sentence } = readError(error)
-  const isPage = body.trimStart().startsWith('<')
+  // DashScope's sentences begin with `<400>`.
+  const isPage = /^\s*<[a-z!?]/i.test(body)
   const plain = parsed === undefined && !isPage ? body.trim() : ''
   const said = sentence || plain
   const bare = `The provider answered ${status}${isPage ? ' with an HTML page' : ''}.`
