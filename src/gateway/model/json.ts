@@ -8,8 +8,12 @@ export const isObject = (value: unknown): value is Json =>
 export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-export const countOf = (value: unknown): number =>
-  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
+/** A provider's figure, which some write as a string; null: it is none. */
+export function figureOf(value: unknown): number | null {
+  const figure = typeof value === 'string' && /^\d{1,15}(?:\.\d+)?$/.test(value) ? Number(value) : value
+  return typeof figure === 'number' && Number.isFinite(figure) ? figure : null
+}
+export const countOf = (value: unknown): number => Math.max(0, figureOf(value) ?? 0)
 
 export const isWord = (value: unknown): value is string => typeof value === 'string' && value !== ''
 

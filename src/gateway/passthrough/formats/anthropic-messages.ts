@@ -1,5 +1,5 @@
 import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
-import { readUsage } from '../../wire/anthropic-messages/usage.ts'
+import { mergeUsage, readUsage } from '../../wire/anthropic-messages/usage.ts'
 import { readStreamFault } from '../../wire/faults.ts'
 import { type Json, isObject, objectOf, parseJson } from '../../model/json.ts'
 import { type PassthroughFormat, usageAtEnd, wordBefore } from './format.ts'
@@ -49,10 +49,9 @@ export const anthropicMessages: PassthroughFormat = {
       if (json.type === 'error') reading.fault ??= readStreamFault(json.error)
       if (json.type !== 'message_delta' && json.type !== 'message_stop') continue
       reading.finishReason ??= wordOf(objectOf(json.delta).stop_reason)
-      last = { ...withoutNulls(objectOf(json.usage)), ...last }
+      last = mergeUsage(objectOf(json.usage), last)
     }
-    // The end's counts are cumulative; what it leaves out or sets to null was said at the start.
-    const usage = { ...firstUsage(head), ...last }
+    const usage = mergeUsage(firstUsage(head), last)
     if (Object.keys(usage).length > 0) reading.usage = readUsage(usage)?.usage ?? null
     return reading
   },
@@ -60,12 +59,9 @@ export const anthropicMessages: PassthroughFormat = {
 
 const wordOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-const withoutNulls = (usage: Json): Json =>
-  Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null && value !== undefined))
-
 function firstUsage(head: string): Json {
   const line = /^data:([^\n]*"message_start"[^\n]*)$/m.exec(head)
-  return line ? withoutNulls(objectOf(objectOf(objectOf(parseJson(line[1]!)).message).usage)) : {}
+  return line ? objectOf(objectOf(objectOf(parseJson(line[1]!)).message).usage) : {}
 }
 
 /** Counting tokens: the same request to another path, and nothing is generated. */

@@ -40,9 +40,12 @@ export const openaiChat: PassthroughFormat = {
   readEnd(text) {
     const end = usageAtEnd(text)
     if (end === null || !text.includes('"choices":[')) return null
+    const used = usedIn({ usage: end.usage })
+    // The figures stand elsewhere in the answer.
+    if (used.usage === null) return null
     return {
       ...emptyReading(),
-      ...usedIn({ usage: end.usage }),
+      ...used,
       finishReason: wordBefore(text, 'finish_reason', end.at),
       ended: true,
     }

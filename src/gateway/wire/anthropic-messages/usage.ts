@@ -1,11 +1,18 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
-import { countOf, isObject, type Json, listOf, objectOf } from '../../model/json.ts'
+import { countOf, figureOf, isObject, type Json, listOf, objectOf } from '../../model/json.ts'
+import { readUsage as readChatUsage } from '../openai-chat/usage.ts'
 
-/** Disjoint buckets from the vendor's `usage`, whose input already excludes both caches; null where there is none. */
-export function readUsage(used: unknown): { usage: Usage } | null {
-  if (!isObject(used)) return null
-  const given = ownNames(used)
-  if (typeof given['input_tokens'] !== 'number' && typeof given['output_tokens'] !== 'number') return null
+/**
+ * Disjoint buckets from the vendor's `usage`, whose input already excludes both caches; null where there is none, and for
+ * placeholders of zeros.
+ */
+export function readUsage(given: unknown): { usage: Usage } | null {
+  if (!isObject(given)) return null
+  // Some who borrow the shape count as OpenAI does.
+  if (!OWN.some((name) => countOf(given[name]) > 0) && listOf(given['iterations']).length === 0) {
+    const read = readChatUsage(given)
+    return read && { usage: read.usage }
+  }
   // The tokens of a compaction stand in no other count (SDK, BetaIterationsUsage).
   const compactions = listOf(given['iterations'])
     .map(objectOf)
@@ -24,13 +31,20 @@ export function readUsage(used: unknown): { usage: Usage } | null {
   }
 }
 
-/** Some who borrow the shape count as OpenAI does. */
-function ownNames(given: Json): Json {
-  if (typeof given['input_tokens'] === 'number' || typeof given['prompt_tokens'] !== 'number') return given
-  const all = countOf(given['prompt_tokens'])
-  const cached = objectOf(given['prompt_tokens_details'])['cached_tokens'] ?? given['cached_tokens']
-  const read = Math.min(all, countOf(cached))
-  return { input_tokens: all - read, cache_read_input_tokens: read, output_tokens: given['completion_tokens'] }
+const OWN = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens']
+
+/**
+ * What two events of a stream say together. Counts are cumulative: a figure that is missing, null or a placeholder of zero
+ * leaves the earlier one as it was.
+ */
+export function mergeUsage(earlier: Json, later: Json): Json {
+  const merged = { ...earlier }
+  for (const [name, value] of Object.entries(later)) {
+    if (value === null || value === undefined) continue
+    if (figureOf(value) === 0 && countOf(merged[name]) > 0) continue
+    merged[name] = value
+  }
+  return merged
 }
 
 type Buckets = ReturnType<typeof bucketsOf>

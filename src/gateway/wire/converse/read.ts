@@ -1,4 +1,4 @@
-import { type Usage, usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#kernel/usage.ts'
 import type { Chunk, FinishReason } from '../../model/canonical-request.ts'
 import { ChunkStream, brokenOffChunk } from '../streams/chunk-stream.ts'
 import { readStreamFault } from '../faults.ts'
@@ -101,19 +101,20 @@ function pictureIn({ format, source }: Json): Chunk[] {
 const said = (type: 'text' | 'reasoning', text: string): Chunk[] => (text === '' ? [] : [{ type, text }])
 
 /** Input leaves out what the cache read and wrote. `cacheDetails` says for how long it was written (API reference, TokenUsage). */
-function readUsage(given: unknown): Usage {
+function usedIn(given: unknown): Chunk[] {
   const counts = objectOf(given)
   const written = countOf(counts['cacheWriteInputTokens'])
   const hour = listOf(counts['cacheDetails'])
     .map(objectOf)
     .reduce((sum, { ttl, inputTokens }) => sum + (ttl === '1h' ? countOf(inputTokens) : 0), 0)
-  return usageOf({
+  const usage = usageOf({
     input_tokens: countOf(counts['inputTokens']),
     cache_read_tokens: countOf(counts['cacheReadInputTokens']),
     cache_write_5m_tokens: Math.max(0, written - hour),
     cache_write_1h_tokens: hour,
     output_tokens: countOf(counts['outputTokens']),
   })
+  return usage.total_tokens === 0 ? [] : [{ type: 'usage', usage }]
 }
 
 function finished(native: string, calls: number): Chunk {
@@ -157,7 +158,7 @@ export class StreamReader extends ChunkStream {
         this.#stop = textOf(event['stopReason']) || 'end_turn'
         return this.#blocks.stopAll()
       case 'metadata':
-        return [{ type: 'usage', usage: readUsage(event['usage']) }]
+        return usedIn(event['usage'])
       case 'error':
         return [{ type: 'error', error: readStreamFault(event['error']) }]
       default:
@@ -201,7 +202,7 @@ export function readAnswer(body: unknown): Chunk[] {
   return [
     { type: 'start', id: '', model: '' },
     ...content,
-    ...(isObject(usage) ? [{ type: 'usage' as const, usage: readUsage(usage) }] : []),
+    ...usedIn(usage),
     finished(textOf(stopReason) || 'end_turn', blocks.calls),
   ]
 }

@@ -1,8 +1,8 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import type { TokensOfMedia } from '../../model/cost/cost.ts'
-import { countOf, isObject, listOf, objectOf } from '../../model/json.ts'
+import { countOf, figureOf, isObject, listOf, objectOf } from '../../model/json.ts'
 
-/** Disjoint buckets from `usageMetadata`, whose prompt includes what was read from a cache; null where there is none. */
+/** Disjoint buckets from `usageMetadata`, whose prompt includes what was read from a cache; null where there is none, and for placeholders of zeros. */
 export function readUsage(given: unknown): { usage: Usage; media?: TokensOfMedia } | null {
   if (!isObject(given)) return null
   const prompt = countOf(given['promptTokenCount'])
@@ -10,9 +10,9 @@ export function readUsage(given: unknown): { usage: Usage; media?: TokensOfMedia
   const [tools, thoughts] = [countOf(given['toolUsePromptTokenCount']), countOf(given['thoughtsTokenCount'])]
   // An answer that holds thoughts or a refusal alone may leave its count out; the total has it all the same.
   const written =
-    typeof given['candidatesTokenCount'] === 'number'
-      ? given['candidatesTokenCount']
-      : Math.max(0, countOf(given['totalTokenCount']) - prompt - tools - thoughts)
+    figureOf(given['candidatesTokenCount']) ??
+    Math.max(0, countOf(given['totalTokenCount']) - prompt - tools - thoughts)
+  if (prompt + tools + thoughts + written === 0) return null
   const { promptTokensDetails: prompted, candidatesTokensDetails: made } = given
   return {
     ...((Array.isArray(prompted) || Array.isArray(made)) && {

@@ -1,7 +1,7 @@
 import { noMedia, type TokensOfMedia } from '../../model/cost/cost.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'
-import { countOf, isObject, type Json, listOf, objectOf } from '../../model/json.ts'
+import { countOf, figureOf, isObject, type Json, listOf, objectOf } from '../../model/json.ts'
 
 interface ReadUsage {
   usage: Usage
@@ -16,11 +16,12 @@ interface ReadUsage {
 export function usageIn(answer: Json): ReadUsage | null {
   const read = readUsage(answer['usage'])
   if (read !== null) return read
-  // Moonshot: inside the last choice of a stream (earendil-works/pi#2017).
-  for (const choice of listOf(answer['choices'])) {
-    const inside = readUsage(objectOf(choice)['usage'])
-    if (inside !== null) return inside
-  }
+  // Moonshot: inside the last choice of a stream (earendil-works/pi#2017). Others put it one level deeper.
+  for (const choice of listOf(answer['choices']).map(objectOf))
+    for (const place of [choice, objectOf(choice['message']), objectOf(choice['delta'])]) {
+      const inside = readUsage(place['usage'])
+      if (inside !== null) return inside
+    }
   // Groq: beside the last choice of a stream, under a name of its own (vercel/ai#1651).
   return readUsage(objectOf(answer['x_groq'])['usage']) ?? readTimings(answer['timings'])
 }
@@ -28,7 +29,7 @@ export function usageIn(answer: Json): ReadUsage | null {
 /** llama.cpp: counts beside durations, in streams that nobody asked for usage (ggml-org/llama.cpp#15827). */
 function readTimings(given: unknown): ReadUsage | null {
   const timings = objectOf(given)
-  if (typeof timings['prompt_n'] !== 'number' || typeof timings['predicted_n'] !== 'number') return null
+  if (figureOf(timings['prompt_n']) === null || figureOf(timings['predicted_n']) === null) return null
   return {
     usage: usageOf({
       input_tokens: countOf(timings['prompt_n']),
@@ -41,25 +42,23 @@ function readTimings(given: unknown): ReadUsage | null {
 const first = (...counts: readonly unknown[]): number => counts.map(countOf).find((count) => count > 0) ?? 0
 
 /**
- * Disjoint buckets from a provider's `usage`, and the cost that some report; null where it holds no figure, as in the
- * placeholders of some streams.
+ * Disjoint buckets from a provider's `usage`, and the cost that some report. Null for placeholders: without a figure, or
+ * with zeros alone, since every call has a prompt. They hide no figures that stand elsewhere.
  */
 export function readUsage(given: unknown): ReadUsage | null {
   if (!isObject(given)) return null
   // mlx-vlm and some proxies have the names of the Responses API here (earendil-works/pi#2326).
-  const counted = [
-    given['prompt_tokens'] ?? given['input_tokens'],
-    given['completion_tokens'] ?? given['output_tokens'],
-  ]
-  if (![...counted, given['total_tokens']].some((count) => typeof count === 'number')) return null
+  const total = countOf(given['total_tokens'])
+  const completed = first(given['completion_tokens'], given['output_tokens'])
+  const prompted = first(given['prompt_tokens'], given['input_tokens'])
+  const cost = figureOf(given['cost'])
+  if (prompted + completed + total + cachesOf(given) === 0 && !(cost !== null && cost > 0)) return null
   // Mistral has a second name for the same details (vercel/ai#14382).
   const prompt = objectOf(
     given['prompt_tokens_details'] ?? given['prompt_token_details'] ?? given['input_tokens_details'],
   )
   const completion = objectOf(given['completion_tokens_details'] ?? given['output_tokens_details'])
-  const total = countOf(given['total_tokens'])
-  const completed = countOf(counted[1])
-  const all = typeof counted[0] === 'number' ? countOf(counted[0]) : Math.max(0, total - completed)
+  const all = prompted + besidePrompt(given) || Math.max(0, total - completed)
   const read = Math.min(
     all,
     first(
@@ -92,12 +91,25 @@ export function readUsage(given: unknown): ReadUsage | null {
     output_tokens: beside ? completed : Math.max(0, completed - reasoning),
     reasoning_tokens: beside ? reasoning : Math.min(reasoning, completed),
   })
-  const cost = given['cost']
   return {
     usage,
-    ...(typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 && { cost_usd: cost }),
+    ...(cost !== null && cost >= 0 && { cost_usd: cost }),
     ...mediaIn(prompt, completion),
   }
+}
+
+/** Cached tokens under Anthropic's names, at the top. */
+const cachesOf = (given: Json): number =>
+  countOf(given['cache_read_input_tokens']) + countOf(given['cache_creation_input_tokens'])
+
+/**
+ * Cached tokens that the prompt's figure leaves out. Beside `input_tokens` they have Anthropic's meaning; beside
+ * `prompt_tokens` they are part of it (LiteLLM), unless there are more of them than it has.
+ */
+function besidePrompt(given: Json): number {
+  const caches = cachesOf(given)
+  const prompted = countOf(given['prompt_tokens'])
+  return prompted === 0 || caches > prompted ? caches : 0
 }
 
 const PER_MEDIUM = ['audio_tokens', 'image_tokens']

@@ -1,11 +1,15 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import { readUsage as readChatUsage } from '../openai-chat/usage.ts'
-import { countOf, isObject, type Json, objectOf } from '../../model/json.ts'
+import { countOf, figureOf, isObject, type Json, objectOf } from '../../model/json.ts'
 
-/** Disjoint buckets from a provider's `usage`, whose input includes the caches and whose output includes reasoning. */
+/**
+ * Disjoint buckets from a provider's `usage`, whose input includes the caches and whose output includes reasoning. Null for
+ * placeholders of zeros. Other names than the API's own are read as in chat completions.
+ */
 export function readUsage(given: unknown): Usage | null {
   if (!isObject(given)) return null
-  if (typeof given['input_tokens'] !== 'number') return readChatUsage(given)?.usage ?? null
+  const isOwn = figureOf(given['input_tokens']) !== null && !FOREIGN.some((name) => countOf(given[name]) > 0)
+  if (!isOwn || countOf(given['input_tokens']) === 0) return readChatUsage(given)?.usage ?? null
   const details = objectOf(given['input_tokens_details'])
   const all = countOf(given['input_tokens'])
   const read = Math.min(all, countOf(details['cached_tokens']) || countOf(given['cached_tokens']))
@@ -20,6 +24,9 @@ export function readUsage(given: unknown): Usage | null {
     reasoning_tokens: reasoning,
   })
 }
+
+/** Names of chat completions, and Anthropic's for caches that the input leaves out. */
+const FOREIGN = ['prompt_tokens', 'completion_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens']
 
 export function writeUsage(usage: Usage): Json {
   const written = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens

@@ -30,7 +30,7 @@ export const completion = (more: Json, inChoice: Json = {}) => ({
   ...more,
 })
 export const said = chunk({ role: 'assistant', content: 'Hi' }, null)
-const usageEvent = (usage: Json) => ({ ...chunk({}, null), choices: [], usage })
+export const usageEvent = (usage: Json) => ({ ...chunk({}, null), choices: [], usage })
 
 /** The same `usage` everywhere a chat provider puts it: with the last choice, or in an event of its own. */
 const chat = (provider: string, usage: Json, tokens: Partial<Usage>): Place[] => [
@@ -50,9 +50,9 @@ const chat = (provider: string, usage: Json, tokens: Partial<Usage>): Place[] =>
   },
 ]
 
-const plain = { prompt_tokens: 300, completion_tokens: 6, total_tokens: 306 }
+export const plain = { prompt_tokens: 300, completion_tokens: 6, total_tokens: 306 }
 const both = { input_tokens: 300, output_tokens: 6 }
-const cached = { input_tokens: 60, cache_read_tokens: 240, output_tokens: 6 }
+export const cached = { input_tokens: 60, cache_read_tokens: 240, output_tokens: 6 }
 
 const message = (usage: Json) => ({
   id: 'msg_1',
@@ -145,7 +145,7 @@ const converse = (provider: string, usage: Json, tokens: Partial<Usage>): Place 
   tokens,
 })
 
-export const places: Place[] = [
+export const written: Place[] = [
   ...chat('OpenAI', { ...plain, prompt_tokens_details: { cached_tokens: 240 } }, cached),
   ...chat(
     'OpenRouter',
@@ -160,6 +160,22 @@ export const places: Place[] = [
     'LiteLLM in front of Anthropic',
     { ...plain, cache_read_input_tokens: 200, cache_creation_input_tokens: 40 },
     { input_tokens: 60, cache_read_tokens: 200, cache_write_5m_tokens: 40, output_tokens: 6 },
+  ),
+  ...chat(
+    'a proxy with Anthropic’s names, whose input leaves out the caches',
+    { input_tokens: 60, cache_read_input_tokens: 200, cache_creation_input_tokens: 40, output_tokens: 6 },
+    { input_tokens: 60, cache_read_tokens: 200, cache_write_5m_tokens: 40, output_tokens: 6 },
+  ),
+  ...chat(
+    'a prompt that is smaller than its caches',
+    { ...plain, prompt_tokens: 60, cache_read_input_tokens: 240 },
+    cached,
+  ),
+  ...chat('both names, one of them a placeholder', { ...plain, input_tokens: 0, output_tokens: 0 }, both),
+  ...chat(
+    'both names, the other one a placeholder',
+    { prompt_tokens: 0, completion_tokens: 0, input_tokens: 300, output_tokens: 6 },
+    both,
   ),
   ...chat('mlx-vlm', { input_tokens: 300, output_tokens: 6, total_tokens: 306 }, both),
   ...chat('a total and the answer', { completion_tokens: 6, total_tokens: 306 }, both),
@@ -256,6 +272,20 @@ export const places: Place[] = [
     { input_tokens: 300, output_tokens: 6 },
     both,
   ),
+  anthropic(
+    'a vendor whose end says 0 for what it said at the start',
+    { input_tokens: 60, cache_read_input_tokens: 240, output_tokens: 6 },
+    { input_tokens: 60, cache_read_input_tokens: 240, output_tokens: 1 },
+    { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 6 },
+    cached,
+  ),
+  anthropic(
+    'zeros beside OpenAI’s names',
+    { ...plain, input_tokens: 0, output_tokens: 0 },
+    { input_tokens: 0, output_tokens: 0 },
+    plain,
+    both,
+  ),
   anthropic('a vendor with OpenAI’s names', plain, plain, plain, both),
   responses('OpenAI', { input_tokens: 300, input_tokens_details: { cached_tokens: 240 }, output_tokens: 6 }, cached),
   responses(
@@ -263,6 +293,12 @@ export const places: Place[] = [
     { input_tokens: 300, output_tokens: 10, output_tokens_details: { reasoning_tokens: 4 } },
     { ...both, reasoning_tokens: 4 },
   ),
+  responses(
+    'a proxy with Anthropic’s names',
+    { input_tokens: 60, cache_read_input_tokens: 200, cache_creation_input_tokens: 40, output_tokens: 6 },
+    { input_tokens: 60, cache_read_tokens: 200, cache_write_5m_tokens: 40, output_tokens: 6 },
+  ),
+  responses('zeros beside the names of chat', { ...plain, input_tokens: 0, output_tokens: 0 }, both),
   responses('a server with the names of chat', { ...plain, prompt_tokens_details: { cached_tokens: 240 } }, cached),
   gemini(
     'Gemini',

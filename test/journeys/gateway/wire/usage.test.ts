@@ -4,7 +4,8 @@ import { usageOf } from '#kernel/usage.ts'
 import { type World, gatewayWorld } from '../world.ts'
 import { type Scripted, asAsked, bringWires, modelOf, startScripted, wires } from './scripted.ts'
 import { call, surfaces } from './surfaces.ts'
-import { chunk, completion, places, said } from './usage-places.ts'
+import { chunk, completion, said } from './usage-places.ts'
+import { places } from './usage-variants.ts'
 
 type Json = Record<string, any>
 
@@ -39,14 +40,17 @@ for (const { provider, wire, whole, events, tokens } of places)
     }
   })
 
-test('a stream that says nothing of its usage is an estimate, and an empty `usage` is no figure', async () => {
-  vendor.script = asAsked(wires.chat, {
-    whole: completion({ usage: {} }),
-    events: [said, chunk({}, 'stop', { usage: {} })],
-  })
-  for (const surface of surfaces) {
-    const { headers } = await call(world.key, surface, surface.ask(modelOf(wires.chat), 'Hello'), true)
-    assert.equal((await world.record(headers.get('x-request-id')!)).cost_source, 'estimated', surface.name)
+test('without figures the usage is an estimate: empty objects and zeros are none', async () => {
+  for (const usage of [{}, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }]) {
+    vendor.script = asAsked(wires.chat, {
+      whole: completion({ usage }),
+      events: [said, chunk({}, 'stop', { usage })],
+    })
+    for (const surface of surfaces) {
+      const { headers } = await call(world.key, surface, surface.ask(modelOf(wires.chat), 'Hello'), true)
+      const { cost_source } = await world.record(headers.get('x-request-id')!)
+      assert.equal(cost_source, 'estimated', `${surface.name} ${JSON.stringify(usage)}`)
+    }
   }
 })
 

@@ -5,7 +5,7 @@ import { isObject, type Json, objectOf, parseJson, textOf } from '../../../model
 import type { SseEvent } from '../../streams/sse.ts'
 import { readFinish } from '../finish.ts'
 import { BlockReader } from './blocks.ts'
-import { readUsage } from '../usage.ts'
+import { mergeUsage, readUsage } from '../usage.ts'
 
 /**
  * A `usage` chunk comes with the start, for what the input costs even if the rest never comes, and again whole before the
@@ -50,12 +50,9 @@ export class StreamReader extends ChunkStream {
     }
   }
 
-  /** Counts are cumulative, and one that is missing or null leaves the earlier one as it was. */
   #used(given: unknown): Chunk[] {
     if (!isObject(given)) return []
-    for (const [name, value] of Object.entries(given)) {
-      if (value !== null && value !== undefined) this.#usage[name] = value
-    }
+    this.#usage = mergeUsage(this.#usage, given)
     const usage = readUsage(this.#usage)
     return usage ? [{ type: 'usage', ...usage }] : []
   }
