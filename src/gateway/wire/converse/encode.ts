@@ -16,7 +16,7 @@ const LONGEST_ID = 64
 export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   const losses = new Losses()
   for (const name of lostModalities(canonical)) losses.add(name)
-  const names = new ToolNames(LONGEST_NAME)
+  const names = new ToolNames(LONGEST_NAME, canonical.tools)
   const ids = (id: string): string => fitName(id, LONGEST_ID)
   const { system, messages } = encodeMessages(pairToolResults(canonical.messages), {
     names,

@@ -19,7 +19,7 @@ const MOST_STOPS = 5
 /** A CanonicalRequest as a generateContent request. The model and whether it streams stand in the path. */
 export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   const losses = new Losses()
-  const names = new ToolNames(LONGEST_NAME, /^[a-zA-Z_]/)
+  const names = new ToolNames(LONGEST_NAME, canonical.tools, /^[a-zA-Z_]/)
   const quirks = quirksOf(target)
   const { system, contents } = encodeContents(pairToolResults(canonical.messages), { names, quirks, losses })
   const tools = toolsOf(canonical, names, losses)

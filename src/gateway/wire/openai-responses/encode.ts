@@ -21,7 +21,7 @@ const FURTHER = ['metadata', 'prompt_cache_options', 'prompt_cache_retention'] a
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
   for (const name of lostModalities(canonical)) losses.add(name)
-  const names = new ToolNames(LONGEST_NAME)
+  const names = new ToolNames(LONGEST_NAME, canonical.tools)
   const ids = (id: string) => (id.length <= LONGEST_ID ? id : fitName(id, LONGEST_ID))
   const tools = toolsWithHistory(canonical)
   const reasons = target.capabilities.includes('reasoning')

@@ -3,6 +3,7 @@ import { compact, isObject, type Json, listOf, objectOf, textOf } from '../../mo
 import { boolean, list, missing, object, string } from '../shared/request-fields.ts'
 import { Losses } from '../shared/losses.ts'
 import { cacheOf, loseMark } from '../shared/cache-marks.ts'
+import { UniqueTools } from '../shared/tools/twins.ts'
 
 type Choice = NonNullable<CanonicalRequest['tool_choice']>
 
@@ -56,10 +57,19 @@ export function unwrapText(words: string): string {
 
 /** Functions, free-text tools, and those of both kinds in namespaces. Tools that OpenAI runs itself are losses. */
 export function decodeTools(body: Json, losses: Losses): Tool[] {
-  return (list(body['tools'], 'tools') ?? []).flatMap((given, i) => decodeTool(given, `tools.${i}`, undefined, losses))
+  const tools = new UniqueTools()
+  for (const [i, given] of (list(body['tools'], 'tools') ?? []).entries())
+    decodeTool(given, `tools.${i}`, undefined, losses, tools)
+  return tools.all()
 }
 
-function decodeTool(given: unknown, at: string, namespace: string | undefined, losses: Losses): Tool[] {
+function decodeTool(
+  given: unknown,
+  at: string,
+  namespace: string | undefined,
+  losses: Losses,
+  tools: UniqueTools,
+): void {
   const tool = object(given, at) ?? missing(at)
   const type = string(tool['type'], `${at}.type`) ?? 'function'
   // Some clients nest a function as chat completions have it.
@@ -68,30 +78,33 @@ function decodeTool(given: unknown, at: string, namespace: string | undefined, l
   const description = string(named['description'], `${at}.description`)
   if (type === 'namespace') {
     const space = string(tool['name'], `${at}.name`) ?? missing(`${at}.name`)
-    const tools = (list(tool['tools'], `${at}.tools`) ?? []).flatMap((inner, i) =>
-      decodeTool(inner, `${at}.tools.${i}`, space, losses),
-    )
+    const before = tools.last
+    for (const [i, inner] of (list(tool['tools'], `${at}.tools`) ?? []).entries())
+      decodeTool(inner, `${at}.tools.${i}`, space, losses, tools)
     // A mark on a namespace stands for one on its last tool.
-    const last = tools.at(-1)
+    const { last } = tools
     const cache = cacheOf(tool)
-    if (last === undefined) loseMark(tool, losses)
+    if (last === undefined || last === before) loseMark(tool, losses)
     else if (cache !== undefined) last.cache ??= cache
-    return tools
+    return
   }
   if (type === 'custom') {
     const format = object(tool['format'], `${at}.format`) ?? {}
-    return [
-      compact({ name: name(), description: describe(description, format), parameters: freeText, cache: cacheOf(tool) }),
-    ]
+    const described = describe(description, format)
+    return tools.add(
+      compact({ name: name(), description: described, parameters: freeText, cache: cacheOf(tool) }),
+      `${at}.name`,
+    )
   }
   if (type !== 'function') {
     loseMark(tool, losses)
     losses.add(`tools.${type}`)
-    return []
+    return
   }
   const parameters = object(named['parameters'], `${at}.parameters`) ?? { type: 'object', properties: {} }
   const strict = boolean(named['strict'], `${at}.strict`)
-  return [compact({ name: name(), description, parameters, strict, cache: cacheOf(tool) ?? cacheOf(named) })]
+  const cache = cacheOf(tool) ?? cacheOf(named)
+  tools.add(compact({ name: name(), description, parameters, strict, cache }), `${at}.name`)
 }
 
 /** A grammar cannot be enforced elsewhere, but it can be told. */

@@ -14,7 +14,7 @@ export function cacheOf(object: Json): CacheMark | undefined {
   return mark['ttl'] === '1h' || mark['ttl'] === '12h' ? '1h' : '5m'
 }
 
-const longer = (a: CacheMark | undefined, b: CacheMark | undefined): CacheMark | undefined =>
+export const longer = (a: CacheMark | undefined, b: CacheMark | undefined): CacheMark | undefined =>
   a === '1h' || b === '1h' ? '1h' : (a ?? b)
 
 const markOf = (part: CanonicalPart): CacheMark | undefined => ('cache' in part ? part.cache : undefined)

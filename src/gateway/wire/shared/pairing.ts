@@ -1,36 +1,94 @@
 import type { CanonicalRequest, CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
+import { signsCall } from '../parts/gemini-signature.ts'
 
 type Result = Extract<CanonicalPart, { type: 'tool_result' }>
+type Call = Extract<CanonicalPart, { type: 'tool_call' }>
 
 /**
- * Every vendor wants the results of a message's tool calls right after it, all of them and no others. Results are put
- * in that place; one without its call becomes text of the user, a call without its result gets one that says so.
- * A conversation that ends with calls still open is left so: their results are what it waits for.
+ * Every vendor wants the results of a message's tool calls right after it, all of them and no others. Results are moved
+ * to that place; a result without a call becomes text of the user, and a call without a result gets one that says so.
+ * Calls that end the conversation stay without results. Calls whose ID an earlier call has get an ID of their own.
  */
 export function pairToolResults(messages: CanonicalMessage[]): CanonicalMessage[] {
   const paired: CanonicalMessage[] = []
+  const ids = new CallIds()
   for (let at = 0; at < messages.length; at++) {
     const message = messages[at]!
     if (message.role === 'tool') {
       paired.push({ role: 'user', content: message.content.flatMap(orphaned) })
       continue
     }
-    paired.push(message)
     const calls = message.content.filter((part) => part.type === 'tool_call')
-    if (message.role !== 'assistant' || calls.length === 0) continue
+    if (message.role !== 'assistant' || calls.length === 0) {
+      paired.push(message)
+      continue
+    }
+    const unique = calls.map(({ id }) => ids.unique(id))
+    paired.push(withIds(message, calls, unique))
     const answering: CanonicalMessage[] = []
     while (messages[at + 1]?.role === 'tool') answering.push(messages[++at]!)
     const given = answering.flatMap(({ content }) => content)
     if (given.length === 0 && at + 1 === messages.length) continue
-    const first = new Map<string, Result>()
-    for (const part of given) if (part.type === 'tool_result' && !first.has(part.id)) first.set(part.id, part)
-    const answers = calls.map(({ id }) => first.get(id) ?? unanswered(id))
+    const results = resultsById(given)
+    const used = new Set<CanonicalPart>()
+    const answers = calls.map((call, i) => {
+      const result = results.get(call.id)?.next().value
+      if (result === undefined) return unanswered(unique[i]!)
+      used.add(result)
+      return result.id === unique[i] ? result : { ...result, id: unique[i]! }
+    })
     paired.push({ role: 'tool', content: answers })
-    const told = new Set<CanonicalPart>(answers)
-    const others = given.filter((part) => !told.has(part))
+    const others = given.filter((part) => !used.has(part))
     if (others.length > 0) paired.push({ role: 'user', content: others.flatMap(orphaned) })
   }
   return paired
+}
+
+/** The results of each ID, in their order: the first one belongs to the first call with this ID. */
+function resultsById(parts: readonly CanonicalPart[]): Map<string, Iterator<Result, undefined>> {
+  const lists = new Map<string, Result[]>()
+  for (const part of parts)
+    if (part.type === 'tool_result') {
+      const list = lists.get(part.id)
+      if (list === undefined) lists.set(part.id, [part])
+      else list.push(part)
+    }
+  return new Map([...lists].map(([id, list]) => [id, list.values() as Iterator<Result, undefined>]))
+}
+
+/**
+ * Vendors require IDs that no other call of the conversation has, but some model servers count from 0 in every answer. An ID
+ * that an earlier call has gets a number. It depends on earlier messages only, so that a cached prefix stays valid.
+ */
+class CallIds {
+  readonly #taken = new Set<string>()
+  readonly #counts = new Map<string, number>()
+
+  unique(id: string): string {
+    let unique = id
+    for (let count = this.#counts.get(id) ?? 1; this.#taken.has(unique); this.#counts.set(id, count))
+      unique = `${id}_${++count}`
+    this.#taken.add(unique)
+    return unique
+  }
+}
+
+/** The message with new IDs for its calls, and for the signatures of these calls. */
+function withIds(message: CanonicalMessage, calls: readonly Call[], unique: readonly string[]): CanonicalMessage {
+  if (calls.every(({ id }, i) => id === unique[i])) return message
+  const places = new Map<string, { ids: string[]; signed: number }>()
+  calls.forEach(({ id }, i) => {
+    const place = places.get(id)
+    if (place === undefined) places.set(id, { ids: [unique[i]!], signed: 0 })
+    else place.ids.push(unique[i]!)
+  })
+  let next = 0
+  const content = message.content.map((part): CanonicalPart => {
+    if (part.type === 'tool_call') return { ...part, id: unique[next++]! }
+    const place = part.type === 'reasoning' && signsCall(part) ? places.get(part.id!) : undefined
+    return place === undefined ? part : ({ ...part, id: place.ids[place.signed++] ?? place.ids[0]! } as CanonicalPart)
+  })
+  return { ...message, content }
 }
 
 const unanswered = (id: string): Result => ({

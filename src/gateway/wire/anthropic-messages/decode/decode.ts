@@ -6,6 +6,7 @@ import type { Decoded } from '../../shared/target.ts'
 import { Losses, matters } from '../../shared/losses.ts'
 import { decodeMessages, decodeSystem } from './messages.ts'
 import { cacheOf, loseMark } from '../../shared/cache-marks.ts'
+import { UniqueTools } from '../../shared/tools/twins.ts'
 import { clientTool } from './client-tools.ts'
 import { loseToolFields } from './lose-tool-fields.ts'
 
@@ -86,29 +87,32 @@ function refuseRetired(body: Json): void {
 
 /** The client's own tools, those among them that the vendor knows by type; what the vendor carries out is a loss `tools.<type>`. */
 function decodeTools(body: Json, losses: Losses): Tool[] | undefined {
-  const tools = (list(body['tools'], 'tools') ?? []).flatMap((given, i): Tool[] => {
+  const tools = new UniqueTools()
+  for (const [i, given] of (list(body['tools'], 'tools') ?? []).entries()) {
     const at = `tools.${i}`
     const tool = object(given, at) ?? {}
     const type = string(tool['type'], `${at}.type`) ?? 'custom'
     if (type !== 'custom') {
       const own = typeof tool['name'] === 'string' ? clientTool(type, tool['name']) : null
-      if (own !== null) return [compact({ ...own, cache: cacheOf(tool) })]
-      loseMark(tool, losses)
-      losses.add(`tools.${type}`)
-      return []
+      if (own !== null) tools.add(compact({ ...own, cache: cacheOf(tool) }), `${at}.name`)
+      else {
+        loseMark(tool, losses)
+        losses.add(`tools.${type}`)
+      }
+      continue
     }
     loseToolFields(tool, losses)
-    return [
-      compact({
-        name: string(tool['name'], `${at}.name`) ?? missing(`${at}.name`),
-        description: string(tool['description'], `${at}.description`),
-        parameters: object(tool['input_schema'], `${at}.input_schema`) ?? missing(`${at}.input_schema`),
-        strict: boolean(tool['strict'], `${at}.strict`),
-        cache: cacheOf(tool),
-      }),
-    ]
-  })
-  return tools.length > 0 ? tools : undefined
+    const custom = compact({
+      name: string(tool['name'], `${at}.name`) ?? missing(`${at}.name`),
+      description: string(tool['description'], `${at}.description`),
+      parameters: object(tool['input_schema'], `${at}.input_schema`) ?? missing(`${at}.input_schema`),
+      strict: boolean(tool['strict'], `${at}.strict`),
+      cache: cacheOf(tool),
+    })
+    tools.add(custom, `${at}.name`)
+  }
+  const unique = tools.all()
+  return unique.length > 0 ? unique : undefined
 }
 
 function decodeToolChoice(body: Json): Pick<CanonicalRequest, 'tool_choice' | 'parallel_tool_calls'> {

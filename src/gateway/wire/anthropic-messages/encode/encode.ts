@@ -26,7 +26,7 @@ const USUAL_LIMIT = 8192
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
   for (const name of lostModalities(canonical)) losses.add(name)
-  const names = new ToolNames(LONGEST_NAME)
+  const names = new ToolNames(LONGEST_NAME, canonical.tools)
   const quirks = quirksOf(target)
   const rules = { names, ids: (id: string) => fitName(id, LONGEST_ID), losses, midSystem: quirks.midSystem }
   const most = target.maxOutputTokens ?? USUAL_LIMIT

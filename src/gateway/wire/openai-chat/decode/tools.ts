@@ -5,28 +5,33 @@ import { boolean, list, missing, object, string } from '../../shared/request-fie
 import { Losses } from '../../shared/losses.ts'
 import { anthropicChoice, isAnthropicTool } from './anthropic-tools.ts'
 import { cacheOf, loseMark } from '../../shared/cache-marks.ts'
+import { UniqueTools } from '../../shared/tools/twins.ts'
 
 type Choice = NonNullable<CanonicalRequest['tool_choice']>
 
 /** `tools`, nested as OpenAI's chat has them, flat as its responses do or as Anthropic's, and the old `functions`. Other kinds are losses. */
 export function decodeTools(body: Json, losses: Losses): Tool[] {
-  const tools: Tool[] = []
+  const tools = new UniqueTools()
   for (const [i, given] of (list(body['tools'], 'tools') ?? []).entries()) {
     const at = `tools.${i}`
     const tool = object(given, at) ?? {}
     const type = string(tool['type'], `${at}.type`) ?? 'function'
     if (isAnthropicTool(tool)) {
       loseToolFields(tool, losses)
-      tools.push(functionOf({ ...tool, parameters: tool['input_schema'] }, at, tool))
+      tools.add(functionOf({ ...tool, parameters: tool['input_schema'] }, at, tool), `${at}.name`)
     } else if (type !== 'function') {
       loseMark(tool, losses)
       losses.add(`tools.${type}`)
-    } else tools.push(functionOf(object(tool['function'], `${at}.function`) ?? tool, `${at}.function`, tool))
+    } else
+      tools.add(
+        functionOf(object(tool['function'], `${at}.function`) ?? tool, `${at}.function`, tool),
+        `${at}.function.name`,
+      )
   }
   for (const [i, given] of (list(body['functions'], 'functions') ?? []).entries()) {
-    tools.push(functionOf(object(given, `functions.${i}`) ?? {}, `functions.${i}`, {}))
+    tools.add(functionOf(object(given, `functions.${i}`) ?? {}, `functions.${i}`, {}), `functions.${i}.name`)
   }
-  return tools
+  return tools.all()
 }
 
 const functionOf = (given: Json, at: string, around: Json): Tool =>

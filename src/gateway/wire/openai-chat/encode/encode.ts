@@ -23,7 +23,7 @@ const MOST_STOPS = 4
 /** A CanonicalRequest as a chat completion request. A streamed one always asks for the usage. */
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
-  const names = new ToolNames(LONGEST_NAME)
+  const names = new ToolNames(LONGEST_NAME, canonical.tools)
   const quirks = quirksOf(target)
   const ids =
     quirks.callIds === 'nine' ? nine : (id: string) => (id.length <= LONGEST_ID ? id : fitName(id, LONGEST_ID))

@@ -12,22 +12,39 @@ export function fitName(words: string, longest: number): string {
   return `${words.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, longest - 11)}_${shortHash(words)}`
 }
 
-/** Fits tool names and remembers which ones changed. */
+/** Fits tool names, remembers which ones changed, and keeps different names different. */
 export class ToolNames {
   readonly renamed = new Map<string, string>()
+  readonly #sent = new Map<string, string>()
+  readonly #taken = new Set<string>()
   readonly #longest: number
   readonly #opening: RegExp | null
 
-  /** `opening`: what a name must begin with, where that is less than the alphabet. */
-  constructor(longest: number, opening: RegExp | null = null) {
+  /**
+   * Names of `tools` that are valid stay as they are, whatever others become. `opening`: what a name must begin with, where
+   * that is less than the alphabet.
+   */
+  constructor(longest: number, tools: readonly { name: string }[] = [], opening: RegExp | null = null) {
     this.#longest = longest
     this.#opening = opening
+    for (const { name } of tools) if (this.#fit(name) === name) this.sent(name)
   }
 
   sent(name: string): string {
-    const fitted = fitName(this.#opening === null || this.#opening.test(name) ? name : `_${name}`, this.#longest)
+    const known = this.#sent.get(name)
+    if (known !== undefined) return known
+    let fitted = this.#fit(name)
+    // Another name became the same: its hash tells them apart.
+    for (let tries = 1; this.#taken.has(fitted); tries++)
+      fitted = this.#fit(`${name.slice(0, this.#longest - 11)}_${shortHash(`${name} ${tries}`)}`)
+    this.#sent.set(name, fitted)
+    this.#taken.add(fitted)
     if (fitted !== name) this.renamed.set(fitted, name)
     return fitted
+  }
+
+  #fit(name: string): string {
+    return fitName(this.#opening === null || this.#opening.test(name) ? name : `_${name}`, this.#longest)
   }
 }
 
