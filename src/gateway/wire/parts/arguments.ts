@@ -1,41 +1,51 @@
 import { isObject, parseJson } from '../../model/json.ts'
+import { meaningOf } from './meaning.ts'
+import { type Frame, type Place, Repair } from './repair.ts'
+import { escaped, escapeOf, scalarOf } from './scalars.ts'
 
 /**
- * Arguments of a call as models and their servers really write them, turned into the JSON object that they mean. The
- * text of a proper object passes as it is, piece by piece. In it are put right:
- * raw control characters and unknown escapes in strings; single quotes; commas before a bracket; Python's `True`, `False`
- * and `None`; what stands behind the object (a closing tag, the object once more); an empty object before the real one.
- * Text that does not begin with an object is held to its end: nothing, `null` and `[]` mean no arguments, and a fence or
- * a string around an object means the object. What has no clear meaning is kept in an object of its own.
+ * What comes next: an object, a key or an item, the rest of a key, its colon, a value, the rest of a word or of a string, what
+ * follows a quote, what follows a value, nothing that counts, or text that is held.
+ */
+type State = 'start' | 'item' | 'key' | 'keyed' | 'value' | 'word' | 'string' | 'quoted' | 'behind' | 'over' | 'held'
+
+/**
+ * Arguments of a call as models and their servers write them, turned into the text of the JSON object that they mean.
+ *
+ * The text of an object passes piece by piece, as far as it is JSON. Keys, commas, numbers and words wait until their value
+ * begins or ends, so that what has passed can always be closed. Characters in strings that need a backslash get it, and words
+ * and numbers of other languages become JSON's. At the first thing that is no JSON the rest is held until the end; then it is
+ * repaired as the continuation of what has passed (`Repair`), and closed. Where nothing has passed and the meaning isn't
+ * clear, the whole text is the member `arguments` of an object. The same holds for arguments that come whole.
  */
 export class ArgumentsReader {
-  /** Text that does not begin with an object. Null: it does. */
-  #held: string | null = ''
+  #state: State = 'start'
+  readonly #stack: Frame[] = []
+  /** The place that the text in `#raw` begins at, for its repair. */
+  #place: Place = 'value'
+  /** The text since the last that passed, as it came. */
+  #raw = ''
+  /** The same as far as it is certain: a comma, a key, a quote. */
+  #clean = ''
+  /** A key or a word, as far as it has come. */
+  #word = ''
+  /** The characters of an escape that is open. */
+  #escape = ''
+  #passed = false
+  /** An empty object came before: some servers begin with one. */
+  #empty = false
   #out = ''
-  /** Open brackets. */
-  #depth = 0
-  /** The quote of the string that is open. */
-  #quote = ''
-  /** A character that waits for the next one: a backslash, a comma, Python's `N`. */
-  #waiting = ''
-  /** Characters of a word that are passed over. */
-  #skip = 0
-  /** Something stands in the object. */
-  #filled = false
-  #over = false
 
   /** The text that is certain now. */
   push(piece: string): string {
-    let text = piece
-    if (this.#held !== null) {
-      this.#held += text
-      if (!/^[\s\uFEFF]*\{/.test(this.#held)) return ''
-      text = this.#held.replace(/^[\s\uFEFF]+/, '')
-      this.#held = null
-    }
-    for (let at = 0; at < text.length; at++) {
-      const plain = this.#quote === '' || this.#waiting !== '' ? '' : plainFrom(text, at)
-      if (plain === '') this.#read(text[at]!)
+    for (let at = 0; at < piece.length; at++) {
+      if (this.#state === 'held') {
+        this.#raw += piece.slice(at)
+        break
+      }
+      if (this.#state === 'over') break
+      const plain = this.#state === 'string' && this.#escape === '' ? plainFrom(piece, at) : ''
+      if (plain === '') this.#step(piece[at]!)
       else {
         this.#out += plain
         at += plain.length - 1
@@ -46,105 +56,214 @@ export class ArgumentsReader {
 
   /** The rest: nothing more comes. */
   end(): string {
-    if (this.#held !== null) return meaningOf(this.#held)
-    // An empty object that nothing followed.
-    if (this.#over && !this.#filled) this.#out = '{}'
-    this.#filled = true
+    if (this.#state !== 'over') {
+      if (this.#passed) this.#out += new Repair(this.#raw, this.#stack).read(this.#place)
+      else this.#out = this.#empty && !/^\s*\{/.test(this.#raw) ? '{}' : meaningOf(this.#raw)
+    }
+    this.#state = 'over'
     return this.#take()
   }
 
   #take(): string {
-    // An empty object may stand before the real one.
-    if (!this.#filled) return ''
     const out = this.#out
     this.#out = ''
     return out
   }
 
-  #read(character: string): void {
-    if (this.#skip > 0) this.#skip--
-    else if (this.#over) this.#behind(character)
-    else if (this.#quote !== '') this.#inString(character)
-    else this.#outside(character)
+  #step(character: string): void {
+    this.#raw += character
+    if (!this.#read(character)) this.#state = 'held'
   }
 
-  /** Behind the object only another one counts, where the first was empty. */
-  #behind(character: string): void {
-    if (this.#filled || character !== '{') return
-    this.#out = '{'
-    this.#depth = 1
-    this.#over = false
+  /** Reads a character; false: it is none that JSON has here. */
+  #read(character: string): boolean {
+    const isSpace = character === ' ' || character === '\n' || character === '\t' || character === '\r'
+    switch (this.#state) {
+      case 'start':
+        return this.#start(character)
+      case 'string':
+      case 'key':
+        return this.#inString(character)
+      case 'word':
+        return this.#inWord(character, isSpace)
+      default:
+    }
+    if (isSpace) {
+      this.#clean += character
+      if (this.#state === 'behind') this.#pass('behind')
+      return true
+    }
+    switch (this.#state) {
+      case 'keyed':
+        if (character !== ':') return false
+        this.#clean += character
+        this.#state = 'value'
+        return true
+      case 'item':
+        return this.#item(character)
+      case 'value':
+        return this.#value(character)
+      case 'quoted':
+        return this.#follows(character)
+      default:
+        return this.#behind(character)
+    }
   }
 
-  #inString(character: string): void {
-    if (this.#waiting === '\\') {
-      this.#waiting = ''
-      if (character === "'") this.#out += "'"
-      else this.#out += VALID_ESCAPES.has(character) ? `\\${character}` : `\\\\${escaped(character)}`
-    } else if (character === '\\') this.#waiting = '\\'
-    else if (character === this.#quote) {
-      this.#out += '"'
-      this.#quote = ''
-    } else this.#out += character === '"' ? '\\"' : escaped(character)
+  #start(character: string): boolean {
+    if (character === '{') {
+      this.#raw = '{'
+      this.#clean = '{'
+      this.#stack.push({ kind: '{', filled: false })
+      this.#state = 'item'
+    }
+    return character === '{' || this.#empty || /[\s\uFEFF]/.test(character)
   }
 
-  #outside(character: string): void {
-    if (this.#waiting === 'N') {
-      // None, NaN.
-      this.#waiting = ''
-      this.#out += 'null'
-      this.#skip = character === 'o' ? 2 : 1
-      return
+  /** The next item of a list or member of an object, or the end of it. */
+  #item(character: string): boolean {
+    if (character === '}' || character === ']') return this.#closeEarly(character)
+    if (this.#stack.at(-1)!.kind === '[') return this.#value(character)
+    if (character !== '"') return false
+    this.#word = '"'
+    this.#state = 'key'
+    return true
+  }
+
+  #value(character: string): boolean {
+    if (character === '"') {
+      this.#clean += character
+      this.#pass('string')
+      this.#state = 'string'
+      return true
     }
-    if (/\s/.test(character)) {
-      if (this.#waiting === '') this.#out += character
-      return
-    }
-    if (this.#waiting === ',') {
-      this.#waiting = ''
-      if (character !== '}' && character !== ']') this.#out += ','
-    }
-    if (character === ',' || character === 'N') this.#waiting = character
-    else if (character === '"' || character === "'") {
-      this.#quote = character
-      this.#out += '"'
-    } else this.#out += character === 'T' || character === 'F' ? character.toLowerCase() : character
     if (character === '{' || character === '[') {
-      this.#depth++
-      this.#filled ||= this.#depth > 1
-    } else if (character === '}' || character === ']') this.#over = --this.#depth <= 0
-    else this.#filled = true
+      this.#clean += character
+      this.#pass('value')
+      this.#stack.push({ kind: character, filled: false })
+      this.#state = 'item'
+      return true
+    }
+    if (!/[\w+.-]/.test(character)) return false
+    this.#word = character
+    this.#state = 'word'
+    return true
+  }
+
+  /** A bracket at a value: of what is empty, or behind a comma too many. */
+  #closeEarly(character: string): boolean {
+    const frame = this.#stack.at(-1)!
+    if ((character === '}') !== (frame.kind === '{')) return false
+    if (!this.#passed) {
+      // An empty object, which the real one may follow.
+      this.#stack.pop()
+      this.#raw = ''
+      this.#clean = ''
+      this.#empty = true
+      this.#state = 'start'
+      return true
+    }
+    this.#clean = frame.filled ? '' : this.#clean
+    return this.#close(character)
+  }
+
+  #close(character: string): boolean {
+    this.#stack.pop()
+    this.#clean += character
+    this.#pass('behind')
+    this.#state = this.#stack.length === 0 ? 'over' : 'behind'
+    return true
+  }
+
+  #behind(character: string): boolean {
+    const frame = this.#stack.at(-1)!
+    if (character === (frame.kind === '{' ? '}' : ']')) return this.#close(character)
+    if (character !== ',') return false
+    this.#clean = this.#raw = character
+    this.#state = 'item'
+    return true
+  }
+
+  /** Behind the quote of a value, which passes only now: one that nothing of an object follows stood inside of the string. */
+  #follows(character: string): boolean {
+    const { kind } = this.#stack.at(-1)!
+    if (character !== ',' && character !== (kind === '{' ? '}' : ']')) return false
+    this.#pass('behind')
+    return this.#behind(character)
+  }
+
+  #inString(character: string): boolean {
+    const isKey = this.#state === 'key'
+    const add = (text: string): void => {
+      this.#escape = ''
+      if (isKey) this.#word += text
+      else {
+        this.#out += text
+        this.#raw = ''
+      }
+    }
+    if (this.#escape === '\\') {
+      if (character === 'u') this.#escape = '\\u'
+      else add(escapeOf(character))
+      return true
+    }
+    if (this.#escape !== '') {
+      if (!/[\da-fA-F]/.test(character)) {
+        const escape = this.#escape
+        add(`\\${escape}`)
+        this.#raw = isKey ? this.#raw : character
+        return this.#inString(character)
+      }
+      this.#escape += character
+      if (this.#escape.length === 6) add(this.#escape)
+      return true
+    }
+    if (character === '\\') this.#escape = character
+    else if (character === '"') {
+      this.#clean += isKey ? `${this.#word}"` : '"'
+      this.#state = isKey ? 'keyed' : 'quoted'
+    } else add(escaped(character))
+    return true
+  }
+
+  #inWord(character: string, isSpace: boolean): boolean {
+    const isEnd = character === ',' || character === '}' || character === ']'
+    if (!isEnd) {
+      this.#word += character
+      return isSpace || /[\w+.-]/.test(character)
+    }
+    const scalar = scalarOf(this.#word.trim())
+    if (scalar === null) return false
+    this.#clean += scalar + this.#word.slice(this.#word.trimEnd().length)
+    this.#pass('behind')
+    return this.#behind(character)
+  }
+
+  /** What waits passes: the value of a member has begun or ended. */
+  #pass(place: Place): void {
+    this.#out += this.#clean
+    this.#clean = ''
+    this.#raw = ''
+    this.#passed = true
+    this.#place = place
+    const frame = this.#stack.at(-1)
+    if (frame !== undefined) frame.filled = true
+    if (place === 'behind') this.#state = 'behind'
   }
 }
 
 /** Characters of a string that mean nothing else. */
 function plainFrom(text: string, at: number): string {
   let end = at
-  while (end < text.length && text[end]! >= ' ' && !SPECIAL.has(text[end]!)) end++
+  while (end < text.length && text[end]! >= ' ' && text[end] !== '"' && text[end] !== '\\') end++
   return text.slice(at, end)
-}
-const SPECIAL: ReadonlySet<string> = new Set(`"'\\`)
-
-const VALID_ESCAPES: ReadonlySet<string> = new Set('"\\/bfnrtu')
-
-const escaped = (character: string): string => (character < ' ' ? JSON.stringify(character).slice(1, -1) : character)
-
-/** Of text that does not begin with an object. */
-function meaningOf(given: string): string {
-  const text = given.replace(/^[\s\uFEFF]+|\s+$/g, '')
-  if (/^(?:null|none|undefined|\[\s*\])?$/i.test(text)) return '{}'
-  const fenced = /^```[a-z]*\s*([\s\S]*?)\s*```$/i.exec(text)?.[1]
-  const parsed = fenced ?? parseJson(text)
-  if (typeof parsed === 'string' && /^\s*\{/.test(parsed)) return argumentsOf(parsed)
-  return JSON.stringify({ arguments: fenced === undefined && parsed !== undefined ? parsed : given.toWellFormed() })
 }
 
 /** The whole arguments of a call as the text of a JSON object. */
 export function argumentsOf(words: string): string {
   if (isObject(parseJson(words))) return words
   const reader = new ArgumentsReader()
-  const text = reader.push(words) + reader.end()
-  return isObject(parseJson(text)) ? text : JSON.stringify({ arguments: words.toWellFormed() })
+  return reader.push(words) + reader.end()
 }
 
 /** The same as an object, for shapes that have it so. */
