@@ -281,3 +281,27 @@ test('a tool that is defined twice is sent once, and one name for two tools is r
     ['1h'],
   )
 })
+
+test('a request without words, or of instructions alone, has a message on every wire', () => {
+  const empty: CanonicalMessage['content'] = [{ type: 'text', text: '' }]
+  const said: CanonicalMessage['content'] = [{ type: 'text', text: 'Be kind.' }]
+  const requests: CanonicalMessage[][] = [
+    [{ role: 'user', content: empty }],
+    [{ role: 'user', content: [] }],
+    [{ role: 'system', content: said }],
+    [
+      { role: 'system', content: said },
+      { role: 'user', content: empty },
+    ],
+    [
+      { role: 'user', content: empty },
+      { role: 'assistant', content: [{ type: 'text', text: ' ' }] },
+    ],
+  ]
+  for (const [name, wire] of Object.entries(wires))
+    for (const messages of requests) {
+      const { body } = wire.encode({ model: 'm', messages })
+      const sent = listOf(body['messages'] ?? body['input'] ?? body['contents'])
+      assert.ok(sent.length > 0, `${name}: ${JSON.stringify(body)}`)
+    }
+})

@@ -10,6 +10,8 @@ export type SchemaRule = {
   keywords?: readonly string[]
   /** Of properties of the root. */
   names?: RegExp
+  /** `true` and `false` stand for no schema but that of `additionalProperties`. */
+  noBooleans?: boolean
   /** Nothing but names with a dollar stands beside a `$ref`. */
   loneReferences?: boolean
 }
@@ -47,6 +49,8 @@ function inner(schema: unknown, rule: SchemaRule, root: Json, path: string): str
           ? [value]
           : []
     for (const part of parts) {
+      if (rule.noBooleans && typeof part === 'boolean' && name !== 'additionalProperties')
+        return `${path}.${name}: ${part} is no schema`
       const found = inner(part, rule, root, `${path}.${name}`)
       if (found !== null) return found
     }

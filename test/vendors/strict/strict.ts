@@ -17,6 +17,7 @@ const geminiSchema: SchemaRule = {
   keywords:
     `$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum maximum
   anyOf oneOf properties additionalProperties required propertyOrdering`.split(/\s+/),
+  noBooleans: true,
   loneReferences: true,
 }
 

@@ -20,7 +20,10 @@ const holds = new Set(['items', 'prefixItems', 'anyOf', 'oneOf', 'additionalProp
 export const subsetSchema = (schema: object, at: string, losses: Losses): Json => subset(schema, at, losses) as Json
 
 function subset(schema: unknown, at: string, losses: Losses): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => subset(one, at, losses))
+  if (Array.isArray(schema))
+    return schema.filter((one) => one !== false || lose(at, losses)).map((one) => subset(one, at, losses))
+  // Any value.
+  if (schema === true) return {}
   if (!isObject(schema)) return schema
   const kept: Json = {}
   for (const [keyword, value] of Object.entries(schema)) {
@@ -33,6 +36,8 @@ function subset(schema: unknown, at: string, losses: Losses): unknown {
     else if (keyword === '$defs' && isObject(value))
       kept[keyword] = { ...(isObject(kept[keyword]) ? kept[keyword] : {}), ...each(value, at, losses) }
     else if (maps.has(keyword) && isObject(value)) kept[keyword] = each(value, at, losses)
+    else if (keyword === 'items' && value === false) losses.add(`${at}.items`)
+    else if (keyword === 'additionalProperties' && typeof value === 'boolean') kept[keyword] = value
     else if (known.has(keyword)) kept[keyword] = holds.has(keyword) ? subset(value, at, losses) : value
     else if (!silent.has(keyword)) losses.add(`${at}.${keyword}`)
   }
@@ -52,4 +57,14 @@ function subset(schema: unknown, at: string, losses: Losses): unknown {
 }
 
 const each = (schemas: Json, at: string, losses: Losses): Json =>
-  Object.fromEntries(Object.entries(schemas).map(([name, one]) => [name, subset(one, at, losses)]))
+  Object.fromEntries(
+    Object.entries(schemas)
+      .filter(([, one]) => one !== false || lose(at, losses))
+      .map(([name, one]) => [name, subset(one, at, losses)]),
+  )
+
+/** Google takes no `false` for a schema: what it forbids is left out. */
+function lose(at: string, losses: Losses): false {
+  losses.add(`${at}.false`)
+  return false
+}

@@ -16,13 +16,14 @@ export interface ItemRules {
 /** Messages with paired tool results as input items, in the order in which they stand. */
 export function encodeInput(messages: CanonicalMessage[], rules: ItemRules): Json[] {
   if (messages.at(-1)?.role === 'assistant') rules.losses.add('messages.prefill')
-  return askToGoOn(messages).flatMap(({ role, content }) => {
+  const items = askToGoOn(messages).flatMap(({ role, content }) => {
     if (content.some((part) => 'cache' in part && part.cache !== undefined)) rules.losses.add('cache_control')
     if (role === 'tool') return content.flatMap((part) => resultOf(part, rules))
     if (role === 'assistant') return said(content, rules)
     const parts = content.flatMap(partOf)
     return parts.length === 0 ? [] : [{ type: 'message', role, content: parts }]
   })
+  return items.length > 0 ? items : [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: '…' }] }]
 }
 
 /** An answer's parts are items of their own; texts that follow one another are one message. */

@@ -130,7 +130,18 @@ const schemas: Record<string, object> = {
   'names twice and unknown ones': object({ required: ['note', 'note', 'gone'] }),
   'odd names': object({ properties: { 'a b': note, größe: note, $x: note, note }, required: ['a b', 'note'] }),
   'empty lists': object({ properties: { a: { enum: [] }, b: { anyOf: [] } }, anyOf: [] }),
-  'true and false': object({ properties: { a: true }, additionalProperties: false }),
+  'true and false': object({
+    properties: {
+      a: true,
+      b: false,
+      c: { anyOf: [true, note, false] },
+      d: { type: 'array', prefixItems: [note, true], items: false },
+      e: { type: 'array', items: true },
+      f: { type: 'object', properties: { g: false }, additionalProperties: true },
+    },
+    additionalProperties: false,
+  }),
+  'a list at the root': { type: 'array', items: note },
   'everything else': object({
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'https://example.com/x',
@@ -151,6 +162,7 @@ const schemas: Record<string, object> = {
 test('every vendor accepts the tool schemas it is sent, and lost keywords are named', async () => {
   for (const [kind, schema] of Object.entries(schemas)) {
     const lost = ['anyOf', 'oneOf', 'allOf'].filter((keyword) => keyword in schema)
+    if ('type' in schema && schema.type !== 'object') lost.push('type')
     await taken({ schema }, ({ losses }, _, name) => {
       if (name.startsWith('inference')) return
       for (const keyword of lost)

@@ -216,7 +216,7 @@ test('at most four cache marks travel, the last ones', () => {
   const content = Array.from({ length: 6 }, (_, i) => ({
     type: 'text',
     text: `${i}`,
-    cache_control: { type: 'ephemeral', ttl: i === 5 ? '1h' : '5m' },
+    cache_control: { type: 'ephemeral', ttl: i < 3 ? '1h' : '5m' },
   }))
   const { body, losses } = toClaude({ messages: [{ role: 'user', content }] })
   const marks = (body['messages'] as { content: { cache_control?: object }[] }[])[0]!.content.map(
@@ -225,10 +225,48 @@ test('at most four cache marks travel, the last ones', () => {
   assert.deepEqual(marks, [
     undefined,
     undefined,
-    ...Array.from({ length: 3 }, () => ({ type: 'ephemeral' })),
     { type: 'ephemeral', ttl: '1h' },
+    ...Array.from({ length: 3 }, () => ({ type: 'ephemeral' })),
   ])
   assert.deepEqual(losses, ['cache_control'])
+})
+
+test('a mark of an hour behind one of five minutes gets five minutes, in the order tools, system, messages, request', () => {
+  const lives = [undefined, '5m', '1h'] as const
+  const mark = (ttl: (typeof lives)[number]) => (ttl === undefined ? {} : { cache_control: { type: 'ephemeral', ttl } })
+  const ttlOf = (block: { cache_control?: { ttl?: string } }) =>
+    block.cache_control === undefined ? undefined : (block.cache_control.ttl ?? '5m')
+  for (const tool of lives)
+    for (const system of lives)
+      for (const message of lives)
+        for (const request of lives) {
+          const given = [tool, system, message, request]
+          const { body, losses } = toClaude({
+            tools: [{ type: 'function', function: { name: 'f', parameters: {} }, ...mark(tool) }],
+            messages: [
+              { role: 'system', content: [{ type: 'text', text: 'a', ...mark(system) }] },
+              { role: 'user', content: [{ type: 'text', text: 'b', ...mark(message) }] },
+            ],
+            ...mark(request),
+          })
+          const {
+            tools,
+            system: words,
+            messages,
+          } = body as unknown as {
+            tools: object[]
+            system: object[]
+            messages: { content: object[] }[]
+          }
+          const sent = [tools[0]!, words[0]!, messages[0]!.content[0]!, body].map(ttlOf)
+          const short = given.indexOf('5m')
+          const right = given.map((ttl, i) => (ttl === '1h' && short !== -1 && i > short ? '5m' : ttl))
+          assert.deepEqual(
+            [sent, losses],
+            [right, right.join() === given.join() ? [] : ['cache_control']],
+            given.join(),
+          )
+        }
 })
 
 test('thoughts that an Anthropic model signed come back byte for byte, also by way of OpenRouter’s shape', () => {

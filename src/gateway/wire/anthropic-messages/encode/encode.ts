@@ -9,7 +9,7 @@ import { closedSchema } from '../../shared/tools/schema.ts'
 import { type Encoded, mayReason, type Target } from '../../shared/target.ts'
 import { fitName, ToolNames } from '../../shared/tools/tool-names.ts'
 import { anthropicLimits, toolSchema } from '../../shared/tools/tool-schema.ts'
-import { keepLastMarks } from '../cache.ts'
+import { keepLastMarks, orderMarks } from '../cache.ts'
 import { block, encodeMessages, markOf } from './messages.ts'
 import { type Quirks, quirksOf } from './quirks.ts'
 import { thinkingOf } from './thinking.ts'
@@ -43,8 +43,10 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
     losses.add('response_format')
     system.push({ type: 'text', text: 'Answer with a single JSON object and nothing else.' })
   }
-  const marked = canonical.cache !== undefined
-  if (!keepLastMarks([tools, system, messages.flatMap(({ content }) => content)], marked)) losses.add('cache_control')
+  const cacheControl = markOf(canonical.cache)
+  const blocks = [tools, system, messages.flatMap(({ content }) => content)]
+  if (!keepLastMarks(blocks, cacheControl !== undefined)) losses.add('cache_control')
+  if (!orderMarks(blocks, cacheControl)) losses.add('cache_control')
   if (canonical.seed !== undefined) losses.add('seed')
   if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
   losePenalties(canonical, losses)
@@ -67,7 +69,7 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
     // The vendor wants no names of people; the same user is still the same word.
     metadata:
       canonical.user === undefined ? undefined : { user_id: createHash('sha256').update(canonical.user).digest('hex') },
-    cache_control: markOf(canonical.cache),
+    cache_control: cacheControl,
     stream: stream || undefined,
   })
   return { body, losses: losses.all(), renamed: names.renamed }

@@ -49,7 +49,9 @@ export function encodeMessages(
     else merged.push({ role, content })
   }
   trimEnd(merged.at(-1))
-  return { system, messages: merged.filter(({ content }) => content.length > 0) }
+  const said = merged.filter(({ content }) => content.length > 0)
+  // "at least one message is required"
+  return { system, messages: said.length > 0 ? said : [{ role: 'user', content: [{ type: 'text', text: '…' }] }] }
 }
 
 const blocks = (content: CanonicalPart[], rules: MessageRules): Json[] =>

@@ -76,6 +76,7 @@ export function toolSchema(parameters: object, limits: SchemaLimits, losses: Los
       fitted[keyword] = value
     else if (!silent.has(keyword)) lost(keyword)
   }
+  if (fitted['type'] !== 'object') lost('type')
   fitted['type'] = 'object'
   const properties = isObject(fitted['properties']) ? fitted['properties'] : {}
   const names = Object.keys(properties)
