@@ -305,3 +305,24 @@ test('a request without words, or of instructions alone, has a message on every 
       assert.ok(sent.length > 0, `${name}: ${JSON.stringify(body)}`)
     }
 })
+
+test('files reach OpenAI with a name that shows their type', () => {
+  const named = { 'application/pdf': 'pdf', 'text/csv': 'csv', 'application/json': 'json', 'application/msword': 'doc' }
+  for (const [media_type, ending] of Object.entries(named))
+    for (const [name, sent] of [
+      [undefined, `file.${ending}`],
+      ['Plan', `Plan.${ending}`],
+      [`a.${ending.toUpperCase()}`, `a.${ending.toUpperCase()}`],
+    ]) {
+      const file: CanonicalPart = {
+        type: 'file',
+        source: { kind: 'base64', media_type, data: 'AAAA' },
+        ...(name !== undefined && { name }),
+      }
+      for (const wire of ['chat', 'responses']) {
+        const { body } = wires[wire]!.encode({ model: 'm', messages: [{ role: 'user', content: [file] }] })
+        const part = contents(body, wire === 'chat' ? 'messages' : 'input', 'content')[0]!
+        assert.equal(objectOf(part['file'] ?? part)['filename'], sent, `${wire}: ${media_type}`)
+      }
+    }
+})

@@ -143,7 +143,10 @@ function responsesItem({ type, content, output, arguments: words }: Json): strin
 
 /** `$ref` points at a part of a response there, and `output` and `error` are its own (FunctionResponse). */
 function geminiPart({ inlineData, functionResponse }: Json): string | null {
-  if (inlineData !== undefined) return dataFault(inlineData.data, inlineData.mimeType, null)
+  if (inlineData !== undefined)
+    return /^(?:(?:image|audio|video|text)\/|application\/pdf$)/.test(String(inlineData.mimeType))
+      ? dataFault(inlineData.data, inlineData.mimeType, null)
+      : `Unsupported MIME type: ${String(inlineData.mimeType)}`
   if (functionResponse === undefined) return null
   const names = (value: unknown): string[] =>
     typeof value === 'object' && value !== null

@@ -1,8 +1,10 @@
+import { refuse } from '#kernel/errors.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 import type { MediaSource, CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, isObject, type Json, parseJson } from '../../model/json.ts'
 import { argumentsObject } from '../parts/arguments.ts'
 import type { Losses } from '../shared/losses.ts'
-import { pictureType, typeOf, typeOfUrl } from '../shared/media.ts'
+import { fieldOf, fileText, pictureType, typeOf, typeOfUrl } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tools/tool-names.ts'
 import { NO_SIGNATURE, type Quirks } from './quirks.ts'
 import { GEMINI_FORMAT, pictureId, TEXT_ID } from '../parts/gemini-signature.ts'
@@ -64,8 +66,21 @@ function plainPart(part: CanonicalPart, { losses }: ContentRules): Json[] {
   if ('cache' in part && part.cache !== undefined) losses.add('cache_control')
   if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]
   if (part.type === 'image') return [media(part.source, 'image/*', undefined)]
-  if (part.type === 'file') return [media(part.source, 'application/pdf', part.name)]
+  if (part.type === 'file') return [fileOf(part)]
   return []
+}
+
+/** Types of files that Gemini reads; other text is sent as words. */
+const READ = /^(?:(?:text|audio|video)\/|application\/pdf$)/
+
+function fileOf({ source, name }: Extract<CanonicalPart, { type: 'file' }>): Json {
+  if (source.kind === 'url' || READ.test(typeOf(source))) return media(source, 'application/pdf', name)
+  const text = fileText(source)
+  if (text !== null) return { text: name === undefined ? text : `${name}:\n\n${text}` }
+  return refuse('unsupported_model', {
+    param: fieldOf(source),
+    message: `\`${fieldOf(source)}\` is ${shorten(typeOf(source), 100)}. The model accepts files as PDF, text, audio or video.`,
+  })
 }
 
 /** Pictures that Gemini takes besides (ai.google.dev/gemini-api/docs/image-understanding). */

@@ -2,7 +2,7 @@ import type { CanonicalMessage, CanonicalPart } from '../../model/canonical-requ
 import { compact, type Json } from '../../model/json.ts'
 import { argumentsOf } from '../parts/arguments.ts'
 import { Losses } from '../shared/losses.ts'
-import { pictureUrl, urlOf } from '../shared/media.ts'
+import { fileName, pictureUrl, urlOf } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tools/tool-names.ts'
 import { isOwn, writeReasoning } from './sealed.ts'
 import { askToGoOn } from '../shared/prefill.ts'
@@ -65,5 +65,5 @@ function partOf(part: CanonicalPart): Json[] {
     return [{ type: 'input_image', image_url: pictureUrl(part.source), detail: part.detail ?? 'auto' }]
   if (part.type !== 'file') return []
   if (part.source.kind === 'url') return [{ type: 'input_file', file_url: part.source.url }]
-  return [compact({ type: 'input_file', filename: part.name ?? 'file', file_data: urlOf(part.source) })]
+  return [compact({ type: 'input_file', filename: fileName(part), file_data: urlOf(part.source) })]
 }

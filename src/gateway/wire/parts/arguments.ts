@@ -4,8 +4,8 @@ import { type Frame, type Place, Repair } from './repair.ts'
 import { escaped, escapeOf, scalarOf } from './scalars.ts'
 
 /**
- * What comes next: an object, a key or an item, the rest of a key, its colon, a value, the rest of a word or of a string, what
- * follows a quote, what follows a value, nothing that counts, or text that is held.
+ * The next thing to read: an object, a key or an item, the rest of a key, its colon, a value, the rest of a word or a string, the
+ * character after a closing quote or a value. `over`: the rest is ignored. `held`: the rest waits for the end.
  */
 type State = 'start' | 'item' | 'key' | 'keyed' | 'value' | 'word' | 'string' | 'quoted' | 'behind' | 'over' | 'held'
 
@@ -21,18 +21,18 @@ type State = 'start' | 'item' | 'key' | 'keyed' | 'value' | 'word' | 'string' | 
 export class ArgumentsReader {
   #state: State = 'start'
   readonly #stack: Frame[] = []
-  /** The place that the text in `#raw` begins at, for its repair. */
+  /** The place where the text in `#raw` starts, for its repair. */
   #place: Place = 'value'
-  /** The text since the last that passed, as it came. */
+  /** The received text that hasn't passed yet. */
   #raw = ''
-  /** The same as far as it is certain: a comma, a key, a quote. */
+  /** The same text as valid JSON: a comma, a key, a quote. */
   #clean = ''
-  /** A key or a word, as far as it has come. */
+  /** The received part of a key or a word. */
   #word = ''
-  /** The characters of an escape that is open. */
+  /** The received part of an escape. */
   #escape = ''
   #passed = false
-  /** An empty object came before: some servers begin with one. */
+  /** An empty object came first: some servers send one before the arguments. */
   #empty = false
   #out = ''
 
@@ -75,7 +75,7 @@ export class ArgumentsReader {
     if (!this.#read(character)) this.#state = 'held'
   }
 
-  /** Reads a character; false: it is none that JSON has here. */
+  /** Reads a character. False: JSON doesn't allow it here. */
   #read(character: string): boolean {
     const isSpace = character === ' ' || character === '\n' || character === '\t' || character === '\r'
     switch (this.#state) {
@@ -150,12 +150,12 @@ export class ArgumentsReader {
     return true
   }
 
-  /** A bracket at a value: of what is empty, or behind a comma too many. */
+  /** A closing bracket instead of an item: the object or list is empty, or has a trailing comma. */
   #closeEarly(character: string): boolean {
     const frame = this.#stack.at(-1)!
     if ((character === '}') !== (frame.kind === '{')) return false
     if (!this.#passed) {
-      // An empty object, which the real one may follow.
+      // The real object may follow.
       this.#stack.pop()
       this.#raw = ''
       this.#clean = ''
@@ -184,7 +184,7 @@ export class ArgumentsReader {
     return true
   }
 
-  /** Behind the quote of a value, which passes only now: one that nothing of an object follows stood inside of the string. */
+  /** After the closing quote of a value, which passes only if a comma or bracket follows: else it is part of the string. */
   #follows(character: string): boolean {
     const { kind } = this.#stack.at(-1)!
     if (character !== ',' && character !== (kind === '{' ? '}' : ']')) return false
@@ -239,7 +239,7 @@ export class ArgumentsReader {
     return this.#behind(character)
   }
 
-  /** What waits passes: the value of a member has begun or ended. */
+  /** Passes the waiting text: a value has started or ended. */
   #pass(place: Place): void {
     this.#out += this.#clean
     this.#clean = ''
@@ -252,7 +252,7 @@ export class ArgumentsReader {
   }
 }
 
-/** Characters of a string that mean nothing else. */
+/** The characters of a string up to the next quote, backslash or control character. */
 function plainFrom(text: string, at: number): string {
   let end = at
   while (end < text.length && text[end]! >= ' ' && text[end] !== '"' && text[end] !== '\\') end++

@@ -1,12 +1,12 @@
 import { isObject, parseJson } from '../../model/json.ts'
 import { Repair } from './repair.ts'
 
-/** Strings around strings that are opened. */
+/** The most levels of quotes that are removed. */
 const MOST_QUOTES = 4
 
 /**
- * The JSON object that a text means: what stands in a fence, in a tag, in quotes or alone in a list is the object, and nothing,
- * `null` and `[]` are no arguments. A text without a clear meaning is the member `arguments` of an object.
+ * The JSON object that a text means. Fences, tags, quotes and a list around a single object are removed; empty text, `null` and
+ * `[]` are an empty object. A text without a clear meaning becomes the member `arguments` of an object.
  */
 export function meaningOf(given: string, quotes = 0): string {
   const text = unwrapped(given)

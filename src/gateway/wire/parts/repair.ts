@@ -6,7 +6,7 @@ export interface Frame {
   filled: boolean
 }
 
-/** The place in a JSON text where reading stopped: at a value, behind one, or inside of a string that is a value. */
+/** The place in a JSON text where reading stopped: before a value, after one, or inside a string value. */
 export type Place = 'value' | 'behind' | 'string'
 
 const CLOSING: Readonly<Record<string, string>> = {
@@ -22,8 +22,8 @@ const closerOf = { '{': '}', '[': ']' } as const
 
 /**
  * Reads the rest of a JSON text as models and programs write it: other quotes or none, other numbers, comments, doubled and
- * missing commas, quotes inside of strings that aren't escaped, brackets too many. What it writes continues the text before
- * and closes it. A member whose value didn't come, and a number or word that the end may have cut, are left out.
+ * missing commas, unescaped quotes in strings, extra brackets. The result continues the earlier text and closes it. Members
+ * without a value, and numbers and words that the end may have cut, are left out.
  */
 export class Repair {
   readonly #text: string
@@ -31,11 +31,11 @@ export class Repair {
   #at = 0
   #out = ''
   #key: string | null = null
-  /** Brackets that were opened twice. */
+  /** Extra opening braces. */
   #doubled = 0
-  /** A quote was never closed: from then on the first one closes. */
+  /** A string had no clear end: from then on the first quote closes. */
   #firstCloses = false
-  /** Nothing had to be guessed. */
+  /** No part was guessed. */
   clear = true
 
   constructor(text: string, stack: readonly Frame[]) {
@@ -78,7 +78,7 @@ export class Repair {
     return this.#at + (pattern.exec(this.#text)?.[0].length ?? 0)
   }
 
-  /** Whether the character closes something; unknown closers are passed over. */
+  /** Reads a closing bracket; extra ones are skipped. */
   #closes(character: string): boolean {
     if (character !== '}' && character !== ']') return false
     this.#at++
@@ -186,7 +186,7 @@ export class Repair {
     return 'behind'
   }
 
-  /** What stands in front of a value. */
+  /** Writes the comma and the key before a value. */
   #begin(): void {
     const frame = this.#stack.at(-1)
     if (frame !== undefined) {
@@ -197,7 +197,7 @@ export class Repair {
     this.#key = null
   }
 
-  /** The inside of a string, up to behind its quote. `follower`: what must follow a key. */
+  /** The content of a string; its closing quote is read too. `follower`: the character that must follow a key. */
   #string(quote: string, follower: '' | ':'): string {
     let out = ''
     let firstEnd: { at: number; out: string } | null = null
@@ -226,7 +226,7 @@ export class Repair {
     return out
   }
 
-  /** Whether a quote ends its string, by what follows: others stand in it without a backslash. */
+  /** Whether a quote ends its string, judged by the next character: strings can contain unescaped quotes. */
   #mayEnd(follower: '' | ':'): boolean {
     const at = this.#end(/\s*/y)
     if (at >= this.#text.length) return true

@@ -7,7 +7,7 @@ const words: ReadonlyMap<string, string> = new Map([
 /** Digits of a number in another base that are read. */
 const MOST_DIGITS = 64
 
-/** A bare word as the JSON value that it means: Python's and JavaScript's words, and numbers in other forms. Null: it's text. */
+/** The JSON value of a bare word: words of Python and JavaScript, and numbers in other forms. Null: the word is text. */
 export function scalarOf(word: string): string | null {
   if (NUMBER.test(word)) return word
   const known = words.get(word.replace(/^[+-](?=[in])/i, '').toLowerCase())
@@ -24,11 +24,11 @@ export function scalarOf(word: string): string | null {
 
 const VALID_ESCAPES: ReadonlySet<string> = new Set('"\\/bfnrt')
 
-/** A character of a string, which JSON may not allow as it is. */
+/** A character of a string, escaped where JSON requires it. */
 export const escaped = (character: string): string =>
   character < ' ' || character === '"' ? JSON.stringify(character).slice(1, -1) : character
 
-/** The characters that follow a backslash, as JSON has them. */
+/** A backslash and the character after it, as valid JSON. */
 export function escapeOf(character: string): string {
   if (character === "'") return "'"
   return VALID_ESCAPES.has(character) ? `\\${character}` : `\\\\${escaped(character)}`

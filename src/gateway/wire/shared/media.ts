@@ -69,6 +69,20 @@ const endings: Readonly<Record<string, string>> = {
   md: 'text/markdown',
   csv: 'text/csv',
   html: 'text/html',
+  json: 'application/json',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  doc: 'application/msword',
+  xls: 'application/vnd.ms-excel',
+}
+
+/** The name of a file with the ending of its type: vendors read the type from there. */
+export function fileName({ source, name = 'file' }: Extract<CanonicalPart, { type: 'file' }>): string {
+  const type = source.kind === 'base64' ? typeOf(source) : typeOfUrl(source.url)
+  const known = Object.keys(endings).filter((ending) => endings[ending] === type)
+  const hasOne = known.length === 0 || known.some((ending) => name.toLowerCase().endsWith(`.${ending}`))
+  return hasOne ? name : `${name}.${known[0]}`
 }
 
 /** The type that the ending of an address names; null: none that is known. */

@@ -3,7 +3,7 @@ import type { CacheMark, CanonicalMessage, CanonicalPart } from '../../../model/
 import { compact, type Json } from '../../../model/json.ts'
 import { argumentsOf } from '../../parts/arguments.ts'
 import { Losses } from '../../shared/losses.ts'
-import { fieldOf, fileText, pictureUrl, urlOf } from '../../shared/media.ts'
+import { fieldOf, fileName, fileText, pictureUrl, urlOf } from '../../shared/media.ts'
 import type { ToolNames } from '../../shared/tools/tool-names.ts'
 import type { ChatQuirks } from '../../shared/quirks.ts'
 import { GEMINI_FORMAT } from '../../parts/gemini-signature.ts'
@@ -60,7 +60,7 @@ function encodePart(part: CanonicalPart, { files }: ChatQuirks): Json | null {
   }
   if (part.type !== 'file') return null
   if (!files) return { type: 'text', text: textOfFile(part) }
-  return { type: 'file', file: { file_data: urlOf(part.source), filename: part.name ?? 'file' } }
+  return { type: 'file', file: { file_data: urlOf(part.source), filename: fileName(part) } }
 }
 
 /** A file of text as words, for a vendor that takes no files. Refuses others with their field. */
