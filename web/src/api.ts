@@ -44,13 +44,29 @@ export const isSignedOut = (error: unknown): boolean => refusal(error)?.status =
 /** A fault that is in words for people already. */
 export class Said extends Error {}
 
-/** Errors that some part of the page shows. */
+/** Errors that some part of the page shows, with a way to retry where that may help. */
 const shown = new WeakSet<object>()
 const isShown = (error: unknown): boolean => typeof error === 'object' && error !== null && shown.has(error)
 
-/** A sentence for people: what the server said, or that it could not be reached. */
-export function sayError(error: unknown): string {
-  if (typeof error === 'object' && error !== null) shown.add(error)
+/** Whether the same call may succeed later: the server was away, busy or broken. */
+const isPassing = (error: unknown): boolean => {
+  const status = refusal(error)?.status ?? 503
+  return status >= 500 || status === 429
+}
+
+/** The answer, or null if the server refuses it (no access, not found, wrong state). Errors that may pass are thrown. */
+export const unlessRefused = <T>(answer: Promise<T>): Promise<T | null> =>
+  answer.catch((error: unknown) => {
+    if (isPassing(error)) throw error
+    return null
+  })
+
+/**
+ * A sentence for people: what the server said, or that it could not be reached. `retried`: a button beside it retries the
+ * query. Without one, the page's bar offers that for errors that may pass.
+ */
+export function sayError(error: unknown, retried = false): string {
+  if (typeof error === 'object' && error !== null && (retried || !isPassing(error))) shown.add(error)
   if (error instanceof Said) return error.message
   const refused = refusal(error)
   if (!refused) return 'The server can’t be reached. Check your connection and try again.'

@@ -13,7 +13,7 @@ import { readAloud } from '../chats/voice/read-aloud.ts'
 import { type Place, usePlacesFor } from '../rights.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { forgetDraft, useDraftWords } from '../ui/typing/draft.ts'
-import { Refused, Waiting } from '../ui/notice.tsx'
+import { Failure, Refused, Waiting } from '../ui/notice.tsx'
 import type { Agent } from './queries.ts'
 import { shorten } from '../../../src/kernel/text/shorten.ts'
 
@@ -161,7 +161,11 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
   if (!isRead)
     return (
       <div className="flex-1 p-4">
-        {error === null ? <Waiting what="the try-out" rows={2} /> : <Refused>{sayError(error)}</Refused>}
+        {error === null ? (
+          <Waiting what="the try-out" rows={2} />
+        ) : (
+          <Failure what="The test chat" error={error} again={() => thread.refresh()} />
+        )}
       </div>
     )
   return (

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { uk } from '../api.ts'
+import { uk, unlessRefused } from '../api.ts'
 import { pagedQuery } from '../paged-query.ts'
 
 export type Chat = Awaited<ReturnType<typeof uk.chats.get>>
@@ -64,7 +64,7 @@ export const defaultModelQuery = (workspaceId: string | null) =>
 export const agentQuery = (id: string | null) =>
   queryOptions({
     queryKey: ['agent', id],
-    queryFn: () => uk.agents.get({ id: id! }).catch(() => null),
+    queryFn: () => unlessRefused(uk.agents.get({ id: id! })),
     enabled: id !== null,
     staleTime: 60_000,
   })

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { everyRow, queryClient, uk } from '../api.ts'
+import { everyRow, queryClient, refusal, uk, unlessRefused } from '../api.ts'
 
 export type Computer = Awaited<ReturnType<typeof uk.computers.get>>
 export type Capability = Computer['my_capabilities'][number]
@@ -23,7 +23,11 @@ export const computerQuery = (id: string) =>
 export const probeQuery = ({ id, connection }: Pick<Computer, 'id' | 'connection'>) =>
   queryOptions({
     queryKey: ['computer-probe', id],
-    queryFn: () => uk.computers.test_connection({ id }).catch(() => null),
+    queryFn: () =>
+      unlessRefused(uk.computers.test_connection({ id })).catch((error: unknown) => {
+        if (refusal(error)?.status === 504) return null
+        throw error
+      }),
     enabled: connection === 'online',
     refetchInterval: PROBE_MS,
     staleTime: PROBE_MS,

@@ -1,4 +1,5 @@
 import { Outlet } from '@tanstack/react-router'
+import { UnreadBar } from '../ui/dialogs/unread-bar.tsx'
 import { Seal } from '../ui/icons.tsx'
 import { Print } from './print.tsx'
 
@@ -16,6 +17,7 @@ export function Entry() {
         </p>
       </div>
       <main className="flex flex-col px-5 py-8 lg:justify-center sm:px-12">
+        <UnreadBar />
         <div className="mx-auto w-full max-w-sm">
           <Seal className="mb-6 size-11" />
           <Outlet />

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { everyRow, uk } from '../api.ts'
+import { everyRow, uk, unlessRefused } from '../api.ts'
 
 export type Chat = Awaited<ReturnType<typeof uk.chats.list>>['rows'][number]
 export type Run = Awaited<ReturnType<typeof uk.chats.runs>>['rows'][number]
@@ -26,7 +26,7 @@ export const goingQuery = queryOptions({
     const busy = rows.filter(({ active_run_id }) => active_run_id !== null).slice(0, MOST_RUNS)
     const runs = busy.map(async (chat) => {
       // It may have ended meanwhile, or its chat have gone.
-      const run = await uk.chats.run({ id: chat.id, run_id: chat.active_run_id! }).catch(() => null)
+      const run = await unlessRefused(uk.chats.run({ id: chat.id, run_id: chat.active_run_id! }))
       return run === null ? [] : [{ chat, run }]
     })
     return (await Promise.all(runs)).flat()

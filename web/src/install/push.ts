@@ -1,4 +1,4 @@
-import { Said, uk } from '../api.ts'
+import { Said, uk, unlessRefused } from '../api.ts'
 import { startWorker } from './worker.ts'
 
 const NAME = 'ukiyo.push'
@@ -32,8 +32,8 @@ export async function startPushes(): Promise<void> {
 
 export async function stopPushes(): Promise<void> {
   const id = ownSubscription()
-  localStorage.removeItem(NAME)
-  if (id !== null) await uk.notifications.push_unsubscribe({ id })
+  // The ID is kept until the server has answered: without it, nobody could try again.
+  if (id !== null) await unlessRefused(uk.notifications.push_unsubscribe({ id }))
   await forgetPushes()
 }
 

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { queryClient, refusal, sayError, uk } from '../api.ts'
+import { queryClient, refusal, uk } from '../api.ts'
 import { forgetEverything, sessionQuery } from '../session.ts'
 import { Button } from '../ui/button.tsx'
-import { Refused } from '../ui/notice.tsx'
+import { Failure, Refused } from '../ui/notice.tsx'
 import { useSend } from '../ui/send.ts'
 import { Ago } from '../ui/text/time.tsx'
 import { type Preview, previewQuery } from './queries.ts'
@@ -13,7 +13,7 @@ import { dropToken, keptToken } from './token.ts'
 /** The page of the link that somebody was given: who invites into what, and the way in. */
 export function InvitationPage() {
   const token = keptToken()
-  const { data: preview, error } = useQuery(previewQuery(token))
+  const { data: preview, error, refetch } = useQuery(previewQuery(token))
   useEffect(() => {
     document.title = 'Invitation · Ukiyo'
   }, [])
@@ -23,7 +23,13 @@ export function InvitationPage() {
         It was taken back, or is not whole. Ask whoever sent it for another one.
       </Closed>
     )
-  if (error) return <Closed title="The invitation can’t be shown">{sayError(error)}</Closed>
+  if (error)
+    return (
+      <>
+        <h1 className="mb-4 font-serif text-3xl leading-tight">Invitation</h1>
+        <Failure what="The invitation" error={error} again={refetch} />
+      </>
+    )
   if (!preview)
     return (
       <p role="status" className="text-quiet">

@@ -28,9 +28,11 @@ export function ThisBrowser() {
       about={
         !canPush()
           ? 'It gets no pushes here: browsers take them over https alone, and some only once the app is installed.'
-          : isOn
-            ? 'It gets your pushes, also when the app is closed, until you sign out.'
-            : 'It gets no pushes. They come also when the app is closed, and end with your session.'
+          : browsers === undefined
+            ? undefined
+            : isOn
+              ? 'It gets your pushes, also when the app is closed, until you sign out.'
+              : 'It gets no pushes. They come also when the app is closed, and end with your session.'
       }
       action={
         canPush() && browsers ? (

@@ -17,7 +17,7 @@ export function ModelField({
   error: string | null
 }) {
   const words = useDeferredValue(value.trim())
-  const { data = [], failureReason } = useQuery({ ...modelsQuery(words), placeholderData: keepPreviousData })
+  const { data = [], failureReason, refetch } = useQuery({ ...modelsQuery(words), placeholderData: keepPreviousData })
   return (
     <Autocomplete.Root
       items={suggestionsFor(data)}
@@ -30,7 +30,16 @@ export function ModelField({
       <Field
         label="Model"
         error={error}
-        hint={failureReason && `Suggestions can’t be loaded. ${sayError(failureReason)}`}
+        hint={
+          failureReason && (
+            <span role="alert">
+              Suggestions can’t be loaded. {sayError(failureReason, true)}{' '}
+              <button type="button" className="link" onClick={() => void refetch()}>
+                Try again
+              </button>
+            </span>
+          )
+        }
       >
         {(control) => (
           <Autocomplete.Input

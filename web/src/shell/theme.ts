@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react'
-import { uk } from '../api.ts'
+import { sayError, uk } from '../api.ts'
+import { say } from '../ui/dialogs/toast.tsx'
 
 export type Theme = 'system' | 'light' | 'dark'
 const NAME = 'ukiyo.theme'
@@ -25,7 +26,9 @@ export function setTheme(theme: Theme): void {
 
 export function saveTheme(theme: Theme): void {
   setTheme(theme)
-  uk.settings.update({ theme }).catch(() => {})
+  uk.settings
+    .update({ theme })
+    .catch((error: unknown) => say(`Only this browser has the new theme. ${sayError(error)}`))
 }
 
 /** Takes the theme of the account's settings, on a device that has not chosen one. */

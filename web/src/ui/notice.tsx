@@ -24,7 +24,7 @@ export function Failure({ what, error, again }: { what: string; error: unknown; 
     <div role="alert" className="flex flex-wrap items-center gap-x-4 gap-y-2 border border-line bg-sheet px-4 py-5">
       <p className="min-w-0 flex-1 basis-64">
         <span className="font-medium">{what} can’t be shown.</span>{' '}
-        <span className="text-quiet">{sayError(error)}</span>
+        <span className="text-quiet">{sayError(error, true)}</span>
       </p>
       <Button onClick={() => void Promise.all([again(), readFailedAgain()])}>Try again</Button>
     </div>

@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { sayError } from '../../api.ts'
+import { refusal, sayError } from '../../api.ts'
+import { Failure } from '../../ui/notice.tsx'
 import { useSettled } from '../../ui/typing/settled.ts'
 import { type Firing, firingsQuery } from '../queries.ts'
 import { clockIn, momentIn, ownZone, saysClockChange } from '../zone.ts'
@@ -7,11 +8,13 @@ import { clockIn, momentIn, ownZone, saysClockChange } from '../zone.ts'
 /** The next firings of a schedule, reckoned by the server, whether or not anybody has saved it. */
 export function Firings({ schedule, timeZone }: { schedule: string; timeZone: string }) {
   const asked = useSettled({ schedule, timeZone }, 250)
-  const { data, error, isPlaceholderData } = useQuery({
+  const { data, error, refetch, isPlaceholderData } = useQuery({
     ...firingsQuery(asked.schedule, asked.timeZone),
     placeholderData: keepPreviousData,
   })
   if (asked.schedule === '') return null
+  if (error && refusal(error)?.param === undefined)
+    return <Failure what="The next runs" error={error} again={refetch} />
   if (error)
     return (
       <p role="status" className="text-sm text-seal">

@@ -36,7 +36,7 @@ const listed = (place: string, kind: 'file' | 'folder', open: boolean) => ({
 export function ToDrive({ computerId, row, open, onOpen }: Props & { row: Row }) {
   const { workspaces, place, pick } = usePlace()
   const [folder, setFolder] = useState('')
-  const { data: folders = [] } = useQuery(listed(place, 'folder', open))
+  const { data: folders } = useQuery(listed(place, 'folder', open))
   const sending = useSend(uk.drive.upload, (made) => {
     say(`${made.name} is on the drive`)
     onOpen(false)
@@ -72,7 +72,7 @@ export function ToDrive({ computerId, row, open, onOpen }: Props & { row: Row })
         label="Folder"
         value={folder}
         onValue={setFolder}
-        options={[['', 'The drive itself'] as const, ...folders.map((one) => [one.id, one.path] as const)]}
+        options={[['', 'The drive itself'] as const, ...(folders ?? []).map((one) => [one.id, one.path] as const)]}
         error={sending.at('parent_id')}
       />
     </FormDialog>
@@ -84,8 +84,8 @@ export function FromDrive({ computerId, folder, open, onOpen }: Props & { folder
   const { workspaces, place, pick } = usePlace()
   const [words, setWords] = useState('')
   const [picked, setPicked] = useState('')
-  const { data: files = [] } = useQuery(listed(place, 'file', open))
-  const shown = files.filter(({ path }) => path.toLowerCase().includes(words.toLowerCase()))
+  const { data: files } = useQuery(listed(place, 'file', open))
+  const shown = (files ?? []).filter(({ path }) => path.toLowerCase().includes(words.toLowerCase()))
   const file = shown.find(({ id }) => id === picked) ?? shown[0]
   const sending = useSend(uk.computers.upload, async () => {
     await refreshFolder(computerId, folder)
@@ -121,8 +121,12 @@ export function FromDrive({ computerId, folder, open, onOpen }: Props & { folder
         label="File"
         value={file?.id ?? ''}
         onValue={setPicked}
-        options={shown.length === 0 ? [['', 'None']] : shown.map((one) => [one.id, one.path] as const)}
-        hint={files.length === MOST ? `The ${MOST} newest are offered.` : undefined}
+        options={
+          shown.length === 0
+            ? [['', files === undefined ? '…' : 'None']]
+            : shown.map((one) => [one.id, one.path] as const)
+        }
+        hint={files?.length === MOST ? `The ${MOST} newest are offered.` : undefined}
         error={sending.at('path') ?? sending.at('drive_source')}
       />
     </FormDialog>

@@ -33,7 +33,7 @@ export function InstallDialog({
   const [sha256, setSha256] = useState('')
   const [name, setName] = useState('')
   const [file, setFile] = useState('')
-  const { data: files = [] } = useQuery({
+  const { data: files } = useQuery({
     queryKey: ['drive-picker', 'gguf'],
     queryFn: () => everyRow(uk.drive.glob({ pattern: '*.gguf', case: 'insensitive', limit: 100 }), MOST_FILES),
     enabled: open && source === 'drive',
@@ -44,7 +44,7 @@ export function InstallDialog({
     setName('')
     onOpen(false)
   })
-  const picked = file || files[0]?.id || ''
+  const picked = file || files?.[0]?.id || ''
   const given =
     source === 'url'
       ? { url: words.trim(), ...(sha256.trim() !== '' && { sha256: sha256.trim() }) }
@@ -81,7 +81,9 @@ export function InstallDialog({
           value={picked}
           onValue={setFile}
           options={
-            files.length === 0 ? [['', 'No .gguf file is there']] : files.map((one) => [one.id, one.path] as const)
+            files?.length
+              ? files.map((one) => [one.id, one.path] as const)
+              : [['', files === undefined ? '…' : 'No .gguf file is there']]
           }
           error={sending.at('source')}
         />

@@ -56,6 +56,8 @@ function ById() {
   const sought = id.trim().toUpperCase()
   return (
     <form
+      role="search"
+      aria-label="Request by ID"
       className="flex items-end gap-2"
       onSubmit={(event) => {
         event.preventDefault()

@@ -1,7 +1,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useId } from 'react'
-import { sayError, uk } from '../../api.ts'
+import { uk } from '../../api.ts'
+import { Failure } from '../../ui/notice.tsx'
 import { visible } from '../../chats/markdown/plain.ts'
 import { Icon } from '../../ui/icons.tsx'
 import { plural } from '../../ui/text/format.ts'
@@ -61,7 +62,13 @@ export function Found({ words, regex, within }: { words: string; regex: boolean;
       aria-label={`Found in ${within.name}`}
     >
       {!regex && (
-        <Group title="Names" count={named.data ? plural(files.length, 'name') : null} error={named.error}>
+        <Group
+          title="Names"
+          count={named.data ? plural(files.length, 'name') : null}
+          what="The names"
+          error={named.error}
+          again={named.refetch}
+        >
           <ul aria-label="Names" className="divide-y divide-line border border-line bg-sheet empty:hidden">
             {files.map((file) => (
               <NameRow key={file.id} file={file} />
@@ -72,7 +79,9 @@ export function Found({ words, regex, within }: { words: string; regex: boolean;
       <Group
         title="In files"
         count={lines.data ? `${plural(rows.length, 'line')}${lines.data.next === null ? '' : ', and more'}` : null}
+        what="The lines"
         error={lines.error}
+        again={lines.refetch}
       >
         {byFile(rows).map(({ fileId, path, lines: of }) => (
           <section key={fileId} aria-label={path} className="mb-3 border border-line bg-sheet">
@@ -117,12 +126,17 @@ export function Found({ words, regex, within }: { words: string; regex: boolean;
 function Group({
   title,
   count,
+  what,
   error,
+  again,
   children,
 }: {
   title: string
   count: string | null
+  /** The results as the subject of a sentence. */
+  what: string
   error: unknown
+  again: () => unknown
   children: ReactNode
 }) {
   const id = useId()
@@ -134,13 +148,7 @@ function Group({
           {count}
         </span>
       </h2>
-      {error ? (
-        <p role="alert" className="text-sm text-seal">
-          {sayError(error)}
-        </p>
-      ) : (
-        children
-      )}
+      {error ? <Failure what={what} error={error} again={again} /> : children}
     </section>
   )
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { queryClient, sayError, uk } from '../../api.ts'
+import { queryClient, uk } from '../../api.ts'
 import { visible } from '../../chats/markdown/plain.ts'
 import { workspacesQuery } from '../../session.ts'
 import { Button } from '../../ui/button.tsx'
@@ -8,7 +8,7 @@ import { Copy } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialogs/dialog.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { Field, SelectField, TextField } from '../../ui/field.tsx'
-import { Refused } from '../../ui/notice.tsx'
+import { Failure, Refused } from '../../ui/notice.tsx'
 import { useSend } from '../../ui/send.ts'
 import { type DriveFile, type Share, sharesQuery } from '../queries.ts'
 import { SignedLink } from './signed-link.tsx'
@@ -30,7 +30,7 @@ export function ShareDialog({
   onOpen: (open: boolean) => void
 }) {
   const type = file.kind
-  const { data: shares, error } = useQuery({ ...sharesQuery(type, file.id), enabled: open })
+  const { data: shares, error, refetch } = useQuery({ ...sharesQuery(type, file.id), enabled: open })
   return (
     <Dialog
       open={open}
@@ -48,9 +48,7 @@ export function ShareDialog({
         <section>
           <h3 className="mb-1 text-sm font-medium">Shared with</h3>
           {error && !shares ? (
-            <p role="alert" className="text-sm text-seal">
-              {sayError(error)}
-            </p>
+            <Failure what="The list" error={error} again={refetch} />
           ) : shares?.length === 0 ? (
             <p className="text-sm text-quiet">Nobody outside of its workspace.</p>
           ) : (

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { sayError, uk } from '../../api.ts'
+import { uk } from '../../api.ts'
 import { namesQuery, useAccount } from '../../session.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
@@ -167,9 +167,7 @@ function Compared({ file, version, before }: { file: DriveFile; version: FileVer
       {tooLarge ? (
         <p className="px-3 py-3 text-sm text-quiet">Too large to be compared here.</p>
       ) : error ? (
-        <p role="alert" className="px-3 py-3 text-sm text-seal">
-          {sayError(error)}
-        </p>
+        <Failure what="The changes" error={error} again={() => (after.error ? after.refetch() : earlier.refetch())} />
       ) : after.data && (before === null || earlier.data) ? (
         <DiffView before={earlier.data?.text ?? ''} after={after.data.text ?? ''} label="Changes" />
       ) : null}

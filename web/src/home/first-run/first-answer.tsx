@@ -16,7 +16,11 @@ const QUESTION = 'Say hello in one sentence, and tell me what you are good at.'
 /** A question, and its answer as it is written. It is a chat like any other, and goes on as one. */
 export function FirstAnswer({ suggested, onAnswered }: { suggested: string | null; onAnswered: () => void }) {
   const workspace = useWorkspace()
-  const [chosen, setChosen] = useState<string | null>(null)
+  const [chosen, setChosen] = useDraft<string | null>(
+    'first model',
+    () => null,
+    (name) => name === null,
+  )
   const [question, setQuestion] = useDraft(
     'first question',
     () => QUESTION,

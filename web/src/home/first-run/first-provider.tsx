@@ -8,7 +8,7 @@ import { Button } from '../../ui/button.tsx'
 import { UnsavedWords } from '../../ui/dialogs/unsaved.tsx'
 import { CheckField, TextField } from '../../ui/field.tsx'
 import { Icon } from '../../ui/icons.tsx'
-import { Refused } from '../../ui/notice.tsx'
+import { Failure, Refused } from '../../ui/notice.tsx'
 import { useSend } from '../../ui/send.ts'
 import { plural } from '../../ui/text/format.ts'
 
@@ -59,7 +59,7 @@ export function FirstProvider({ serving }: { serving: readonly Provider[] }) {
 
 function Add() {
   const { administrator } = useAccount()
-  const { data: presets = [] } = useQuery(presetsQuery)
+  const { data: presets = [], error: failure, refetch } = useQuery(presetsQuery)
   /** The chosen preset. Null: none yet, so the first one is shown. Empty: another provider, by its address. */
   const [slug, setSlug] = useState<string | null>(null)
   const [key, setKey] = useState('')
@@ -90,6 +90,7 @@ function Add() {
       await refreshRouting()
     },
   )
+  if (failure && presets.length === 0) return <Failure what="The list of providers" error={failure} again={refetch} />
   return (
     <form
       ref={adding.form}

@@ -59,7 +59,8 @@ export function Welcome() {
           )}
         </Step>
         <Step number={3} title="A first answer" done={answered}>
-          <FirstAnswer suggested={chosen ?? model} onAnswered={() => setAnswered(true)} />
+          {/* Without the models, the step can't say whether one answers; the step above shows the error. */}
+          {models.data && <FirstAnswer suggested={chosen ?? model} onAnswered={() => setAnswered(true)} />}
         </Step>
         <Step number={4} title="Your own tools" done={false}>
           <Tools model={model} />

@@ -1,6 +1,7 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
 import { Dialog } from '@base-ui/react/dialog'
 import { useState } from 'react'
+import { UnreadBar } from '../../ui/dialogs/unread-bar.tsx'
 import { Icon } from '../../ui/icons.tsx'
 import { useSettled } from '../../ui/typing/settled.ts'
 import { Keys } from '../../ui/text/kbd.tsx'
@@ -36,7 +37,7 @@ export default function Palette() {
             autoHighlight="always"
             keepHighlight
           >
-            <div className="flex items-center gap-2.5 border-b border-line px-4">
+            <div role="search" className="flex items-center gap-2.5 border-b border-line px-4">
               <Icon name="search" className="size-4 text-quiet" />
               <Autocomplete.Input
                 aria-label="Search and do"
@@ -46,6 +47,7 @@ export default function Palette() {
               />
               <Dialog.Close className="text-xs text-quiet hover:text-ink">Esc</Dialog.Close>
             </div>
+            <UnreadBar />
             <Autocomplete.List
               aria-busy={busy}
               className="min-h-0 flex-1 scroll-py-1 overflow-y-auto overscroll-contain py-1"

@@ -8,6 +8,7 @@ import { Refused } from '../notice.tsx'
 import { useSend } from '../send.ts'
 import type { ConfirmProps, DialogProps } from './dialog-props.ts'
 import { useTyped } from './typed.ts'
+import { UnreadBar } from './unread-bar.tsx'
 import { isLostWith, useLeaving } from './leaving.ts'
 
 const backdrop =
@@ -55,6 +56,7 @@ export function DialogFrame({
               </Base.Close>
             )}
           </header>
+          <UnreadBar />
           <div ref={body} className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-5 py-4">
             {children}
           </div>

@@ -1,28 +1,34 @@
 import { useEffect, useState } from 'react'
 import { queryClient, readFailedAgain, sayError, unshownError } from '../../api.ts'
-import { Button } from '../../ui/button.tsx'
-import { Icon } from '../../ui/icons.tsx'
+import { Button } from '../button.tsx'
+import { Icon } from '../icons.tsx'
 
 /** How long parts of the page have to show their own errors. */
 const SETTLE_MS = 300
 
-/** Shows errors of queries that the page itself doesn't show. */
+/** The bars on this page. Only the last one shows errors: an open dialog covers the page. */
+const bars: object[] = []
+
+/** Shows errors of queries that the page itself, or the open dialog, doesn't show. */
 export function UnreadBar() {
   const [why, setWhy] = useState<string | null>(null)
   useEffect(() => {
+    const bar = {}
+    bars.push(bar)
     let timer: ReturnType<typeof setTimeout> | undefined
     let shown: unknown = null
     const look = (): void => {
       timer = undefined
       // This bar is what shows the error.
       if (shown !== null && isStillThere(shown)) return
-      shown = unshownError()
+      shown = bars.at(-1) === bar ? unshownError() : null
       setWhy(shown === null ? null : sayError(shown))
     }
     const leave = queryClient.getQueryCache().subscribe(() => {
       timer ??= setTimeout(look, SETTLE_MS)
     })
     return () => {
+      bars.splice(bars.indexOf(bar), 1)
       leave()
       clearTimeout(timer)
     }

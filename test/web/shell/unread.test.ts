@@ -1,0 +1,234 @@
+// Thorough: run by the merge check, or by name.
+/** Pages whose content can't be loaded: each says so where the content would be, and loads it on “Try again”. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { needs } from '../../needs.ts'
+import { type TestServer, testServer } from '../../server.ts'
+import { becomes, until } from '../../until.ts'
+import { type Visitor, hasChromium, sharedBrowser, visit } from '../browser.ts'
+import { pagesOf } from '../pages.ts'
+import { type Scene, environment, furnish } from '../scene.ts'
+import { signIn } from '../steps.ts'
+
+const stack = new AsyncDisposableStack()
+after(() => stack.disposeAsync())
+const browser = sharedBrowser()
+let server: TestServer
+let scene: Scene
+let invitation: string
+before(async () => {
+  if (!hasChromium) return
+  server = stack.use(await testServer({ environment }))
+  scene = stack.use(await furnish(server))
+  const shop = await scene.aki.post('/workspaces', { name: 'Gallery' })
+  const invited = await scene.aki.post(`/workspaces/${shop.body.data.id}/invitations`, { email: 'eri@example.com' })
+  invitation = invited.body.data.token
+})
+
+/** Every route of the app's router, such as `/chats/$id`: for people who are signed in, and for all others. */
+async function routesOf(page: Page): Promise<{ inside: string[]; outside: string[] }> {
+  const routes: [string, string][] = await page.evaluate(
+    'Object.entries(__TSR_ROUTER__.routesByPath).map(([path, { id }]) => [path, id])',
+  )
+  const paths = (isInside: boolean): string[] =>
+    routes.filter(([, id]) => id.startsWith('/shell') === isInside).map(([path]) => path)
+  return { inside: paths(true), outside: paths(false) }
+}
+
+/** An address of this route: that of a page in `pagesOf`, or the route itself if it has no parameters. */
+function addressOf(route: string): string {
+  if (route === '/$') return '/app/no/such-page'
+  if (route === '/workspaces/$id') return `/app/workspaces/${scene.aki.workspaceId}`
+  // The link of an invitation leads there.
+  if (route === '/invitation') return `/app/invitations#token=${invitation}`
+  if (!route.includes('$')) return `/app${route}`
+  const form = new RegExp(`^/app${route.replaceAll(/\$\w+/g, '[^/?]+')}(?=[/?]|$)`)
+  const addresses = pagesOf(scene).flatMap(({ path }) => form.exec(path)?.[0] ?? [])
+  assert.ok(addresses[0], `add a page for ${route} to pagesOf`)
+  return addresses[0]
+}
+
+/** The requests that don't fail: the session, without which there is no page, and the stream of changes. */
+const KEPT = /^\/v1\/(auth\/session|realtime)/
+
+/** Makes every request for content fail until the returned function is called. */
+async function failAll(page: Page): Promise<{ paths: Set<string>; release: () => Promise<void> }> {
+  const paths = new Set<string>()
+  const isContent = ({ pathname }: URL): boolean => pathname.startsWith('/v1/') && !KEPT.test(pathname)
+  await page.route(isContent, async (route) => {
+    paths.add(new URL(route.request().url()).pathname)
+    await route.fulfill({
+      status: 503,
+      json: { error: { type: 'unavailable', message: 'The database is away.' } },
+    })
+  })
+  return { paths, release: () => page.unrouteAll({ behavior: 'wait' }) }
+}
+
+/** What the page says about its content: its text without the title, errors, loading placeholders and controls. */
+const wordsOn = (page: Page): Promise<string[]> =>
+  page.evaluate(`(() => {
+    const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
+    const words = new Set()
+    while (texts.nextNode()) {
+      const { data, parentElement } = texts.currentNode
+      if (data.trim() === '' || !parentElement.checkVisibility()) continue
+      if (parentElement.closest('header, h1, pre, code, button, option, [role=alert], [role=status], [aria-hidden=true]')) continue
+      words.add(data.trim())
+    }
+    return [...words]
+  })()`)
+
+const retries = (page: Page, within = 'body') =>
+  page.locator(`${within} [role=alert]`).getByRole('button', { name: 'Try again' })
+const loading = (page: Page) => page.getByRole('status', { name: /^Loading/ })
+
+/** Opens the page while nothing can be loaded, and then loads it. Returns what is wrong. */
+async function faultsOf({ page, wrongs }: Visitor, route: string, frame: ReadonlySet<string>): Promise<string[]> {
+  const { paths, release } = await failAll(page)
+  await page.goto(addressOf(route))
+  if (frame.size > 0) await retries(page).first().waitFor()
+  else {
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.waitForLoadState('networkidle')
+  }
+  await until(
+    () => page.locator('main').innerText(),
+    (text) => text.trim() !== '',
+  )
+  // The frame's own requests are reported above the page.
+  if ([...paths].some((path) => !frame.has(path))) await retries(page, 'main').first().waitFor()
+  await becomes(() => loading(page).count(), 0)
+  const failed = await wordsOn(page)
+  await release()
+  await tryAgain(page)
+  await becomes(() => loading(page).count(), 0)
+  // A page that couldn't load its content makes no claims about it, such as “Nothing here yet”.
+  await becomes(async () => {
+    const loaded = new Set(await wordsOn(page))
+    return failed.filter((words) => !loaded.has(words))
+  }, [])
+  return faultsIn(wrongs)
+}
+
+/** Presses every “Try again”, until none is left. */
+async function tryAgain(page: Page): Promise<void> {
+  await retries(page).evaluateAll((all: any[]) => {
+    for (const one of all) one.click()
+  })
+  await becomes(() => retries(page).count(), 0)
+}
+
+/** Errors in the console, except those about the requests that the test made fail. */
+const faultsIn = (wrongs: string[]): string[] =>
+  wrongs.splice(0).filter((wrong) => !/status of 503|The database is away/.test(wrong))
+
+/** Calls `act` for each item; a few visitors share the items. Returns what is wrong with each. */
+async function amongVisitors<T>(
+  items: readonly [string, T][],
+  isSignedIn: boolean,
+  act: (visitor: Visitor, item: T) => Promise<string[]>,
+): Promise<Record<string, string[]>> {
+  const left = [...items]
+  const faults: Record<string, string[]> = {}
+  const work = async (): Promise<void> => {
+    await using visitor = await visit(browser(), server.origin)
+    if (isSignedIn) await signIn(visitor.page, scene.aki)
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const found = await act(visitor, next[1]).catch((error: unknown) => [String(error)])
+      if (found.length > 0) faults[next[0]] = found
+      await visitor.page.unrouteAll({ behavior: 'ignoreErrors' })
+    }
+  }
+  await Promise.all(Array.from({ length: isSignedIn ? 3 : 1 }, work))
+  return faults
+}
+
+const named = (routes: readonly string[]): [string, string][] => routes.map((route) => [route, route])
+
+/** The app's routes, and what its frame asks for on every page. */
+let routes: { inside: string[]; outside: string[] }
+let frame: ReadonlySet<string>
+before(async () => {
+  if (!hasChromium) return
+  await using visitor = await visit(browser(), server.origin)
+  const { page } = visitor
+  await signIn(page, scene.aki)
+  routes = await routesOf(page)
+  const { paths, release } = await failAll(page)
+  await page.goto(addressOf('/$'))
+  await retries(page).first().waitFor()
+  await release()
+  frame = paths
+})
+
+// In parts, so that a busy machine stays far below the time limit of a test.
+const PARTS = 4
+for (let at = 0; at < PARTS; at++)
+  test(
+    `every page that can’t be loaded says so, and loads on “Try again” (${at + 1} of ${PARTS})`,
+    needs(hasChromium, 'Chromium'),
+    async () => {
+      assert.ok(routes.inside.length > 40)
+      const some = named(routes.inside).filter((_, index) => index % PARTS === at)
+      assert.deepEqual(await amongVisitors(some, true, (one, route) => faultsOf(one, route, frame)), {})
+    },
+  )
+
+test(
+  'every page outside of the app that can’t be loaded says so, and loads on “Try again”',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    assert.ok(routes.outside.length > 4)
+    const none = new Set<string>()
+    const faults = await amongVisitors(named(routes.outside), false, (one, route) => faultsOf(one, route, none))
+    assert.deepEqual(faults, {})
+  },
+)
+
+test(
+  'every dialog and panel that can’t be loaded says so, and loads on “Try again”',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    const parts = pagesOf(scene).flatMap(({ name, path, open }): [string, Part][] =>
+      open && ACTS.test(String(open)) ? [[name, { name, path, open }]] : [],
+    )
+    let count = 0
+    const faults = await amongVisitors(parts, true, async ({ page, wrongs }, { name, path, open }) => {
+      await page.goto(path)
+      await page.getByRole('heading', { level: 1 }).first().waitFor()
+      await becomes(() => loading(page).count(), 0)
+      const { release } = await failAll(page)
+      const opened = open(page)
+      opened.catch(() => {})
+      const refusal = page.getByText('The database is away.').first()
+      const outcome = await Promise.race([opened.then(() => 'opened'), refusal.waitFor().then(() => 'refused')])
+      if (outcome === 'refused') {
+        count++
+        if (!PRESSED_AGAIN.has(name)) {
+          const covered = (await page.getByRole('dialog').count()) > 0 ? '[role=dialog]' : 'body'
+          await retries(page, covered).first().waitFor()
+        }
+        await release()
+        await tryAgain(page)
+        await (PRESSED_AGAIN.has(name) ? open(page) : opened)
+      } else await release()
+      return faultsIn(wrongs)
+    })
+    assert.deepEqual(faults, {})
+    assert.ok(count >= 4, `only ${count} needed the server`)
+  },
+)
+
+/** What a function does that opens something, instead of only waiting for the page. */
+const ACTS = /\.(click|press|fill|check|selectOption)\(/
+
+/** Actions, such as the test of a provider: their own button is the way to retry. */
+const PRESSED_AGAIN = new Set(['providers'])
+
+interface Part {
+  name: string
+  path: string
+  open: (page: Page) => Promise<void>
+}
