@@ -1,7 +1,7 @@
 /** Typed words are kept when data arrives later, and aren't discarded without a question. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
+import type { Locator, Page, Request } from 'playwright-core'
 import { needs } from '../../needs.ts'
 import { type TestServer, testServer } from '../../server.ts'
 import { becomes, until } from '../../until.ts'
@@ -21,8 +21,48 @@ before(async () => {
   server = stack.use(await testServer({ environment }))
   scene = stack.use(await furnish(server))
   visitor = stack.use(await visit(browser(), server.origin))
+  watchRequests(visitor.page)
   await signIn(visitor.page, scene.aki)
+  await visitor.page.goto(BETWEEN)
 })
+
+/** A page without fields. Going there closes whatever the page before has open. */
+const BETWEEN = '/app/invitations'
+
+/** Opens a page of the app without loading the app again. */
+async function openPage(page: Page, path: string): Promise<void> {
+  const between = page.getByRole('heading', { level: 1, name: 'Invitations', exact: true })
+  const push = (to: string) => page.evaluate(`__TSR_ROUTER__.history.push(${JSON.stringify(to)})`)
+  // An open dialog would stay; the app is loaded again, without it.
+  await ((await page.getByRole('dialog').count()) > 0 ? page.goto(BETWEEN) : push(BETWEEN))
+  const leave = page.getByRole('alertdialog').getByRole('button', { name: 'Leave', exact: true })
+  await until(
+    async () => {
+      if (await leave.isVisible()) await leave.click()
+      return between.isVisible()
+    },
+    (isThere) => isThere,
+  )
+  await push(path)
+  await between.waitFor({ state: 'detached' })
+  await page.getByRole('heading', { level: 1 }).first().waitFor()
+}
+
+/** Requests of the page that aren't answered yet, except the stream of changes. */
+const pending = new Set<Request>()
+function watchRequests(page: Page): void {
+  page.on('request', (request) => !/realtime|\/events/.test(request.url()) && pending.add(request))
+  for (const end of ['requestfinished', 'requestfailed'] as const) page.on(end, (request) => pending.delete(request))
+}
+
+/** Waits until the page has loaded its parts and its content: twice in a row, a drawn frame without requests. */
+async function settle(page: Page): Promise<void> {
+  const loading = page.getByRole('status', { name: /^Loading/ })
+  for (let quiet = 0; quiet < 2;) {
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    quiet = pending.size === 0 && (await loading.count()) === 0 ? quiet + 1 : 0
+  }
+}
 
 const WORDS =
   'input:not([type]), input:is([type=text], [type=email], [type=url], [type=password], [type=tel]), textarea'
@@ -32,7 +72,7 @@ async function fieldsIn(part: Locator): Promise<{ words: Locator[]; choices: Loc
   const usable = async (all: Locator[]): Promise<Locator[]> => {
     const kept: Locator[] = []
     for (const one of all)
-      if ((await one.isVisible()) && (await one.isEditable()) && !(await one.evaluate(inSearch))) kept.push(one)
+      if ((await one.isVisible()) && (await one.isEditable()) && !(await one.evaluate(isFilter))) kept.push(one)
     return kept
   }
   return {
@@ -41,16 +81,18 @@ async function fieldsIn(part: Locator): Promise<{ words: Locator[]; choices: Loc
   }
 }
 // The types of the browser aren't there in tests.
-const inSearch = (field: any): boolean => field.closest('[role=search]') !== null
+const isFilter = (field: any): boolean => field.closest('[role=search], [aria-hidden=true]') !== null
 
 /** Types into every field and takes the last choice of each select. Returns what they show. */
 async function fillAll(page: Page, part: Locator): Promise<string[]> {
-  // A choice may bring other fields.
+  // A choice may bring other fields. If it takes the last one for words, it's undone.
   for (const choice of (await fieldsIn(part)).choices) {
+    const before = await choice.inputValue()
     const values = await choice
       .locator('option:not([disabled])')
       .evaluateAll((all) => all.map((one) => (one as any).value))
     await choice.selectOption(values.at(-1))
+    if ((await fieldsIn(part)).words.length === 0) await choice.selectOption(before)
   }
   for (const field of (await fieldsIn(part)).words) {
     await field.fill(`typed ${Math.random().toString(36).slice(2, 8)}`)
@@ -105,80 +147,127 @@ const ELSEWHERE = '/app/shared-with-me'
 const goAway = (page: Page): Promise<unknown> =>
   page.evaluate(`document.querySelector('a[href="${ELSEWHERE}"]').click()`)
 
-const pages = pagesOf({} as Scene)
-// Dialogs and pages with a form that is sent; of the others nothing is lost.
-const withWords = new Set<string>()
+/**
+ * Does what might discard the words that were typed into a part of the page. They must stay behind a question, or be there
+ * again after `back`.
+ */
+async function keepsWords(page: Page, part: Locator, act: () => Promise<unknown>, back: () => Promise<unknown>) {
+  const typed = await shownIn(part)
+  const from = page.url()
+  const dialogs = await page.getByRole('dialog').count()
+  const question = page.getByRole('alertdialog')
+  await act()
+  await until(
+    async () =>
+      (await question.isVisible()) || page.url() !== from || (await page.getByRole('dialog').count()) < dialogs,
+    (isDecided) => isDecided,
+  )
+  if (await question.isVisible()) {
+    await question.getByRole('button', { name: 'Keep editing' }).click()
+    await question.waitFor({ state: 'detached' })
+  } else await back()
+  await becomes(() => shownIn(part), typed)
+}
 
-for (const [at, { name }] of pages.entries())
-  test(
-    `${name}: typed words are kept when data arrives, and aren't lost by Escape or another page`,
-    needs(hasChromium, 'Chromium'),
-    async (t) => {
-      const { page } = visitor
-      const { path, open } = pagesOf(scene)[at]!
-      await page.goto(path)
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      await open?.(page)
-      await page
-        .getByRole('status', { name: /^Loading/ })
-        .first()
-        .waitFor({ state: 'detached' })
-      const dialog = page.getByRole('dialog')
-      const isDialog = (await dialog.count()) > 0
-      const part = isDialog ? dialog.first() : page.locator('#content')
-      if ((await fieldsIn(part)).words.length === 0) return t.skip('no fields')
-      withWords.add(name)
-      const typed = await fillAll(page, part)
-      await changeAll()
-      await readAgain(page)
-      await becomes(() => shownIn(part), typed)
-      const question = page.getByRole('alertdialog')
-      /** Does what might discard the words: a question keeps them, or they are a draft that is there again. */
-      const keepsThem = async (act: () => Promise<unknown>, back: () => Promise<unknown>): Promise<void> => {
-        const from = page.url()
-        await act()
-        const isGone = async (): Promise<boolean> =>
-          page.url() !== from || (isDialog && (await page.getByRole('dialog').count()) === 0)
-        await until(
-          async () => (await question.isVisible()) || isGone(),
-          (decided) => decided,
-        )
-        if (await question.isVisible()) {
-          await question.getByRole('button', { name: 'Keep editing' }).click()
-          await question.waitFor({ state: 'detached' })
-        } else await back()
-        await becomes(() => shownIn(part), typed)
-      }
-      await keepsThem(
-        () => goAway(page),
-        async () => {
-          await page.goBack()
-          if (isDialog) await open!(page)
-        },
-      )
-      if (!isDialog) return
-      await page.mouse.click(5, 5)
-      assert.deepEqual(await shownIn(part), typed)
-      await keepsThem(
-        async () => {
-          await page.keyboard.press('Escape')
-          // The first one may close a list of suggestions.
-          if ((await page.getByRole('listbox').count()) > 0) await page.keyboard.press('Escape')
-        },
-        () => open!(page),
-      )
-      await page.keyboard.press('Escape')
-      await until(
-        async () => (await question.isVisible()) || (await page.getByRole('dialog').count()) === 0,
-        (decided) => decided,
-      )
-      // Where it asked, the answer closes it; a draft needs none.
-      if (await question.isVisible()) await question.getByRole('button', { name: 'Close', exact: true }).click()
-      await page.getByRole('dialog').waitFor({ state: 'detached' })
+/** A click outside, and Escape: neither discards the words of a dialog. Then closes it. */
+async function keepsWordsOnEscape(page: Page, dialog: Locator, open: () => Promise<unknown>): Promise<void> {
+  const typed = await shownIn(dialog)
+  const pressEscape = async (): Promise<void> => {
+    await page.keyboard.press('Escape')
+    // The first one may close a list of suggestions.
+    if ((await page.getByRole('listbox').count()) > 0) await page.keyboard.press('Escape')
+  }
+  await page.mouse.click(5, 5)
+  assert.deepEqual(await shownIn(dialog), typed)
+  await keepsWords(page, dialog, pressEscape, open)
+  const question = page.getByRole('alertdialog')
+  await pressEscape()
+  await until(
+    async () => (await question.isVisible()) || (await page.getByRole('dialog').count()) === 0,
+    (isDecided) => isDecided,
+  )
+  // A dialog that asks is closed by the answer. A draft needs none.
+  if (await question.isVisible()) await question.getByRole('button', { name: 'Close', exact: true }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+}
+
+/** Opens a page, types into its fields or those of its open dialog, and tries to lose the words. False: no fields. */
+async function tryPage(page: Page, { path, open }: Part): Promise<boolean> {
+  await openPage(page, path)
+  await open?.(page)
+  await settle(page)
+  const dialog = page.getByRole('dialog')
+  const isDialog = (await dialog.count()) > 0
+  const part = isDialog ? dialog.first() : page.locator('#content')
+  if ((await fieldsIn(part)).words.length === 0) return false
+  const typed = await fillAll(page, part)
+  await changeAll()
+  await readAgain(page)
+  await becomes(() => shownIn(part), typed)
+  await keepsWords(
+    page,
+    part,
+    () => goAway(page),
+    async () => {
+      await page.goBack()
+      if (isDialog) await open!(page)
     },
   )
+  if (isDialog) await keepsWordsOnEscape(page, part, () => open!(page))
+  return true
+}
 
-test('the pages with fields were found', needs(hasChromium, 'Chromium'), () => {
-  for (const name of ['new-automation', 'add-provider', 'new-key', 'agent', 'welcome', 'preview', 'workspaces'])
-    assert.ok(withWords.has(name), `${name} of ${[...withWords].join(', ')}`)
-})
+/** The words on buttons that may open a form. */
+const OPENERS = /^(New|Add|Invite|Share|Edit|Change|Rename|Make|Ask|Pair|Install|Move|Copy to|Grant|Give|Set|Limit)\b/
+/** Rows of a list have the same buttons. */
+const MOST_BUTTONS = 4
+
+/** Types into the dialogs that the buttons of a page open. Returns the words on the buttons with such a dialog. */
+async function tryButtons(page: Page, path: string): Promise<string[]> {
+  const buttons = page.locator('#content').getByRole('button', { name: OPENERS })
+  const tried: string[] = []
+  let count = 1
+  for (let which = 0; which < Math.min(count, MOST_BUTTONS); which++) {
+    await openPage(page, path)
+    await settle(page)
+    count = await buttons.count()
+    const button = buttons.nth(which)
+    if (count === 0 || !(await button.isVisible()) || !(await button.isEnabled())) continue
+    const words = await button.innerText()
+    await button.click()
+    await settle(page)
+    const dialog = page.getByRole('dialog')
+    if ((await dialog.count()) === 0 || (await fieldsIn(dialog.first())).words.length === 0) continue
+    tried.push(words)
+    await fillAll(page, dialog.first())
+    await keepsWordsOnEscape(page, dialog.first(), () => button.click())
+  }
+  return tried
+}
+
+type Part = ReturnType<typeof pagesOf>[number]
+
+test(
+  'typed words are kept when data arrives, and neither Escape, a click outside nor another page discards them',
+  needs(hasChromium, 'Chromium'),
+  async (t) => {
+    const { page } = visitor
+    const pages: string[] = []
+    const buttons: string[] = []
+    const tried = new Set<string>()
+    for (const part of pagesOf(scene)) {
+      await t.test(part.name, async () => {
+        if (await tryPage(page, part)) pages.push(part.name)
+      })
+      if (tried.has(part.path)) continue
+      tried.add(part.path)
+      await t.test(`the buttons of ${part.name}`, async () => {
+        for (const words of await tryButtons(page, part.path)) buttons.push(`${part.name}: ${words}`)
+      })
+    }
+    for (const name of ['new-automation', 'add-provider', 'new-key', 'agent', 'welcome', 'preview', 'workspaces'])
+      assert.ok(pages.includes(name), `${name} of ${pages.join(', ')}`)
+    assert.ok(buttons.length >= 8, buttons.join(', '))
+    t.diagnostic(JSON.stringify({ pages: pages.length, dialogs_of_buttons: buttons.length }))
+  },
+)
