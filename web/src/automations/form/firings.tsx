@@ -13,7 +13,7 @@ export function Firings({ schedule, timeZone }: { schedule: string; timeZone: st
     placeholderData: keepPreviousData,
   })
   if (asked.schedule === '') return null
-  if (error && refusal(error)?.param === undefined)
+  if (error && (refusal(error)?.status ?? 503) >= 500)
     return <Failure what="The next runs" error={error} again={refetch} />
   if (error)
     return (
