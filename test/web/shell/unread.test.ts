@@ -147,45 +147,24 @@ async function amongVisitors<T>(
 
 const named = (routes: readonly string[]): [string, string][] => routes.map((route) => [route, route])
 
-/** The app's routes, and what its frame asks for on every page. */
-let routes: { inside: string[]; outside: string[] }
-let frame: ReadonlySet<string>
-before(async () => {
-  if (!hasChromium) return
+test('every page that can’t be loaded says so, and loads on “Try again”', needs(hasChromium, 'Chromium'), async () => {
   await using visitor = await visit(browser(), server.origin)
   const { page } = visitor
   await signIn(page, scene.aki)
-  routes = await routesOf(page)
-  const { paths, release } = await failAll(page)
+  const { inside, outside } = await routesOf(page)
+  assert.ok(inside.length > 40 && outside.length > 4, [...inside, ...outside].join())
+  const frame = await failAll(page)
   await page.goto(addressOf('/$'))
   await retries(page).first().waitFor()
-  await release()
-  frame = paths
-})
-
-// In parts, so that a busy machine stays far below the time limit of a test.
-const PARTS = 4
-for (let at = 0; at < PARTS; at++)
-  test(
-    `every page that can’t be loaded says so, and loads on “Try again” (${at + 1} of ${PARTS})`,
-    needs(hasChromium, 'Chromium'),
-    async () => {
-      assert.ok(routes.inside.length > 40)
-      const some = named(routes.inside).filter((_, index) => index % PARTS === at)
-      assert.deepEqual(await amongVisitors(some, true, (one, route) => faultsOf(one, route, frame)), {})
+  await frame.release()
+  assert.deepEqual(
+    {
+      ...(await amongVisitors(named(inside), true, (one, route) => faultsOf(one, route, frame.paths))),
+      ...(await amongVisitors(named(outside), false, (one, route) => faultsOf(one, route, new Set()))),
     },
+    {},
   )
-
-test(
-  'every page outside of the app that can’t be loaded says so, and loads on “Try again”',
-  needs(hasChromium, 'Chromium'),
-  async () => {
-    assert.ok(routes.outside.length > 4)
-    const none = new Set<string>()
-    const faults = await amongVisitors(named(routes.outside), false, (one, route) => faultsOf(one, route, none))
-    assert.deepEqual(faults, {})
-  },
-)
+})
 
 test(
   'every dialog and panel that can’t be loaded says so, and loads on “Try again”',
