@@ -52,7 +52,9 @@ async function openPage(page: Page, path: string): Promise<void> {
 const pending = new Set<Request>()
 function watchRequests(page: Page): void {
   page.on('request', (request) => !/realtime|\/events/.test(request.url()) && pending.add(request))
-  for (const end of ['requestfinished', 'requestfailed'] as const) page.on(end, (request) => pending.delete(request))
+  const end = (request: Request): unknown => pending.delete(request)
+  page.on('requestfinished', end)
+  page.on('requestfailed', end)
 }
 
 /** Waits until the page has loaded its parts and its content: twice in a row, a drawn frame without requests. */
