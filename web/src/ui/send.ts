@@ -64,5 +64,7 @@ function plain(message: string, field: string): string {
     .replace(new RegExp(`^\`?${field}[\\w.[\\]]*\`?:?\\s+`), '')
     // A person who types has no other choice than a string.
     .replace(/^(must be a (whole )?number), not a string/, '$1')
+    // IDs are chosen from lists, so the only wrong one is none.
+    .replace(/^must be a 26-character ULID/, 'choose one')
   return left.charAt(0).toUpperCase() + left.slice(1)
 }

@@ -22,6 +22,12 @@ test('alice sees which model answers where she chose none, and it does: the one 
   await answers(caller(other.origin, key.headers), 'sim/echo')
   await alice.patch('/settings', { default_model: 'sim/script' })
   await answers(alice, 'sim/script')
+  await alice.patch('/settings', { default_model: 'sim/eco' })
+  const lost = await alice.post(`/chats/${(await alice.post('/chats', {})).body.data.id}/messages`, {
+    content: 'Hello',
+  })
+  assert.deepEqual([lost.status, lost.body.error.param], [404, 'model'], lost.text)
+  assert.match(lost.body.error.message, /`sim\/eco` does not exist.* It is the default model of your settings/)
   await alice.patch('/settings', { default_model: null })
 
   // Where a run would find none, none is named.

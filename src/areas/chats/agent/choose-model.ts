@@ -43,7 +43,8 @@ export async function chooseModel(
   named: readonly (string | null | undefined)[],
   workspaceId: Id,
 ): Promise<string> {
-  const first = named.find((name) => name !== null && name !== undefined) ?? (await settingOf(ctx))
+  const given = named.find((name) => name !== null && name !== undefined)
+  const first = given ?? (await settingOf(ctx))
   if (first === null)
     return (
       (await serversChoice(ctx, workspaceId)) ??
@@ -57,7 +58,9 @@ export async function chooseModel(
   if (offers.length === 0)
     refuse('not_found', {
       param: 'model',
-      message: noSuchModel(first, await visibleModels(endpoints, ctx.principal)),
+      message:
+        noSuchModel(first, await visibleModels(endpoints, ctx.principal)) +
+        (given === undefined ? ' It is the default model of your settings: change `default_model` there.' : ''),
     })
   return first
 }

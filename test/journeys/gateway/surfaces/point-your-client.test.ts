@@ -60,7 +60,7 @@ function block(heading: string, language: string): string {
   return found.replaceAll('http://127.0.0.1:4242', world.server.origin)
 }
 
-const environment = () => ({ PATH: process.env.PATH, UKIYO_KEY: world.key.key })
+const environment = () => ({ PATH: process.env.PATH, UK_KEY: world.key.key })
 
 async function printed(heading: string): Promise<string[]> {
   using folder = temporaryDir('ukiyo-guide-')
