@@ -169,6 +169,27 @@ export function createEngines({
     const before = await store.broughtBy(key, name)
     if (before !== null) return { ...before.row, loaded: false }
     const part = await store.partFor(name, source.type === 'url' ? source.url : source.sha256)
+    try {
+      return await bring(key, name, part, source, stream, progress, signal)
+    } catch (error) {
+      const isDiskFull = isFull(error) || (error instanceof Refusal && error.code === 'storage_full')
+      // What has come takes the room that is missing.
+      if (isDiskFull) await dropPart(part)
+      if (isFull(error)) await full(part, null)
+      throw error
+    }
+  }
+
+  /** Fetches or receives a model into `part`, and puts it in its place. */
+  async function bring(
+    key: string,
+    name: string,
+    part: string,
+    source: Exclude<Input<'engine.install'>['source'], { type: 'engine' | 'ollama' }>,
+    stream: Stream,
+    progress: Progress,
+    signal: AbortSignal,
+  ): Promise<ModelRow> {
     const expected = source.sha256?.toLowerCase() ?? null
     let sha256: string
     if (source.type === 'upload') {
@@ -211,7 +232,7 @@ export function createEngines({
       return { ...(await store.add(name, part, sha256, key, signal)).row, loaded: false }
     } catch (error) {
       // Whole and not a model: another try would find the same.
-      if (error instanceof Refusal && error.code !== 'storage_full') await dropPart(part)
+      if (error instanceof Refusal) await dropPart(part)
       throw error
     }
   }
