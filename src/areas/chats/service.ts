@@ -1,5 +1,5 @@
 import { agentFor } from '#areas/agents/service.ts'
-import { defineOperation, startOperation } from '#areas/operations/service.ts'
+import { checkOperationRoom, defineOperation, startOperation } from '#areas/operations/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { lifecycleOf } from '#access/lifecycle.ts'
 import { insertResource, visibleWorkspaces } from '#access/resources.ts'
@@ -195,7 +195,10 @@ export const chatService = implementWith<Context<ChatHandles>>()(
     messages: (ctx, input) => listMessages(ctx, chat.of(ctx), input),
 
     async send(ctx, { background, ...sent }) {
-      if (background) await checkAnswer(ctx, chat.of(ctx), { model: sent.model, text: textIn(sent.content) })
+      if (background) {
+        await checkOperationRoom(ctx)
+        await checkAnswer(ctx, chat.of(ctx), { model: sent.model, text: textIn(sent.content) })
+      }
       const run = await takeIn(ctx, sent)
       return waitFor(ctx, run, background)
     },
@@ -226,6 +229,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
 
     async retry(ctx, { id, run_id, model, background }) {
       if (background) {
+        await checkOperationRoom(ctx)
         const { status, named_model } = await theRun(ctx, id, run_id)
         if (status === 'failed')
           await checkAnswer(ctx, chat.of(ctx), { model: model ?? named_model ?? undefined, text: '' })
@@ -326,5 +330,5 @@ const inBackground = (ctx: Context, { id, chat_id, workspace_id }: RunRow): Prom
     ctx,
     sendOperation,
     { chat_id, run_id: id },
-    { resource: { type: 'run', id }, workspaceId: workspace_id, chatId: chat_id },
+    { resource: { type: 'run', id }, workspaceId: workspace_id, chatId: chat_id, isAccepted: true },
   )

@@ -1,5 +1,5 @@
 import { checkGeneratedTarget } from '#areas/drive/service.ts'
-import type { HasOperationWatch } from '#areas/operations/service.ts'
+import { type HasOperationWatch, checkOperationRoom } from '#areas/operations/service.ts'
 import { keepBlob } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
@@ -57,6 +57,7 @@ async function run(ctx: Ctx, asked: Asked, background: boolean): Promise<unknown
     refuse('invalid_parameter', { param: 'background', message: 'Within a run, ask without `background`.' })
   const payer = payerOf(principal, workspaceId)
   // What can be refused now is refused before anything is fetched.
+  if (background) await checkOperationRoom(ctx)
   if (kind !== 'transcription') await checkGeneratedTarget(ctx, { workspaceId, folderId: ask.folderId })
   else if (sources.length === 0 && ctx.upload === null)
     refuse('missing_parameter', { param: 'audio', message: 'Send `audio`, or the part `file` of a form.' })

@@ -35,12 +35,18 @@ export function runOperations<H extends HasOperationWatch>(
 
   // An operation that says it runs here and is not among these was lost: its end could not be written.
   const here = new Set<Id>()
-  /** The operations that are done beside the jobs. */
-  const besides = new Set<Promise<void>>()
+  const running = new Set<Promise<void>>()
   const closing = new AbortController()
 
-  async function job({ id }: { id: Id }, { signal }: { signal: AbortSignal }): Promise<void> {
+  /**
+   * Begins an operation and returns. Operations last for minutes or days, and a process does only so many jobs at the same
+   * time: if they were done as jobs, the operations of one account would keep everyone's mail, pushes and housekeeping waiting.
+   */
+  async function job(name: string, { id }: { id: Id }): Promise<void> {
     if (here.has(id)) return
+    // Another process begins it, or this one after its restart.
+    if (closing.signal.aborted)
+      return await engine.jobs.add(engine.postgres, name, { id }, { key: jobKey(id), inSeconds: 1 })
     here.add(id)
     let row: OperationRow | null = null
     try {
@@ -49,13 +55,11 @@ export function runOperations<H extends HasOperationWatch>(
       if (row === null) here.delete(id)
     }
     if (row === null) return
-    const kind = kinds.get(row.kind)
-    const done = run(row, kind, kind?.waits ? closing.signal : signal).finally(() => here.delete(id))
-    if (!kind?.waits) return await done
-    const guarded = done
+    const guarded = run(row, kinds.get(row.kind), closing.signal)
+      .finally(() => here.delete(id))
       .catch((error: unknown) => engine.log.error({ error, operation: id }, 'an operation could not be ended'))
-      .finally(() => besides.delete(guarded))
-    besides.add(guarded)
+      .finally(() => running.delete(guarded))
+    running.add(guarded)
   }
 
   async function run(
@@ -234,11 +238,13 @@ export function runOperations<H extends HasOperationWatch>(
       .finally(() => (sweeping = null))
   }, SWEEP_MS)
   return {
-    handlers: Object.fromEntries([null, ...hosts].map((host) => [jobOf(host), job])),
+    handlers: Object.fromEntries(
+      [null, ...hosts].map(jobOf).map((name) => [name, (payload: { id: Id }) => job(name, payload)]),
+    ),
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
       closing.abort(new Refusal('shutting_down'))
-      await Promise.all([sweeping, ...besides])
+      await Promise.all([sweeping, ...running])
     },
   }
 }

@@ -19,7 +19,14 @@ import type { HasOperationWatch } from './watch.ts'
 
 export { runOperations } from './run.ts'
 export { type HasOperationWatch, OperationWatch } from './watch.ts'
-export { type OperationKind, type Outcome, type Running, defineOperation, startOperation } from './start.ts'
+export {
+  type OperationKind,
+  type Outcome,
+  type Running,
+  checkOperationRoom,
+  defineOperation,
+  startOperation,
+} from './start.ts'
 
 /**
  * An operation is its starter's alone, for as long as they have a place where it goes on: in its workspace, or by a share

@@ -1,5 +1,6 @@
 import type { Context } from '#engine/context.ts'
 import type { Background } from '#kernel/answers.ts'
+import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { actorOf, behalfOf } from '#kernel/principal.ts'
@@ -42,11 +43,6 @@ export interface OperationKind<I extends object = object, H = unknown> {
   repeatable: boolean
   /** The most times that it is begun, the first included. */
   attempts: number
-  /**
-   * The operation mostly waits for others, for minutes: it is done beside the jobs, of which a process does so many at
-   * a time.
-   */
-  waits: boolean
   /** The host whose processes alone can do it; null: any process can. */
   host(input: I): string | null
   /** Seconds from its start; then it ends as `expired`. */
@@ -68,16 +64,28 @@ export const defineOperation = <I extends object, H = unknown>(
   {
     repeatable = false,
     attempts = 3,
-    waits = false,
     host = () => null,
     expiresInSeconds = DAY,
     contentSeconds = 7 * DAY,
     scope = null,
   }: Partial<Omit<OperationKind<I>, 'name' | 'run'>> = {},
-): OperationKind<I, H> => ({ name, run, repeatable, attempts, waits, host, expiresInSeconds, contentSeconds, scope })
+): OperationKind<I, H> => ({ name, run, repeatable, attempts, host, expiresInSeconds, contentSeconds, scope })
 
 /** The job of an operation: one that a certain host does has a name of that host's, which no other process takes. */
 export const jobOf = (host: string | null): string => (host === null ? 'operation' : `operation@${host}`)
+
+/** Each one is held in memory and watched by the process that does it. */
+const MOST_UNFINISHED = 1_000
+
+/** Refuses an account that has as many unfinished operations as it may have. Of calls at the same moment, a few more pass. */
+export async function checkOperationRoom({ db, principal: { accountId } }: Context): Promise<void> {
+  if ((await operations.countUnfinished(db, accountId, MOST_UNFINISHED)) < MOST_UNFINISHED) return
+  refuse('concurrency_limited', {
+    message: `${MOST_UNFINISHED} of your operations have not ended yet. Wait for some of them, or cancel some.`,
+    details: { limit: MOST_UNFINISHED },
+    headers: { 'retry-after': '5' },
+  })
+}
 
 /**
  * Writes the operation and its job in one transaction (the caller's, if there is one). What it answers is what a
@@ -91,8 +99,16 @@ export async function startOperation<I extends object>(
     resource,
     workspaceId,
     chatId = null,
-  }: { resource?: { type: string; id: string }; workspaceId?: Id | null; chatId?: Id | null } = {},
+    isAccepted = false,
+  }: {
+    resource?: { type: string; id: string }
+    workspaceId?: Id | null
+    chatId?: Id | null
+    /** What it follows has begun already, so there is room for it. */
+    isAccepted?: boolean
+  } = {},
 ): Promise<Background & { operation: ReturnType<typeof showOperation> }> {
+  if (!isAccepted) await checkOperationRoom(outer)
   return outer.transaction(async (ctx) => {
     const { credential } = ctx.principal
     const row = await operations.insert(ctx.db, {

@@ -57,6 +57,14 @@ const now = sql<Date>`date_trunc('milliseconds', clock_timestamp())`
 export const jobKey = (id: Id): string => `operation:${id}`
 
 export const operations = {
+  /** The number of an account's operations that have not ended, counted up to `most`. */
+  async countUnfinished(db: Db, accountId: Id, most: number): Promise<number> {
+    const { rows } = await sql<{ n: number }>`select count(*)::int as n from (
+        select from operations where account_id = ${accountId} and status in ('queued', 'running') limit ${most}
+      ) unfinished`.execute(db)
+    return rows[0]!.n
+  },
+
   async unfinishedOf(db: Db, accountId: Id, { from, until }: Span): Promise<Id[]> {
     const rows = await db
       .selectFrom('operations')

@@ -31,7 +31,6 @@ const kind = (name: string): OperationKind<Input, HasMediaGateway> =>
   defineOperation<Input, HasMediaGateway>(name, (ctx, { jobId }, running) => goOn(ctx, jobId, running), {
     repeatable: true,
     attempts: 10_000,
-    waits: true,
     scope: 'inference:run',
   })
 
@@ -49,7 +48,12 @@ export async function showAsOperation(
   job: Pick<MediaJob, 'id' | 'kind' | 'workspace_id'>,
 ): Promise<Background> {
   return ctx.transaction(async (tx) => {
-    const started = await startOperation(tx, kinds[job.kind], { jobId: job.id }, { workspaceId: job.workspace_id })
+    const started = await startOperation(
+      tx,
+      kinds[job.kind],
+      { jobId: job.id },
+      { workspaceId: job.workspace_id, isAccepted: true },
+    )
     if (!(await mediaJobs.showBy(tx.db, job.id, started.operation.id)))
       refuse('invalid_state', { message: 'It is shown by another operation already.' })
     return started
