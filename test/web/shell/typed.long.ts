@@ -83,7 +83,7 @@ async function fieldsIn(part: Locator): Promise<{ words: Locator[]; choices: Loc
   }
 }
 // The types of the browser aren't there in tests.
-const isFilter = (field: any): boolean => field.closest('[role=search], [aria-hidden=true]') !== null
+const isFilter = (field: any): boolean => field.closest('[role=search]') !== null || field.ariaHidden === 'true'
 
 /** Types into every field and takes the last choice of each select. Returns what they show. */
 async function fillAll(page: Page, part: Locator): Promise<string[]> {
