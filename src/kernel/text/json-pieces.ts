@@ -51,7 +51,7 @@ function* fragmentsOfString(text: string, size: number): Generator<string, void,
   for (let from = 0; from < text.length;) {
     let end = Math.min(text.length, from + size)
     // Half of a character would be written as an escape.
-    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end++
+    if (isHighSurrogate(text.charCodeAt(end - 1)) && isLowSurrogate(text.charCodeAt(end))) end++
     yield JSON.stringify(text.slice(from, end)).slice(1, -1)
     from = end
   }
@@ -59,6 +59,7 @@ function* fragmentsOfString(text: string, size: number): Generator<string, void,
 }
 
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
+const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
 
 /** Whether an object's member is written at all; in a list `null` stands for what is not. */
 const isWritten = (value: unknown): boolean =>
