@@ -48,3 +48,10 @@ function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
   return error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)
 }
+
+/** The data folder and the setting that names it. */
+export const placeOfData = (dataDir: string): string =>
+  `${dataDir} (UK_DATA_DIR, by default ./data in the current folder)`
+
+/** The advice for a command that finds no instance in its data folder. */
+export const FIND_DATA = 'run this in the clone that the server runs from, or set UK_DATA_DIR to its data folder'

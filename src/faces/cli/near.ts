@@ -26,8 +26,17 @@ function distanceOf(given: string, name: string, limit: number): number {
   const count = Math.abs(given.length - name.length) > limit ? Infinity : edits(given, name)
   if (count <= limit && count < Math.max(given.length, name.length)) return count
   if (given.length >= SHORTEST_PREFIX && name.startsWith(given)) return MOST_EDITS + 1
+  if (given.length >= SHORTEST_PREFIX && isAbbreviation(given, name)) return MOST_EDITS + 2
   const share = alike(given, name)
   return share > ALIKE ? MOST_EDITS + 2 + (1 - share) : Infinity
+}
+
+/** Whether a word is another one without some of its letters, but at most half of them: `mdl` for `model`. */
+function isAbbreviation(given: string, name: string): boolean {
+  if (given[0] !== name[0] || name.length > 2 * given.length) return false
+  let at = 0
+  for (const letter of name) if (letter === given[at]) at++
+  return at === given.length
 }
 
 /** The share of pairs of letters that two words have in common. */

@@ -122,5 +122,13 @@ test('a mistyped option suggests the one that was meant', async () => {
   assert.equal(await hintFor('--titel', create!), 'Did you mean `--title`?')
   assert.equal(await hintFor('--agent_id', create!), 'Did you mean `--agent-id`?')
   assert.equal(await hintFor('-title', create!), 'Did you mean `--title`?')
+  for (const command of ['ask', 'chat'])
+    for (const [typed, meant] of [
+      ['mdl', 'model'],
+      ['modle', 'model'],
+      ['agnt', 'agent'],
+      ['cont', 'continue'],
+    ])
+      assert.match(await answerTo([command, `--${typed}`, 'x']), new RegExp(`Did you mean .*\`--${meant}\``), typed)
   assert.match(await answerTo(['login', '--emial', 'ada@example.com']), /Did you mean `--email`\?/)
 })

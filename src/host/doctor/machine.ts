@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Config } from '#config'
 import type { Blobs } from '#engine/blobs/blobs.ts'
 import { rootKeyId } from '#engine/secrets.ts'
+import { FIND_DATA, placeOfData } from '#engine/start-refused.ts'
 import { presentKeys } from '../instance.ts'
 import { sizeWords } from '../report.ts'
 import { type Found, fail, off, ok, plural, warn, wordsOf } from './check.ts'
@@ -16,7 +17,8 @@ export function checkSettings(warnings: readonly string[]): Found {
 }
 
 export async function checkDataDir({ dataDir }: Config): Promise<Found> {
-  if (!existsSync(dataDir)) return fail(`${dataDir} does not exist.`, 'Set UK_DATA_DIR to that of the instance.')
+  if (!existsSync(dataDir))
+    return fail(`${placeOfData(dataDir)} doesn't exist.`, `If your server uses another folder, ${FIND_DATA}.`)
   const writable = await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK).then(
     () => true,
     () => false,

@@ -2,7 +2,7 @@ import { lstatSync, readFileSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import pg from 'pg'
 import type { Config } from '#config'
-import { StartRefused, placeOf, unusableDatabase } from '../../start-refused.ts'
+import { FIND_DATA, StartRefused, placeOf, placeOfData, unusableDatabase } from '../../start-refused.ts'
 import { superuser } from './cluster.ts'
 import { lockDataDir } from './datadir.ts'
 import { startPostgres } from './supervisor.ts'
@@ -61,7 +61,7 @@ async function hasTables(connection: pg.PoolConfig, { databaseUrl }: Pick<Config
 
 const noInstance = ({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): string =>
   databaseUrl === null
-    ? `there is no instance in ${resolve(dataDir)}: set UK_DATA_DIR to the folder of your instance, or start the server to create one`
+    ? `there is no instance in ${placeOfData(resolve(dataDir))}: ${FIND_DATA}. If you have none yet, start the server`
     : `there is no instance in ${placeOf(databaseUrl)}: set DATABASE_URL to the database of your instance, or start the server to create one`
 
 const hasCluster = (dataDir: string): boolean =>

@@ -57,6 +57,11 @@ async function keepKey(call: SendCall, origin: string, email: string, terminal: 
   const answer = await call(apiKeys.endpoints.create, { name, scopes: ['*'] })
   const made = JSON.parse(await answer.text()) as { data: { id: string; key: string } }
   const login: Login = { origin, key: made.data.key, key_id: made.data.id, email }
+  const replaced = before !== null && isOther(before, login) ? before : null
+  if (replaced !== null)
+    terminal.err(
+      `This replaces the login of ${replaced.email} on ${replaced.origin}. Its API key stays valid until you revoke it.`,
+    )
   let file: string
   try {
     file = await writeLogin(terminal, login)
@@ -64,10 +69,23 @@ async function keepKey(call: SendCall, origin: string, email: string, terminal: 
     await call(apiKeys.endpoints.revoke, { id: made.data.id })
     throw new Stop('failure', `The key cannot be stored: ${(error as Error).message}.`, 'It has been revoked.')
   }
-  if (before?.origin === origin && before.key_id)
-    await call(apiKeys.endpoints.revoke, { id: before.key_id }).catch(() => {})
+  if (before?.key_id && replaced === null) await call(apiKeys.endpoints.revoke, { id: before.key_id }).catch(() => {})
   terminal.err(`Signed in to ${origin} as ${email}. The key "${name}" is kept in ${file}`)
+  warnOfEnvironment(origin, terminal)
   return codeOf('ok')
+}
+
+const isOther = (one: Login, other: Login): boolean =>
+  one.origin !== other.origin || String(one.email).toLowerCase() !== other.email.toLowerCase()
+
+/** Names the variables because of which the next command wouldn't use the login that was just stored. */
+function warnOfEnvironment(origin: string, terminal: Terminal): void {
+  const { UK_KEY, UK_ORIGIN = '' } = terminal.env
+  if (UK_KEY) terminal.err('UK_KEY is set and is used instead of this login. To use the login: unset UK_KEY')
+  if (URL.canParse(UK_ORIGIN) && new URL(UK_ORIGIN).origin !== origin)
+    terminal.err(
+      `UK_ORIGIN is set to ${new URL(UK_ORIGIN).origin} and is used instead of ${origin}. To use the login: unset UK_ORIGIN`,
+    )
 }
 
 export async function logout(words: readonly string[], terminal: Terminal): Promise<number> {

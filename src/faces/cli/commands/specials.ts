@@ -174,7 +174,7 @@ export const specials: readonly Special[] = [
     words: ['admin', 'reset-password'],
     usage: '<email> [--password-stdin]',
     summary: 'Set the password of an account, on the host of the instance',
-    more: 'Opens the database that this environment names (UK_DATA_DIR or DATABASE_URL), so it needs the rights of whoever runs the server, and no server need run. All sessions of the account end.',
+    more: 'Opens the database that this environment names (UK_DATA_DIR, default ./data in the current folder, or DATABASE_URL), so it needs the rights of whoever runs the server, and no server need run. All sessions of the account end.',
     run: async (...given) => (await import('./admin.ts')).resetPassword(...given),
   },
   {
@@ -210,7 +210,7 @@ export const specials: readonly Special[] = [
     words: ['backup'],
     usage: '[--to <folder>|<file>.tar|-] [--keep <number>] [--with-key] [--passphrase-file -|<file>] [--json]',
     summary: 'Back up database and files, on the host of the instance, whether its server runs or not',
-    more: 'Opens the database and the files that this environment names (UK_DATA_DIR or DATABASE_URL, UK_BLOBS), so it needs the rights of whoever runs the server. The database is as it is at one moment, and the bytes of every file that it names come with it. A folder (default: ./backups) keeps many backups, and the bytes of files once for all of them, so that the next one brings only what is new; --keep leaves the newest and removes the others. A name that ends in .tar is one file, - is stdout. The root key, which reads stored provider keys and other secrets, is in it only with --with-key, under a passphrase that is asked for, or comes from --passphrase-file or UK_BACKUP_PASSPHRASE. Ends with 1 where the store had lost bytes, which it names.',
+    more: 'Opens the database and the files that this environment names (UK_DATA_DIR, default ./data in the current folder; DATABASE_URL; UK_BLOBS): run it in the clone, or set UK_DATA_DIR. It works on them directly, so it needs the rights of whoever runs the server. The database is as it is at one moment, and the bytes of every file that it names come with it. A folder (default: ./backups) keeps many backups, and the bytes of files once for all of them, so that the next one brings only what is new; --keep leaves the newest and removes the others. A name that ends in .tar is one file, - is stdout. The root key, which reads stored provider keys and other secrets, is in it only with --with-key, under a passphrase that is asked for, or comes from --passphrase-file or UK_BACKUP_PASSPHRASE. Ends with 1 where the store had lost bytes, which it names.',
     examples: [
       'uk backup --to /var/backups/ukiyo --keep 14',
       'uk backup --to ukiyo.tar --with-key',
@@ -222,7 +222,7 @@ export const specials: readonly Special[] = [
     words: ['restore'],
     usage: '<backup> [--dry-run] [--passphrase-file -|<file>] [--without-key] [--unsigned] [--resume] [--json]',
     summary: 'Restore a backup into an empty instance, on its host',
-    more: 'Into the database and the files that this environment names, with the server stopped. The backup is a .tar, the folder of one, or a folder of many, of which the newest whole one counts. It is checked against its hashes before anything is changed, and nothing is ever overwritten: a table that is not empty is named. --dry-run checks every byte and loads the rows into a temporary database on this host. A restore that was cut off leaves an empty instance, and is begun again by the same command. The root key must be here (UK_SECRET_KEY, or secret-key in the data dir), or in the backup with its passphrase; --without-key goes on without what it alone reads. The root key also signs each backup, and a changed one is refused; --unsigned restores one without a signature, as older versions made them. Mails, pushes and webhooks that waited are not sent, runs and operations that were under way are ended, and ticks of automations that have passed are left out, for the instance of the backup may have done all that since: --resume goes on with it, where that one was stopped before its backup.',
+    more: 'Into the database and the files that this environment names (UK_DATA_DIR, default ./data in the current folder; DATABASE_URL; UK_BLOBS), with the server stopped. The backup is a .tar, the folder of one, or a folder of many, of which the newest whole one counts. It is checked against its hashes before anything is changed, and nothing is ever overwritten: a table that is not empty is named. --dry-run checks every byte and loads the rows into a temporary database on this host. A restore that was cut off leaves an empty instance, and is begun again by the same command. The root key must be here (UK_SECRET_KEY, or secret-key in the data dir), or in the backup with its passphrase; --without-key goes on without what it alone reads. The root key also signs each backup, and a changed one is refused; --unsigned restores one without a signature, as older versions made them. Mails, pushes and webhooks that waited are not sent, runs and operations that were under way are ended, and ticks of automations that have passed are left out, for the instance of the backup may have done all that since: --resume goes on with it, where that one was stopped before its backup.',
     examples: [
       'uk restore /var/backups/ukiyo --dry-run',
       'uk restore ukiyo.tar --passphrase-file passphrase.txt',
@@ -234,7 +234,7 @@ export const specials: readonly Special[] = [
     words: ['doctor'],
     usage: '[--json]',
     summary: 'Check settings, database, files, disk, mail, providers and backups, on the host of the instance',
-    more: 'Works on the instance that this environment names, whether its server runs or not, and says of each thing that is not well what would help. Ends with 1 where something must be mended; what is only worth knowing does not count.',
+    more: 'Works on the instance that this environment names (UK_DATA_DIR, default ./data in the current folder, or DATABASE_URL), whether its server runs or not, and says of each thing that is not well what would help. Ends with 1 where something must be mended; what is only worth knowing does not count.',
     run: async (...given) => (await import('./host/host.ts')).doctor(...given),
   },
   {

@@ -9,6 +9,7 @@ import { exits } from '../exit.ts'
 import { globals } from '../globals.ts'
 import { fieldsOf } from '../input/fields.ts'
 import { helpOn } from '../help.ts'
+import { usageOf } from './examples.ts'
 import { run } from '../run.ts'
 import { specials } from '../commands/specials.ts'
 
@@ -69,6 +70,22 @@ test('help goes to stdout when asked for, and names the topics', async () => {
   const page = terminal.said.join('')
   assert.match(page, /uk ask 'Hello'/)
   assert.ok(page.split('\n').length <= 20, page)
+})
+
+test('in a pipe every command of `uk help commands` is on one line with its summary', async () => {
+  const linesOf = async (more: Parameters<typeof recorder>[0]) => {
+    const terminal = recorder(more)
+    assert.equal(await run(['help', 'commands'], terminal), 0)
+    return terminal.said.join('').trimEnd().split('\n')
+  }
+  const all = list(await loadContracts())
+  const lines = await linesOf({ columns: 80 })
+  assert.equal(lines.length, all.length)
+  for (const [i, one] of all.entries()) {
+    assert.ok(lines[i]!.startsWith(`  ${usageOf(one)} `), lines[i])
+    assert.ok(lines[i]!.endsWith(` ${one.endpoint.summary}`), lines[i])
+  }
+  assert.ok((await linesOf({ columns: 80, interactive: true })).length > all.length, 'a terminal gets wrapped lines')
 })
 
 test('uk config explains every setting, shows no secret, and says what a start would', async () => {

@@ -14,24 +14,30 @@ const indent = (body: string, terminal: Terminal): string =>
   body
     .trimEnd()
     .split('\n')
-    .flatMap((line) => (line.startsWith('  ') ? [line] : wrap(line, terminal.columns - 2).map((part) => `  ${part}`)))
+    .flatMap((line) => (line.startsWith('  ') ? [line] : wrap(line, lineOf(terminal) - 2).map((part) => `  ${part}`)))
     .map((line) => `${line}\n`)
     .join('')
 
 export const examples = (lines: readonly string[]): string => lines.map((line) => `  $ ${line}\n`).join('')
 
+/** The length of a line. In a pipe it has no end: `grep` shows whole lines. */
+const lineOf = ({ interactive, columns }: Terminal): number => (interactive ? columns : Infinity)
+
 /**
- * Prints pairs in two columns; the right one is wrapped, and starts on a line of its own where the left one is long.
+ * Prints pairs in two columns. In a terminal the right one is wrapped, and starts on a line of its own where the left one
+ * is long; in a pipe each pair is one line.
  */
 export function columns(pairs: readonly Pair[], terminal: Terminal): string {
   const width = Math.min(34, Math.max(0, ...pairs.map(([left]) => widthOf(left))))
-  const room = Math.max(24, terminal.columns - width - 4)
+  const room = Math.max(24, lineOf(terminal) - width - 4)
   return pairs
     .map(([left, right]) => {
       const [line = '', ...more] = wrap(right, room)
       const gap = ' '.repeat(width + 4)
       const start =
-        widthOf(left) > width ? `  ${left}\n${line === '' ? '' : `${gap}${line}`}` : `  ${left.padEnd(width)}  ${line}`
+        terminal.interactive && widthOf(left) > width
+          ? `  ${left}\n${line === '' ? '' : `${gap}${line}`}`
+          : `  ${left.padEnd(width)}  ${line}`
       return [start.trimEnd(), ...more.map((rest) => gap + rest)].join('\n') + '\n'
     })
     .join('')

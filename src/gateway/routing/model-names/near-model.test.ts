@@ -24,6 +24,9 @@ for (const [asked, meant] of [
   ['OpenAI/GTP-5', 'openai/gpt-5'],
   ['opnai/gpt-5-mini', 'openai/gpt-5-mini'],
   ['gpt-5-mni', 'mine/gpt-5-mini'],
+  ['sim/eco', 'sim/echo'],
+  ['sim/eho', 'sim/echo'],
+  ['cho', 'sim/echo'],
   // By its provider, by its date.
   ['azure/gpt-5', 'openai/gpt-5'],
   ['azure/o3', 'openai/o3'],
@@ -38,7 +41,18 @@ for (const [asked, meant] of [
   test(`who asks for ${asked} means ${meant}`, () => assert.equal(nearModel(asked, names), meant))
 
 test('a name that is like no model’s is not guessed at', () => {
-  for (const asked of ['', '/', 'o4', 'x', 'text-embedding-3-large', 'openai/', 'gemini-2.5-pro', 'x'.repeat(40)])
+  for (const asked of [
+    '',
+    '/',
+    'o4',
+    'x',
+    'ec',
+    'eco8',
+    'text-embedding-3-large',
+    'openai/',
+    'gemini-2.5-pro',
+    'x'.repeat(40),
+  ])
     assert.equal(nearModel(asked, names), null, asked)
   assert.equal(nearModel('gpt-5', []), null)
 })

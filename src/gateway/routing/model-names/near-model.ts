@@ -12,7 +12,7 @@ const MOST_NAMES = 3_000
 const MOST_WORK = 500_000
 
 const MOST_EDITS = 3
-/** A letter of so many may be wrong. */
+/** A letter of so many may be wrong, counted in the longer of two names. */
 const LETTERS_PER_EDIT = 4
 
 const DATE = /[-@](\d{4}-\d\d-\d\d|\d{8}|\d{4}|latest)$/
@@ -30,7 +30,7 @@ export function nearModel(asked: string, offered: Names, work = { left: MOST_WOR
   const own = undated(whole)
   const differs = lettersOf(own)
   let found: string | null = null
-  let least = Math.min(MOST_EDITS, Math.floor(own.length / LETTERS_PER_EDIT))
+  let least = Math.min(MOST_EDITS, Math.floor((own.length + 1) / LETTERS_PER_EDIT))
   let further = LONGEST
   for (const { slug: name } of about(base, offered)) {
     if (work.left <= 0) break
@@ -40,7 +40,7 @@ export function nearModel(asked: string, offered: Names, work = { left: MOST_WOR
     const short = undated(plain)
     if (differs(short, least)) continue
     const count = edits(own, short, least, work)
-    if (count > least) continue
+    if (count > least || count > Math.max(own.length, short.length) / LETTERS_PER_EDIT) continue
     const wholly = edits(whole, plain, count < least ? LONGEST : further, work)
     if (count === least && wholly >= further) continue
     ;[found, least, further] = [name, count, wholly]
