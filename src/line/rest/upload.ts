@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import type { Upload } from '#kernel/context.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
+import { partNameIn } from './part-name.ts'
 
 const MOST_FIELDS = 32
 const MOST_FIELD_BYTES = 65_536
@@ -48,8 +49,13 @@ export function readMultipart(request: IncomingMessage, parts?: readonly string[
         stream.resume()
         return fail(invalid(part, 'Send the bytes once, as the part `file`.'))
       }
+      const named = fileName(name)
+      if (named === undefined) {
+        stream.resume()
+        return fail(notUtf8(part))
+      }
       upload = {
-        name: fileName(name),
+        name: named,
         mimeType: mimeType || null,
         size: null,
         part: 'file',
@@ -109,7 +115,12 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
     stream.on('error', fail)
     // Whole with its own end; that the form has none is heard by whoever asks for the next.
     const bytes = bytesOf(stream, Promise.race([broken.promise, Promise.resolve()]), { alone: false })
-    waiting.push({ name: fileName(name), mimeType: mimeType || null, size: null, part, bytes, next })
+    const named = fileName(name)
+    if (named === undefined) {
+      stream.resume()
+      return fail(notUtf8(part))
+    }
+    waiting.push({ name: named, mimeType: mimeType || null, size: null, part, bytes, next })
     wake()
   })
   form.on('fieldsLimit', () => fail(invalid(parts[0]!, `A form may have ${MOST_FIELDS} fields at most.`)))
@@ -129,28 +140,64 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
  */
 const decodeName = (name: string): string => name.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')
 
-/** The name of a file, without the folders that a browser puts before it. */
-const fileName = (name: string | undefined): string | null =>
-  decodeName((name ?? '').slice((name ?? '').lastIndexOf('/') + 1)) || null
+/** The name of a file, without the folders that a browser puts before it; undefined: it can't be read. */
+function fileName(packed: string | undefined): string | null | undefined {
+  if (packed === undefined || packed === '') return null
+  const name = partNameIn(Buffer.from(packed, 'hex').toString('latin1'))
+  return name && (name.slice(name.lastIndexOf('/') + 1) || null)
+}
+
+const notUtf8 = (part: string): Refusal =>
+  invalid(part, `The file name of the part \`${part}\` must be UTF-8, or \`filename*\` in the form of RFC 8187.`)
+
+/** Of the form's parser, the events before it reads a part's headers. */
+interface PartEvents {
+  on(
+    name: 'part',
+    hear: (part: { prependListener(name: 'header', hear: (head: PartHead) => void): void }) => void,
+  ): void
+}
+type PartHead = Record<string, string[] | undefined>
+
+/**
+ * Hands the whole `Content-Disposition` through the form's parser in the place of the file name, in hex: the parser removes
+ * backslashes and cuts names at quotes.
+ */
+function keepFileNames(form: BusboyInstance): BusboyInstance {
+  // The parser of this version keeps these events to itself; the types don't name them.
+  const { parser } = (form as unknown as { _parser: { parser: PartEvents } })._parser
+  parser.on('part', (part) =>
+    part.prependListener('header', (head) => {
+      const disposition = head['content-disposition']?.[0]
+      if (disposition === undefined || !/^form-data[ \t]*;.*?filename\*?[ \t]*=/is.test(disposition)) return
+      const name = /;[ \t]*name[ \t]*=[ \t]*("[^"]*"|[^;" \t]*)/i.exec(disposition)?.[1] ?? '""'
+      const packed = Buffer.from(disposition, 'latin1').toString('hex')
+      head['content-disposition'] = [`form-data; name=${name}; filename="${packed}"`]
+    }),
+  )
+  return form
+}
 
 function formOf(request: IncomingMessage, files: readonly string[], most = 2): BusboyInstance {
   try {
-    return new Busboy({
-      headers: request.headers as IncomingHttpHeaders & { 'content-type': string },
-      // Names come as they were sent: a backslash is part of a name on most systems.
-      preservePath: true,
-      isPartAFile: (name) => name !== undefined && files.includes(name),
-      // Large enough that a sender is seldom told to wait.
-      fileHwm: 1 << 20,
-      highWaterMark: 1 << 18,
-      limits: {
-        fields: MOST_FIELDS,
-        fieldSize: MOST_FIELD_BYTES,
-        files: most,
-        parts: MOST_FIELDS + most,
-        headerPairs: 100,
-      },
-    })
+    return keepFileNames(
+      new Busboy({
+        headers: request.headers as IncomingHttpHeaders & { 'content-type': string },
+        // Names come as they were sent: a backslash is part of a name on most systems.
+        preservePath: true,
+        isPartAFile: (name) => name !== undefined && files.includes(name),
+        // Large enough that a sender is seldom told to wait.
+        fileHwm: 1 << 20,
+        highWaterMark: 1 << 18,
+        limits: {
+          fields: MOST_FIELDS,
+          fieldSize: MOST_FIELD_BYTES,
+          files: most,
+          parts: MOST_FIELDS + most,
+          headerPairs: 100,
+        },
+      }),
+    )
   } catch {
     return refuse('invalid_parameter', { message: '`Content-Type: multipart/form-data` needs its `boundary`.' })
   }

@@ -24,6 +24,15 @@ const NAMES = [
   'no ending',
   'x'.repeat(251) + '.txt',
   '请'.repeat(83) + '.md',
+  'ends with a backslash\\',
+  'two\\\\backslashes.txt',
+  'a backslash before a quote\\"b".txt',
+  '"quoted"',
+  'dots and spaces. . .',
+  'CON.txt',
+  'why? <a|b>: *.txt',
+  'mark\u200fs \u200b.txt',
+  'İstanbul ﬁle ½.txt',
 ]
 const base64 = (words: string): string => Buffer.from(words).toString('base64')
 
@@ -54,6 +63,72 @@ const routes: Readonly<Record<string, (name: string, folder: string) => Promise<
     })
   },
 }
+
+/** A form as a client writes it byte by byte. */
+async function raw(disposition: string | Buffer, folder: string): Promise<Answer> {
+  const body = Buffer.concat([
+    Buffer.from(`--cut\r\nContent-Disposition: form-data; name="parent_id"\r\n\r\n${folder}\r\n--cut\r\n`),
+    Buffer.from('Content-Disposition: form-data; name="file"; '),
+    Buffer.from(disposition),
+    Buffer.from('\r\nContent-Type: text/plain\r\n\r\nx\r\n--cut--\r\n'),
+  ])
+  return alice.request('POST', '/drive/files', body, { 'content-type': 'multipart/form-data; boundary=cut' })
+}
+
+/** What clients write for a name: browsers and what follows them, old curl, RFC 8187, and no quotes at all. */
+const writers: Readonly<Record<string, (name: string) => string | null>> = {
+  'as browsers do': (name) => `filename="${name.replaceAll('"', '%22')}"`,
+  'with escaped quotes': (name) =>
+    name.includes('"') ? `filename="${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"` : null,
+  'with plain quotes': (name) => (/\\"|";/.test(name) ? null : `filename="${name}"`),
+  'by RFC 8187': (name) =>
+    `filename="other.txt"; filename*=UTF-8''${encodeURIComponent(name).replaceAll(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)}`,
+  'by RFC 8187 alone': (name) =>
+    `filename*=utf-8'en'${encodeURIComponent(name).replaceAll("'", '%27').replaceAll('*', '%2a')}`,
+}
+
+for (const [how, write] of Object.entries(writers))
+  test(`the name of a form written ${how} is kept`, async () => {
+    const folder = (await alice.post('/drive/files/folders', { workspace_id: alice.workspaceId, name: how })).body.data
+      .id
+    for (const name of NAMES) {
+      const disposition = write(name)
+      if (disposition === null) continue
+      const { status, text, body } = await raw(disposition, folder)
+      assert.deepEqual([status, body.data?.name], [201, name], `${disposition}: ${text}`)
+    }
+  })
+
+test('a file name that is not UTF-8 is refused and named', async () => {
+  const folder = (await alice.post('/drive/files/folders', { workspace_id: alice.workspaceId, name: 'bytes' })).body
+    .data.id
+  for (const disposition of [
+    Buffer.from('filename="caf\xe9.txt"', 'latin1'),
+    "filename*=UTF-8''caf%E9.txt",
+    "filename*=UTF-8''50%.txt",
+    "filename*=shift_jis''x.txt",
+  ]) {
+    const { status, body, text } = await raw(disposition, folder)
+    assert.deepEqual([status, body.error?.param], [400, 'file'], text)
+    assert.match(body.error.message, /UTF-8/)
+  }
+  const latin = await raw("filename*=ISO-8859-1''caf%E9.txt", folder)
+  assert.deepEqual([latin.status, latin.body.data?.name], [201, 'caf\u00e9.txt'])
+})
+
+test('a name in decomposed letters is the same name as in composed ones, by every route', async () => {
+  for (const [route, store] of Object.entries(routes)) {
+    const folder = (await alice.post('/drive/files/folders', { workspace_id: alice.workspaceId, name: `${route} NFD` }))
+      .body.data.id
+    assert.ok((await store('Cafe\u0301.txt', folder)).status < 300, route)
+    const { data } = (await alice.get(`/drive/files?parent_id=${folder}`)).body
+    assert.deepEqual(
+      data.map(({ name }: { name: string }) => name),
+      ['Caf\u00e9.txt'],
+      route,
+    )
+  }
+})
 
 for (const [route, store] of Object.entries(routes)) {
   test(`a file uploaded by ${route} keeps its name`, async () => {

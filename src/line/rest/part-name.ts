@@ -1,0 +1,43 @@
+import { isUtf8 } from 'node:buffer'
+
+/**
+ * The file name in the `Content-Disposition` of a form's part, given as a string of bytes. Browsers write a quote as `%22`,
+ * CR as `%0D` and LF as `%0A`, and leave backslashes and `%` alone (HTML, multipart/form-data encoding algorithm). Others
+ * escape quotes with backslashes (RFC 2183), leave them as they are, or send `filename*` (RFC 8187), which then counts.
+ * Null: the part has none. Undefined: it can't be read, as it is neither UTF-8 nor ISO 8859-1 where that is declared.
+ */
+export function partNameIn(disposition: string): string | null | undefined {
+  const [opening] = /;[ \t]*filename[ \t]*=[ \t]*(?:"|(?=[^"]))/i.exec(disposition) ?? []
+  const start = opening === undefined ? disposition.length : disposition.indexOf(opening)
+  const value = disposition.slice(start + (opening ?? '').length)
+  const size = opening?.endsWith('"') ? quotedSize(value) : /^[^;]*/.exec(value)![0].length
+  // Beside the quoted name, whose own text may look like a parameter.
+  const others = `${disposition.slice(0, start)} ${value.slice(size)}`
+  const [, charset, coded] =
+    /;[ \t]*filename\*[ \t]*=[ \t]*"?([\w!#$%&+^`{}~.-]+)'[\w-]*'([^;" \t]*)/i.exec(others) ?? []
+  if (charset !== undefined) return decodedExtended(charset, coded!)
+  if (opening === undefined) return null
+  const given = value.slice(0, size)
+  if (!opening.endsWith('"')) return decodedBytes(given.trimEnd())
+  // Browsers never send a quote, so who escapes one escapes backslashes, too.
+  const plain = given.includes('\\"') ? given.replaceAll(/\\(["\\])/g, '$1') : given
+  return decodedBytes(plain.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n'))
+}
+
+/** A quote ends the name if another parameter or nothing follows it. */
+function quotedSize(value: string): number {
+  const end = /"[ \t]*(?:;[ \t]*)?(?:$|(?<=;[ \t]*)[\w!#$%&+^`|~.*-]+[ \t]*=)/.exec(value)
+  return end?.index ?? value.length
+}
+
+function decodedBytes(text: string): string | undefined {
+  const bytes = Buffer.from(text, 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : undefined
+}
+
+function decodedExtended(charset: string, value: string): string | undefined {
+  if (/%(?![\da-f]{2})/i.test(value)) return undefined
+  const text = value.replaceAll(/%(..)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+  if (/^utf-?8$/i.test(charset)) return decodedBytes(text)
+  return /^iso-8859-1$/i.test(charset) ? text : undefined
+}
