@@ -6,6 +6,7 @@ import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Principal, anonymous } from '#kernel/principal.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 import { type AdmittedCaller, RightsWatch, admit, checkScope, presentedKey } from '#line/admit.ts'
 import { type Caller, callerOf, checkMayRun } from './caller.ts'
 import type { Gateway, OpenRequest } from './gateway.ts'
@@ -110,8 +111,12 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   readBody(next: (bytes: Buffer) => void): void {
     const { incoming } = this
     const { 'content-length': length, 'content-encoding': encoding } = incoming.headers
-    if (encoding !== undefined && encoding !== 'identity')
-      refuse('unsupported_media_type', { message: `Bodies in ${encoding} are not taken: send it plain.` })
+    // Codings are case-insensitive, and a 415 names those that are accepted (RFC 9110, 8.4.1 and 15.5.16).
+    if (encoding?.split(',').some((coding) => !/^(?:identity)?$/i.test(coding.trim())))
+      refuse('unsupported_media_type', {
+        message: `\`Content-Encoding: ${shorten(encoding, 60)}\` isn't supported. Send the body uncompressed: the accepted encoding is \`identity\`.`,
+        headers: { 'accept-encoding': 'identity' },
+      })
     if ('whole' in incoming) {
       this.#bytes = incoming.whole.length
       return next(incoming.whole)

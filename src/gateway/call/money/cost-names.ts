@@ -19,12 +19,26 @@ const outputNames: readonly string[] =
 export const costNames: ReadonlySet<string> = new Set([...countNames, ...outputNames, ...priceNames, ...lookupNames])
 
 /**
+ * Objects in which some API of text models takes its settings: `options` of Ollama, `parameters` of TGI, `generationConfig`
+ * of Gemini, `inferenceConfig` of Bedrock, `sampling_params` of SGLang, `nvext` of NIM, and those of proxies. None is an
+ * object of a shape that passes through, so a server may read them as its own.
+ */
+export const settingsNames = `extra_body options parameters generationConfig generation_config generation_kwargs
+  inferenceConfig inference_config inferenceParams textGenerationConfig additionalModelRequestFields
+  additional_model_request_fields sampling_params sampling_parameters samplingParams model_kwargs model_params
+  model_parameters extra_params extra_args llm_config config nvext vllm_xargs`.split(/\s+/)
+
+/**
  * A field of the client's own bytes that may change what the call costs, and that the reservation doesn't count, by its path:
- * one of another API, or any such field inside `extra_body`. `counted`: the fields of this request that are counted.
+ * one of another API, or any such field inside an object of settings. `counted`: the fields of this request that are counted.
  */
 export function uncountedIn(body: Body, counted: readonly string[]): string | null {
   for (const name of outputNames) if (!counted.includes(name) && (body.value(name) ?? null) !== null) return name
-  return nestedIn(body.value('extra_body'), 'extra_body')
+  for (const name of settingsNames) {
+    const path = body.has(name) ? nestedIn(body.value(name), name) : null
+    if (path !== null) return path
+  }
+  return null
 }
 
 function nestedIn(value: unknown, path: string): string | null {

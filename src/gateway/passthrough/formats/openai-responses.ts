@@ -1,6 +1,6 @@
 import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
 import { readStreamFault } from '../../wire/faults.ts'
-import { readFailure, reasonIn } from '../../wire/openai-responses/read-items.ts'
+import { hasFailed, readFailure, reasonIn } from '../../wire/openai-responses/read-items.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
 import { readUsage } from '../../wire/openai-responses/usage.ts'
 import { endOfValue } from '../../model/json-bytes.ts'
@@ -44,8 +44,8 @@ export const openaiResponses: PassthroughFormat = {
       const json = parseJson(event)
       if (!isObject(json)) continue
       // An error may come behind the failure that it explains, which has the usage.
-      if (/^response\.(completed|incomplete|failed)$/.test(textOf(json.type)))
-        return { ...readResponse(objectOf(json.response)), closed: true, ...(told && { fault: told.fault }) }
+      if (/^response\.(completed|incomplete|failed|cancell?ed)$/.test(textOf(json.type)))
+        return { ...readResponse(responseIn(json)), closed: true, ...(told && { fault: told.fault }) }
       if (json.type === 'error')
         told ??= { ...emptyReading(), ended: true, fault: readStreamFault(reasonIn(json) ?? json.error ?? json) }
     }
@@ -66,15 +66,21 @@ function endOfLarge(tail: string): Reading {
   }
 }
 
+/** The response of a stream's last event, with the status that the event names where it has none. */
+const responseIn = (event: Json): Json => ({
+  status: textOf(event.type).slice('response.'.length),
+  ...objectOf(event.response),
+})
+
 function readResponse(response: Json): Reading {
   const error = reasonIn(response) ?? objectOf(response.error)
-  const failed = response.status === 'failed' || Object.keys(error).length > 0
+  const failed = hasFailed(response) || Object.keys(error).length > 0
   return {
     ...emptyReading(),
     usage: readUsage(response.usage),
     finishReason: textOf(objectOf(response.incomplete_details).reason) || textOf(response.status) || null,
     ended: true,
-    fault: failed ? readFailure(error) : null,
+    fault: failed ? readFailure(error, response) : null,
   }
 }
 

@@ -3,7 +3,7 @@ import { newId } from '#kernel/ids.ts'
 import type { Chunk, UpstreamFault } from '../../model/canonical-request.ts'
 import { fault, kindOf } from '../faults.ts'
 import { readUrlCitation } from '../shared/citations.ts'
-import { type Json, listOf, objectOf, textOf } from '../../model/json.ts'
+import { isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
 import { lostPart } from '../parts/lost-parts.ts'
 import { magicType } from '../shared/media.ts'
 import { WholeText } from '../streams/whole-text.ts'
@@ -107,7 +107,7 @@ export class ItemReader {
     return chunks
   }
 
-  /** `completed`, `incomplete` or `failed`. Items that only the end tells of are read now. */
+  /** `completed`, `incomplete`, `failed` or `cancelled`. Items that only the end tells of are read now. */
   over(response: Json): Chunk[] {
     const chunks = this.start(response)
     const output = listOf(response['output']).map(objectOf)
@@ -146,8 +146,8 @@ export class ItemReader {
   #last(response: Json): Chunk {
     const status = textOf(response['status'])
     const error = reasonIn(response) ?? objectOf(response['error'])
-    if (status === 'failed' || status === 'cancelled' || Object.keys(error).length > 0)
-      return { type: 'error', error: readFailure(error) }
+    if (hasFailed(response) || Object.keys(error).length > 0)
+      return { type: 'error', error: readFailure(error, response) }
     const reason = textOf(objectOf(response['incomplete_details'])['reason'])
     if (reason === 'max_output_tokens') return { type: 'finish', reason: 'length', native: reason }
     if (reason === 'content_filter') return { type: 'finish', reason, native: reason }
@@ -184,24 +184,49 @@ export function reasonIn(event: Json): Json | null {
   const places = [
     event['error'],
     response['error'],
+    event['last_error'],
+    response['last_error'],
     objectOf(event['status_details'])['error'],
     objectOf(response['status_details'])['error'],
     event['type'] === 'error' ? { ...event, type: null } : null,
   ]
-  return (
-    places.map((place) => (typeof place === 'string' ? { message: place } : objectOf(place))).find(hasMessage) ?? null
-  )
+  const told = places
+    .map((place) => (typeof place === 'string' ? { message: place } : objectOf(place)))
+    .find(hasMessage)
+  return told ?? causeIn(isObject(event['response']) ? response : event)
+}
+
+/** Whether a response ended without its answer. */
+export const hasFailed = (response: Json): boolean => /^(?:failed|cancell?ed)$/.test(textOf(response['status']))
+
+/** The cause of a failed response that has no error: a refusal among its items, or the reason why it is incomplete. */
+function causeIn(response: Json): Json | null {
+  if (!hasFailed(response)) return null
+  const refusal = listOf(response['output'])
+    .flatMap((item) => listOf(objectOf(item)['content']))
+    .map((part) => textOf(objectOf(part)['refusal']))
+    .find((words) => words !== '')
+  const code = textOf(objectOf(response['incomplete_details'])['reason'])
+  if (refusal === undefined && code === '') return null
+  // Neither is a fault of the provider, so another try would end in the same way.
+  return {
+    type: 'invalid_request_error',
+    code: code || 'refusal',
+    message: refusal ?? `The provider stopped the answer: ${shorten(code, 60)}.`,
+  }
 }
 
 const hasMessage = (error: Json): boolean => textOf(error['message']) !== ''
 
-/** The fault of a response that failed. */
-export function readFailure(error: Json): UpstreamFault {
+/** The fault of a response that failed or was canceled. */
+export function readFailure(error: Json, response: Json = {}): UpstreamFault {
   const code = textOf(error['code'])
   const message = textOf(error['message'])
+  const ended =
+    response['status'] === 'failed' || !hasFailed(response) ? 'failed while it answered' : 'canceled the answer'
   return fault(
     kindOf(null, `${textOf(error['type'])} ${code} ${message}`),
-    message || `The provider failed while it answered${code === '' ? '' : `: ${shorten(code, 60)}`}.`,
+    message || `The provider ${ended}${code === '' ? '' : `: ${shorten(code, 60)}`}.`,
     null,
   )
 }

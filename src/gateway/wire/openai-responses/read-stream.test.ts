@@ -6,6 +6,7 @@ import { fold } from '../../model/answer.ts'
 import { cuts, readAll, readCut } from '../chunks-for.test.ts'
 import type { Json } from '../../model/json.ts'
 import { readAnswer } from './read-answer.ts'
+import { openaiResponses } from '../../passthrough/formats/openai-responses.ts'
 import { StreamReader } from './read-stream.ts'
 
 const wire = (events: Json[]): Buffer =>
@@ -135,4 +136,39 @@ test('what cut an answer is told; what failed or broke off is an error, and noth
   assert.equal(fold(readAll(new StreamReader(), Buffer.from('data: {oops\n\n'))).error?.kind, 'garbage')
   assert.equal(fold(readAnswer({ error: { message: 'x', code: 429 } })).error?.kind, 'rate_limited')
   assert.equal(fold(readAnswer('x')).error?.kind, 'garbage')
+})
+
+test('the cause of a failed or canceled response is told wherever it stands, streamed and whole', () => {
+  const refused = { type: 'message', content: [{ type: 'refusal', refusal: 'I can’t help with that.' }] }
+  const causes: [cause: Json, message: RegExp, kind: string][] = [
+    [{ error: { code: 'server_error', message: 'It burst.' } }, /^It burst\.$/, 'server_error'],
+    [{ last_error: { code: 'rate_limit_exceeded', message: 'Slow down.' } }, /^Slow down\.$/, 'rate_limited'],
+    [{ error: null, last_error: 'It burst.' }, /^It burst\.$/, 'server_error'],
+    [{ status_details: { error: { message: 'It burst.' } } }, /^It burst\.$/, 'server_error'],
+    [{ error: null, incomplete_details: { reason: 'content_filter' } }, /: content_filter\.$/, 'bad_request'],
+    [{ error: null, output: [refused] }, /^I can’t help with that\.$/, 'bad_request'],
+  ]
+  for (const status of ['failed', 'cancelled', 'canceled']) {
+    for (const [cause, words, kind] of causes) {
+      const response = { id: 'resp_1', model: 'm', output: [], usage, error: null, ...cause }
+      const answers = [
+        read(created, { type: `response.${status}`, response: { ...response, status } }),
+        read(created, { type: `response.${status}`, response }),
+        readAnswer({ ...response, status }),
+      ]
+      for (const chunks of answers) {
+        const { error, usage: counted } = fold(chunks)
+        assert.match(error?.message ?? '', words, JSON.stringify([status, cause]))
+        assert.equal(error?.kind, kind, JSON.stringify([status, cause]))
+        assert.equal(counted?.total_tokens, 130)
+      }
+      const event = { type: `response.${status}`, response }
+      const passed = openaiResponses.readStream('', `data: ${JSON.stringify(event)}\n\n`)
+      assert.match(passed.fault?.message ?? '', words, status)
+    }
+    const alone = { type: `response.${status}`, response: { id: 'resp_1', model: 'm', output: [], error: null } }
+    assert.match(fold(read(created, alone)).error?.message ?? '', /^The provider (?:failed|canceled)/, status)
+    const later = { type: 'error', error: { code: 'x', message: 'It came later.' } }
+    assert.equal(fold(read(created, alone, later)).error?.message, 'It came later.', status)
+  }
 })

@@ -58,7 +58,11 @@ export class StreamReader extends ChunkStream {
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
-        return this.#explained(items.over(objectOf(event['response'])), reasonIn(event) !== null)
+      case 'response.cancelled':
+      case 'response.canceled': {
+        const response = { status: type.slice('response.'.length), ...objectOf(event['response']) }
+        return this.#explained(items.over(response), reasonIn({ ...event, response }) !== null)
+      }
       case 'error':
         return this.#explained(
           [{ type: 'error', error: readStreamFault(reasonIn(event) ?? event['error'] ?? { ...event, type: null }) }],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { settingsNames } from '#gateway/call/money/cost-names.ts'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
@@ -108,6 +109,13 @@ test('on credits or under a cap, limits below 1 and limits of other APIs are ref
     [{ ...chat, num_return_sequences: 9 }, 'num_return_sequences'],
     [{ ...chat, extra_body: { a: [{ n: 9 }] } }, 'extra_body.a.0.n'],
     [{ ...chat, extra_body: { service_tier: 'priority' } }, 'extra_body.service_tier'],
+    ...settingsNames.map((name): [object, string] => [
+      { ...chat, [name]: { max_new_tokens: 1e6 } },
+      `${name}.max_new_tokens`,
+    ]),
+    [{ ...chat, options: { num_predict: 1e6 } }, 'options.num_predict'],
+    [{ ...chat, generationConfig: { maxOutputTokens: 1e6 } }, 'generationConfig.maxOutputTokens'],
+    [{ ...chat, inferenceConfig: { maxTokens: 1e6 } }, 'inferenceConfig.maxTokens'],
   ]
   for (const model of ['oa/gpt-4o', 'house/gpt-4o'])
     for (const [body, param] of refused) {
