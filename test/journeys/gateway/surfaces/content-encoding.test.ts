@@ -13,7 +13,7 @@ after(() => world[Symbol.asyncDispose]())
 test('every surface accepts `identity` in any case and names it when it refuses another encoding', async () => {
   for (const surface of surfaces) {
     const send = (coding: string) =>
-      world.key.post(surface.path, surface.ask('sim/text', 'Hello'), { 'content-encoding': coding })
+      world.key.post(surface.path, surface.ask('sim/echo', 'Hello'), { 'content-encoding': coding })
     for (const coding of ['identity', 'Identity', 'IDENTITY', ' identity ', 'identity, identity', ''])
       assert.equal((await send(coding)).status, 200, `${surface.name} ${coding}`)
     for (const coding of ['gzip', 'br', 'zstd', 'identity, gzip', 'identityx', 'x'.repeat(2_000)]) {
