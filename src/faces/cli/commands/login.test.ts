@@ -18,7 +18,14 @@ const ukIn =
     ranBy(spawn(program, words, { env: { PATH: process.env.PATH!, HOME: home, ...env } }), `${PASSWORD}\n`)
 
 const signUp = (email: string): string[] => [
-  ...['sign-up', '--origin', server.origin, '--email', email, '--name', 'Ada', '--password-stdin'],
+  'sign-up',
+  '--origin',
+  server.origin,
+  '--email',
+  email,
+  '--name',
+  'Ada',
+  '--password-stdin',
 ]
 const login = (email: string): string[] => ['login', '--origin', server.origin, '--email', email, '--password-stdin']
 

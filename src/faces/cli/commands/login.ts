@@ -76,7 +76,7 @@ async function keepKey(call: SendCall, origin: string, email: string, terminal: 
 }
 
 const isOther = (one: Login, other: Login): boolean =>
-  one.origin !== other.origin || String(one.email).toLowerCase() !== other.email.toLowerCase()
+  one.origin !== other.origin || one.email.toLowerCase() !== other.email.toLowerCase()
 
 /** Names the variables because of which the next command wouldn't use the login that was just stored. */
 function warnOfEnvironment(origin: string, terminal: Terminal): void {

@@ -282,7 +282,7 @@ test('fields that a provider takes are sent to it as they came', () => {
   }
   const { canonical } = decodeChat(body)
   const losses = (provider: string) => providers[provider]!(canonical).losses
-  const chat = providers['OpenAI chat']!(canonical).body as Json
+  const chat = providers['OpenAI chat']!(canonical).body
   assert.deepEqual(
     (chat['messages'] as Json[]).map((message) => message['name']),
     ['host', 'ann', 'bot', 'ben'],
@@ -290,11 +290,11 @@ test('fields that a provider takes are sent to it as they came', () => {
   assert.deepEqual([chat['prompt_cache_options'], chat['prompt_cache_retention']], Object.values(options))
   // OpenAI takes it in a chat only with `store`.
   assert.deepEqual([chat['metadata'], losses('OpenAI chat')], [undefined, ['metadata']])
-  const responses = providers['OpenAI responses']!(canonical).body as Json
+  const responses = providers['OpenAI responses']!(canonical).body
   assert.deepEqual(responses['metadata'], { team: 'a' })
   assert.deepEqual([responses['prompt_cache_options'], responses['prompt_cache_retention']], Object.values(options))
   assert.deepEqual(losses('OpenAI responses'), ['messages.name'])
-  assert.deepEqual((providers['OpenRouter chat']!(canonical).body as Json)['metadata'], { team: 'a' })
+  assert.deepEqual(providers['OpenRouter chat']!(canonical).body['metadata'], { team: 'a' })
   for (const provider of ['Anthropic', 'Gemini', 'Bedrock'])
     assert.deepEqual(
       losses(provider),

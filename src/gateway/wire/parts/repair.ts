@@ -202,6 +202,7 @@ export class Repair {
     let out = ''
     let firstEnd: { at: number; out: string } | null = null
     while (this.#at < this.#text.length) {
+      // oxlint-disable-next-line no-control-regex -- JSON allows no control characters in a string.
       const plain = this.#end(/[^\\"'`“”‘’\u0000-\u001f]+/y)
       if (plain > this.#at) {
         out += this.#text.slice(this.#at, plain)

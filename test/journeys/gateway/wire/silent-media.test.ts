@@ -120,7 +120,7 @@ async function open({ path, fields, file }: Route, model: string, further: Recor
   const { origin, headers } = world.key
   const asked = { ...fields, model }
   const form = new FormData()
-  for (const [name, value] of Object.entries(asked)) form.set(name, String(value))
+  for (const [name, value] of Object.entries(asked)) form.set(name, value)
   if (file) form.set(file.name, new Blob([new Uint8Array(file.bytes)]), file.name === 'file' ? 'talk.wav' : 'fox.png')
   const response = await fetch(`${origin}/compat-a/v1${path}`, {
     method: 'POST',
