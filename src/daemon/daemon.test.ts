@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { addCredential, retireOthers } from '#areas/computers/pairing/credentials.ts'
@@ -60,6 +60,14 @@ async function runThrough(
 const count = (to: number, pause = 0.02): string =>
   `i=0; while [ $i -lt ${to} ]; do i=$((i+1)); echo $i; sleep ${pause}; done`
 const counted = (to: number): string => Array.from({ length: to }, (_, i) => `${i + 1}\n`).join('')
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
 
 /** `uk`, as a person runs it. */
 function uk(words: string[], home: Home, environment: Record<string, string> = {}): ChildProcess & { said(): string } {
@@ -132,6 +140,47 @@ test('a signed-in person needs no token, and a daemon may run without a terminal
   process.kill(Number(pid), 'SIGTERM')
   await until(async () => (await connection(id)) === 'offline')
   assert.match(readFileSync(join(home.folder, 'daemon.log'), 'utf8'), /connected to/)
+})
+
+test('a deleted computer ends its commands and its keeper, and a signed-in person pairs the machine anew', async () => {
+  await using home = daemonHome()
+  const { key } = await alice.key()
+  const signedIn = { UK_KEY: key, UK_ORIGIN: server.origin }
+  const run = (words: string[], env = signedIn) => uk(['computer', 'run', ...words], home, env)
+  const stateOf = () => JSON.parse(readFileSync(join(home.folder, 'computer.json'), 'utf8'))
+  const daemon = run(['--name', 'Lap', '--allow', 'exec'])
+  await until(() => daemon.said().includes('connected to'))
+  const { computer_id: id } = stateOf()
+  const file = join(home.folder, 'pid')
+  const stream = await links.open(id, 'exec', command('stays', `echo $$ > ${file}; exec sleep 1000`), { signal })
+  stream.output.catch(() => {})
+  const contents = () => existsSync(file) && readFileSync(file, 'utf8').trim()
+  await until(() => Boolean(contents()))
+  const pid = Number(contents())
+  const status = async () => {
+    const child = uk(['computer', 'status'], home)
+    await ended(child)
+    return child.said()
+  }
+  assert.match(await status(), /^known_to_server +true$/m)
+  await alice.delete(`/computers/${id}`)
+  assert.equal(await ended(daemon), 4)
+  assert.match(daemon.said(), /has deleted this computer: its terminals and commands end/)
+  await until(() => !isAlive(pid))
+  await until(async () => (await home.keeper().find()) === null)
+  assert.match(await status(), /^known_to_server +false$[^]*no longer knows this machine: the computer was deleted/m)
+  // A service that starts the daemon again doesn't undo the deletion.
+  assert.equal(await ended(run([])), 4)
+  assert.equal(stateOf().computer_id, id)
+  const again = run(['--detach'])
+  assert.equal(await ended(again), 0, again.said())
+  assert.equal(again.said().match(/no longer knows this machine as "Lap"/g)?.length, 1)
+  const { computer_id: next, allows, name } = stateOf()
+  assert.notEqual(next, id)
+  assert.deepEqual([allows, name], [['exec'], 'Lap'])
+  const [, daemonPid] = /runs as process (\d+) and is linked/.exec(again.said()) ?? []
+  process.kill(Number(daemonPid), 'SIGTERM')
+  await until(async () => (await connection(next)) === 'offline')
 })
 
 test('a token that is dead, an address where nobody is, a word that is not known: each is said', async () => {

@@ -29,6 +29,8 @@ export interface LinkParts {
   /** Is told what people should know. */
   say(line: string): void
   linked?(greeting: ServerHello): void
+  /** The server ended a working link because it no longer knows this machine: the computer was deleted. */
+  deleted?(): Promise<void>
   beat?: Beat
   /** The server listens on this socket of the machine; asked before each attempt. */
   socketPath?: () => string
@@ -51,11 +53,16 @@ type End =
 export async function keepLinked(parts: LinkParts): Promise<void> {
   let attempt = 0
   let saidLast: string | null = null
+  // A 401 alone may come from another instance at the same address, which must not end what runs here.
+  let wasEnded = false
   while (!parts.signal.aborted) {
     const end = await linkOnce(parts)
     if (parts.signal.aborted) return
-    if (end.kind === 'unauthorized')
+    if (end.kind === 'unauthorized') {
+      if (wasEnded) await parts.deleted?.()
       throw new DaemonFault('auth', `${parts.url} does not know this machine any more: ${end.message}`, PAIR_AGAIN)
+    }
+    if (end.kind === 'closed') wasEnded = end.code === CLOSE.unauthorized
     if (end.kind === 'closed' && end.ms > 0) {
       attempt = end.ms >= GOOD_MS || end.code === CLOSE.restart ? 0 : attempt
       saidLast = null
@@ -105,6 +112,18 @@ export function knock(url: string, credential: string): Promise<void> {
       resolve()
     })
   })
+}
+
+/** Whether the server knows this machine by one of these credentials; null: the server isn't reached. */
+export async function isKnownTo(url: string, credentials: readonly string[]): Promise<boolean | null> {
+  for (const credential of credentials) {
+    const known = await knock(url, credential).then(
+      () => true,
+      (error: Error) => (/ 401$/.test(error.message) ? false : null),
+    )
+    if (known !== false) return known
+  }
+  return false
 }
 
 function linkBy(

@@ -17,7 +17,7 @@ import { claimPlace } from './program/place.ts'
 import { type Updates, followUpdates, mayUpdate } from './program/updates.ts'
 import type { Version } from './program/versions.ts'
 import { type Handlers, serve } from './serve.ts'
-import { DaemonFault, makeFolder, readState, writeState } from './state.ts'
+import { DaemonFault, makeFolder, readState, writeState, credentialsOf } from './state.ts'
 import { createUser, deleteUser, listUsers, updateUser } from './users.ts'
 
 /** What the machine says of its engines for local models. */
@@ -140,7 +140,7 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
   await keepLinked({
     url,
     // The server alone knows when the one before has ended: the clock of this machine may be wrong by any time.
-    credentials: async () => [state.credential, ...(state.previous ? [state.previous.credential] : [])],
+    credentials: async () => credentialsOf(state),
     hello,
     answer: calls.answer,
     onFault: (error) =>
@@ -149,6 +149,10 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
     linked(greeting) {
       parts.ready?.()
       updates?.offered(greeting.update)
+    },
+    async deleted() {
+      say(`${url} has deleted this computer: its terminals and commands end`)
+      await keeper.end?.()
     },
     ...(parts.beat && { beat: parts.beat }),
     ...(parts.socketPath && { socketPath: parts.socketPath }),
@@ -171,6 +175,8 @@ export interface Keeper {
   answer(op: OperationName, input: unknown, stream: Stream, signal: AbortSignal): Promise<object>
   /** Leaves; it goes on. */
   close(): Promise<void>
+  /** Ends it and all that it holds. */
+  end?(): Promise<void>
 }
 
 function kept(keeper: Keeper): Handlers {

@@ -43,6 +43,12 @@ export const stateDir = (env: Readonly<Record<string, string | undefined>>): str
 
 const fileIn = (folder: string): string => join(folder, 'computer.json')
 
+/** The credentials that the server may know, the likeliest first. */
+export const credentialsOf = ({ credential, previous }: DaemonState): string[] => [
+  credential,
+  ...(previous ? [previous.credential] : []),
+]
+
 /** Null: this machine is not paired. */
 export async function readState(folder: string): Promise<DaemonState | null> {
   const file = fileIn(folder)

@@ -122,6 +122,17 @@ export class KeeperClient {
     connection?.mux.close(1000, 'the daemon stops')
   }
 
+  /** Ends the keeper with its terminals and commands. Starts none. */
+  async end(): Promise<void> {
+    const keeper = await this.find()
+    if (keeper === null) return
+    try {
+      process.kill(keeper.pid, 'SIGTERM')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
+  }
+
   async #connected(): Promise<Connection> {
     const connection = (this.#connection ??= this.#connect())
     connection.then(

@@ -9,13 +9,14 @@ import {
   ownCommand,
   ownVersion,
 } from '#daemon/program/own.ts'
+import { isKnownTo } from '#daemon/link.ts'
 import { checkPlace } from '#daemon/program/place.ts'
 import { mayUpdate } from '#daemon/program/updates.ts'
 import { readFailed } from '#daemon/program/versions.ts'
 import { launchd } from '#daemon/service/launchd.ts'
 import type { ServiceManager } from '#daemon/service/service.ts'
 import { systemd } from '#daemon/service/systemd.ts'
-import { readState, stateDir, writeState } from '#daemon/state.ts'
+import { credentialsOf, readState, stateDir, writeState } from '#daemon/state.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import about from '../../../../package.json' with { type: 'json' }
 import { Stop } from '../exit.ts'
@@ -107,6 +108,7 @@ export async function status(words: readonly string[], terminal: Terminal): Prom
       computer_id: state?.computer_id ?? null,
       name: state?.name ?? null,
       server_url: state?.server_url ?? null,
+      known_to_server: state && (await isKnownTo(state.server_url, credentialsOf(state))),
       allows: state?.allows ?? null,
       roots: state?.roots ?? null,
       service: service?.state ?? null,
@@ -121,9 +123,13 @@ export async function status(words: readonly string[], terminal: Terminal): Prom
     }
     if (globals.json) return terminal.out(`${JSON.stringify(found)}\n`)
     const rows = Object.entries(found).map(
-      ([name, value]) => `${name.padEnd(14)} ${value === null ? '–' : plain(value)}\n`,
+      ([name, value]) => `${name.padEnd(15)} ${value === null ? '–' : plain(value)}\n`,
     )
     await terminal.out(rows.join(''))
+    if (found.known_to_server === false)
+      terminal.err(
+        `${found.server_url} no longer knows this machine: the computer was deleted. To pair it again: uk computer run --detach`,
+      )
   })
 }
 

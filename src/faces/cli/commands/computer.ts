@@ -8,10 +8,11 @@ import { FLAGS, currentFile, engineCommand, keeperCommand, ownVersion } from '#d
 import { checkPlace } from '#daemon/program/place.ts'
 import { tryOut } from '#daemon/program/try-out.ts'
 import { type Version, forgetOthers, makeCurrent, noteFailed } from '#daemon/program/versions.ts'
+import { isKnownTo } from '#daemon/link.ts'
 import { runDaemon } from '#daemon/run.ts'
 import { startKeeperUnit } from '#daemon/service/systemd.ts'
 import { ENGINE_FLAGS, KeptEngines, engineSettings } from '#daemon/engines/settings.ts'
-import { DaemonFault, readState, stateDir, writeState } from '#daemon/state.ts'
+import { DaemonFault, credentialsOf, readState, stateDir, writeState } from '#daemon/state.ts'
 import { createCall } from '../../client.ts'
 import about from '../../../../package.json' with { type: 'json' }
 import { kebab } from '../../words.ts'
@@ -115,6 +116,7 @@ export async function run(words: readonly string[], terminal: Terminal): Promise
   const folder = stateDir(terminal.env)
   return plainly(async () => {
     if ((await readState(folder)) === null || asked.replace) await joinServer(asked, terminal)
+    else await pairAnew(asked, terminal)
     if (asked.detach) return terminal.err(await detach(folder, again(asked)))
     const { KeeperClient } = await import('#daemon/keeper/client.ts')
     const stopping = new AbortController()
@@ -158,6 +160,39 @@ export async function run(words: readonly string[], terminal: Terminal): Promise
       await noteFailed(next.place, next.release, wrong ?? 'it could not be begun')
     }
   })
+}
+
+/**
+ * Pairs this machine anew if its server no longer knows it and a signed-in person starts the daemon. A service that starts
+ * again doesn't: deleting a computer would have no effect.
+ */
+async function pairAnew(asked: ComputerOptions, terminal: Terminal): Promise<void> {
+  const folder = stateDir(terminal.env)
+  const before = await readState(folder)
+  const byPerson = asked.detach || asked.name !== undefined || terminal.canAsk
+  if (before === null || asked.trial || !byPerson) return
+  const url = asked.url ?? before.server_url
+  const { key } = await targetOf(terminal, { ...asked.globals, origin: url })
+  if (key === undefined) return
+  if ((await isKnownTo(url, credentialsOf(before))) !== false) return
+  terminal.err(`${url} no longer knows this machine as "${before.name}". It is paired again.`)
+  await joinServer(
+    {
+      ...asked,
+      url,
+      replace: true,
+      name: asked.name ?? before.name,
+      // Pairing again allows no more than before.
+      allows: asked.allows ?? before.allows,
+      roots: asked.roots ?? before.roots,
+      updates: asked.updates ?? before.updates,
+      engines: { ...before.engines, ...asked.engines },
+    },
+    terminal,
+  )
+  // What the deleted computer ran doesn't become part of the new one.
+  const { KeeperClient } = await import('#daemon/keeper/client.ts')
+  await new KeeperClient({ folder: join(folder, 'keeper') }).end()
 }
 
 /** Goes on as another version in the same process: a service keeps its main process, a terminal its foreground. */

@@ -133,7 +133,7 @@ export const specials: readonly Special[] = [
     words: ['computer', 'status'],
     usage: '[--json]',
     summary: 'Say whose computer this machine is, what it allows, and what runs',
-    more: 'Asks nobody but this machine.',
+    more: 'It also asks the server whether it still knows this machine: `known_to_server` is true, false, or – if the server does not answer.',
     run: async (...given) => (await import('./computer-service.ts')).status(...given),
   },
   {
