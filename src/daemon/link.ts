@@ -119,7 +119,7 @@ export async function isKnownTo(url: string, credentials: readonly string[]): Pr
   for (const credential of credentials) {
     const known = await knock(url, credential).then(
       () => true,
-      (error: Error) => (/ 401$/.test(error.message) ? false : null),
+      (error: Error) => (error.message.endsWith(' 401') ? false : null),
     )
     if (known !== false) return known
   }
