@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { refuse } from './errors.ts'
-import { charactersOf } from './text/json-pieces.ts'
+import { charactersOf } from './json/json-pieces.ts'
 
 /**
  * A cursor is opaque and bound to the list and its filters: base64url of the position behind a fingerprint of both.

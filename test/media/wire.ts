@@ -7,7 +7,7 @@ import { MediaFault, type MediaInput, type MediaWire, type WireAnswer } from '#g
 import type { ProviderEndpoint, Shape } from '#gateway/model/offer.ts'
 import { takesKey } from '#gateway/providers/takes-key.ts'
 import { upstreamOf } from '#gateway/providers/upstream.ts'
-import { readFault } from '#gateway/wire/faults.ts'
+import { readFault } from '#gateway/wire/faults/faults.ts'
 import { newId } from '#kernel/ids.ts'
 
 /** A request as a vendor got it. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { mismatch } from '#areas/chats/agent/answer-schema.ts'
 import { cronFault } from '#areas/automations/schedule/cron-fault.ts'
-import { jsonFault } from '#kernel/text/json-text.ts'
+import { jsonFault } from '#kernel/json/json-text.ts'
 import { compileLine } from '#engine/search-engine/regex/line-pattern.ts'
 import { compile as compilePattern } from '#engine/search-engine/regex/pattern.ts'
 

@@ -2,7 +2,7 @@ import type { Config } from '#config'
 import type { Context } from '#engine/context.ts'
 import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
-import { parseForeign } from '#kernel/text/json-text.ts'
+import { parseForeign } from '#kernel/json/json-text.ts'
 import { type Found, type Provider, type WebQuery, brave, searxng, tavily } from './providers.ts'
 
 interface SetUp {

@@ -4,7 +4,8 @@ import { type Id, newId } from '#kernel/ids.ts'
 import { isScope } from '#kernel/scopes.ts'
 import { matches } from './matches.ts'
 import { placeOfResponsible } from './responsible.ts'
-import { deliveryStore, endpointStore } from './store.ts'
+import { deliveryStore } from './delivery-store.ts'
+import { endpointStore } from './store.ts'
 
 /** Makes a delivery of each event that an endpoint wants, once per endpoint and event. */
 export const webhookConsumer = (engine: Engine): Consumer => ({

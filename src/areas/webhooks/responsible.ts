@@ -4,7 +4,8 @@ import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Span } from '#kernel/time.ts'
 import { atLeast } from '#kernel/scopes.ts'
-import { type DisabledReason, type EndpointRow, type Place, deliveryStore, endpointStore } from './store.ts'
+import { deliveryStore } from './delivery-store.ts'
+import { type DisabledReason, type EndpointRow, type Place, endpointStore } from './store.ts'
 
 /**
  * The present place of the person who answers for an endpoint. Null, and it is switched off, once they are no longer an

@@ -4,14 +4,8 @@ import { signed } from '#kernel/text/standard-webhooks.ts'
 import type { Id } from '#kernel/ids.ts'
 import { FAILING_DAYS, nextAttempt } from './retries.ts'
 import { disable, placeOfResponsible } from './responsible.ts'
-import {
-  type Attempt,
-  type DeliveryRow,
-  type EndpointRow,
-  type TakenDelivery,
-  deliveryStore,
-  endpointStore,
-} from './store.ts'
+import { type Attempt, type DeliveryRow, type TakenDelivery, deliveryStore } from './delivery-store.ts'
+import { type EndpointRow, endpointStore } from './store.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 
 const POLL_MS = 1_000

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
-import { open, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import type { z } from 'zod'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { type CallHead, type Input, type InstallProgress, MOST_MODELS, type Output } from '#wire/operations.ts'
 import type { Stream } from '#wire/stream.ts'
 import { isFull } from '../files/faults.ts'
-import { checkRoom, digest, download, dropPart, full, throughCuts } from './download.ts'
+import { digest, download, dropPart, full, throughCuts } from './download/download.ts'
+import { receive } from './download/receive.ts'
 import type { Engine, EngineName, Gpu, ModelRow, Progress } from './engine.ts'
 import { LlamaEngine } from './llama/llama.ts'
 import { OllamaEngine } from './ollama.ts'
@@ -327,39 +328,3 @@ const arrivingRow = (name: string): ModelRow => ({
   loaded: false,
   embeds: false,
 })
-
-/** The bytes of a file that the server sends. They are named by their digest: what came before goes on. */
-async function receive(
-  stream: Stream,
-  part: string,
-  { size }: { size: number },
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<void> {
-  await using file = await open(part, 'a+')
-  let at = (await file.stat()).size
-  if (at > size) {
-    await file.truncate(0)
-    at = 0
-  }
-  await checkRoom(part, size - at, at)
-  stream.event({ type: 'offset', offset: at })
-  progress('downloading', at, size)
-  try {
-    for await (const each of stream) {
-      signal.throwIfAborted()
-      if (each.type === 'finished') break
-      if (each.type !== 'bytes') continue
-      if (each.offset !== at || at + each.bytes.length > size)
-        refuse('invalid_parameter', { param: 'size', message: `Bytes came that do not belong at ${at} of ${size}.` })
-      await file.appendFile(each.bytes)
-      at += each.bytes.length
-      progress('downloading', at, size)
-    }
-  } catch (error) {
-    if (isFull(error)) await full(part, size - at)
-    throw error
-  }
-  if (at < size) refuse('interrupted', { message: `The bytes ended after ${at} of ${size}.`, details: { offset: at } })
-  await file.sync()
-}

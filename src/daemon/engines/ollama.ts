@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { forEngine } from '../environment.ts'
-import { DownloadCut, throughCuts } from './download.ts'
+import { DownloadCut, throughCuts } from './download/download.ts'
 import type { Answer, Call, Engine, EngineRow, ModelRow, Progress } from './engine.ts'
 
 const Tags = z.object({

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { ValueCounter } from '#kernel/text/json-text.ts'
+import { ValueCounter } from '#kernel/json/json-text.ts'
 import type { Outbound } from './outbound.ts'
 import type { Send, ExchangeOwner } from './send.ts'
 import { RetrieveFailed, explained } from './retrieve.ts'

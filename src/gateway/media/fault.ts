@@ -1,7 +1,7 @@
 import { explained } from '#engine/http-client/retrieve.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
-import { readFault } from '../wire/faults.ts'
+import { readFault } from '../wire/faults/faults.ts'
 import { scrub } from '../wire/scrub.ts'
 import { MediaFault, type MediaFaultKind } from './adapter.ts'
 import { type ExchangeBroke, TooManyBytes } from './exchange.ts'

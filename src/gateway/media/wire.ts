@@ -10,7 +10,7 @@ import { MediaFault, type MediaWire, type WireAnswer } from './adapter.ts'
 import { badAnswer } from './answers.ts'
 import { ExchangeBroke, exchange } from './exchange.ts'
 import { brokenOff, faultOf } from './fault.ts'
-import { retryAfter } from '../wire/faults.ts'
+import { retryAfter } from '../wire/faults/faults.ts'
 import { leadsUp } from '../wire/path-name.ts'
 import { compressionIn } from '../wire/unreadable.ts'
 

@@ -6,7 +6,7 @@ import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { Ending } from './ending.ts'
 import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
 import { ERROR_BODY, STALL_MS, faultOf } from './text-passthrough.ts'
-import { fault, readFault } from '../wire/faults.ts'
+import { fault, readFault } from '../wire/faults/faults.ts'
 import { unreadableBody, unreadableHead } from '../wire/unreadable.ts'
 import type { MediaEvents } from './formats/format.ts'
 

@@ -1,7 +1,7 @@
 import { type Usage, usageFields } from '#kernel/usage.ts'
 import { faultKinds, type FaultKind, type CanonicalMessage } from '../model/canonical-request.ts'
 import { isObject, type Json, parseJson } from '../model/json.ts'
-import { kindOf, kindOfWord } from '../wire/faults.ts'
+import { kindOf, kindOfWord } from '../wire/faults/faults.ts'
 
 export type Step =
   | { type: 'text'; text: string }

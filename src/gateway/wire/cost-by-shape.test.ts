@@ -7,7 +7,7 @@ import { offerOf } from '../model/offer-of.test.ts'
 import { readUsage as readAnthropic } from './anthropic-messages/usage.ts'
 import { readUsage as readGemini } from './gemini/usage.ts'
 import { readUsage as readResponses } from './openai-responses/usage.ts'
-import { readUsage as readOpenai } from './openai-chat/usage.ts'
+import { readUsage as readOpenai } from './parts/openai-usage.ts'
 
 /**
  * Nobody's prices: chosen so that no two buckets cost the same and one does not come out even. In nano-dollars per unit:

@@ -7,7 +7,7 @@ import { PATIENCE_MS } from '#test/until.ts'
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
 import { prepare } from '../translation/upstream-stream.ts'
 import { scrub } from './scrub.ts'
-import { readFault } from './faults.ts'
+import { readFault } from './faults/faults.ts'
 
 test('a vendor that repeats the key of its endpoint tells it to nobody, wherever it stands in the refusal', () => {
   const secret = 'a-key-of-the-instance'

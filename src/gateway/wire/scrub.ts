@@ -1,6 +1,6 @@
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
-import { withoutKeys } from './faults.ts'
+import { withoutKeys } from './faults/faults.ts'
 
 /** The fault without what the endpoint keeps secret, should its provider have repeated it; our own words name the endpoint. */
 export function scrub(fault: UpstreamFault, { slug, apiKey, headers }: ProviderEndpoint): UpstreamFault {

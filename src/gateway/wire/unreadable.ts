@@ -2,7 +2,7 @@ import { shorten } from '#kernel/text/shorten.ts'
 import { isUtf8 } from 'node:buffer'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import { isObject, parseJson } from '../model/json.ts'
-import { type AnswerHeaders, fault, kindOf, withoutKeys } from './faults.ts'
+import { type AnswerHeaders, fault, kindOf, withoutKeys } from './faults/faults.ts'
 
 const word = (headers: AnswerHeaders, name: string): string => String(headers[name] ?? '').trim()
 

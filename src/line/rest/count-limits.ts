@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { CountLimits } from '#kernel/text/json-counts.ts'
+import type { CountLimits } from '#kernel/json/json-counts.ts'
 
 const USUAL: CountLimits = { lists: {}, otherLists: 20_000, inner: 5_000, values: 250_000 }
 const known = new WeakMap<z.ZodObject, CountLimits>()

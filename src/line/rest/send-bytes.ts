@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { nextPiece } from '#engine/confined/slices.ts'
 import { type Bytes, isStored } from '#kernel/answers.ts'
-import { PIECE } from '#kernel/text/json-pieces.ts'
+import { PIECE } from '#kernel/json/json-pieces.ts'
 import { choose } from './stored.ts'
 
 /** Writes bytes as fast as they are taken, and no faster. */

@@ -4,7 +4,7 @@ import { nextPiece } from '#engine/confined/slices.ts'
 import type { Log } from '#engine/log.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { WrittenRefusal } from '#kernel/exchange.ts'
-import { jsonPieces } from '#kernel/text/json-pieces.ts'
+import { jsonPieces } from '#kernel/json/json-pieces.ts'
 import { etagOf, names, refusedAnswer } from './reply.ts'
 import { takeBytes } from './send-bytes.ts'
 

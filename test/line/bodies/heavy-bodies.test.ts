@@ -7,7 +7,7 @@ import { loadContracts } from '#areas/contracts.ts'
 import { surfaces } from '#gateway/mount.ts'
 import { newId } from '#kernel/ids.ts'
 import { list } from '#kernel/registry.ts'
-import { checkShape } from '#kernel/text/json-text.ts'
+import { checkShape } from '#kernel/json/json-text.ts'
 import { testServer } from '../../server.ts'
 import { pathOf, required } from '../least-call.ts'
 

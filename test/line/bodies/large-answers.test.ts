@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { ServerResponse } from 'node:http'
 import { type Socket, connect } from 'node:net'
 import { test } from 'node:test'
-import { charactersOf, PIECE } from '#kernel/text/json-pieces.ts'
+import { charactersOf, PIECE } from '#kernel/json/json-pieces.ts'
 import { type Caller, type TestServer, testServer } from '../../server.ts'
 
 /** A chat of so many messages. */

@@ -9,7 +9,7 @@ import { createGunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { isFull } from '../../files/faults.ts'
-import { checkRoom, full } from '../download.ts'
+import { checkRoom, full } from '../download/download.ts'
 import { type SpeechModel, speechModelIn } from './model-files.ts'
 import { onnxMetadata } from './onnx.ts'
 

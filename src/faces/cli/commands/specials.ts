@@ -48,7 +48,7 @@ export const specials: readonly Special[] = [
     usage: '[--origin <url>] [--email <address>] [--password-stdin] [--no-input]',
     summary: 'Sign in, make a key for this machine and keep it',
     more: 'Signs in with e-mail address and password, makes an API key named after this machine, stores it where only you can read it, and signs out again. A key that an earlier login of yours made for the same instance is revoked.',
-    run: async (...given) => (await import('./login.ts')).login(...given),
+    run: async (...given) => (await import('./sign-in/login.ts')).login(...given),
   },
   {
     words: ['sign-up'],
@@ -56,21 +56,21 @@ export const specials: readonly Special[] = [
       '[--origin <url>] [--email <address>] [--name <name>] [--setup-token -|@file] [--invitation-token -|@file] [--password-stdin]',
     summary: 'Make an account, then the same as login',
     more: 'The first account of an instance is its administrator; away from the machine itself it needs the setup token that the server printed at its first start.',
-    run: async (...given) => (await import('./login.ts')).signUp(...given),
+    run: async (...given) => (await import('./sign-in/login.ts')).signUp(...given),
   },
   {
     words: ['logout'],
     usage: '',
     summary: 'Forget the stored key',
     more: 'The key itself goes on working until it is revoked by a signed-in person; the command says where.',
-    run: async (...given) => (await import('./login.ts')).logout(...given),
+    run: async (...given) => (await import('./sign-in/login.ts')).logout(...given),
   },
   {
     words: ['whoami'],
     usage: '[--json]',
     summary: 'Who and where you are signed in',
     more: '',
-    run: async (...given) => (await import('./login.ts')).whoami(...given),
+    run: async (...given) => (await import('./sign-in/login.ts')).whoami(...given),
   },
   {
     words: ['config'],

@@ -1,5 +1,5 @@
 import { isWord, type Json, objectOf } from '../../model/json.ts'
-import { retryAfter } from '../../wire/faults.ts'
+import { retryAfter } from '../../wire/faults/faults.ts'
 import { SHORT_BYTES, SHORT_MS, VIDEO_BYTES, badAnswer, jsonOf, pictureBytes } from '../answers.ts'
 import type { Deferred, ImageRequest, MediaAdapter, MediaWire, Polled, VendorJob, VideoRequest } from '../adapter.ts'
 import { type Inline, jsonBody } from '../request-body.ts'

@@ -1,5 +1,5 @@
 import { isWord, type Json, listOf, objectOf } from '../../model/json.ts'
-import { retryAfter } from '../../wire/faults.ts'
+import { retryAfter } from '../../wire/faults/faults.ts'
 import {
   SHORT_BYTES,
   SHORT_MS,

@@ -13,7 +13,7 @@ import type {
 import { isRefusal } from '../refusal-words.ts'
 import { type Inline, jsonBody } from '../request-body.ts'
 import { withOptions } from '../request-fields.ts'
-import { retryAfter } from '../../wire/faults.ts'
+import { retryAfter } from '../../wire/faults/faults.ts'
 import { type Inputs, imageInput, inputsOf, videoInput } from './replicate-inputs.ts'
 import { modelPath, named } from './named-path.ts'
 

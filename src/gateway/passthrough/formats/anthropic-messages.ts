@@ -1,6 +1,6 @@
 import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
 import { mergeUsage, readUsage } from '../../wire/anthropic-messages/usage.ts'
-import { readStreamFault } from '../../wire/faults.ts'
+import { readStreamFault } from '../../wire/faults/faults.ts'
 import { type Json, isObject, objectOf, parseJson } from '../../model/json.ts'
 import { type PassthroughFormat, usageAtEnd, wordBefore } from './format.ts'
 import { emptyReading } from '../../model/in-progress.ts'

@@ -1,5 +1,5 @@
 import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
-import { readStreamFault } from '../../wire/faults.ts'
+import { readStreamFault } from '../../wire/faults/faults.ts'
 import { isObject, type Json, parseJson } from '../../model/json.ts'
 import { usageIn } from '../../wire/openai-chat/usage.ts'
 import { type PassthroughFormat, usageAtEnd, wordBefore } from './format.ts'

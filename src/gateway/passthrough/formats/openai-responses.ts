@@ -1,5 +1,5 @@
 import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
-import { readStreamFault } from '../../wire/faults.ts'
+import { readStreamFault } from '../../wire/faults/faults.ts'
 import { hasFailed, readFailure, reasonIn } from '../../wire/openai-responses/read-items.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
 import { readUsage } from '../../wire/openai-responses/usage.ts'

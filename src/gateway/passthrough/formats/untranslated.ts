@@ -1,7 +1,7 @@
 import { noMedia } from '../../model/cost/cost.ts'
 import { usageOf } from '#kernel/usage.ts'
 import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
-import { readStreamFault } from '../../wire/faults.ts'
+import { readStreamFault } from '../../wire/faults/faults.ts'
 import { countOf, isObject, type Json, objectOf, parseJson } from '../../model/json.ts'
 import type { PassthroughFormat, Media } from './format.ts'
 import { pictureEvents, speechEvents, transcriptEvents } from './media-events.ts'

@@ -1,4 +1,4 @@
-import { readStreamFault } from '../../wire/faults.ts'
+import { readStreamFault } from '../../wire/faults/faults.ts'
 import { isObject, parseJson } from '../../model/json.ts'
 import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'

@@ -1,9 +1,10 @@
 import { Body, withField, without } from '../../model/body.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'
-import { readStreamFault } from '../../wire/faults.ts'
+import { readStreamFault } from '../../wire/faults/faults.ts'
 import { isObject, type Json, listOf, objectOf, parseJson } from '../../model/json.ts'
 import { withReasoningDetails, hidesReasoning } from '../../wire/openai-chat/write/said-reasoning.ts'
-import { costFields, readUsage } from '../../wire/openai-chat/usage.ts'
+import { costFields } from '../../wire/openai-chat/usage.ts'
+import { readUsage } from '../../wire/parts/openai-usage.ts'
 import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
 import type { Redraft } from '../../passthrough/redraft.ts'
 

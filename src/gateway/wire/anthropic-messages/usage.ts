@@ -1,6 +1,6 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import { countOf, figureOf, isObject, type Json, listOf, objectOf } from '../../model/json.ts'
-import { readUsage as readChatUsage } from '../openai-chat/usage.ts'
+import { readUsage as readChatUsage } from '../parts/openai-usage.ts'
 
 /**
  * Disjoint buckets from the vendor's `usage`, whose input already excludes both caches; null where there is none, and for

@@ -1,7 +1,7 @@
 import { usageOf } from '#kernel/usage.ts'
 import type { Chunk, FinishReason } from '../../model/canonical-request.ts'
 import { ChunkStream, brokenOffChunk } from '../streams/chunk-stream.ts'
-import { readStreamFault } from '../faults.ts'
+import { readStreamFault } from '../faults/faults.ts'
 import { countOf, isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../model/json.ts'
 import type { SseEvent } from '../streams/sse.ts'
 import { lostPart } from '../parts/lost-parts.ts'

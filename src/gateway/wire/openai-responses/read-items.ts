@@ -1,7 +1,7 @@
 import { shorten } from '#kernel/text/shorten.ts'
 import { newId } from '#kernel/ids.ts'
 import type { Chunk, UpstreamFault } from '../../model/canonical-request.ts'
-import { fault, kindOf } from '../faults.ts'
+import { fault, kindOf } from '../faults/faults.ts'
 import { readUrlCitation } from '../shared/citations.ts'
 import { isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
 import { lostPart } from '../parts/lost-parts.ts'

@@ -1,6 +1,6 @@
 import type { Chunk } from '../../model/canonical-request.ts'
 import { ChunkStream, brokenOffChunk, malformedChunk } from '../streams/chunk-stream.ts'
-import { readStreamFault } from '../faults.ts'
+import { readStreamFault } from '../faults/faults.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
 import type { SseEvent } from '../streams/sse.ts'
 import { ItemReader, reasonIn } from './read-items.ts'

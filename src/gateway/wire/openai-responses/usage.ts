@@ -1,5 +1,5 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
-import { readUsage as readChatUsage } from '../openai-chat/usage.ts'
+import { readUsage as readChatUsage } from '../parts/openai-usage.ts'
 import { countOf, figureOf, isObject, type Json, objectOf } from '../../model/json.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { Deferred, MediaInput, Polled, VideoRequest } from '../../adapter.t
 import { isRefusal } from '../../refusal-words.ts'
 import { type Inline, jsonBody } from '../../request-body.ts'
 import { lossesIn, ratioOf, withOptions } from '../../request-fields.ts'
-import { retryAfter } from '../../../wire/faults.ts'
+import { retryAfter } from '../../../wire/faults/faults.ts'
 import { modelPath, named } from '../named-path.ts'
 
 /** An operation's name stands in an address. */

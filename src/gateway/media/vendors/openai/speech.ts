@@ -1,6 +1,6 @@
 import { isWord, objectOf, parseJson } from '../../../model/json.ts'
 import type { SpeechQuirks } from '../../../providers/media-quirks.ts'
-import { readStreamFault } from '../../../wire/faults.ts'
+import { readStreamFault } from '../../../wire/faults/faults.ts'
 import { SseReader } from '../../../wire/streams/sse.ts'
 import { MAKING_MS, SOUND_BYTES, badAnswer } from '../../answers.ts'
 import type { Immediate, MadeSound, MediaUnits, SoundFormat, SpeechRequest, WireAnswer } from '../../adapter.ts'

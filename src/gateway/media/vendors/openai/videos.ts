@@ -4,7 +4,7 @@ import type { Deferred, MadeFile, MediaWire, VideoRequest } from '../../adapter.
 import { isRefusal } from '../../refusal-words.ts'
 import { formBody } from '../../request-body.ts'
 import { formOptions, lossesIn, sizeWords } from '../../request-fields.ts'
-import { retryAfter } from '../../../wire/faults.ts'
+import { retryAfter } from '../../../wire/faults/faults.ts'
 import { named } from '../named-path.ts'
 
 /** Ids stand in addresses. */

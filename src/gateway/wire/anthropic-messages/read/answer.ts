@@ -1,5 +1,5 @@
 import type { Chunk } from '../../../model/canonical-request.ts'
-import { readStreamFault } from '../../faults.ts'
+import { readStreamFault } from '../../faults/faults.ts'
 import { isObject, listOf, textOf } from '../../../model/json.ts'
 import { readFinish } from '../finish.ts'
 import { BlockReader } from './blocks.ts'

@@ -1,5 +1,5 @@
 import type { Chunk } from '../../../model/canonical-request.ts'
-import { readStreamFault } from '../../faults.ts'
+import { readStreamFault } from '../../faults/faults.ts'
 import { isObject } from '../../../model/json.ts'
 import { MessageReader } from './message.ts'
 

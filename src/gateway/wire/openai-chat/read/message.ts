@@ -1,5 +1,5 @@
 import type { Chunk, UpstreamFault } from '../../../model/canonical-request.ts'
-import { readStreamFault } from '../../faults.ts'
+import { readStreamFault } from '../../faults/faults.ts'
 import { readUrlCitation } from '../../shared/citations.ts'
 import { isObject, type Json, listOf, objectOf, textOf } from '../../../model/json.ts'
 import { lostPart } from '../../parts/lost-parts.ts'

@@ -1,6 +1,6 @@
 import { refuse } from '../errors.ts'
 import { SMALL, lastOfString } from './json-text.ts'
-import { shorten } from './shorten.ts'
+import { shorten } from '../text/shorten.ts'
 
 /** The most elements of the lists in a body, so that reading it holds up nobody else. */
 export interface CountLimits {

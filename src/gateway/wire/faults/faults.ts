@@ -1,6 +1,6 @@
-import type { FaultKind, UpstreamFault } from '../model/canonical-request.ts'
+import type { FaultKind, UpstreamFault } from '../../model/canonical-request.ts'
 import { isContextLength } from './context-words.ts'
-import { isObject, isWord, type Json, listOf, objectOf, parseJson, textOf } from '../model/json.ts'
+import { isObject, isWord, type Json, listOf, objectOf, parseJson, textOf } from '../../model/json.ts'
 import { shorten } from '#kernel/text/shorten.ts'
 
 /** An answer's headers as node and undici give them, in lower case. */

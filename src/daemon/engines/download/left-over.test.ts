@@ -11,7 +11,7 @@ import { Refusal } from '#kernel/errors.ts'
 import { type Shelf, shelf } from '#test/local-inference/shelf.ts'
 import type { Input } from '#wire/operations.ts'
 import type { Stream } from '#wire/stream.ts'
-import { createEngines } from './engines.ts'
+import { createEngines } from '../engines.ts'
 
 const HUGE = 10 ** 15
 let folder: string

@@ -8,7 +8,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import ipaddr from 'ipaddr.js'
 import { Refusal, refuse } from '#kernel/errors.ts'
-import { isFull } from '../files/faults.ts'
+import { isFull } from '../../files/faults.ts'
 
 const REDIRECTS = 5
 const SILENT_MS = 60_000

@@ -1,0 +1,42 @@
+import { open } from 'node:fs/promises'
+import { refuse } from '#kernel/errors.ts'
+import type { Stream } from '#wire/stream.ts'
+import { isFull } from '../../files/faults.ts'
+import type { Progress } from '../engine.ts'
+import { checkRoom, full } from './download.ts'
+
+/** The bytes of a file that the server sends. They are named by their digest: what came before goes on. */
+export async function receive(
+  stream: Stream,
+  part: string,
+  { size }: { size: number },
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  await using file = await open(part, 'a+')
+  let at = (await file.stat()).size
+  if (at > size) {
+    await file.truncate(0)
+    at = 0
+  }
+  await checkRoom(part, size - at, at)
+  stream.event({ type: 'offset', offset: at })
+  progress('downloading', at, size)
+  try {
+    for await (const each of stream) {
+      signal.throwIfAborted()
+      if (each.type === 'finished') break
+      if (each.type !== 'bytes') continue
+      if (each.offset !== at || at + each.bytes.length > size)
+        refuse('invalid_parameter', { param: 'size', message: `Bytes came that do not belong at ${at} of ${size}.` })
+      await file.appendFile(each.bytes)
+      at += each.bytes.length
+      progress('downloading', at, size)
+    }
+  } catch (error) {
+    if (isFull(error)) await full(part, size - at)
+    throw error
+  }
+  if (at < size) refuse('interrupted', { message: `The bytes ended after ${at} of ${size}.`, details: { offset: at } })
+  await file.sync()
+}
