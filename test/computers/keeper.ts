@@ -153,7 +153,8 @@ export class Viewer {
   readonly stream: AskedStream<'terminal.attach'>
   readonly events: Record<string, unknown>[] = []
   screen = screenOf()
-  offset = 0
+  /** The end of what was shown; at first the place that it goes on from. */
+  offset: number
   #snapshots = 0
   /** Bytes of a snapshot that are still to come. */
   #toDraw = 0
@@ -163,8 +164,9 @@ export class Viewer {
   #paused: Promise<void> = Promise.resolve()
   readonly ended: Promise<unknown>
 
-  constructor(stream: AskedStream<'terminal.attach'>) {
+  constructor(stream: AskedStream<'terminal.attach'>, from: number) {
     this.stream = stream
+    this.offset = from
     this.ended = this.#read().then(
       () => stream.output,
       (error: unknown) => error,
@@ -177,7 +179,7 @@ export class Viewer {
     from: number | null = null,
     viewer = 'v',
   ): Promise<Viewer> {
-    return new Viewer(await client.open('terminal.attach', { terminal_id, viewer, from }))
+    return new Viewer(await client.open('terminal.attach', { terminal_id, viewer, from }), from ?? 0)
   }
 
   pause(until: Promise<void>): void {

@@ -137,10 +137,10 @@ test(
     // Without a line what was read by then stays to be read, and goes on.
     way.to('http://127.0.0.1:9')
     way.cut()
-    await first.page.getByText('Connecting …').waitFor()
+    await first.page.getByText('Connecting …', { exact: true }).waitFor()
     await becomes(() => log(first.page).getByText('The first words.', { exact: true }).isVisible(), true)
     way.to(server.origin)
-    await first.page.getByText('Connecting …').waitFor({ state: 'detached' })
+    await first.page.getByText('Connecting …', { exact: true }).waitFor({ state: 'detached' })
     await log(first.page).getByText('The first words.', { exact: true }).waitFor()
     await first.page.reload()
     await log(first.page).getByText('The first words.', { exact: true }).waitFor()
