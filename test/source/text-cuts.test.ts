@@ -20,7 +20,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/engine/bus/bus.ts: message': 'the random ID before a message',
   'src/engine/ledger/reserve.ts: name': 'an ID',
   'src/engine/media/programs.ts: said': 'a line reduced to ASCII',
-  'src/faces/cli/commands/login.ts: key': 'the prefix of a key',
+  'src/faces/cli/commands/sign-in/login.ts: key': 'the prefix of a key',
   'src/faces/cli/output/table.ts: text': 'a date',
   'src/faces/cli/server/credentials.ts: UK_KEY': 'the prefix of a key',
   'src/faces/cli/server/download.ts: mark': 'a digest',

@@ -21,7 +21,7 @@ import { type Part, finalText } from '../messages/parts.ts'
 import { readFiles } from '../messages/read-files.ts'
 import type { PendingAction } from '../runs/run-store.ts'
 import { sealRequest } from '../runs/model-requests.ts'
-import { type Step, stepStore } from '../runs/step-store.ts'
+import { type Step, type StepRow, stepStore } from '../runs/step-store.ts'
 import { openCalls } from '../messages/tool-calls.ts'
 import type { RunEvent } from '../runs/facts.ts'
 import type { Claim, Ending } from '../runs/transitions.ts'
@@ -155,6 +155,7 @@ export async function generate(
           budgets,
           toolset,
           parts: answer.parts,
+          isCut: (answer.finish ?? finishOf(before)) === 'length',
           signal,
           before,
           async tell(facts) {
@@ -251,6 +252,11 @@ const settingsOf = (
     response_format: { type: 'json_schema', name: 'answer', schema: agent.output_schema },
   }),
 })
+
+/** The reason why the last answer ended that another process has kept. */
+const finishOf = (steps: readonly StepRow[]): string | null =>
+  (steps.findLast(({ kind }) => kind === 'model')?.result as ReturnType<typeof resultOf> | undefined)?.finish_reason ??
+  null
 
 const resultOf = ({ id, model, provider, endpointId, billing, seed, losses, usage, finishReason }: Served) => ({
   call_id: id,

@@ -44,7 +44,7 @@ export async function write(
   const { folder, name, followed } = await roots.openTarget(path)
   await using _folder = folder
   const place = pathText(below(folder.path, partOf(name, input.key)))
-  using _turn = await takeTurn(place, stream)
+  using _turn = await takeTurn(place, stream, signal)
   const there = await lstat(folder.at(name)).catch(() => null)
   if (input.complete && input.offset > 0 && input.offset === there?.size && (await parts.became(place, there)))
     return { offset: there.size, entry: await entryAt(folder, name) }

@@ -1,8 +1,16 @@
-import { isObject, parseJson } from '../../model/json.ts'
+import { isObject, type Json, objectOf, parseJson } from '../../model/json.ts'
 import { Repair } from './repair.ts'
 
 /** The most levels of quotes that are removed. */
 const MOST_QUOTES = 4
+
+/** Whether these are arguments without a clear meaning, as `meaningOf` keeps them. `parameters`: the schema of the tool. */
+export function isUnclear(given: Json, parameters: unknown): boolean {
+  const [name, ...others] = Object.keys(given)
+  if (name !== 'arguments' || others.length > 0 || isObject(given[name])) return false
+  const properties = objectOf(parameters)['properties']
+  return isObject(properties) && !Object.hasOwn(properties, name)
+}
 
 /**
  * The JSON object that a text means. Fences, tags, quotes and a list around a single object are removed; empty text, `null` and

@@ -1,3 +1,4 @@
+import { isUnclear } from '#gateway/wire/parts/meaning.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Budget } from '#kernel/money.ts'
 import { Refusal, errorBody } from '#kernel/errors.ts'
@@ -24,6 +25,8 @@ export interface Calling {
   budgets: readonly Budget[]
   toolset: Toolset
   parts: Part[]
+  /** The model's answer ended at its limit of tokens, so its last call may be a part of what was meant. */
+  isCut: boolean
   /** Fires when the run is to end. */
   signal: AbortSignal
   /** Resolves when what was told is durable. */
@@ -35,8 +38,13 @@ export interface Calling {
 /** Gives every open call its result; answers those that a person has to decide first. */
 export async function answerCalls(calling: Calling): Promise<PendingAction[]> {
   const pending: PendingAction[] = []
+  const last = calling.parts.findLast(({ type }) => type !== 'tool_result')
   for (const open of openCalls(calling.parts)) {
     calling.signal.throwIfAborted()
+    if (calling.isCut && open.call === last) {
+      await give(calling, open, mistake('The answer reached its limit of tokens within this call, so it was not made.'))
+      continue
+    }
     const decided = await decide(calling, open)
     // One of an id at a time: a decision names what was shown. The next is asked about once that is decided.
     if ('kind' in decided) pending.push(...(pending.some(({ id }) => id === decided.id) ? [] : [decided]))
@@ -55,7 +63,9 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   const { toolset, before, run } = calling
   const { call, index } = open
   const given = argumentsOf(call)
-  if (given === null) return mistake('The arguments are not a JSON object. Write them as one.')
+  const parameters = toolset.offer.find(({ name }) => name === call.name)?.parameters
+  if (given === null || isUnclear(given, parameters))
+    return mistake('The arguments are not a JSON object. Write them as one.')
   const last = before.findLast(({ input }) => (input as { part?: number } | null)?.part === index)
   // Its result was kept, its telling was not: it is not done again.
   if (last?.status === 'completed') return last.result as Result
