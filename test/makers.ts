@@ -1,4 +1,4 @@
-import type { Caller, Person } from './server.ts'
+import type { Answer, Caller, Person } from './server.ts'
 
 /** The maker: a person, or a key of theirs. */
 type Maker = Caller & Pick<Person, 'workspaceId'>
@@ -92,15 +92,20 @@ export async function pairedComputer(
   { allows, ...pairing }: { workspace_id?: string | undefined; name?: string; allows?: readonly string[] } = {},
 ): Promise<{ id: string; credential: string }> {
   const { body } = await person.post('/computer-pairings', pairing)
-  const answer = await person.post('/computers/pair', {
-    token: body.data.token,
-    os: 'linux',
-    arch: 'x64',
-    hostname: 'box',
-    daemon_version: '1.0.0',
-    protocol: 1,
-    ...(allows && { allows }),
-  })
+  const pair = async (): Promise<Answer> => {
+    const answer = await person.post('/computers/pair', {
+      token: body.data.token,
+      os: 'linux',
+      arch: 'x64',
+      hostname: 'box',
+      daemon_version: '1.0.0',
+      protocol: 1,
+      ...(allows && { allows }),
+    })
+    // Where many are paired at once on a slow machine, one may wait too long for a connection to the database.
+    return answer.status === 429 ? pair() : answer
+  }
+  const answer = await pair()
   if (answer.status !== 201) throw new Error(`POST /computers/pair: ${answer.status} ${answer.text}`)
   return { id: answer.body.data.computer.id, credential: answer.body.data.credential }
 }

@@ -36,7 +36,7 @@ function subset(schema: unknown, at: string, losses: Losses): unknown {
     else if (keyword === '$defs' && isObject(value))
       kept[keyword] = { ...(isObject(kept[keyword]) ? kept[keyword] : {}), ...each(value, at, losses) }
     else if (maps.has(keyword) && isObject(value)) kept[keyword] = each(value, at, losses)
-    else if (keyword === 'items' && value === false) losses.add(`${at}.items`)
+    else if (keyword === 'items' && value === false) losses.add(`${at}.${keyword}`)
     else if (keyword === 'additionalProperties' && typeof value === 'boolean') kept[keyword] = value
     else if (known.has(keyword)) kept[keyword] = holds.has(keyword) ? subset(value, at, losses) : value
     else if (!silent.has(keyword)) losses.add(`${at}.${keyword}`)
