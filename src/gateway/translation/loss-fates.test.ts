@@ -28,8 +28,8 @@ test('every loss that a translation can name is judged: it is named beside the a
   assert.ok(losses.size >= 40, String(losses.size))
   const judged = Object.keys(fates).map((name) => new RegExp(`^${name.replaceAll('.', '\\.').replaceAll('*', '.+')}$`))
   for (const [loss, file] of losses)
-    // `*.*`: a keyword of a schema, under the field that holds it.
-    if (loss !== '*.*')
+    // `*.`: a keyword of a schema, under the field that holds it.
+    if (!loss.startsWith('*.'))
       assert.ok(
         judged.some((pattern) => pattern.test(loss)),
         `${file}: ${loss} is not judged`,
