@@ -32,7 +32,7 @@ export async function startPushes(): Promise<void> {
 
 export async function stopPushes(): Promise<void> {
   const id = ownSubscription()
-  // The ID is kept until the server has answered: without it, nobody could try again.
+  // The ID is kept until the server has answered, for another try.
   if (id !== null) await unlessRefused(uk.notifications.push_unsubscribe({ id }))
   await forgetPushes()
 }
