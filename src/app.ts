@@ -94,7 +94,7 @@ export interface AppOptions {
   rootKeys: readonly string[]
   log: Log
   /** The bounds of waiting for other servers, in time and bytes, where not as `LIMITS` says: only tests are in such a hurry. */
-  waits?: Partial<Limits> & { silenceMs?: number; computers?: Partial<UseLimits> }
+  waits?: Partial<Limits> & { silenceMs?: number; listingMs?: number; computers?: Partial<UseLimits> }
   /** Only tests register other versions than the newest. */
   versions?: readonly Version[]
   /** Only tests register further services, sockets of callers and kinds of operations. */
@@ -234,7 +234,7 @@ export async function startApp({
     chatBatches: createChatBatches({ postgres: server, log }),
     hub,
     operationWatch: new OperationWatch({ postgres: server, bus, log }),
-    outsideTools: createOutsideTools(),
+    outsideTools: createOutsideTools(waits?.listingMs),
     pushKeys: createPushKeys({ postgres: server, secrets }),
     // Loaded when an administrator looks: no call needs it.
     checkUp: async () => (await import('./host/doctor/within.ts')).checkWithin(engine),

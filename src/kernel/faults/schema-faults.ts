@@ -4,6 +4,9 @@ import type { z } from 'zod'
 type Fault = z.core.$ZodIssue
 type Raw = z.core.$ZodRawIssue
 
+/** Of very many fields that are unknown, the first are named. */
+const NAMED = 10
+
 /** A fault in words that go on from the name of the field; contracts that have words of their own keep them. */
 export function sayFault(fault: Raw): string {
   switch (fault.code) {
@@ -20,7 +23,7 @@ export function sayFault(fault: Raw): string {
     case 'not_multiple_of':
       return `must be a multiple of ${fault.divisor}`
     case 'unrecognized_keys':
-      return `has no field ${fault.keys.join(', ')}`
+      return `has no field ${fault.keys.slice(0, NAMED).join(', ')}`
     case 'invalid_key':
       return fault.issues[0]?.message ?? 'is not valid'
     case 'invalid_union':

@@ -6,7 +6,7 @@ import { shorten } from '../text/shorten.ts'
 export interface CountLimits {
   /** Of the lists at the top, by their names. */
   lists: Readonly<Record<string, number>>
-  /** Of each other list at the top. */
+  /** Of each other list at the top, and the fields of an object there. */
   otherLists: number
   /** Of a list in an object in a list at the top, such as the parts of a message. */
   inner: number
@@ -18,6 +18,8 @@ const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 /** Containers inside of one another that are told apart; deeper ones only count as values. */
 const WATCHED = 4
+/** Fields of a body: no schema has a tenth of them. */
+const MOST_FIELDS = 1_000
 
 /**
  * Refuses a body whose lists are too long, by their bytes and before it is parsed. The error names the list. Broken JSON
@@ -76,11 +78,14 @@ class Counter {
     this.#count()
     const depth = this.#depth
     if (depth > WATCHED) return
+    const elements = ++this.#elements[depth]!
     if (!this.#isList[depth]) {
       this.#expectsName = depth === 1 || depth === 3
+      if (depth === 1 && elements > MOST_FIELDS)
+        refuse('invalid_parameter', { message: `The body has more than ${MOST_FIELDS} fields.` })
+      if (depth === 2 && elements > this.#limits.otherLists) tooMany(this.#names[1]!, this.#limits.otherLists)
       return
     }
-    const elements = ++this.#elements[depth]!
     if (depth === 2) this.#checkList(elements)
     else if (depth === 4 && this.#isList[2] && !this.#isList[3] && elements > this.#limits.inner) {
       const field = `${this.#names[1]}.${this.#elements[2]! - 1}.${this.#names[3]}`

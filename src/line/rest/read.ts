@@ -100,13 +100,11 @@ export async function readJson(
   return value as Record<string, unknown>
 }
 
+/** Whether a value lies deeper than so many lists and objects. `most` bounds the stack, too. */
 export function deeperThan(value: unknown, most: number): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > most) return true
-    level = level.flatMap((item) => (item !== null && typeof item === 'object' ? Object.values(item) : []))
-  }
-  return false
+  if (most < 0) return true
+  if (value === null || typeof value !== 'object') return false
+  return Object.values(value).some((inner) => deeperThan(inner, most - 1))
 }
 
 /** Query string → object; a key that comes more than once, or that the schema says is a list, is a list. */

@@ -45,6 +45,8 @@ export interface DirectoryParts {
 /** Owners in memory at the same time; a full memory starts again. */
 const MOST_OWNERS = 50_000
 const MOST_NAMES = 2_000
+/** No model's name is longer, with its provider or computer in front. */
+const LONGEST_NAME = 600
 const ASK_MS = 5_000
 /** An engine on this machine that does not answer at once is not there. */
 const LOOK_MS = 2_000
@@ -298,6 +300,7 @@ export async function createDirectory({
 
   return {
     offers(principal, model) {
+      if (model.length > LONGEST_NAME) return []
       void look()
       return withView(principal, (view) => {
         const rows = offersIn(view, model)

@@ -1,4 +1,5 @@
 import { absent } from '#kernel/errors.ts'
+import { shorten } from '#kernel/text/shorten.ts'
 import { type Principal, hasScope } from '#kernel/principal.ts'
 import type { Directory, Listed } from '../../model/offer.ts'
 import { nearModel } from './near-model.ts'
@@ -6,6 +7,8 @@ import { splitVariant, variantHint } from './variants.ts'
 
 type Names = readonly Pick<Listed, 'slug'>[]
 const none: Names = []
+/** Names of models are shorter: of a longer one a part is shown, and no other name is near it. */
+const LONGEST_NAME = 300
 
 /**
  * Models that this caller may be told of: those that GET /models would list to it. What the server is told on somebody's behalf,
@@ -23,6 +26,7 @@ export const visibleModels = (
  * `offered`: what the caller may be told of, of which one may have been meant. `suffixed`: suffixes are read here.
  */
 export function noSuchModel(model: string, offered: Names, suffixed = false): string {
+  if (model.length > LONGEST_NAME) return absent(`model \`${shorten(model, LONGEST_NAME)}\``)
   const hint = variantHint(model)
   const near = hint === '' ? nearModel(model, offered) : null
   const { suffix } = splitVariant(model)

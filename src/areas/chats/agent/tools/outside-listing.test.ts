@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { call, results, say, script } from '#test/chats/chats.ts'
 import { allEvents } from '#test/events.ts'
 import { type Person, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 
 interface Asked {
   id?: number
@@ -102,7 +103,7 @@ test('an answer of a tool with countless values is refused before it is parsed',
 })
 
 test('an account’s servers are listed one after the other', async () => {
-  await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.1' } })
+  await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.1' }, waits: { listingMs: 600_000 } })
   const alice = await server.person('Alice')
   let [inProgress, most] = [0, 0]
   const both = Promise.withResolvers<void>()
@@ -120,4 +121,45 @@ test('an account’s servers are listed one after the other', async () => {
   assert.deepEqual(await Promise.all(agents.map((agent) => problemsOf(alice, agent))), [[], []])
   clearInterval(watched)
   assert.deepEqual([outside.seen['tools/list'], most], [2, 1])
+})
+
+test('a server that doesn’t answer delays no other listing of its account', async () => {
+  await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.1' }, waits: { listingMs: 1 } })
+  const alice = await server.person('Alice')
+  const [firstCame, secondCame] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  await using silent = await mcpServer(async () => {
+    firstCame.resolve()
+    await secondCame.promise
+    return [echo()]
+  })
+  await using quick = await mcpServer(() => {
+    secondCame.resolve()
+    return [echo()]
+  })
+  const first = problemsOf(alice, await agentOf(alice, silent.url))
+  await firstCame.promise
+  assert.deepEqual(await problemsOf(alice, await agentOf(alice, quick.url)), [])
+  assert.deepEqual(await first, [])
+})
+
+test('a run that is stopped leaves the queue of listings', async () => {
+  await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.1' }, waits: { listingMs: 600_000 } })
+  const alice = await server.person('Alice')
+  const [came, answers] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  await using silent = await mcpServer(async () => {
+    came.resolve()
+    await answers.promise
+    return [echo()]
+  })
+  await using other = await mcpServer(() => [echo()])
+  const first = problemsOf(alice, await agentOf(alice, silent.url))
+  await came.promise
+  const chat = (await alice.post('/chats', { agent_id: await agentOf(alice, other.url) })).body.data.id
+  const waiting = alice.post(`/chats/${chat}/messages`, { content: script([say('done')]) })
+  await until(async () => other.seen['notifications/initialized'] ?? 0, Boolean)
+  assert.equal((await alice.post(`/chats/${chat}/stop`, {})).status, 200)
+  assert.equal((await waiting).body.data.run.status, 'cancelled')
+  assert.equal(other.seen['tools/list'], undefined)
+  answers.resolve()
+  assert.deepEqual(await first, [])
 })

@@ -1,5 +1,6 @@
 /** The tools of an agent's outside servers: what each offers, by names that models take, and how a call of one goes out. */
 import { createHash, hash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type AgentRow, outsideServers } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
 import { OutsideFailed, type OutsideMcp, type OutsideTool, outsideMcp } from '#engine/http-client/mcp.ts'
@@ -41,6 +42,8 @@ const KNOWN_MS = 300_000
 const FAILED_MS = 15_000
 const TOO_LARGE_MS = KNOWN_MS
 const MOST_KNOWN = 100
+/** The time that the account's next listing waits for one whose server doesn't answer. */
+const LISTING_MS = 1_000
 const LONGEST_NAME = 128
 /** A copy: a slice would keep all that it is cut from. */
 const cut = (words: string): string => Buffer.from(shorten(words, LONGEST_DESCRIPTION)).toString()
@@ -61,7 +64,12 @@ type Listing = { tools: ListedTool[]; leftOut: number } | { failed: string }
  */
 export class OutsideTools {
   readonly #known = new Map<string, { until: number; listing: Listing }>()
-  readonly #turns = new Map<Id, Promise<unknown>>()
+  readonly #turns = new Map<Id, Promise<void>>()
+  readonly #listingMs: number
+
+  constructor(listingMs: number) {
+    this.#listingMs = listingMs
+  }
 
   /** What is remembered under any of these names. */
   known(...names: string[]): Listing | null {
@@ -82,19 +90,41 @@ export class OutsideTools {
     this.#known.clear()
   }
 
-  /** Runs one listing of an account after the other: reading a large one holds up everyone. */
-  async inTurn<T>(account: Id, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(account)
-    const turn = Promise.allSettled([before]).then(work)
+  /**
+   * Runs one listing of an account after the other: reading a large one holds up everyone. One that has no answer after
+   * a second lets the next one begin, so a silent server doesn't delay the others.
+   */
+  async inTurn<T>(account: Id, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(account) ?? Promise.resolve()
+    const { promise: passedOn, resolve: passOn } = Promise.withResolvers<void>()
+    const turn = before.then(() => passedOn)
     this.#turns.set(account, turn)
+    void turn.then(() => this.#turns.get(account) === turn && this.#turns.delete(account))
+    const late = new AbortController()
     try {
-      return await turn
+      await untilLeft(before, signal)
+      void sleep(this.#listingMs, undefined, { ref: false, signal: late.signal }).then(passOn, () => {})
+      return await work()
     } finally {
-      if (this.#turns.get(account) === turn) this.#turns.delete(account)
+      late.abort()
+      passOn()
     }
   }
 }
-export const createOutsideTools = (): OutsideTools => new OutsideTools()
+export const createOutsideTools = (listingMs = LISTING_MS): OutsideTools => new OutsideTools(listingMs)
+
+/** Waits, and throws when the signal fires first. */
+async function untilLeft(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  const { promise: left, reject } = Promise.withResolvers<never>()
+  const leave = (): void => reject(signal.reason as Error)
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    await Promise.race([work, left])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
 
 /** Asks the servers what they have, all at once; one that does not answer is a problem and no more. `party`: whose run it is. */
 export async function outsideOf(
@@ -205,7 +235,7 @@ async function listed(
   const before = all.known(key, refused)
   if (before !== null) return before
   try {
-    const listing = bounded(await mcp.tools(signal, (work) => all.inTurn(party, work)))
+    const listing = bounded(await mcp.tools(signal, (work) => all.inTurn(party, signal, work)))
     all.remember(key, listing, KNOWN_MS)
     return listing
   } catch (error) {
