@@ -42,6 +42,7 @@ export class ProcessorWatch {
 
 function processorTimes(): { idle: number; all: number } {
   const times = cpus().map((cpu) => cpu.times)
-  const sum = (count: (one: (typeof times)[number]) => number): number => times.reduce((all, one) => all + count(one), 0)
+  const sum = (count: (one: (typeof times)[number]) => number): number =>
+    times.reduce((all, one) => all + count(one), 0)
   return { idle: sum(({ idle }) => idle), all: sum(({ user, nice, sys, idle, irq }) => user + nice + sys + idle + irq) }
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { BodyPieces } from '#engine/bodies/body-pieces.ts'
 import { paceBody } from '#engine/bodies/read-turns.ts'
 import { receivedBodies } from '#engine/bodies/received-bodies.ts'
 import { WHOLE_MS, boundRemainder, dropSender } from '#engine/bodies/slow-body.ts'
@@ -125,7 +126,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     this.#slow = setTimeout(dropSender, WHOLE_MS, incoming)
     const { accountId } = this.caller.principal
     const share = (this.#share = receivedBodies.share(accountId))
-    let parts: Buffer[] = []
+    const pieces = new BodyPieces(Number(length ?? LARGEST_BODY))
     let size = 0
     let refused = false
     incoming.on('data', (part: Buffer) => {
@@ -137,18 +138,18 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
       this.attempt(() => {
         if (size > LARGEST_BODY) this.#refuseLarge()
         share.add(part.length)
-        parts.push(part)
+        pieces.add(part)
         refused = false
       })
       if (!refused) return
-      parts = []
+      pieces.clear()
       share[Symbol.dispose]()
     })
     incoming.on('end', () => {
       clearTimeout(this.#slow)
       this.#bytes = size
       if (refused || this.closed) return
-      const read = (): void => next(parts.length === 1 ? parts[0]! : Buffer.concat(parts))
+      const read = (): void => next(pieces.join())
       const turn = share.turn()
       if (turn === null) this.attempt(read)
       else void turn.then(() => (this.closed ? undefined : this.attempt(read)))

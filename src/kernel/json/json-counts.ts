@@ -34,10 +34,14 @@ class Counter {
   readonly #limits: CountLimits
   #depth = 0
   #values = 0
-  /** By depth: whether it is a list, its elements so far, and the name that stands in front of the value there. */
+  /** By depth: whether it is a list, and its elements so far. */
   readonly #isList = [false, false, false, false, false]
   readonly #elements = [0, 0, 0, 0, 0]
-  readonly #names = ['', '', '', '', '']
+  /** The name of the field at the top that is being read. */
+  #field = ''
+  /** Where the name of the last field in an element of a list starts and ends. Only errors read it. */
+  #innerStart = 0
+  #innerEnd = 0
   #expectsName = false
 
   constructor(bytes: Buffer, limits: CountLimits) {
@@ -66,7 +70,6 @@ class Counter {
     if (this.#depth > WATCHED) return
     this.#isList[this.#depth] = isList
     this.#elements[this.#depth] = 1
-    this.#names[this.#depth] = ''
   }
 
   #close(): void {
@@ -83,18 +86,18 @@ class Counter {
       this.#expectsName = depth === 1 || depth === 3
       if (depth === 1 && elements > MOST_FIELDS)
         refuse('invalid_parameter', { message: `The body has more than ${MOST_FIELDS} fields.` })
-      if (depth === 2 && elements > this.#limits.otherLists) tooMany(this.#names[1]!, this.#limits.otherLists)
+      if (depth === 2 && elements > this.#limits.otherLists) tooMany(this.#field, this.#limits.otherLists)
       return
     }
     if (depth === 2) this.#checkList(elements)
     else if (depth === 4 && this.#isList[2] && !this.#isList[3] && elements > this.#limits.inner) {
-      const field = `${this.#names[1]}.${this.#elements[2]! - 1}.${this.#names[3]}`
-      tooMany(field, this.#limits.inner)
+      const inner = this.#nameAt(this.#innerStart, this.#innerEnd)
+      tooMany(`${this.#field}.${this.#elements[2]! - 1}.${inner}`, this.#limits.inner)
     }
   }
 
   #checkList(elements: number): void {
-    const name = this.#names[1]!
+    const name = this.#field
     const { lists, otherLists } = this.#limits
     const most = Object.hasOwn(lists, name) ? lists[name]! : otherLists
     if (elements > most) tooMany(name, most)
@@ -102,7 +105,7 @@ class Counter {
 
   #count(): void {
     if (++this.#values <= this.#limits.values) return
-    const param = shorten(this.#names[1]!, 100)
+    const param = shorten(this.#field, 100)
     refuse('invalid_parameter', {
       message: `The body holds more than ${this.#limits.values} values, counted up to \`${param}\`. Send less at once.`,
       param,
@@ -111,10 +114,14 @@ class Counter {
 
   #name(start: number, end: number): void {
     this.#expectsName = false
+    if (this.#depth === 1) this.#field = this.#nameAt(start, end)
+    else [this.#innerStart, this.#innerEnd] = [start, end]
+  }
+
+  /** The name between two quotes, shortened. */
+  #nameAt(start: number, end: number): string {
     const raw = this.#bytes.subarray(start + 1, Math.min(end, start + 101))
-    this.#names[this.#depth] = raw.includes(BACKSLASH)
-      ? unescaped(this.#bytes.toString('utf8', start, end + 1))
-      : raw.toString()
+    return raw.includes(BACKSLASH) ? unescaped(this.#bytes.toString('utf8', start, end + 1)) : raw.toString()
   }
 }
 

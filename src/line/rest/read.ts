@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { z } from 'zod'
+import { BodyPieces } from '#engine/bodies/body-pieces.ts'
 import { paceBody } from '#engine/bodies/read-turns.ts'
 import { receivedBodies } from '#engine/bodies/received-bodies.ts'
 import { WHOLE_MS, dropSender } from '#engine/bodies/slow-body.ts'
@@ -30,11 +31,11 @@ export function readBytes(
       message: `The body may hold ${limit} bytes at most.`,
       details: { limit_bytes: limit },
     })
-  const announced = Number(request.headers['content-length'] ?? 0)
-  if (announced > limit) tooLarge()
+  const length = request.headers['content-length']
+  if (length !== undefined && Number(length) > limit) tooLarge()
   return new Promise((resolve, reject) => {
     const share = held.use(receivedBodies.share(sender))
-    const parts: Buffer[] = []
+    const pieces = new BodyPieces(Number(length ?? limit))
     let size = 0
     let refused = false
     const slow = setTimeout(dropSender, WHOLE_MS, request).unref()
@@ -46,17 +47,17 @@ export function readBytes(
       try {
         if (size > limit) tooLarge()
         share.add(part.length)
-        parts.push(part)
+        pieces.add(part)
       } catch (error) {
         share[Symbol.dispose]()
         refused = true
-        parts.length = 0
+        pieces.clear()
         reject(error)
       }
     })
     request.on('end', () => {
       if (refused) return
-      const read = (): void => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts))
+      const read = (): void => resolve(pieces.join())
       const turn = share.turn()
       if (turn === null) read()
       else void turn.then(read)
