@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { edits } from '#kernel/text/near-word.ts'
+import { edits } from '#core/text/near-word.ts'
 import { settings } from './settings.ts'
 
 export interface Config {

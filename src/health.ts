@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
-import type { Metrics } from '#engine/metrics/metrics.ts'
-import type { Postgres } from '#engine/postgres/client.ts'
-import type { Mount } from '#kernel/exchange.ts'
+import type { Metrics } from '#infra/metrics/metrics.ts'
+import type { Postgres } from '#infra/postgres/client.ts'
+import type { Mount } from '#core/exchange.ts'
 
 const say = (response: ServerResponse, status: number, body: object): void =>
   void response

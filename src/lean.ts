@@ -5,9 +5,9 @@
 import { cpSync, existsSync, globSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { findPackage, repairLinks } from '#engine/postgres/embedded/binaries.ts'
-import { buildApp } from '#faces/app/build.ts'
-import { licencesText } from '#faces/app/licences/licences.ts'
+import { findPackage, repairLinks } from '#infra/postgres/embedded/binaries.ts'
+import { buildApp } from '#interfaces/app/build.ts'
+import { licencesText } from '#interfaces/app/licences/licences.ts'
 
 const root = join(import.meta.dirname, '..')
 const UNREAD = '**/{*.{a,map,d.ts,d.mts,d.cts},{README,CHANGELOG,HISTORY}.md}'

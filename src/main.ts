@@ -2,15 +2,15 @@
 import cluster from 'node:cluster'
 import type pg from 'pg'
 import { type Config, ConfigRefused, readConfig } from '#config'
-import { forgetStart } from '#engine/forget-start.ts'
-import { type Log, createLog } from '#engine/log.ts'
-import { connectPostgres } from '#engine/postgres/client.ts'
-import { lockDataDir } from '#engine/postgres/embedded/datadir.ts'
-import { openDatabase } from '#engine/postgres/open.ts'
-import { closeHandedOver } from '#engine/processes/handed-over.ts'
-import { rootKeys } from '#engine/secrets.ts'
-import { StartRefused, explainStart } from '#engine/start-refused.ts'
-import { tryPort } from '#line/listen.ts'
+import { forgetStart } from '#infra/forget-start.ts'
+import { type Log, createLog } from '#infra/log.ts'
+import { connectPostgres } from '#infra/postgres/client.ts'
+import { lockDataDir } from '#infra/postgres/embedded/datadir.ts'
+import { openDatabase } from '#infra/postgres/open.ts'
+import { closeHandedOver } from '#infra/processes/handed-over.ts'
+import { rootKeys } from '#infra/secrets.ts'
+import { StartRefused, explainStart } from '#infra/start-refused.ts'
+import { tryPort } from '#pipeline/listen.ts'
 
 process.title = 'ukiyo'
 // A reader of the first lines that leaves (`npm start | head -1`) must not end the server.
@@ -78,7 +78,7 @@ async function serve(): Promise<void> {
 
 /** Behind `ready`: most of the time it is there already, and a build takes seconds. */
 function prepareApp({ dataDir }: Config, log: Log): void {
-  import('#faces/app/build.ts')
+  import('#interfaces/app/build.ts')
     .then(({ buildApp }) => buildApp(dataDir))
     .catch((error: unknown) => log.error({ error }, 'the app is not there'))
 }
@@ -87,7 +87,7 @@ async function sayToken(config: Config, connection: pg.PoolConfig, log: Log): Pr
   await using postgres = connectPostgres({ ...connection, max: 1 }, (error) =>
     log.warn({ error }, 'a connection to the database broke'),
   )
-  const { prepareSetupToken } = await import('#areas/accounts/sign-in/setup.ts')
+  const { prepareSetupToken } = await import('#modules/accounts/sign-in/setup.ts')
   const token = await prepareSetupToken(postgres.db, config.dataDir)
   if (token !== null) process.stdout.write(`setup token: ${token}\n`)
 }

@@ -3,11 +3,11 @@
  * from standard input, works on the instance that this environment names, and needs no running server.
  */
 import { text } from 'node:stream/consumers'
-import { resetPassword } from '#areas/accounts/sign-in/reset.ts'
+import { resetPassword } from '#modules/accounts/sign-in/reset.ts'
 import { ConfigRefused, readConfig } from '#config'
-import { attachInstance } from '#engine/postgres/embedded/attach.ts'
-import { connectPostgres } from '#engine/postgres/client.ts'
-import { StartRefused } from '#engine/start-refused.ts'
+import { attachInstance } from '#infra/postgres/embedded/attach.ts'
+import { connectPostgres } from '#infra/postgres/client.ts'
+import { StartRefused } from '#infra/start-refused.ts'
 
 const [email] = process.argv.slice(2)
 process.stderr.on('error', () => {})

@@ -14,7 +14,7 @@ export interface Room {
   own?: null
 }
 
-const AREA = ['kernel/**', 'engine/**', 'access/**', 'config.ts', 'areas/*/{contract,service}.ts'] as const
+const AREA = ['core/**', 'infra/**', 'authz/**', 'config.ts', 'modules/*/{contract,service}.ts'] as const
 
 export const ROOMS: readonly Room[] = [
   {
@@ -23,103 +23,103 @@ export const ROOMS: readonly Room[] = [
     may: ['**'],
   },
   {
-    files: 'host/**',
+    files: 'ops/**',
     is: 'what `uk` does on the host of an instance, with its database and files and without its server: backup, restore, doctor',
-    may: ['kernel/**', 'engine/**', 'areas/**', 'config.ts'],
+    may: ['core/**', 'infra/**', 'modules/**', 'config.ts'],
   },
   {
     files: '{config,settings}.ts',
     is: 'the settings: their words for `uk config`, and how each is read',
-    may: ['kernel/**', 'settings.ts'],
+    may: ['core/**', 'settings.ts'],
   },
-  { files: 'kernel/**', is: 'the language: contracts, errors, ids, money, scopes, paging; pure, no I/O', may: [] },
+  { files: 'core/**', is: 'the language: contracts, errors, ids, money, scopes, paging; pure, no I/O', may: [] },
   {
-    files: 'engine/**',
+    files: 'infra/**',
     is: 'machinery that keeps state or reaches outside: PostgreSQL, ledger, blobs, bus, jobs, outbox, the HTTP client, text of documents, pattern matching, mail, secrets, log',
-    may: ['kernel/**', 'config.ts'],
+    may: ['core/**', 'config.ts'],
   },
   {
-    files: 'access/**',
+    files: 'authz/**',
     is: 'who may reach what, and what is kept of it: resources, lifecycle, shares, rights, audit',
-    may: ['kernel/**', 'engine/**'],
+    may: ['core/**', 'infra/**'],
   },
   {
-    files: 'line/**',
+    files: 'pipeline/**',
     is: 'the path of one call: `admit.ts` for every way in, `rest/`, `agent/`, `fast-http/`',
-    may: ['kernel/**', 'engine/**', 'access/**', 'config.ts'],
+    may: ['core/**', 'infra/**', 'authz/**', 'config.ts'],
   },
   {
     files: 'gateway/**',
     is: 'three surfaces for clients, one life of a metered call, what passes through and what is translated, a file per provider, prices, simulated models; endpoints, catalogue and caps reach it through the `Directory` that it declares',
-    may: ['kernel/**', 'engine/**', 'config.ts', 'line/admit.ts'],
+    may: ['core/**', 'infra/**', 'config.ts', 'pipeline/admit.ts'],
   },
   {
-    files: 'areas/*.ts',
+    files: 'modules/*.ts',
     is: 'the lists of all contracts, services, event types and background work',
-    may: ['areas/**', 'kernel/**', 'engine/**', 'access/**'],
+    may: ['modules/**', 'core/**', 'infra/**', 'authz/**'],
   },
   {
-    files: 'areas/*/contract*.ts',
+    files: 'modules/*/contract*.ts',
     is: "an area's contract: what may be asked and what comes back; the CLI and the app import it too",
-    may: ['kernel/**', 'areas/*/contract.ts'],
+    may: ['core/**', 'modules/*/contract.ts'],
     own: null,
   },
   {
-    files: 'areas/computers/**',
+    files: 'modules/computers/**',
     is: 'computers: rows, grants, and the server’s end of the link',
-    may: [...AREA, 'wire/**'],
+    may: [...AREA, 'daemon-protocol/**'],
   },
   {
-    files: 'areas/{ai-gateway,chats,inference,media,models}/**',
+    files: 'modules/{ai-gateway,chats,inference,media,models}/**',
     is: 'the areas that call models',
     may: [...AREA, 'gateway/**'],
   },
   {
-    files: 'areas/*/**',
+    files: 'modules/*/**',
     is: 'one resource area: `contract` · `service` · `store` · rooms of its own where it is large · its stories',
     may: AREA,
   },
   {
-    files: 'wire/**',
+    files: 'daemon-protocol/**',
     is: 'what server and daemon say to each other: frames, streams with credit, the table of operations; pure',
-    may: ['kernel/**'],
+    may: ['core/**'],
   },
   {
     files: 'daemon/**',
     is: 'the program on a paired computer: the link, the keeper of terminals and commands, files, ports, users, engines',
-    may: ['kernel/**', 'wire/**', 'areas/contracts.ts', 'areas/*/contract.ts'],
+    may: ['core/**', 'daemon-protocol/**', 'modules/contracts.ts', 'modules/*/contract.ts'],
   },
   {
-    files: 'faces/cli/commands/computer*.ts',
+    files: 'interfaces/cli/commands/computer*.ts',
     is: '`uk computer`, which runs the daemon and speaks to terminals',
-    may: ['kernel/**', 'config.ts', 'wire/**', 'daemon/**', 'areas/contracts.ts', 'areas/*/contract.ts'],
+    may: ['core/**', 'config.ts', 'daemon-protocol/**', 'daemon/**', 'modules/contracts.ts', 'modules/*/contract.ts'],
   },
   {
-    files: 'faces/cli/routes/routes.ts',
+    files: 'interfaces/cli/routes/routes.ts',
     is: '`uk routes`, which says what the surfaces take as well',
-    may: ['kernel/**', 'areas/contracts.ts', 'areas/*/contract.ts', 'gateway/surfaces/**'],
+    may: ['core/**', 'modules/contracts.ts', 'modules/*/contract.ts', 'gateway/surfaces/**'],
   },
   {
-    files: 'faces/client-package/**',
+    files: 'interfaces/client-package/**',
     is: 'the types and routes of the client that is published, and its build',
-    may: ['kernel/**', 'areas/contracts.ts', '../packages/client/src/route.ts'],
+    may: ['core/**', 'modules/contracts.ts', '../packages/client/src/route.ts'],
   },
   {
-    files: 'faces/**',
+    files: 'interfaces/**',
     is: 'readings of the registry: OpenAPI, client, CLI, MCP, docs; and the built app on its way out',
-    may: ['kernel/**', 'config.ts', 'areas/contracts.ts', 'areas/*/contract.ts'],
+    may: ['core/**', 'config.ts', 'modules/contracts.ts', 'modules/*/contract.ts'],
   },
   { files: '../packages/**', is: 'what is published beside the server: the typed client', may: [] },
   {
     files: '../web/**',
     is: 'the app: React, built by Vite, served at `/app`',
     may: [
-      'kernel/**',
-      'faces/client.ts',
-      'faces/schemas.ts',
-      'faces/docs/examples/code.ts',
-      'faces/docs/browser/**',
-      'areas/contracts.ts',
+      'core/**',
+      'interfaces/client.ts',
+      'interfaces/schemas.ts',
+      'interfaces/docs/examples/code.ts',
+      'interfaces/docs/browser/**',
+      'modules/contracts.ts',
     ],
   },
 ]
@@ -130,8 +130,8 @@ const rowOf = (path: string): Room | undefined => ROOMS.find(({ files }) => matc
 /** The first folder under `src/`, or the file itself; the app, and what is published beside the server. */
 export const roomOf = (path: string): string => /^(web|packages)\//.exec(path)?.[1] ?? path.split('/')[1]!
 /** The folder in which a file may import freely: its area, or its room. */
-const homeOf = (path: string): string => /^src\/areas\/[^/]+\//.exec(path)?.[0] ?? roomOf(path)
-const isContract = (path: string): boolean => /^src\/areas\/[^/]+\/contract[^/]*\.ts$/.test(path)
+const homeOf = (path: string): string => /^src\/modules\/[^/]+\//.exec(path)?.[0] ?? roomOf(path)
+const isContract = (path: string): boolean => /^src\/modules\/[^/]+\/contract[^/]*\.ts$/.test(path)
 
 export function allowed(from: string, to: string): boolean {
   const row = rowOf(from)

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runMigrations } from 'graphile-worker'
 import pg from 'pg'
-import { migrate } from '#engine/postgres/migrate.ts'
-import { startPostgres } from '#engine/postgres/embedded/supervisor.ts'
+import { migrate } from '#infra/postgres/migrate.ts'
+import { startPostgres } from '#infra/postgres/embedded/supervisor.ts'
 import { roomForRun } from './room.ts'
 
 /** A migrated database of its own, and a data dir beside it. */

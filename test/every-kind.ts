@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import * as c from '#kernel/contract.ts'
+import * as c from '#core/contract.ts'
 
 const Thing = z
   .object({ ...c.base, ...c.inWorkspace, name: z.string(), note: z.string().nullable(), size: z.number().default(1) })

@@ -1,11 +1,11 @@
 import { readConfig } from '#config'
 import { type App, type AppOptions, startApp } from '#app'
-import { prepareSetupToken } from '#areas/accounts/sign-in/setup.ts'
-import type { OperationKind } from '#areas/operations/service.ts'
-import type { Context } from '#engine/context.ts'
-import { type Log, createLog } from '#engine/log.ts'
-import type { Service } from '#kernel/implement.ts'
-import type { Version } from '#line/version.ts'
+import { prepareSetupToken } from '#modules/accounts/sign-in/setup.ts'
+import type { OperationKind } from '#modules/operations/service.ts'
+import type { Context } from '#infra/context.ts'
+import { type Log, createLog } from '#infra/log.ts'
+import type { Service } from '#core/implement.ts'
+import type { Version } from '#pipeline/version.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
 /** A real server on a database of its own. `await using server = await testServer()` */

@@ -235,7 +235,7 @@ function print(house: House, all: boolean): string {
     '',
     'room                                      boxes arrows floors   flat: files arrows floors',
     ...house.rooms
-      .filter(({ room }) => all || /^(src|web)(\/[^/]+|\/areas\/[^/]+)?$/.test(room))
+      .filter(({ room }) => all || /^(src|web)(\/[^/]+|\/modules\/[^/]+)?$/.test(room))
       .map(({ room, boxes, arrows, floors, flat }) =>
         [
           room.padEnd(42),

@@ -5,7 +5,7 @@
  */
 import type { Plugin } from 'vite'
 
-const SOURCE = '#areas/contracts.ts'
+const SOURCE = '#modules/contracts.ts'
 const RESOLVED = `\0${SOURCE}`
 
 /** Of an endpoint what is read here (`AnyEndpoint` of the kernel, which this file must not load). */
@@ -62,7 +62,7 @@ export const contracts = Object.fromEntries(
 )
 `
 
-/** The module that stands for `#areas/contracts.ts` in what is built. */
+/** The module that stands for `#modules/contracts.ts` in what is built. */
 export async function moduleOf(contracts: Loaders): Promise<string> {
   const areas = Object.entries(contracts).map(async ([name, load]) => {
     const { endpoints } = await load()
@@ -78,7 +78,7 @@ export const contractRoutes = (): Plugin => ({
   async load(id) {
     if (id !== RESOLVED) return null
     // By a name that is made here: Vite would take the contracts into its own configuration.
-    const { contracts } = (await import(new URL('../src/areas/contracts.ts', import.meta.url).href)) as {
+    const { contracts } = (await import(new URL('../src/modules/contracts.ts', import.meta.url).href)) as {
       contracts: Loaders
     }
     return moduleOf(contracts)

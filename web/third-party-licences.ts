@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { createRequire } from 'node:module'
 import type { Plugin } from 'vite'
-import { LICENCES, licencesText, packageOf } from '../src/faces/app/licences/licences.ts'
+import { LICENCES, licencesText, packageOf } from '../src/interfaces/app/licences/licences.ts'
 
 /** Of these the build takes parts that are no modules: what pdf.js asks for by name, the reset of styles, the loader of parts. */
 const BESIDE = ['pdfjs-dist', 'tailwindcss', 'vite', 'rolldown']

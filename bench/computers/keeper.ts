@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KeeperClient } from '../../src/daemon/keeper/client.ts'
 import { openPty } from '../../src/daemon/keeper/processes/pty.ts'
-import type { AskedStream } from '../../src/wire/stream.ts'
+import type { AskedStream } from '../../src/daemon-protocol/stream.ts'
 import { measured, median } from '../measure/process.ts'
 import type { Report } from '../report.ts'
 

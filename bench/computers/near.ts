@@ -5,11 +5,11 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import { LARGEST_FRAME } from '../../src/wire/frames.ts'
-import type { Mux } from '../../src/wire/mux.ts'
-import type { OperationRequest } from '../../src/wire/mux.ts'
-import type { OperationName } from '../../src/wire/operations.ts'
-import { overWebSocket } from '../../src/wire/over-websocket.ts'
+import { LARGEST_FRAME } from '../../src/daemon-protocol/frames.ts'
+import type { Mux } from '../../src/daemon-protocol/mux.ts'
+import type { OperationRequest } from '../../src/daemon-protocol/mux.ts'
+import type { OperationName } from '../../src/daemon-protocol/operations.ts'
+import { overWebSocket } from '../../src/daemon-protocol/over-websocket.ts'
 import { measured, median } from '../measure/process.ts'
 
 const [how, port, megabytes] = process.argv.slice(2) as ['mux' | 'ws', string, string]

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type pg from 'pg'
-import { newId } from '../../src/kernel/ids.ts'
-import { packed, signs } from '../../src/areas/search/index/vectors.ts'
+import { newId } from '../../src/core/ids.ts'
+import { packed, signs } from '../../src/modules/search/index/vectors.ts'
 
 /** The same at every run (mulberry32). */
 export function random(seed: number): () => number {

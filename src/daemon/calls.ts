@@ -1,4 +1,4 @@
-import type { MuxOptions } from '#wire/mux.ts'
+import type { MuxOptions } from '#daemon-protocol/mux.ts'
 import { KEEPER_OPERATIONS } from './keeper/keeper.ts'
 
 /** The calls that this process does by itself: they end with it. */

@@ -1,13 +1,13 @@
 import { networkInterfaces } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import { LARGEST_FRAME } from '#wire/frames.ts'
-import { type Beat, keepAlive } from '#wire/heartbeat.ts'
-import { type DaemonHello, ServerHello, readHello } from '#wire/hello.ts'
-import { CLOSE, type Mux, type MuxOptions } from '#wire/mux.ts'
-import { overWebSocket } from '#wire/over-websocket.ts'
+import { LARGEST_FRAME } from '#daemon-protocol/frames.ts'
+import { type Beat, keepAlive } from '#daemon-protocol/heartbeat.ts'
+import { type DaemonHello, ServerHello, readHello } from '#daemon-protocol/hello.ts'
+import { CLOSE, type Mux, type MuxOptions } from '#daemon-protocol/mux.ts'
+import { overWebSocket } from '#daemon-protocol/over-websocket.ts'
 import { DaemonFault } from './state.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 15_000

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { freemem, homedir, hostname, loadavg, totalmem, uptime } from 'node:os'
-import type { Output } from '#wire/operations.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import type { Output } from '#daemon-protocol/operations.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /** What a machine says of itself. */
 export const machine = () => ({ os: process.platform, arch: process.arch, hostname: shorten(hostname(), 255) })

@@ -4,9 +4,9 @@ import { readFile, readdir, readlink } from 'node:fs/promises'
 import { type Socket, connect } from 'node:net'
 import { promisify } from 'node:util'
 import type { z } from 'zod'
-import { refuse } from '#kernel/errors.ts'
-import type { Input, ListeningPort as PortSchema, Output } from '#wire/operations.ts'
-import type { Stream } from '#wire/stream.ts'
+import { refuse } from '#core/errors.ts'
+import type { Input, ListeningPort as PortSchema, Output } from '#daemon-protocol/operations.ts'
+import type { Stream } from '#daemon-protocol/stream.ts'
 import { partOf } from './part.ts'
 
 type ListeningPort = z.infer<typeof PortSchema>

@@ -2,7 +2,7 @@
  * The daemon of a cloud computer: the only program that is started in a sandbox, from one bundled file. It holds
  * terminals and commands itself, for they end with the sandbox anyway, and reaches its server over a socket in a folder
  * that is bound into the sandbox: each process of the server listens on one of its own there. It has no `await` outside of
- * functions: its bundle is CommonJS (`areas/computers/drivers/inside/program.ts`).
+ * functions: its bundle is CommonJS (`modules/computers/drivers/inside/program.ts`).
  *
  * `STATE_FOLDER SOCKET_FOLDER ADDON`, or `engine …`: an engine's own process, which that daemon starts.
  */

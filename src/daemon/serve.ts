@@ -1,8 +1,14 @@
-import { type Capability, type Input, type OperationName, type Output, operations } from '#wire/operations.ts'
-import { Refusal, refuse } from '#kernel/errors.ts'
-import type { OperationRequest, MuxOptions } from '#wire/mux.ts'
-import type { Stream } from '#wire/stream.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import {
+  type Capability,
+  type Input,
+  type OperationName,
+  type Output,
+  operations,
+} from '#daemon-protocol/operations.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import type { OperationRequest, MuxOptions } from '#daemon-protocol/mux.ts'
+import type { Stream } from '#daemon-protocol/stream.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 type Handler<O extends OperationName> = (
   input: Input<O>,

@@ -3,7 +3,7 @@ import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { CAPABILITIES } from '#wire/operations.ts'
+import { CAPABILITIES } from '#daemon-protocol/operations.ts'
 import { KeptEngines } from './engines/settings.ts'
 
 const DaemonState = z.object({

@@ -5,8 +5,8 @@
 import { execFile } from 'node:child_process'
 import { userInfo } from 'node:os'
 import type { z } from 'zod'
-import { type Code, refuse } from '#kernel/errors.ts'
-import type { Input, MachineUser as UserSchema, Output } from '#wire/operations.ts'
+import { type Code, refuse } from '#core/errors.ts'
+import type { Input, MachineUser as UserSchema, Output } from '#daemon-protocol/operations.ts'
 import { partOf } from './part.ts'
 
 type MachineUser = z.infer<typeof UserSchema>

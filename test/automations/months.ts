@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { createLog } from '#engine/log.ts'
+import { createLog } from '#infra/log.ts'
 import { testDatabase } from '../database.ts'
 import { type Caller, type TestServer, caller, testServer } from '../server.ts'
 import { moveClock, takeOverClock } from './held-clock.ts'

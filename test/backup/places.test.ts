@@ -4,8 +4,8 @@ import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mock, test } from 'node:test'
-import { newId } from '#kernel/ids.ts'
-import { placeIn } from '#engine/backup/layout/places.ts'
+import { newId } from '#core/ids.ts'
+import { placeIn } from '#infra/backup/layout/places.ts'
 
 test('a drive that knows no second name for a file, as a stick with FAT, keeps backups too: those of each instance apart', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'uk-places-'))

@@ -1,7 +1,7 @@
 /** A page ends at about 8 MB, and the pages together are the list. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pageOf } from '#kernel/paging.ts'
+import { pageOf } from '#core/paging.ts'
 import { testServer } from '../server.ts'
 
 test('a page has at least one row, and no more than fit', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
-import { removeLateWrites } from '../../src/areas/chats/worker/late-writes.ts'
+import { removeLateWrites } from '../../src/modules/chats/worker/late-writes.ts'
 
 test('what a writer that began before the deletion of a chat still writes of its runs is removed, and of other chats nothing', async () => {
   await using server = await testServer()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { logSettledStep } from '#areas/chats/runs/interrupted.ts'
-import { runStore } from '#areas/chats/runs/run-store.ts'
+import { logSettledStep } from '#modules/chats/runs/interrupted.ts'
+import { runStore } from '#modules/chats/runs/run-store.ts'
 import { testServer } from '../server.ts'
 import { until } from '../until.ts'
 

@@ -1,5 +1,5 @@
 /** Exports of other programs as small as a test needs them, and what a reader makes of them. */
-import { Exported } from '#faces/cli/commands/import/formats/conversation.ts'
+import { Exported } from '#interfaces/cli/commands/import/formats/conversation.ts'
 
 export type Json = Record<string, unknown>
 

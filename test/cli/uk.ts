@@ -1,7 +1,7 @@
 /** The command line in tests: the program as a person runs it, and a terminal for its parts. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { join } from 'node:path'
-import type { Terminal } from '#faces/cli/terminal.ts'
+import type { Terminal } from '#interfaces/cli/terminal.ts'
 
 export const program = join(import.meta.dirname, '../../bin/uk')
 

@@ -119,7 +119,7 @@ export interface Clone extends Disposable {
 
 export function laterClone(version: string, edits: Record<string, readonly [from: string, to: string]> = {}): Clone {
   const root = mkdtempSync(join(roomForRun(), 'clone-'))
-  for (const name of ['daemon', 'wire', 'kernel', 'faces', 'areas'])
+  for (const name of ['daemon', 'daemon-protocol', 'core', 'interfaces', 'modules'])
     cpSync(join(ROOT, 'src', name), join(root, 'src', name), {
       recursive: true,
       filter: (file) => !/\.(test|long)\.ts$/.test(file),

@@ -5,9 +5,9 @@ import headless from '@xterm/headless'
 import { KeeperClient } from '#daemon/keeper/client.ts'
 import { coreOf, guardErase } from '#daemon/keeper/screen/internals.ts'
 import { LINES_ABOVE } from '#daemon/keeper/screen/screen.ts'
-import { CHANNEL } from '#wire/channels.ts'
-import type { Input, Output } from '#wire/operations.ts'
-import type { AskedStream, Incoming } from '#wire/stream.ts'
+import { CHANNEL } from '#daemon-protocol/channels.ts'
+import type { Input, Output } from '#daemon-protocol/operations.ts'
+import type { AskedStream, Incoming } from '#daemon-protocol/stream.ts'
 import { until } from '#test/until.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../src/daemon/keeper/main.ts')

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
-import { loadContracts } from '#areas/contracts.ts'
-import { openapi } from '#faces/openapi/openapi.ts'
-import type { AnyEndpoint } from '#kernel/contract.ts'
-import { type Listed, list } from '#kernel/registry.ts'
+import { loadContracts } from '#modules/contracts.ts'
+import { openapi } from '#interfaces/openapi/openapi.ts'
+import type { AnyEndpoint } from '#core/contract.ts'
+import { type Listed, list } from '#core/registry.ts'
 
 const areas = await loadContracts()
 const all = list(areas)

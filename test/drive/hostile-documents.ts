@@ -1,5 +1,5 @@
 import { docxOf, pdfOf, pptxOf, xlsxOf, zipOf } from './documents.ts'
-import type { DocumentKind } from '#engine/text/documents/document.ts'
+import type { DocumentKind } from '#infra/text/documents/document.ts'
 
 type Attack = () => Promise<Buffer> | Buffer
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pino from 'pino'
-import type { Log } from '#engine/log.ts'
+import type { Log } from '#infra/log.ts'
 import { testServer } from '#test/server.ts'
 import { startAnthropic } from '../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../vendors/openai/openai.ts'

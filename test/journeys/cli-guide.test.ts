@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { exits } from '#faces/cli/exit.ts'
+import { exits } from '#interfaces/cli/exit.ts'
 import { temporaryDir } from '#test/program.ts'
 import { testServer } from '#test/server.ts'
 
@@ -20,7 +20,7 @@ test('ada works through the guide on the command line', async () => {
   mkdirSync(join(home.path, '.local/share/bash-completion/completions'), { recursive: true })
   const commands = [...guide.matchAll(/^```sh\n([^]*?)^```$/gm)]
     .map(([, code]) => code!)
-    // It has no end; src/faces/cli/commands/listen.test.ts runs it.
+    // It has no end; src/interfaces/cli/commands/listen.test.ts runs it.
     .filter((code) => !code.startsWith('uk listen'))
     .join('')
     .replace(/^uk sign-up .*$/m, (line) => `echo 'a long password' | ${line} --password-stdin`)

@@ -36,7 +36,7 @@ const [sandboxes, networks, servesPages, python] = await Promise.all([
   works('python3', '-c', 'import openai'),
 ])
 
-/** What other tests run: the installation and its service, settings of engines, Ollama, images (`src/areas/computers`, `src/daemon`). */
+/** What other tests run: the installation and its service, settings of engines, Ollama, images (`src/modules/computers`, `src/daemon`). */
 const ELSEWHERE =
   /\/install \||^uk computer (install|uninstall|status|run --engine)|"ollama"|^UK_COMPUTER_DRIVERS=docker/m
 const blocks = [...guide.matchAll(/^```(sh|js|py)\n([^]*?)^```$/gm)].map(([, language, code]) => ({

@@ -1,8 +1,8 @@
 /** Each operation of the link, asked for as its callers do: by a route where there is one. */
 import { request as httpRequest } from 'node:http'
 import { WebSocket } from 'ws'
-import { newId } from '#kernel/ids.ts'
-import type { OperationName } from '#wire/operations.ts'
+import { newId } from '#core/ids.ts'
+import type { OperationName } from '#daemon-protocol/operations.ts'
 import type { TwoServers } from '../two-servers.ts'
 import type { Caller } from '../server.ts'
 import { PATIENCE_MS, until } from '../until.ts'

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
-import { LARGEST_FRAME } from '#wire/frames.ts'
-import { type DaemonHello, PROTOCOL } from '#wire/hello.ts'
-import { Mux } from '#wire/mux.ts'
-import { overWebSocket } from '#wire/over-websocket.ts'
+import { LARGEST_FRAME } from '#daemon-protocol/frames.ts'
+import { type DaemonHello, PROTOCOL } from '#daemon-protocol/hello.ts'
+import { Mux } from '#daemon-protocol/mux.ts'
+import { overWebSocket } from '#daemon-protocol/over-websocket.ts'
 import type { Answerer } from './pair.ts'
 import type { Caller } from '../server.ts'
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
-import { FINISHED, FRAME, type FrameType, decodeFrame, encodeFrame } from '#wire/frames.ts'
+import { FINISHED, FRAME, type FrameType, decodeFrame, encodeFrame } from '#daemon-protocol/frames.ts'
 import { hello } from './daemon.ts'
 
 /** What a liar may say of one stream: any JSON, or text that is none. */

@@ -1,6 +1,6 @@
-import { LARGEST_FRAME } from '#wire/frames.ts'
-import { type OperationRequest, Mux, type Pipe } from '#wire/mux.ts'
-import type { Stream } from '#wire/stream.ts'
+import { LARGEST_FRAME } from '#daemon-protocol/frames.ts'
+import { type OperationRequest, Mux, type Pipe } from '#daemon-protocol/mux.ts'
+import type { Stream } from '#daemon-protocol/stream.ts'
 
 /** A pipe in memory: frames wait in it until they are moved by hand. */
 export class HeldPipe implements Pipe {

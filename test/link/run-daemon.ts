@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { KeeperClient } from '#daemon/keeper/client.ts'
 import { type RunParts, runDaemon } from '#daemon/run.ts'
 import { writeState } from '#daemon/state.ts'
-import { CAPABILITIES } from '#wire/operations.ts'
+import { CAPABILITIES } from '#daemon-protocol/operations.ts'
 import { roomForRun } from '../room.ts'
 import type { Paired } from './daemon.ts'
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Capability } from '#kernel/scopes.ts'
+import type { Capability } from '#core/scopes.ts'
 import { pairedBy } from '../link/daemon.ts'
 import { type RunningDaemon, daemonHome, goOn, runDaemonAt } from '../link/run-daemon.ts'
 import type { Person } from '../server.ts'

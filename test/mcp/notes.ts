@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { type Context, implement } from '#engine/context.ts'
-import { finder } from '#kernel/context.ts'
-import { area, base, bytes, deleted, endpoint, none, one, operation, page, stream } from '#kernel/contract.ts'
-import { refuse } from '#kernel/errors.ts'
-import { type Id, newId } from '#kernel/ids.ts'
+import { type Context, implement } from '#infra/context.ts'
+import { finder } from '#core/context.ts'
+import { area, base, bytes, deleted, endpoint, none, one, operation, page, stream } from '#core/contract.ts'
+import { refuse } from '#core/errors.ts'
+import { type Id, newId } from '#core/ids.ts'
 
 const Note = z.object({ ...base, text: z.string() }).meta({ id: 'Note' })
 const scope = { scope: 'drive:write' } as const

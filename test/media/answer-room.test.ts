@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { wholeOf } from '#gateway/media/answers.ts'
-import { AnswerRoom } from '#engine/media/answer-room.ts'
+import { AnswerRoom } from '#infra/media/answer-room.ts'
 
 const MIB = 1 << 20
 const never = new AbortController().signal

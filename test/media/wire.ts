@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { addressPolicy } from '#engine/http-client/address.ts'
-import { createOutbound } from '#engine/http-client/outbound.ts'
+import { addressPolicy } from '#infra/http-client/address.ts'
+import { createOutbound } from '#infra/http-client/outbound.ts'
 import { MediaFault, type MediaInput, type MediaWire, type WireAnswer } from '#gateway/media/adapter.ts'
 import type { ProviderEndpoint, Shape } from '#gateway/model/offer.ts'
 import { takesKey } from '#gateway/providers/takes-key.ts'
 import { upstreamOf } from '#gateway/providers/upstream.ts'
 import { readFault } from '#gateway/wire/faults/faults.ts'
-import { newId } from '#kernel/ids.ts'
+import { newId } from '#core/ids.ts'
 
 /** A request as a vendor got it. */
 export interface Got {

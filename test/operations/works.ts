@@ -1,9 +1,9 @@
 /** An area that only tests serve: work of several kinds for the background. */
 import { z } from 'zod'
-import { Operation } from '#areas/operations/contract.ts'
-import { type OperationKind, defineOperation, startOperation } from '#areas/operations/service.ts'
-import { implement } from '#engine/context.ts'
-import { area, endpoint, operation, workspaceId } from '#kernel/contract.ts'
+import { Operation } from '#modules/operations/contract.ts'
+import { type OperationKind, defineOperation, startOperation } from '#modules/operations/service.ts'
+import { implement } from '#infra/context.ts'
+import { area, endpoint, operation, workspaceId } from '#core/contract.ts'
 
 export interface Work {
   how: string

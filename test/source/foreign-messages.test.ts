@@ -2,31 +2,31 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { mismatch } from '#areas/chats/agent/answer-schema.ts'
-import { cronFault } from '#areas/automations/schedule/cron-fault.ts'
-import { jsonFault } from '#kernel/json/json-text.ts'
-import { compileLine } from '#engine/search-engine/regex/line-pattern.ts'
-import { compile as compilePattern } from '#engine/search-engine/regex/pattern.ts'
+import { mismatch } from '#modules/chats/agent/answer-schema.ts'
+import { cronFault } from '#modules/automations/schedule/cron-fault.ts'
+import { jsonFault } from '#core/json/json-text.ts'
+import { compileLine } from '#infra/search-engine/regex/line-pattern.ts'
+import { compile as compilePattern } from '#infra/search-engine/regex/pattern.ts'
 
 const root = join(import.meta.dirname, '../..')
 
 /** Places that read the message of any error, and where it goes. */
 const known: Readonly<Record<string, string>> = {
   'src/app.ts': 'the administrator who starts the server',
-  'src/engine/start-refused.ts': 'the administrator who starts the server',
-  'src/engine/blobs/s3.ts': 'the administrator, at the start and in `uk doctor`',
-  'src/engine/pictures/child.ts': 'the debug log',
-  'src/engine/media/convert/encode-thread.ts': 'another thread, which throws it again: a fault of the server',
-  'src/engine/media/speech/flite-thread.ts': 'another thread, which throws it again: a fault of the server',
-  'src/areas/accounts/passkeys/ceremony.ts': 'the log',
-  'src/areas/ai-gateway/lists/known-lists.ts': 'the debug log',
-  'src/areas/ai-gateway/lists/ask-provider.ts': 'the owner of an endpoint, and is of our own HTTP client',
-  'src/areas/computers/drivers/docker/api.ts': 'the administrator: the operating system on a socket',
-  'src/areas/computers/ports/tunnel.ts': 'a stream that is closed with it',
+  'src/infra/start-refused.ts': 'the administrator who starts the server',
+  'src/infra/blobs/s3.ts': 'the administrator, at the start and in `uk doctor`',
+  'src/infra/pictures/child.ts': 'the debug log',
+  'src/infra/media/convert/encode-thread.ts': 'another thread, which throws it again: a fault of the server',
+  'src/infra/media/speech/flite-thread.ts': 'another thread, which throws it again: a fault of the server',
+  'src/modules/accounts/passkeys/ceremony.ts': 'the log',
+  'src/modules/ai-gateway/lists/known-lists.ts': 'the debug log',
+  'src/modules/ai-gateway/lists/ask-provider.ts': 'the owner of an endpoint, and is of our own HTTP client',
+  'src/modules/computers/drivers/docker/api.ts': 'the administrator: the operating system on a socket',
+  'src/modules/computers/ports/tunnel.ts': 'a stream that is closed with it',
 }
 
 test('messages of unknown errors are read only where no caller sees them', () => {
-  const readers = globSync('src/{areas,line,gateway,access,kernel,engine,faces/{mcp,docs,openapi}}/**/*.ts', {
+  const readers = globSync('src/{modules,pipeline,gateway,authz,core,infra,interfaces/{mcp,docs,openapi}}/**/*.ts', {
     cwd: root,
   })
     .concat('src/app.ts')

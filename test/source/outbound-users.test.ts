@@ -18,22 +18,22 @@ const users: Record<string, [credential: string, party: string]> = {
   'src/gateway/media/wire.ts': ['upstream.credential', 'options.party'],
   'src/gateway/surfaces/stored-responses.ts': ['credential', 'caller.payer.accountId'],
   // By the endpoint itself: its list of models, its test, its token.
-  'src/areas/ai-gateway/lists/ask-provider.ts': ['upstream.credential', 'endpoint.id'],
+  'src/modules/ai-gateway/lists/ask-provider.ts': ['upstream.credential', 'endpoint.id'],
   'src/gateway/providers/transport/vertex.ts': ['credential', "'access token'"],
   // By an account, to an address that it names, without a credential.
-  'src/areas/web/fetch.ts': ["''", 'ctx.principal.accountId'],
-  'src/areas/media/fetched.ts': ["''", 'ctx.principal.accountId'],
+  'src/modules/web/fetch.ts': ["''", 'ctx.principal.accountId'],
+  'src/modules/media/fetched.ts': ["''", 'ctx.principal.accountId'],
   'src/gateway/translation/fetched-media.ts': ["''", 'party'],
   // By an account, with a credential of the instance's or of an agent's.
-  'src/areas/web/search.ts': ['name', 'ctx.principal.accountId'],
-  'src/areas/chats/agent/tools/outside-tools.ts': ['credential', 'party'],
+  'src/modules/web/search.ts': ['name', 'ctx.principal.accountId'],
+  'src/modules/chats/agent/tools/outside-tools.ts': ['credential', 'party'],
   // By what a workspace or a person set up, to one address.
-  'src/areas/webhooks/sender.ts': ['endpoint.id', 'endpoint.workspace_id'],
-  'src/areas/notifications/delivery/push.ts': ["'vapid'", 'subscription.id'],
+  'src/modules/webhooks/sender.ts': ['endpoint.id', 'endpoint.workspace_id'],
+  'src/modules/notifications/delivery/push.ts': ["'vapid'", 'subscription.id'],
   // By the instance, for everybody.
-  'src/areas/accounts/identities/provider.ts': ["'identity provider'", "'identity provider'"],
-  'src/areas/web/robots.ts': ["''", "'robots.txt'"],
-  'src/areas/ai-gateway/catalogues/fetch-catalogue.ts': ["''", "'catalogue'"],
+  'src/modules/accounts/identities/provider.ts': ["'identity provider'", "'identity provider'"],
+  'src/modules/web/robots.ts': ["''", "'robots.txt'"],
+  'src/modules/ai-gateway/catalogues/fetch-catalogue.ts': ["''", "'catalogue'"],
 }
 
 /** Functions that send; a file that imports one of them, or calls `outbound.dispatch`, is a user. */
@@ -45,7 +45,7 @@ const passing = ['src/gateway/providers/dispatch.ts']
 test('whoever sends something out says on whose connections', () => {
   const found = globSync('src/**/*.ts', { cwd: root }).filter(
     (file) =>
-      !/\.(test|long)\.ts$|^src\/engine\/http-client\//.test(file) &&
+      !/\.(test|long)\.ts$|^src\/infra\/http-client\//.test(file) &&
       !passing.includes(file) &&
       SENDS.test(readFileSync(join(root, file), 'utf8')),
   )

@@ -12,18 +12,18 @@ const ASCII =
   /digest\(|hash\(|randomUUID\(|toISOString\(|\biso\(|(?:sha256|updatedAt|updated_at|createdAt|release|today|\bday|\bdigits|(?:A-Z)?(?:a-z)?0-9[^/]*\]\+?\/gi?, '[-_ ]?'\)(?:\s*\.(?:trim|replaceAll)\([^)]*\))*)$/
 /** Cuts of ASCII or of text that isn't shown, each with its reason. */
 const ALLOWED: Readonly<Record<string, string>> = {
-  'src/areas/chats/agent/tools/outside-tools.ts: name': 'a name reduced to ASCII',
-  'src/areas/ai-gateway/endpoints/own-speech.ts: at': 'a date',
-  'src/areas/api-keys/service.ts: secret': 'the prefix of a key',
-  'src/areas/computers/pairing/pairings.ts: code': 'a code of digits and letters',
-  'src/areas/drive/find/find-store.ts: inside': 'the bound of a range, never shown',
-  'src/engine/bus/bus.ts: message': 'the random ID before a message',
-  'src/engine/ledger/reserve.ts: name': 'an ID',
-  'src/engine/media/programs.ts: said': 'a line reduced to ASCII',
-  'src/faces/cli/commands/sign-in/login.ts: key': 'the prefix of a key',
-  'src/faces/cli/output/table.ts: text': 'a date',
-  'src/faces/cli/server/credentials.ts: UK_KEY': 'the prefix of a key',
-  'src/faces/cli/server/download.ts: mark': 'a digest',
+  'src/modules/chats/agent/tools/outside-tools.ts: name': 'a name reduced to ASCII',
+  'src/modules/ai-gateway/endpoints/own-speech.ts: at': 'a date',
+  'src/modules/api-keys/service.ts: secret': 'the prefix of a key',
+  'src/modules/computers/pairing/pairings.ts: code': 'a code of digits and letters',
+  'src/modules/drive/find/find-store.ts: inside': 'the bound of a range, never shown',
+  'src/infra/bus/bus.ts: message': 'the random ID before a message',
+  'src/infra/ledger/reserve.ts: name': 'an ID',
+  'src/infra/media/programs.ts: said': 'a line reduced to ASCII',
+  'src/interfaces/cli/commands/sign-in/login.ts: key': 'the prefix of a key',
+  'src/interfaces/cli/output/table.ts: text': 'a date',
+  'src/interfaces/cli/server/credentials.ts: UK_KEY': 'the prefix of a key',
+  'src/interfaces/cli/server/download.ts: mark': 'a digest',
   'src/gateway/wire/shared/media.ts: url': 'where a data URL is recognized, never shown',
   'src/gateway/wire/shared/tool-names.ts: words': 'a name reduced to ASCII',
   'src/gateway/wire/converse/encode-messages.ts: name': 'a name reduced to ASCII',
@@ -65,7 +65,7 @@ test('text with a longest length is cut by shorten(), which never cuts inside a 
         const path = name.slice(root.length + 1)
         const isServer = path.startsWith('src/') && config.endsWith(join(root, 'tsconfig.json'))
         const isApp = path.startsWith('web/src/') && !config.endsWith(join(root, 'tsconfig.json'))
-        if (!(isServer || isApp) || /\.d\.ts$|\.(?:test|long)\.tsx?$|kernel\/text\/shorten\.ts$/.test(path)) continue
+        if (!(isServer || isApp) || /\.d\.ts$|\.(?:test|long)\.tsx?$|core\/text\/shorten\.ts$/.test(path)) continue
         files += 1
         const file = project.program.getSourceFile(name)!
         if (/\.(?:slice|substring|substr)\(/.test(file.text)) cuts.push(...cutsIn(file, path, project.checker))
@@ -75,5 +75,5 @@ test('text with a longest length is cut by shorten(), which never cuts inside a 
     api.close()
   }
   assert.ok(files > 1_500, `${files} files were read`)
-  assert.deepEqual(cuts, [], 'use shorten() of src/kernel/text/shorten.ts')
+  assert.deepEqual(cuts, [], 'use shorten() of src/core/text/shorten.ts')
 })

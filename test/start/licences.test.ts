@@ -4,9 +4,9 @@ import { globSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { buildApp } from '#faces/app/build.ts'
-import { readFiles } from '#faces/app/files.ts'
-import { LICENCES, licensed } from '#faces/app/licences/licences.ts'
+import { buildApp } from '#interfaces/app/build.ts'
+import { readFiles } from '#interfaces/app/files.ts'
+import { LICENCES, licensed } from '#interfaces/app/licences/licences.ts'
 import { reached } from '../../src/lean.ts'
 
 const root = join(import.meta.dirname, '../..')

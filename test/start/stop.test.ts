@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Parts } from '#engine/processes/parts.ts'
+import { Parts } from '#infra/processes/parts.ts'
 import { startProgram, temporaryDir } from '../program.ts'
 import { caller } from '../server.ts'
 

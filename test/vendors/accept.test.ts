@@ -9,7 +9,7 @@ import { encode as encodeChat } from '#gateway/wire/openai-chat/encode/encode.ts
 import { encode as encodeResponses } from '#gateway/wire/openai-responses/encode.ts'
 import type { Target } from '#gateway/wire/shared/target.ts'
 import type { Tool, CanonicalRequest, CanonicalMessage, CanonicalPart } from '#gateway/model/canonical-request.ts'
-import { Refusal } from '#kernel/errors.ts'
+import { Refusal } from '#core/errors.ts'
 import * as anthropic from './anthropic/rules.ts'
 import * as bedrock from './bedrock/rules.ts'
 import * as gemini from './gemini/rules.ts'

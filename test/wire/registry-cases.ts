@@ -1,6 +1,6 @@
-import { loadContracts } from '#areas/contracts.ts'
-import { newId } from '#kernel/ids.ts'
-import { list } from '#kernel/registry.ts'
+import { loadContracts } from '#modules/contracts.ts'
+import { newId } from '#core/ids.ts'
+import { list } from '#core/registry.ts'
 import { values } from '#test/makers.ts'
 import { type Asked, json } from './asked.ts'
 

@@ -1,4 +1,4 @@
-import { newId } from '#kernel/ids.ts'
+import { newId } from '#core/ids.ts'
 import type { Person } from '#test/server.ts'
 import { type Asked, json } from './asked.ts'
 

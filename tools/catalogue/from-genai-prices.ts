@@ -1,5 +1,5 @@
 import { findProvider, type ModelInfo, type ModelPrice } from '@pydantic/genai-prices'
-import { formatUsd, fromUsd } from '#kernel/money.ts'
+import { formatUsd, fromUsd } from '#core/money.ts'
 import { decimal, type Draft } from './draft.ts'
 import type { Kind, Prices, Pricing } from '#gateway/catalogue/model.ts'
 

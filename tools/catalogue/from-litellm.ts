@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Kind, Pricing, Variant } from '#gateway/catalogue/model.ts'
-import { formatUsd, fromUsd } from '#kernel/money.ts'
+import { formatUsd, fromUsd } from '#core/money.ts'
 import type { Draft } from './draft.ts'
 
 // Of the commit: when its table was read.

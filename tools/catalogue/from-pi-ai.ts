@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { formatUsd } from '#kernel/money.ts'
+import { formatUsd } from '#core/money.ts'
 import { nanoPerMillion, type CatalogueModel, type Prices, type Pricing } from '#gateway/catalogue/model.ts'
 import { decimal, type Draft } from './draft.ts'
 

@@ -1,6 +1,6 @@
 import { MutationCache, type Query, QueryCache, QueryClient } from '@tanstack/react-query'
-import { contracts } from '#areas/contracts.ts'
-import { ApiError, createClient } from '#faces/client.ts'
+import { contracts } from '#modules/contracts.ts'
+import { ApiError, createClient } from '#interfaces/client.ts'
 
 /**
  * The server's own client, by the session's cookie: what it answers is typed by the contracts. In the browser they are a

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Scope, atLeast, roleFor } from '#kernel/scopes.ts'
+import { type Scope, atLeast, roleFor } from '#core/scopes.ts'
 import type { Workspace } from './api.ts'
 import { workspacesQuery } from './session.ts'
 

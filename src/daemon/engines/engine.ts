@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Input, InstallProgress, Output } from '#wire/operations.ts'
+import type { Input, InstallProgress, Output } from '#daemon-protocol/operations.ts'
 
 export type EngineName = EngineRow['name']
 export type EngineRow = Output<'engine.control'>['engines'][number]

@@ -1,9 +1,15 @@
 import { join } from 'node:path'
 import { stat } from 'node:fs/promises'
 import type { z } from 'zod'
-import { Refusal, refuse } from '#kernel/errors.ts'
-import { type CallHead, type Input, type InstallProgress, MOST_MODELS, type Output } from '#wire/operations.ts'
-import type { Stream } from '#wire/stream.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import {
+  type CallHead,
+  type Input,
+  type InstallProgress,
+  MOST_MODELS,
+  type Output,
+} from '#daemon-protocol/operations.ts'
+import type { Stream } from '#daemon-protocol/stream.ts'
 import { isFull } from '../files/faults.ts'
 import { digest, download, dropPart, full, throughCuts } from './download/download.ts'
 import { receive } from './download/receive.ts'

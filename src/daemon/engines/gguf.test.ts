@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Refusal } from '#kernel/errors.ts'
+import { Refusal } from '#core/errors.ts'
 import { tinyGguf } from '#test/local-inference/tiny-gguf.ts'
 import { readGguf } from './gguf.ts'
 

@@ -3,7 +3,7 @@
  * Format: ggml's docs/gguf.md, versions 2 and 3.
  */
 import { type FileHandle, open } from 'node:fs/promises'
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 
 export interface GgufHead {
   architecture: string

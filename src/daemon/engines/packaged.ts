@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { EngineName, EngineRow, Progress } from './engine.ts'
 import { EngineProcess } from './process.ts'
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { Refusal, refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#core/errors.ts'
 import { isHeld, takeLock } from '../lock.ts'
 import type { EngineRow } from './engine.ts'
 

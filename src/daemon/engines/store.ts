@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { ModelRow } from './engine.ts'
 import { type Clock, leftFor } from '../time/unused.ts'
 import { readGguf } from './gguf.ts'

@@ -1,8 +1,8 @@
 import type { BigIntStats, Stats } from 'node:fs'
 import { lstat, readFile, readlink } from 'node:fs/promises'
 import type { z } from 'zod'
-import type { Entry as EntrySchema } from '#wire/operations.ts'
-import { isUtf8, pathText } from '#kernel/files/file-path.ts'
+import type { Entry as EntrySchema } from '#daemon-protocol/operations.ts'
+import { isUtf8, pathText } from '#core/files/file-path.ts'
 import { below } from './path.ts'
 import type { Folder } from './within.ts'
 

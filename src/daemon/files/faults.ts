@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
-import { Refusal, refuse } from '#kernel/errors.ts'
-import { pathText } from '#kernel/files/file-path.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import { pathText } from '#core/files/file-path.ts'
 
 /** Turns what the operating system said (`error.code` of Node's fs) into a refusal that names the path. */
 export function refuseSystem(error: unknown, path: Buffer): never {

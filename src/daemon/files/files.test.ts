@@ -4,8 +4,8 @@ import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import type { Output } from '#wire/operations.ts'
-import type { Stream } from '#wire/stream.ts'
+import type { Output } from '#daemon-protocol/operations.ts'
+import type { Stream } from '#daemon-protocol/stream.ts'
 import { filesIn, refused } from '#test/computers/files.ts'
 
 const aside = <I>(input: I) =>

@@ -15,8 +15,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { operations } from '#wire/operations.ts'
-import { Refusal } from '#kernel/errors.ts'
+import { operations } from '#daemon-protocol/operations.ts'
+import { Refusal } from '#core/errors.ts'
 import { type Machine, download, machine, upload } from '#test/computers/files.ts'
 
 /** The paths of the table, below the allowed folder. */

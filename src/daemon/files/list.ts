@@ -1,6 +1,6 @@
 import { opendir } from 'node:fs/promises'
-import type { Input, Output } from '#wire/operations.ts'
-import { refuse } from '#kernel/errors.ts'
+import type { Input, Output } from '#daemon-protocol/operations.ts'
+import { refuse } from '#core/errors.ts'
 import { partOf } from '../part.ts'
 import { type Entry, entryAt } from './entry.ts'
 import { refuseSystem } from './faults.ts'

@@ -1,6 +1,6 @@
 /** Paths as the system has them: bytes. */
 import { basename, dirname, join, normalize } from 'node:path'
-import { pathBytes } from '#kernel/files/file-path.ts'
+import { pathBytes } from '#core/files/file-path.ts'
 
 /**
  * Runs the functions for paths on bytes: all they look for is ASCII, so with a character for each byte they work on

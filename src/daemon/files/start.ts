@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { Roots } from './within.ts'
 
 /** Returns the folder where browsing starts: the home of the daemon's user if it is allowed, else the first allowed folder that exists. */

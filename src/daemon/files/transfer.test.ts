@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Refusal } from '#kernel/errors.ts'
+import { Refusal } from '#core/errors.ts'
 import { type Machine, download, machine, refused, upload } from '#test/computers/files.ts'
 import { socketLink } from '#test/link/sockets.ts'
 

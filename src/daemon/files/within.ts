@@ -5,8 +5,8 @@
  */
 import { constants } from 'node:fs'
 import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
-import { Refusal, refuse } from '#kernel/errors.ts'
-import { pathText } from '#kernel/files/file-path.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import { pathText } from '#core/files/file-path.ts'
 import { refuseSystem } from './faults.ts'
 import { below, nameOf, parentOf } from './path.ts'
 

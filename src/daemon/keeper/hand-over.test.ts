@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
-import { LinkLost } from '#wire/stream.ts'
+import { LinkLost } from '#daemon-protocol/stream.ts'
 import {
   call,
   exec,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, open, rename, rm } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import type { ServerHello } from '#wire/hello.ts'
+import type { ServerHello } from '#daemon-protocol/hello.ts'
 import { type Version, folderOf, hashOf, isWhole, readManifest } from './versions.ts'
 
 export type Offer = NonNullable<ServerHello['update']>

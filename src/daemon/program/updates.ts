@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DaemonHello, ServerHello } from '#wire/hello.ts'
+import type { DaemonHello, ServerHello } from '#daemon-protocol/hello.ts'
 import type { DaemonState } from '../state.ts'
 import { type Offer, Refused, downloadRelease } from './download.ts'
 import { checkVersion } from './try-out.ts'

@@ -7,7 +7,7 @@ import { createReadStream } from 'node:fs'
 import { open, readFile, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /** A release in its folder. Its name is the SHA-256 of its manifest. */
 export interface Version {

@@ -1,4 +1,4 @@
-import type { Payer } from '#engine/ledger/ledger.ts'
+import type { Payer } from '#infra/ledger/ledger.ts'
 import type { Offer } from '../model/offer.ts'
 import { type RoutingConstraints, type RequestSummary, constraintsFor } from '../routing/constraints.ts'
 import type { Gateway } from '../request/gateway.ts'

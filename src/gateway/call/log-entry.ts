@@ -1,4 +1,4 @@
-import type { LoggedRequest, Tried } from '#engine/request-log/request-log.ts'
+import type { LoggedRequest, Tried } from '#infra/request-log/request-log.ts'
 import type { Loss } from '../model/canonical-request.ts'
 import { type FaultWords, askerOf, faultWords } from '../request/logged.ts'
 import type { Attempt, CallHandler } from './attempt.ts'

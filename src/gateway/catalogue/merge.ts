@@ -1,4 +1,4 @@
-import { formatUsd, fromUsd } from '#kernel/money.ts'
+import { formatUsd, fromUsd } from '#core/money.ts'
 import type { Snapshot } from './catalogue.ts'
 import type { CatalogueModel, Prices, Pricing } from './model.ts'
 

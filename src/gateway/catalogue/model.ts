@@ -1,4 +1,4 @@
-import { fromUsd } from '#kernel/money.ts'
+import { fromUsd } from '#core/money.ts'
 import type { MediaAbilities } from './media.ts'
 
 /** A decimal in US dollars as the source wrote it, up to 9 places: a string, so that no price passes through a binary float. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { formatUsd, fromUsd } from '#kernel/money.ts'
+import { formatUsd, fromUsd } from '#core/money.ts'
 import type { Snapshot } from './catalogue.ts'
 import { isMediaKind, videoModes } from './media.ts'
 import type { CatalogueModel, Kind, Prices, Pricing, Tier } from './model.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /** The fetched data is not a catalogue; the sentence says why and is safe to show. */
 export class NoCatalogue extends Error {

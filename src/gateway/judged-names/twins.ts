@@ -1,8 +1,8 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { Body } from '../model/body.ts'
 import { endOfString, endOfValue, skipSpace } from '../model/json-bytes.ts'
 import { judgedNames, ownData, ownNames } from './judged-names.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /** Letters that Go's `encoding/json` and other case-insensitive readers take for the ASCII letters `s` and `k`. */
 const fold = (name: string): string => name.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase()

@@ -1,7 +1,7 @@
-import type { MediaFacts, SoundFormat } from '#engine/media/facts.ts'
-import type { AnswerPlace } from '#engine/media/answer-room.ts'
+import type { MediaFacts, SoundFormat } from '#infra/media/facts.ts'
+import type { AnswerPlace } from '#infra/media/answer-room.ts'
 
-export type { SoundFormat } from '#engine/media/facts.ts'
+export type { SoundFormat } from '#infra/media/facts.ts'
 
 export type { MediaKind } from '../catalogue/media.ts'
 

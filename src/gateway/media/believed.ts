@@ -1,4 +1,4 @@
-import { storable, storableJson } from '#kernel/text/storable.ts'
+import { storable, storableJson } from '#core/text/storable.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { scrub } from '../wire/scrub.ts'
 import {
@@ -12,7 +12,7 @@ import {
   type VendorJob,
 } from './adapter.ts'
 import { badAnswer } from './answers.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /** The most of a unit that one request can come to. What says more is wrong, and counts as not said. */
 const MOST: Readonly<Record<keyof MediaUnits, number>> = {

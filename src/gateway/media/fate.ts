@@ -1,5 +1,5 @@
-import { Refusal } from '#kernel/errors.ts'
-import { storable } from '#kernel/text/storable.ts'
+import { Refusal } from '#core/errors.ts'
+import { storable } from '#core/text/storable.ts'
 import { MediaFault } from './adapter.ts'
 
 /**

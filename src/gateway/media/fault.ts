@@ -1,4 +1,4 @@
-import { explained } from '#engine/http-client/retrieve.ts'
+import { explained } from '#infra/http-client/retrieve.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { readFault } from '../wire/faults/faults.ts'

@@ -1,5 +1,5 @@
-import { refuse } from '#kernel/errors.ts'
-import { type Principal, hasScope } from '#kernel/principal.ts'
+import { refuse } from '#core/errors.ts'
+import { type Principal, hasScope } from '#core/principal.ts'
 import type { MediaKind } from '../catalogue/media.ts'
 import type { Directory, Listed, MediaOffer } from '../model/offer.ts'
 import { isMediaOffer, pricedForMedia } from '../model/offer.ts'

@@ -1,10 +1,10 @@
-import { Busy } from '#engine/confined/turns.ts'
-import { type ConvertOptions, type Converter, FormatNotMade } from '#engine/media/convert/converter.ts'
-import { resampled } from '#engine/media/convert/samples.ts'
-import { waveSamples } from '#engine/media/convert/wave.ts'
-import type { Pcm, SoundFormat } from '#engine/media/facts.ts'
-import { ProgramFailed } from '#engine/media/programs.ts'
-import { refuse } from '#kernel/errors.ts'
+import { Busy } from '#infra/confined/turns.ts'
+import { type ConvertOptions, type Converter, FormatNotMade } from '#infra/media/convert/converter.ts'
+import { resampled } from '#infra/media/convert/samples.ts'
+import { waveSamples } from '#infra/media/convert/wave.ts'
+import type { Pcm, SoundFormat } from '#infra/media/facts.ts'
+import { ProgramFailed } from '#infra/media/programs.ts'
+import { refuse } from '#core/errors.ts'
 import { type MadeSound, MediaFault } from './adapter.ts'
 
 /** Sound in the format asked, and its length as far as it is known: of samples that went by. */

@@ -1,4 +1,4 @@
-import type { Billing, Usage } from '#kernel/usage.ts'
+import type { Billing, Usage } from '#core/usage.ts'
 import type { TokensOfMedia } from './cost/cost.ts'
 import type { Json } from './json.ts'
 

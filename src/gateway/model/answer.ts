@@ -1,5 +1,5 @@
 import type { TokensOfMedia } from './cost/cost.ts'
-import type { Usage } from '#kernel/usage.ts'
+import type { Usage } from '#core/usage.ts'
 import type { CanonicalPart, Chunk, FinishReason, MediaSource, SoundPiece, UpstreamFault } from './canonical-request.ts'
 
 /** Parts of an assistant message as the contract has them: `text`, `reasoning` and `tool_call`, in the order of their beginnings. */

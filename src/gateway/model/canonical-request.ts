@@ -1,5 +1,5 @@
 import type { TokensOfMedia } from './cost/cost.ts'
-import type { Usage } from '#kernel/usage.ts'
+import type { Usage } from '#core/usage.ts'
 
 /**
  * The middle of every translation: a CanonicalRequest goes in, Chunks come out. N client shapes and M provider shapes need

@@ -1,4 +1,4 @@
-import type { CountLimits } from '#kernel/json/json-counts.ts'
+import type { CountLimits } from '#core/json/json-counts.ts'
 
 /**
  * The most of everything in one request for words. Anthropic takes 100,000 messages and searches among 10,000 tools; a

@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { Body } from './body.ts'
 
 /** A field that decides something is short; what is longer is content. */

@@ -1,4 +1,4 @@
-import type { Usage } from '#kernel/usage.ts'
+import type { Usage } from '#core/usage.ts'
 import type { Cost, TokensOfMedia } from './cost/cost.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamFault } from './canonical-request.ts'

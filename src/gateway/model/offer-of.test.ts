@@ -1,4 +1,4 @@
-import { newId } from '#kernel/ids.ts'
+import { newId } from '#core/ids.ts'
 import type { Offer, ProviderEndpoint } from './offer.ts'
 
 /** An offer for tests: sound values, and those that a test cares about. */

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici'
-import type { Send } from '#engine/http-client/send.ts'
-import type { Id } from '#kernel/ids.ts'
-import type { Principal } from '#kernel/principal.ts'
-import type { Billing } from '#kernel/usage.ts'
+import type { Send } from '#infra/http-client/send.ts'
+import type { Id } from '#core/ids.ts'
+import type { Principal } from '#core/principal.ts'
+import type { Billing } from '#core/usage.ts'
 import type { MediaAbilities, MediaKind } from '../catalogue/media.ts'
 import type { Pricing } from '../catalogue/model.ts'
 

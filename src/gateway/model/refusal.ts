@@ -1,5 +1,5 @@
-import { type Code, Refusal } from '#kernel/errors.ts'
-import { storable } from '#kernel/text/storable.ts'
+import { type Code, Refusal } from '#core/errors.ts'
+import { storable } from '#core/text/storable.ts'
 import type { UpstreamFault } from './canonical-request.ts'
 
 const codes: Record<UpstreamFault['kind'], Code> = {

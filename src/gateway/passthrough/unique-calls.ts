@@ -1,4 +1,4 @@
-import { newId } from '#kernel/ids.ts'
+import { newId } from '#core/ids.ts'
 import type { Shape } from '../model/offer.ts'
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../model/json.ts'
 import type { Redraft } from './redraft.ts'

@@ -14,7 +14,7 @@ const homes = [
   // `skill.type` of Anthropic's requests.
   'src/gateway/stored-references/anthropic.ts',
   // LiteLLM's words for providers, and the presets that they become.
-  'src/faces/cli/commands/import/litellm-plan.ts',
+  'src/interfaces/cli/commands/import/litellm-plan.ts',
 ]
 /** Ids that are words of ours as well: a shape has that name. */
 const words = new Set(['ollama', ...mediaProviders.map(({ id }) => id)])

@@ -1,4 +1,4 @@
-import { Refusal } from '#kernel/errors.ts'
+import { Refusal } from '#core/errors.ts'
 import { providerOf } from './every-provider.ts'
 import { type Transport, ENDPOINT_SETTING } from './transport/transport.ts'
 import { credentialOf } from './transport/credential.ts'

@@ -1,10 +1,10 @@
-import type { Payer } from '#engine/ledger/ledger.ts'
-import { payerOf } from '#engine/ledger/payer.ts'
-import { refuse } from '#kernel/errors.ts'
-import type { Id } from '#kernel/ids.ts'
-import { type Principal, membershipIn } from '#kernel/principal.ts'
-import { atLeast } from '#kernel/scopes.ts'
-import { countedAs } from '#line/admit.ts'
+import type { Payer } from '#infra/ledger/ledger.ts'
+import { payerOf } from '#infra/ledger/payer.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { type Principal, membershipIn } from '#core/principal.ts'
+import { atLeast } from '#core/scopes.ts'
+import { countedAs } from '#pipeline/admit.ts'
 
 /** A principal as the gateways need to know it. */
 export interface Caller {

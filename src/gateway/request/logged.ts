@@ -1,7 +1,7 @@
-import type { Payer } from '#engine/ledger/ledger.ts'
-import type { LoggedRequest } from '#engine/request-log/request-log.ts'
-import { Refusal } from '#kernel/errors.ts'
-import type { Id } from '#kernel/ids.ts'
+import type { Payer } from '#infra/ledger/ledger.ts'
+import type { LoggedRequest } from '#infra/request-log/request-log.ts'
+import { Refusal } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import { refusalOf } from '../model/refusal.ts'
 

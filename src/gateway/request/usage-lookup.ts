@@ -1,6 +1,6 @@
-import type { CallRow } from '#engine/ledger/calls/calls.ts'
-import type { Id } from '#kernel/ids.ts'
-import type { Principal } from '#kernel/principal.ts'
+import type { CallRow } from '#infra/ledger/calls/calls.ts'
+import type { Id } from '#core/ids.ts'
+import type { Principal } from '#core/principal.ts'
 
 /** US dollars that a key's calls cost, in the present period of each kind. */
 export type SpentByPeriod = Readonly<Record<'day' | 'week' | 'month' | 'total', number>>

@@ -1,5 +1,5 @@
-import type { Id } from '#kernel/ids.ts'
-import type { Principal } from '#kernel/principal.ts'
+import type { Id } from '#core/ids.ts'
+import type { Principal } from '#core/principal.ts'
 
 /** A video of this surface: the operation that makes it, and what was asked. */
 export interface ShelvedVideo {

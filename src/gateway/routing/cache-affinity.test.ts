@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Id } from '#kernel/ids.ts'
+import type { Id } from '#core/ids.ts'
 import { conversationOf } from './cache-affinity.ts'
 
 const caller = '01KAJ8R3T2M6QK5W9V0XBZC4DE' as Id

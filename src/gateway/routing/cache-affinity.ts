@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Id } from '#kernel/ids.ts'
-import type { Usage } from '#kernel/usage.ts'
+import type { Id } from '#core/ids.ts'
+import type { Usage } from '#core/usage.ts'
 import type { Offer } from '../model/offer.ts'
 import { isObject } from '../model/json.ts'
 

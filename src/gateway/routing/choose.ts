@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { type RequestedModel, type Candidate, type Route, routeModels } from './router.ts'
 import { type Excluded, brokenRule } from './filter.ts'
 import { isAggregator } from '../providers/supports.ts'

@@ -1,5 +1,5 @@
 import type { Offer } from '../model/offer.ts'
-import type { ModelRule } from '#kernel/principal.ts'
+import type { ModelRule } from '#core/principal.ts'
 import { type Excluded, brokenRule } from './filter.ts'
 import type { FaultKind } from '../model/canonical-request.ts'
 import type { RoutingConstraints } from './constraints.ts'

@@ -1,4 +1,4 @@
-import { type ModelRule, ruleAgainst } from '#kernel/principal.ts'
+import { type ModelRule, ruleAgainst } from '#core/principal.ts'
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
 import { isAggregator } from '../providers/supports.ts'
 import { supportsParameter } from '../providers/parameters.ts'

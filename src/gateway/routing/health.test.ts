@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#core/usage.ts'
 import { Health } from './health.ts'
 import { offerOf } from '../model/offer-of.test.ts'
 import { route } from './router.ts'

@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { Cutoffs, MaxPrice, Sort, RoutingConstraints } from './constraints.ts'
 import { isObject, type Json } from '../model/json.ts'
 import { boolean, list, object, string } from '../wire/shared/request-fields.ts'

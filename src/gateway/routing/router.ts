@@ -1,4 +1,4 @@
-import type { Refusal } from '#kernel/errors.ts'
+import type { Refusal } from '#core/errors.ts'
 import type { Offer } from '../model/offer.ts'
 import type { HealthView } from './health.ts'
 import { type Excluded, whyNot } from './filter.ts'

@@ -1,4 +1,4 @@
-import { type Usage, usageFields } from '#kernel/usage.ts'
+import { type Usage, usageFields } from '#core/usage.ts'
 import { faultKinds, type FaultKind, type CanonicalMessage } from '../model/canonical-request.ts'
 import { isObject, type Json, parseJson } from '../model/json.ts'
 import { kindOf, kindOfWord } from '../wire/faults/faults.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#core/usage.ts'
 import { collect, fold, textOfAnswer } from '../model/answer.ts'
 import { decode as decodeMessages } from '../wire/anthropic-messages/decode/decode.ts'
 import type { Chunk, CanonicalRequest, CanonicalMessage } from '../model/canonical-request.ts'

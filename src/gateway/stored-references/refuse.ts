@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { textOf } from '../model/json.ts'
 import type { StoredReference } from './find.ts'
 

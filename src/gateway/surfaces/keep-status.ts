@@ -1,4 +1,4 @@
-import { Refusal } from '#kernel/errors.ts'
+import { Refusal } from '#core/errors.ts'
 import type { ErrorAnswer } from '../wire/problem.ts'
 
 /** Statuses that HTTP itself gives a meaning to: they stay, whatever a vendor would make of them. */

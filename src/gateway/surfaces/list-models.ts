@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { unknownModel } from '../routing/model-names/unknown-model.ts'
 import type { GatewayRequest } from '../request/request.ts'
 

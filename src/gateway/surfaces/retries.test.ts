@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Code, Refusal, codes } from '#kernel/errors.ts'
+import { type Code, Refusal, codes } from '#core/errors.ts'
 import { faultOf } from '../passthrough/text-passthrough.ts'
 import { type AnswerHeaders, readFault } from '../wire/faults/faults.ts'
 import { type FaultKind, faultKinds } from '../model/canonical-request.ts'

@@ -1,4 +1,4 @@
-import { type Usage, usageOf } from '#kernel/usage.ts'
+import { type Usage, usageOf } from '#core/usage.ts'
 import type { CanonicalRequest, Chunk, UpstreamFault } from '../model/canonical-request.ts'
 import { noMedia } from '../model/cost/cost.ts'
 import { type Reading, emptyReading } from '../model/in-progress.ts'

@@ -1,13 +1,13 @@
-import type { Outbound } from '#engine/http-client/outbound.ts'
+import type { Outbound } from '#infra/http-client/outbound.ts'
 import { idsWhere } from '../providers/every-provider.ts'
-import { RetrieveFailed, type Wanted, retrieve } from '#engine/http-client/retrieve.ts'
-import type { Id } from '#kernel/ids.ts'
+import { RetrieveFailed, type Wanted, retrieve } from '#infra/http-client/retrieve.ts'
+import type { Id } from '#core/ids.ts'
 import { type Body, mention } from '../model/body.ts'
 import { isObject } from '../model/json.ts'
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
 import { asItIs, fieldOf, kindOf, typeOf } from '../wire/shared/media.ts'
 import type { MediaSource, CanonicalRequest, CanonicalPart, UpstreamFault } from '../model/canonical-request.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
 

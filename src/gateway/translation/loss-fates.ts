@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { Loss } from '../model/canonical-request.ts'
 
 /**

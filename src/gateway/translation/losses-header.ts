@@ -1,4 +1,4 @@
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 import type { Loss } from '../model/canonical-request.ts'
 
 const MOST_NAMES = 32

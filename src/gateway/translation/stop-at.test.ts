@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#core/usage.ts'
 import * as fc from 'fast-check'
 import { collect, textOfAnswer } from '../model/answer.ts'
 import { stopAt } from './stop-at.ts'

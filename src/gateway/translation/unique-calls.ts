@@ -1,4 +1,4 @@
-import { newId } from '#kernel/ids.ts'
+import { newId } from '#core/ids.ts'
 import type { CanonicalMessage, Chunk } from '../model/canonical-request.ts'
 import { signsCall } from '../wire/parts/gemini-signature.ts'
 

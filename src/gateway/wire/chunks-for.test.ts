@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
-import { usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#core/usage.ts'
 import type { Chunk } from '../model/canonical-request.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
 import { ANTHROPIC_FORMAT } from './anthropic-messages/signature.ts'

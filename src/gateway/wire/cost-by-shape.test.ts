@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Usage, usageOf } from '#kernel/usage.ts'
+import { type Usage, usageOf } from '#core/usage.ts'
 import type { Pricing } from '../catalogue/model.ts'
 import { type TokensOfMedia, costOf } from '../model/cost/cost.ts'
 import { offerOf } from '../model/offer-of.test.ts'

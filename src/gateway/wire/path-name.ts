@@ -1,5 +1,5 @@
-import { refuse } from '#kernel/errors.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { refuse } from '#core/errors.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /**
  * A name that somebody gave (a model's, a voice's, a job's) as segments of a path, each encoded. Null: one of them is `.` or

@@ -1,5 +1,5 @@
-import { storageFault } from '#engine/postgres/faults.ts'
-import { type Code, Refusal } from '#kernel/errors.ts'
+import { storageFault } from '#infra/postgres/faults.ts'
+import { type Code, Refusal } from '#core/errors.ts'
 import { passes } from '../model/fault-rules.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 

@@ -1,4 +1,4 @@
-import { Refusal } from '#kernel/errors.ts'
+import { Refusal } from '#core/errors.ts'
 import { providerOf } from '../providers/every-provider.ts'
 import { decode as decodeMessages } from './anthropic-messages/decode/decode.ts'
 import { encode as encodeMessages } from './anthropic-messages/encode/encode.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { Refusal } from '#kernel/errors.ts'
+import { Refusal } from '#core/errors.ts'
 import type { CanonicalMessage, CanonicalPart, CanonicalRequest } from '../model/canonical-request.ts'
 import { type Json, listOf, objectOf } from '../model/json.ts'
 import { providerOf } from '../providers/every-provider.ts'

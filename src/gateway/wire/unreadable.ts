@@ -1,4 +1,4 @@
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 import { isUtf8 } from 'node:buffer'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import { isObject, parseJson } from '../model/json.ts'

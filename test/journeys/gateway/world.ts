@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { CallTable } from '#engine/ledger/calls/tables.ts'
+import type { CallTable } from '#infra/ledger/calls/tables.ts'
 import { type Caller, type Person, type TestServer, testServer } from '../../server.ts'
 import type { Vendor } from '../../vendors/vendor.ts'
 

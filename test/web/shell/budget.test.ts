@@ -1,9 +1,9 @@
 /** What a page of the built app loads, added up over the build's manifest, and the table of routes that it carries. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { contracts } from '#areas/contracts.ts'
-import { split } from '#faces/client.ts'
-import type { AnyEndpoint, Area } from '#kernel/contract.ts'
+import { contracts } from '#modules/contracts.ts'
+import { split } from '#interfaces/client.ts'
+import type { AnyEndpoint, Area } from '#core/contract.ts'
 import { moduleOf } from '../../../web/contract-routes.ts'
 import { sizesOfApp } from './sizes.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
-import { buildApp } from '#faces/app/build.ts'
+import { buildApp } from '#interfaces/app/build.ts'
 
 interface Chunk {
   file: string

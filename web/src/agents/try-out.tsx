@@ -15,7 +15,7 @@ import { Button, IconButton } from '../ui/button.tsx'
 import { forgetDraft, useDraftWords } from '../ui/typing/draft.ts'
 import { Failure, Refused, Waiting } from '../ui/notice.tsx'
 import type { Agent } from './queries.ts'
-import { shorten } from '../../../src/kernel/text/shorten.ts'
+import { shorten } from '../../../src/core/text/shorten.ts'
 
 /** A chat with the agent as it is saved. It is a chat like any other, and costs like one. */
 export function TryOut({ agent, place, unsaved }: { agent: Agent; place: Place; unsaved: boolean }) {

@@ -11,7 +11,7 @@ import { Empty, Refused, Waiting } from '../ui/notice.tsx'
 import { Page, Rows } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { type Shared, takeShared } from './worker.ts'
-import { shorten } from '../../../src/kernel/text/shorten.ts'
+import { shorten } from '../../../src/core/text/shorten.ts'
 
 /** Where another app's “Share” leads: into a new chat, or into the drive. Nothing happens before somebody says which. */
 export function Share() {

@@ -14,7 +14,7 @@ import { Cancel } from './operations.tsx'
 import { Progress } from './progress.tsx'
 import { type Operation, isGoing, operationQuery } from './queries.ts'
 import { durationOf, placeOf, says, saysKind, tones } from './words.ts'
-import { shorten } from '../../../src/kernel/text/shorten.ts'
+import { shorten } from '../../../src/core/text/shorten.ts'
 import { jsonText } from '../ui/text/json-text.ts'
 
 const MOST_SHOWN = 50_000

@@ -1,5 +1,5 @@
 import { type HitType, types as known } from './hit.ts'
-import { shorten } from '../../../src/kernel/text/shorten.ts'
+import { shorten } from '../../../src/core/text/shorten.ts'
 
 /** The search, as the address says it. */
 export interface View {

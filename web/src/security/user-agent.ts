@@ -1,4 +1,4 @@
-import { shorten } from '../../../src/kernel/text/shorten.ts'
+import { shorten } from '../../../src/core/text/shorten.ts'
 
 /** The program and the system behind a `User-Agent`. Browsers name each other; the last to come counts. */
 export function sayAgent(words: string | null): string {

@@ -1,4 +1,4 @@
-/** As the server takes an id: a ULID in either case (src/kernel/ids.ts). */
+/** As the server takes an id: a ULID in either case (src/core/ids.ts). */
 const ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i
 
 const canonical = (word: string): string => (ID.test(word) ? word.toUpperCase() : word)

@@ -7,7 +7,7 @@ import type { LookupFunction } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import ipaddr from 'ipaddr.js'
-import { Refusal, refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#core/errors.ts'
 import { isFull } from '../../files/faults.ts'
 
 const REDIRECTS = 5

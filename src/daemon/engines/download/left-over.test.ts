@@ -7,10 +7,10 @@ import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { Refusal } from '#kernel/errors.ts'
+import { Refusal } from '#core/errors.ts'
 import { type Shelf, shelf } from '#test/local-inference/shelf.ts'
-import type { Input } from '#wire/operations.ts'
-import type { Stream } from '#wire/stream.ts'
+import type { Input } from '#daemon-protocol/operations.ts'
+import type { Stream } from '#daemon-protocol/stream.ts'
 import { createEngines } from '../engines.ts'
 
 const HUGE = 10 ** 15

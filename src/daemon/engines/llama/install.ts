@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { installPackages, installedIn } from '../npm.ts'
 
 /** 3.22.1 names binaries for macOS that were never published. */

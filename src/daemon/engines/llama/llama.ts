@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import {
   type Answer,
   type Call,

@@ -1,6 +1,6 @@
 /** Brings sherpa-onnx to this computer: `sherpa-onnx-node` and its binaries for this platform, with ONNX Runtime in them. */
 import { join } from 'node:path'
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { installPackages, installedIn } from '../npm.ts'
 
 export const SHERPA_VERSION = '1.13.8'

@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { Answer, Call, Engine, EngineRow, ModelRow, Progress } from '../engine.ts'
 import { PackagedEngine } from '../packaged.ts'
 import { wholeAnswer } from '../process.ts'

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Input } from '#wire/operations.ts'
-import { Refusal } from '#kernel/errors.ts'
+import type { Input } from '#daemon-protocol/operations.ts'
+import { Refusal } from '#core/errors.ts'
 import { type Machine, machine, upload } from '#test/computers/files.ts'
 
 const KB = 1_024

@@ -1,4 +1,4 @@
-import type { Stream } from '#wire/stream.ts'
+import type { Stream } from '#daemon-protocol/stream.ts'
 
 interface Writer {
   stop(): void

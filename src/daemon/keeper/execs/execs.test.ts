@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { after, before, test } from 'node:test'
-import { Refusal } from '#kernel/errors.ts'
+import { Refusal } from '#core/errors.ts'
 import {
   call,
   exec,
@@ -16,7 +16,7 @@ import {
   withWord,
 } from '#test/computers/keeper.ts'
 import { until } from '#test/until.ts'
-import { type AskedStream, LinkLost, StreamReset } from '#wire/stream.ts'
+import { type AskedStream, LinkLost, StreamReset } from '#daemon-protocol/stream.ts'
 
 let keeper: TestKeeper
 before(async () => (keeper = await startKeeper()))

@@ -1,6 +1,6 @@
 import net from 'node:net'
-import type { Channel } from '#wire/operations.ts'
-import type { Stream } from '#wire/stream.ts'
+import type { Channel } from '#daemon-protocol/operations.ts'
+import type { Stream } from '#daemon-protocol/stream.ts'
 import { Ring } from '../ring.ts'
 
 /** The most unread bytes: beyond them the program waits. */

@@ -4,8 +4,8 @@ import { constants, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { CHANNEL } from '#wire/channels.ts'
-import type { Incoming, Stream } from '#wire/stream.ts'
+import { CHANNEL } from '#daemon-protocol/channels.ts'
+import type { Incoming, Stream } from '#daemon-protocol/stream.ts'
 import { Stdin } from './stdin.ts'
 
 const PART = 65_536

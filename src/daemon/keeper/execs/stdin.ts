@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CHANNEL } from '#wire/channels.ts'
-import type { Incoming, Stream } from '#wire/stream.ts'
+import { CHANNEL } from '#daemon-protocol/channels.ts'
+import type { Incoming, Stream } from '#daemon-protocol/stream.ts'
 import { Writer } from '../processes/writer.ts'
 
 /** The bytes that a command reads, from whichever call they come. */

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { homedir, userInfo } from 'node:os'
 import { promisify } from 'node:util'
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { forAnother, forLogin } from '../../environment.ts'
 
 const run = promisify(execFile)

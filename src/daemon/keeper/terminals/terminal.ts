@@ -1,4 +1,4 @@
-import type { Output as OutputOf } from '#wire/operations.ts'
+import type { Output as OutputOf } from '#daemon-protocol/operations.ts'
 import type { Pty } from '../processes/pty.ts'
 import type { Ending } from '../processes/proc.ts'
 import { Writer } from '../processes/writer.ts'

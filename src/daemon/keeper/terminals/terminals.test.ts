@@ -19,8 +19,8 @@ import {
 } from '#test/computers/keeper.ts'
 import { residentBytes } from '#test/computers/memory.ts'
 import { until } from '#test/until.ts'
-import { CHANNEL } from '#wire/channels.ts'
-import type { Input, Output } from '#wire/operations.ts'
+import { CHANNEL } from '#daemon-protocol/channels.ts'
+import type { Input, Output } from '#daemon-protocol/operations.ts'
 
 let keeper: TestKeeper
 before(async () => (keeper = await startKeeper()))

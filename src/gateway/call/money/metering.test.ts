@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Payer } from '#engine/ledger/ledger.ts'
+import type { Payer } from '#infra/ledger/ledger.ts'
 import { inputBound } from './metering.ts'
 
 // Of a payer only what caps it is looked at.

@@ -1,10 +1,10 @@
-import { billed } from '#engine/ledger/settle/item.ts'
-import type { AnsweredRequest, Ledger, MeteredCall, Outcome, Payer } from '#engine/ledger/ledger.ts'
-import { unpriced } from '#engine/ledger/unpriced.ts'
-import { Refusal, refuse } from '#kernel/errors.ts'
-import type { Id } from '#kernel/ids.ts'
-import type { Nano } from '#kernel/money.ts'
-import { type Usage, usageOf } from '#kernel/usage.ts'
+import { billed } from '#infra/ledger/settle/item.ts'
+import type { AnsweredRequest, Ledger, MeteredCall, Outcome, Payer } from '#infra/ledger/ledger.ts'
+import { unpriced } from '#infra/ledger/unpriced.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { Nano } from '#core/money.ts'
+import { type Usage, usageOf } from '#core/usage.ts'
 import {
   type Cost,
   type TokensOfMedia,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Billing } from '#kernel/usage.ts'
+import type { Billing } from '#core/usage.ts'
 import { refusal } from '../../wire/translating.test.ts'
 import { guardPrice } from './price-guard.ts'
 import type { Shape } from '../../model/offer.ts'

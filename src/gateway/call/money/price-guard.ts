@@ -1,11 +1,11 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { FieldReader } from '../../model/body.ts'
 import type { ProviderEndpoint } from '../../model/offer.ts'
 import { isObject, listOf, textOf } from '../../model/json.ts'
 import { providerOf } from '../../providers/every-provider.ts'
 import { isAggregator, plainPricesOf, pricedApartBy } from '../../providers/supports.ts'
 import { vendorToolIn } from './vendor-tools.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /**
  * The reservation of a call is reckoned from its model's price. Refuses the fields that make it dearer than that, by a factor

@@ -1,4 +1,4 @@
-import { type Usage, usageOf } from '#kernel/usage.ts'
+import { type Usage, usageOf } from '#core/usage.ts'
 import type { Reading } from '../../model/in-progress.ts'
 
 /** The usage of an attempt, and whether that is a guess: four characters a token. */

@@ -1,4 +1,4 @@
-import type { Payer } from '#engine/ledger/ledger.ts'
+import type { Payer } from '#infra/ledger/ledger.ts'
 import type { Offer } from '../../model/offer.ts'
 import { isSimulated } from '../../sim/offers.ts'
 

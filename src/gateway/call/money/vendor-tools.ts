@@ -1,6 +1,6 @@
 import type { FieldReader } from '../../model/body.ts'
 import { isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /**
  * Tools that the client carries out, by their type (types of requests in openai 6 and @anthropic-ai/sdk 1.11.0): what comes

@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { type Body, refuseTwice } from '../../model/body.ts'
 import type { Offer } from '../../model/offer.ts'
 import type { PassthroughFormat } from '../../passthrough/formats/format.ts'

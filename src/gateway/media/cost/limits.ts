@@ -1,5 +1,5 @@
-import { refuse } from '#kernel/errors.ts'
-import type { Nano } from '#kernel/money.ts'
+import { refuse } from '#core/errors.ts'
+import type { Nano } from '#core/money.ts'
 import type { MediaOffer } from '../../model/offer.ts'
 import type { MediaRequest } from '../adapter.ts'
 import { worstCase } from './price.ts'

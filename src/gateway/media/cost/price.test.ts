@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { fromUsd } from '#kernel/money.ts'
+import { fromUsd } from '#core/money.ts'
 import { imageRequest, speechRequest, transcriptionRequest, videoRequest } from '#test/media/requests.ts'
 import { type MediaKind, unknownAbilities } from '../../catalogue/media.ts'
 import type { Pricing } from '../../catalogue/model.ts'

@@ -1,5 +1,5 @@
-import { type Fraction, type Nano, fromUsd, roundHalfUp, roundUp } from '#kernel/money.ts'
-import { type Usage, usageOf } from '#kernel/usage.ts'
+import { type Fraction, type Nano, fromUsd, roundHalfUp, roundUp } from '#core/money.ts'
+import { type Usage, usageOf } from '#core/usage.ts'
 import { type Prices, type Pricing, type Usd, type When, nanoPerMillion } from '../../catalogue/model.ts'
 import { type Cost, credibleReport } from '../../model/cost/cost.ts'
 import type { MediaOffer } from '../../model/offer.ts'

@@ -1,4 +1,4 @@
-import type { Pcm } from '#engine/media/facts.ts'
+import type { Pcm } from '#infra/media/facts.ts'
 
 /** Plain samples of 16 bit, little-endian, mono. */
 export interface Piece {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { LONGEST_SIDE, drawPicture } from '#engine/media/simulated/picture.ts'
-import { SIMULATED_RATE, secondsOf, toneOf } from '#engine/media/simulated/sound.ts'
-import { simulatedWords } from '#engine/media/simulated/transcript.ts'
-import { LONGEST_VIDEO_SECONDS, LONGEST_VIDEO_SIDE, drawVideo } from '#engine/media/simulated/video.ts'
-import { refuse } from '#kernel/errors.ts'
+import { LONGEST_SIDE, drawPicture } from '#infra/media/simulated/picture.ts'
+import { SIMULATED_RATE, secondsOf, toneOf } from '#infra/media/simulated/sound.ts'
+import { simulatedWords } from '#infra/media/simulated/transcript.ts'
+import { LONGEST_VIDEO_SECONDS, LONGEST_VIDEO_SIDE, drawVideo } from '#infra/media/simulated/video.ts'
+import { refuse } from '#core/errors.ts'
 import type {
   ImageRequest,
   MadeFile,

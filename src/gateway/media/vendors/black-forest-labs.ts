@@ -5,7 +5,7 @@ import type { Deferred, ImageRequest, MediaAdapter, MediaWire, Polled, VendorJob
 import { type Inline, jsonBody } from '../request-body.ts'
 import { lossesIn, withOptions } from '../request-fields.ts'
 import { named } from './named-path.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 const MOST_PICTURES = 10
 /**

@@ -1,5 +1,5 @@
-import { type Fraction, NANO, type Nano, fromUsd, roundHalfUp, roundUp } from '#kernel/money.ts'
-import type { CostSource, Usage } from '#kernel/usage.ts'
+import { type Fraction, NANO, type Nano, fromUsd, roundHalfUp, roundUp } from '#core/money.ts'
+import type { CostSource, Usage } from '#core/usage.ts'
 import { type Pricing, type Prices, type Usd, nanoPerMillion, pricesFor } from '../../catalogue/model.ts'
 import type { Offer } from '../offer.ts'
 

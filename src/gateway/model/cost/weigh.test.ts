@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import type { Payer } from '#engine/ledger/ledger.ts'
+import type { Payer } from '#infra/ledger/ledger.ts'
 import type { Offer, Shape } from '../offer.ts'
 import { inputBound, roughInputBound } from '../../call/money/metering.ts'
 import { scanBody } from '../../scan-body.ts'

@@ -1,7 +1,7 @@
 import type { Reading } from '../../model/in-progress.ts'
 import type { Offer, Shape } from '../../model/offer.ts'
 import { isObject, parseJson } from '../../model/json.ts'
-import type { Nano } from '#kernel/money.ts'
+import type { Nano } from '#core/money.ts'
 
 /** Pictures and sound, whose bytes pass in either direction whatever they are. */
 export interface Media {

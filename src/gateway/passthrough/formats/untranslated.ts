@@ -1,5 +1,5 @@
 import { noMedia } from '../../model/cost/cost.ts'
-import { usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#core/usage.ts'
 import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
 import { readStreamFault } from '../../wire/faults/faults.ts'
 import { countOf, isObject, type Json, objectOf, parseJson } from '../../model/json.ts'

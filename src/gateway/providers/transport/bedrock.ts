@@ -1,5 +1,5 @@
 import { AwsV4Signer } from 'aws4fetch'
-import type { Send } from '#engine/http-client/send.ts'
+import type { Send } from '#infra/http-client/send.ts'
 import type { ProviderEndpoint } from '../../model/offer.ts'
 import { anthropicBody, dropped } from './claude-body.ts'
 import { type Transport, TransportFailed, named, ENDPOINT_SETTING, headerIn } from './transport.ts'

@@ -1,5 +1,5 @@
-import { Refusal } from '#kernel/errors.ts'
-import type { Principal } from '#kernel/principal.ts'
+import { Refusal } from '#core/errors.ts'
+import type { Principal } from '#core/principal.ts'
 import type { Directory, Offer } from '../../model/offer.ts'
 import type { RequestedModel } from '../router.ts'
 import type { RoutingConstraints } from '../constraints.ts'

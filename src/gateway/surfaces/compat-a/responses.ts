@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { openaiResponses, responsesCompact, responsesCount } from '../../passthrough/formats/openai-responses.ts'
 import { ENVELOPE } from '../../wire/shared/envelope.ts'
 import { decode } from '../../wire/openai-responses/decode.ts'

@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { Listed } from '../../model/offer.ts'
 
 /** Every listed model can be asked. */

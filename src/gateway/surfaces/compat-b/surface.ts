@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { anthropicCount, anthropicMessages } from '../../passthrough/formats/anthropic-messages.ts'
 import { guessInput } from '../../model/cost/weigh.ts'
 import { ENVELOPE } from '../../wire/shared/envelope.ts'

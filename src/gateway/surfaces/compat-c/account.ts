@@ -1,15 +1,15 @@
-import { refuse } from '#kernel/errors.ts'
-import { parseId } from '#kernel/ids.ts'
-import { toUsd } from '#kernel/money.ts'
-import { hasScope } from '#kernel/principal.ts'
-import { iso } from '#kernel/time.ts'
-import type { CallRow } from '#engine/ledger/calls/calls.ts'
+import { refuse } from '#core/errors.ts'
+import { parseId } from '#core/ids.ts'
+import { toUsd } from '#core/money.ts'
+import { hasScope } from '#core/principal.ts'
+import { iso } from '#core/time.ts'
+import type { CallRow } from '#infra/ledger/calls/calls.ts'
 import type { KeyUsage } from '../../request/usage-lookup.ts'
 import type { Listed } from '../../model/offer.ts'
 import type { FinishReason } from '../../model/canonical-request.ts'
 import type { GatewayRequest } from '../../request/request.ts'
 import { endpointRow } from './endpoints.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /** OpenRouter's reads besides models, by path: each answers `{data}`. */
 export const accountReads: Readonly<Record<string, (request: GatewayRequest) => void>> = {

@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { type Body, withField, without } from '../../model/body.ts'
 import type { Offer } from '../../model/offer.ts'
 import { parametersIn } from '../../providers/parameters.ts'

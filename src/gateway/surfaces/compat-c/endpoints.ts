@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { Listed } from '../../model/offer.ts'
 import type { HealthView } from '../../routing/health.ts'
 import { supportedParameters } from '../../providers/parameters.ts'

@@ -1,11 +1,11 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { MediaSource, CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, type Json } from '../../model/json.ts'
 import { argumentsObject } from '../parts/arguments.ts'
 import type { Losses } from '../shared/losses.ts'
 import { fieldOf, pictureType, typeOf } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tools/tool-names.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /** The vendor whose opaque reasoning a part holds. */
 export const CONVERSE_FORMAT = 'amazon-bedrock-v1'

@@ -1,4 +1,4 @@
-import { usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#core/usage.ts'
 import type { Chunk, FinishReason } from '../../model/canonical-request.ts'
 import { ChunkStream, brokenOffChunk } from '../streams/chunk-stream.ts'
 import { readStreamFault } from '../faults/faults.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal } from '#kernel/errors.ts'
+import { Refusal } from '#core/errors.ts'
 import type { UpstreamFault } from '../../model/canonical-request.ts'
 import { writeError as writeMessageError } from '../anthropic-messages/write/errors.ts'
 import { readFault, retryAfter } from './faults.ts'

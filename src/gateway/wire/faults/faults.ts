@@ -1,7 +1,7 @@
 import type { FaultKind, UpstreamFault } from '../../model/canonical-request.ts'
 import { isContextLength } from './context-words.ts'
 import { isObject, isWord, type Json, listOf, objectOf, parseJson, textOf } from '../../model/json.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /** An answer's headers as node and undici give them, in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>

@@ -1,5 +1,5 @@
-import { refuse } from '#kernel/errors.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { refuse } from '#core/errors.ts'
+import { shorten } from '#core/text/shorten.ts'
 import type { MediaSource, CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, isObject, type Json, parseJson } from '../../model/json.ts'
 import { argumentsObject } from '../parts/arguments.ts'

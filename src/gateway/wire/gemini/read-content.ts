@@ -1,4 +1,4 @@
-import { newId } from '#kernel/ids.ts'
+import { newId } from '#core/ids.ts'
 import type { Chunk } from '../../model/canonical-request.ts'
 import { isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
 import { WholeText } from '../streams/whole-text.ts'
@@ -8,7 +8,7 @@ import { lostPart } from '../parts/lost-parts.ts'
 import { readInlineData } from './made-media.ts'
 import { GEMINI_FORMAT, pictureId, TEXT_ID } from '../parts/gemini-signature.ts'
 import { readUsage } from './usage.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /** Kinds of parts that are the vendor's own (@google/genai, Part). */
 const FURTHER = ['executableCode', 'codeExecutionResult', 'fileData', 'toolCall', 'toolResponse']

@@ -1,4 +1,4 @@
-import { type Usage, usageOf } from '#kernel/usage.ts'
+import { type Usage, usageOf } from '#core/usage.ts'
 import type { TokensOfMedia } from '../../model/cost/cost.ts'
 import { countOf, figureOf, isObject, listOf, objectOf } from '../../model/json.ts'
 

@@ -1,5 +1,5 @@
 import { noMedia, type TokensOfMedia } from '../../model/cost/cost.ts'
-import { type Usage, usageOf } from '#kernel/usage.ts'
+import { type Usage, usageOf } from '#core/usage.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'
 import { countOf, figureOf, type Json, listOf, objectOf } from '../../model/json.ts'
 import { type ReadUsage, readUsage } from '../parts/openai-usage.ts'

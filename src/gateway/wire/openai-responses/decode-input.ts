@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, type Json, textOf } from '../../model/json.ts'
 import { list, missing, object, partsOf, string, wrong } from '../shared/request-fields.ts'

@@ -1,5 +1,5 @@
-import { shorten } from '#kernel/text/shorten.ts'
-import { newId } from '#kernel/ids.ts'
+import { shorten } from '#core/text/shorten.ts'
+import { newId } from '#core/ids.ts'
 import type { Chunk, UpstreamFault } from '../../model/canonical-request.ts'
 import { fault, kindOf } from '../faults/faults.ts'
 import { readUrlCitation } from '../shared/citations.ts'

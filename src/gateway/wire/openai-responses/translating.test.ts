@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { providerOf } from '../../providers/every-provider.ts'
 import { test } from 'node:test'
-import { Refusal } from '#kernel/errors.ts'
+import { Refusal } from '#core/errors.ts'
 import type { Json } from '../../model/json.ts'
 import type { Target } from '../shared/target.ts'
 import { decode } from './decode.ts'

@@ -1,4 +1,4 @@
-import { type Usage, usageOf } from '#kernel/usage.ts'
+import { type Usage, usageOf } from '#core/usage.ts'
 import { readUsage as readChatUsage } from '../parts/openai-usage.ts'
 import { countOf, figureOf, isObject, type Json, objectOf } from '../../model/json.ts'
 

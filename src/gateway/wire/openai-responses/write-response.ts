@@ -1,4 +1,4 @@
-import { type Usage, usageOf } from '#kernel/usage.ts'
+import { type Usage, usageOf } from '#core/usage.ts'
 import type { Collected } from '../../model/answer.ts'
 import { type Problem } from '../problem.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'

@@ -1,5 +1,5 @@
 import { noMedia, type TokensOfMedia } from '../../model/cost/cost.ts'
-import { type Usage, usageOf } from '#kernel/usage.ts'
+import { type Usage, usageOf } from '#core/usage.ts'
 import { countOf, figureOf, isObject, type Json, objectOf } from '../../model/json.ts'
 
 export interface ReadUsage {

@@ -1,6 +1,6 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { CanonicalPart, MediaSource, PictureDetail } from '../../model/canonical-request.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 import type { Losses } from './losses.ts'
 import { string } from './request-fields.ts'
 

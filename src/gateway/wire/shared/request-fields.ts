@@ -1,5 +1,5 @@
 /** Readers of the fields of a client's request: null is as good as absent, another type is the client's mistake. */
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { type Json, isObject } from '../../model/json.ts'
 
 export const wrong = (param: string, right: string): never =>

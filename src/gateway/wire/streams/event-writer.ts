@@ -1,4 +1,4 @@
-import type { Usage } from '#kernel/usage.ts'
+import type { Usage } from '#core/usage.ts'
 import type { TokensOfMedia } from '../../model/cost/cost.ts'
 import { type Problem, problemOf } from '../problem.ts'
 import type { Chunk, FinishReason } from '../../model/canonical-request.ts'

@@ -1,8 +1,8 @@
 /** Twice as much of an answer costs about twice the work, in every wire that is read and every one that is written. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AgentAnswer } from '#areas/chats/agent/answer.ts'
-import { InferenceAnswer } from '#areas/inference/answer.ts'
+import { AgentAnswer } from '#modules/chats/agent/answer.ts'
+import { InferenceAnswer } from '#modules/inference/answer.ts'
 import { Collector } from '#gateway/model/answer.ts'
 import type { AnswerAbout } from '#gateway/model/answer-about.ts'
 import type { CanonicalRequest, Chunk } from '#gateway/model/canonical-request.ts'

@@ -1,7 +1,7 @@
 // Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { presets } from '#areas/ai-gateway/endpoints/presets.ts'
+import { presets } from '#modules/ai-gateway/endpoints/presets.ts'
 import type { Shape } from '#gateway/model/offer.ts'
 import { mediaProviders } from '#gateway/providers/every-provider.ts'
 import type { Caller } from '../../../server.ts'

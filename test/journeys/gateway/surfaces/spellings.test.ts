@@ -2,7 +2,7 @@
 /** A request means the same however its JSON is written: with spaces, in lines, with letters as escapes. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { presets } from '#areas/ai-gateway/endpoints/presets.ts'
+import { presets } from '#modules/ai-gateway/endpoints/presets.ts'
 import type { Shape } from '#gateway/model/offer.ts'
 import { serve } from '../../../vendors/server.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { loadContracts } from '#areas/contracts.ts'
+import { loadContracts } from '#modules/contracts.ts'
 import { surfaces } from '#gateway/mount.ts'
 import { SECRET, json, vendorAt } from '../../../media/wire.ts'
 import { testServer } from '../../../server.ts'

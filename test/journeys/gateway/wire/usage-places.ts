@@ -1,5 +1,5 @@
 /** Where the providers' APIs put usage: one fixture for each place. */
-import type { Usage } from '#kernel/usage.ts'
+import type { Usage } from '#core/usage.ts'
 import { type Event, type Wire, wires } from './scripted.ts'
 
 type Json = Record<string, any>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#core/usage.ts'
 import { type World, gatewayWorld } from '../world.ts'
 import { type Scripted, asAsked, bringWires, modelOf, startScripted, wires } from './scripted.ts'
 import { call, surfaces } from './surfaces.ts'

@@ -1,4 +1,4 @@
-import { contracts } from '#areas/contracts.ts'
+import { contracts } from '#modules/contracts.ts'
 
 /** The names of all endpoints, as agents call them. */
 export async function everyTool(): Promise<string[]> {

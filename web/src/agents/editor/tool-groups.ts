@@ -1,4 +1,4 @@
-import type { Capability } from '#kernel/scopes.ts'
+import type { Capability } from '#core/scopes.ts'
 import type { Agent, Policy } from '../queries.ts'
 
 export type Tools = Agent['tools']

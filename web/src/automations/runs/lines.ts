@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../chats/queries.ts'
-import { shorten } from '../../../../src/kernel/text/shorten.ts'
+import { shorten } from '../../../../src/core/text/shorten.ts'
 import { jsonText } from '../../ui/text/json-text.ts'
 
 /** A line of the log of a run: what happened, and at what moment. */

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
-import { ApiError } from '#faces/client.ts'
+import { ApiError } from '#interfaces/client.ts'
 import { refusal, sayError, uk } from '../../api.ts'
 import { visible } from '../../ui/text/visible.ts'
 import type { RunEvent } from '../../chats/queries.ts'

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react'
 
 /**
  * Runs a page that a model wrote. Its origin is one that nobody shares, it reaches no network, and of its messages only
- * the one is heard that it is ready for its bytes (src/faces/app/frames.ts has the policy).
+ * the one is heard that it is ready for its bytes (src/interfaces/app/frames.ts has the policy).
  */
 export function Frame({ page, title }: { page: string; title: string }) {
   const frame = useRef<HTMLIFrameElement>(null)

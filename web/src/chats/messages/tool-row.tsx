@@ -6,7 +6,7 @@ import { useSend } from '../../ui/send.ts'
 import { visible } from '../../ui/text/visible.ts'
 import type { Message, Run } from '../queries.ts'
 import type { ToolResult } from '../thread/tree.ts'
-import { shorten } from '../../../../src/kernel/text/shorten.ts'
+import { shorten } from '../../../../src/core/text/shorten.ts'
 import { jsonText } from '../../ui/text/json-text.ts'
 
 type Call = Extract<Message['content'][number], { type: 'tool_call' }>

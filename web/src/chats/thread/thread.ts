@@ -1,4 +1,4 @@
-import { ApiError } from '#faces/client.ts'
+import { ApiError } from '#interfaces/client.ts'
 import { pause, waitBefore } from '../../again.ts'
 import { queryClient, uk } from '../../api.ts'
 import { type Listener, listen } from '../../stream.ts'

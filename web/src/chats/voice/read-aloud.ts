@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from 'react'
-import { ApiError } from '#faces/client.ts'
+import { ApiError } from '#interfaces/client.ts'
 import { sayError, uk } from '../../api.ts'
 import { pcmIn } from './pcm.ts'
 import { spokenOf } from './spoken.ts'
-import { shorten } from '../../../../src/kernel/text/shorten.ts'
+import { shorten } from '../../../../src/core/text/shorten.ts'
 
 /** The message that is being read aloud: one at a time, in the whole page. */
 interface Reading {

@@ -1,5 +1,5 @@
 import { uk } from '../../api.ts'
-import { ApiError } from '#faces/client.ts'
+import { ApiError } from '#interfaces/client.ts'
 import type { Opened } from '../../ui/dialogs/dialog-props.ts'
 import { NameDialog } from '../../ui/dialogs/name-dialog.tsx'
 import { folderOf, within } from './paths.ts'

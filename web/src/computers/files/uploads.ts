@@ -1,6 +1,6 @@
 /** What is on its way to computers: goes on while the person looks at other pages, and over a connection that breaks. */
 import { useSyncExternalStore } from 'react'
-import { ApiError, failureOf } from '#faces/client.ts'
+import { ApiError, failureOf } from '#interfaces/client.ts'
 import { refusal, sayError, uk } from '../../api.ts'
 import { refreshFolder } from './queries.ts'
 import { folderOf } from './paths.ts'

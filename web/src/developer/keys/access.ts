@@ -1,4 +1,4 @@
-import { type Scope, grants, scopes } from '../../../../src/kernel/scopes.ts'
+import { type Scope, grants, scopes } from '../../../../src/core/scopes.ts'
 
 export type Preset = 'everything' | 'gateway' | 'read' | 'own'
 

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { grants } from '../../../../src/kernel/scopes.ts'
+import { grants } from '../../../../src/core/scopes.ts'
 import { type Model, type NewApiKey, everyRow, queryClient, uk, ukWith } from '../../api.ts'
 import { sessionQuery, workspacesQuery } from '../../session.ts'
 

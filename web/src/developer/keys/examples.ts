@@ -1,4 +1,4 @@
-import type { Scope } from '../../../../src/kernel/scopes.ts'
+import type { Scope } from '../../../../src/core/scopes.ts'
 import type { Example } from '../../ui/snippet.tsx'
 
 interface Given {

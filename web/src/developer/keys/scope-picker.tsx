@@ -1,4 +1,4 @@
-import { type Scope, grants } from '../../../../src/kernel/scopes.ts'
+import { type Scope, grants } from '../../../../src/core/scopes.ts'
 import { Button } from '../../ui/button.tsx'
 import { type Preset, groups, presetOf, presets, verbOf } from './access.ts'
 

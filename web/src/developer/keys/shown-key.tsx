@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { grants } from '../../../../src/kernel/scopes.ts'
+import { grants } from '../../../../src/core/scopes.ts'
 import type { NewApiKey } from '../../api.ts'
 import { ShownOnce } from '../../ui/dialogs/shown-once.tsx'
 import type { Opened } from '../../ui/dialogs/dialog-props.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { requestOf } from '#faces/docs/browser/try-it.js'
+import { requestOf } from '#interfaces/docs/browser/try-it.js'
 import { draftOf, filled } from './draft.ts'
 import { operationsIn } from './operations.ts'
 import { snippetsOf } from './snippets.ts'

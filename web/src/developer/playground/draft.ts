@@ -1,4 +1,4 @@
-import type { Tried } from '#faces/docs/browser/try-it.js'
+import type { Tried } from '#interfaces/docs/browser/try-it.js'
 import type { Field, Operation } from './operations.ts'
 
 /** The values typed into a form, by the name of the field; empty fields are left out of the call. */

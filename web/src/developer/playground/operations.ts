@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { type Schema, resolve } from '#faces/schemas.ts'
+import { type Schema, resolve } from '#interfaces/schemas.ts'
 
 /** A field of a call, as a form asks for it. */
 export interface Field {

@@ -1,5 +1,5 @@
-import { curl, objectOf, quoted, typescript } from '#faces/docs/examples/code.ts'
-import { requestOf } from '#faces/docs/browser/try-it.js'
+import { curl, objectOf, quoted, typescript } from '#interfaces/docs/examples/code.ts'
+import { requestOf } from '#interfaces/docs/browser/try-it.js'
 import type { Example } from '../../ui/snippet.tsx'
 import type { Filled } from './draft.ts'
 import type { Operation } from './operations.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { readAnswer, requestOf } from '#faces/docs/browser/try-it.js'
+import { readAnswer, requestOf } from '#interfaces/docs/browser/try-it.js'
 import { queryClient } from '../../api.ts'
 import type { Filled } from './draft.ts'
 

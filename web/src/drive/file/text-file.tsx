@@ -13,7 +13,7 @@ import { type DriveFile, type FilePlace, adopt, versionsQuery } from '../queries
 import { Conflict } from './conflict.tsx'
 import { DocumentText } from './document-text.tsx'
 import { MOST_EDITED_BYTES, textQuery } from '../versions/text.ts'
-import { shorten } from '../../../../src/kernel/text/shorten.ts'
+import { shorten } from '../../../../src/core/text/shorten.ts'
 
 const CodeView = lazy(() =>
   import('../../ui/code/editor/code-view.tsx').then(({ CodeView }) => ({ default: CodeView })),

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { grants } from '../../../../src/kernel/scopes.ts'
+import { grants } from '../../../../src/core/scopes.ts'
 import { type NewApiKey, uk } from '../../api.ts'
 import { examplesFor } from '../../developer/keys/examples.ts'
 import { refreshKeys } from '../../developer/keys/keys.ts'

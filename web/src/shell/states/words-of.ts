@@ -1,4 +1,4 @@
-import { shorten } from '../../../../src/kernel/text/shorten.ts'
+import { shorten } from '../../../../src/core/text/shorten.ts'
 
 /** The words of an address that are worth searching for. */
 export const wordsOf = (pathname: string): string =>

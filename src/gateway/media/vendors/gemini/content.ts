@@ -3,7 +3,7 @@ import { MAKING_MS, jsonOf } from '../../answers.ts'
 import { MediaFault, type MediaUnits, type MediaWire } from '../../adapter.ts'
 import type { RequestBody } from '../../request-body.ts'
 import { named } from '../named-path.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 /** Finish reasons of an answer that its filters held back: `@google/genai` 3.1.0, types. */
 const HELD_BACK = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/

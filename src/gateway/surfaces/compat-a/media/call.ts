@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MeteredCall, Payer } from '#engine/ledger/ledger.ts'
-import { Refusal } from '#kernel/errors.ts'
-import { type Id, newId } from '#kernel/ids.ts'
-import type { Nano } from '#kernel/money.ts'
-import type { Principal } from '#kernel/principal.ts'
-import { type Usage, sumUsage } from '#kernel/usage.ts'
+import type { MeteredCall, Payer } from '#infra/ledger/ledger.ts'
+import { Refusal } from '#core/errors.ts'
+import { type Id, newId } from '#core/ids.ts'
+import type { Nano } from '#core/money.ts'
+import type { Principal } from '#core/principal.ts'
+import { type Usage, sumUsage } from '#core/usage.ts'
 import { WHOLE_BYTES, badAnswer, wholeOf } from '../../../media/answers.ts'
 import {
   type Deferred,
@@ -15,7 +15,7 @@ import {
   type MediaWire,
 } from '../../../media/adapter.ts'
 import { type Fate, fateOf, mediaRefusal, passes, pollDelayMs } from '../../../media/fate.ts'
-import type { AnswerPlace } from '#engine/media/answer-room.ts'
+import type { AnswerPlace } from '#infra/media/answer-room.ts'
 import type { MediaGateway } from '../../../media/gateway.ts'
 import { checkCharacters } from '../../../media/cost/limits.ts'
 import { asSent, costOf, mediaUsage, worstCase } from '../../../media/cost/price.ts'

@@ -1,5 +1,5 @@
-import { Refusal, refuse } from '#kernel/errors.ts'
-import type { Nano } from '#kernel/money.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import type { Nano } from '#core/money.ts'
 import type { MediaInput, MediaKind, MediaRequest } from '../../../media/adapter.ts'
 import { checkCharacters } from '../../../media/cost/limits.ts'
 import { chargesSeconds, costOf, mediaUsage, worstCase } from '../../../media/cost/price.ts'

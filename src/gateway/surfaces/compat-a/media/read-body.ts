@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { boundaryOf, partsIn } from '../../../model/form.ts'
 import { isObject, parseJson } from '../../../model/json.ts'
 import { Fields } from './read-fields.ts'

@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { Json } from '../../../model/json.ts'
 import type { PixelSize, SoundFormat } from '../../../media/adapter.ts'
 

@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import { type Json, objectOf } from '../../../model/json.ts'
 import type {
   ImageRequest,

@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { MediaRequest } from '../../../media/adapter.ts'
 import { countIn } from '../../../media/request-fields.ts'
 

@@ -1,9 +1,9 @@
-import { refuse } from '#kernel/errors.ts'
-import type { Principal } from '#kernel/principal.ts'
+import { refuse } from '#core/errors.ts'
+import type { Principal } from '#core/principal.ts'
 import type { GatewayRequest } from '../../../request/request.ts'
 import type { ShelvedVideo, VideoAsk, VideoShelf } from '../../../request/video-shelf.ts'
 import { type UploadedFile, fieldsOf } from './read-body.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 const PREFIX = 'video_'
 const MOST_LISTED = 100

@@ -1,4 +1,4 @@
-import type { Usage } from '#kernel/usage.ts'
+import type { Usage } from '#core/usage.ts'
 import type { ImageRequest } from '../../../media/adapter.ts'
 import { sizeWords } from '../../../media/request-fields.ts'
 

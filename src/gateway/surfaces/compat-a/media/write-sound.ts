@@ -1,4 +1,4 @@
-import type { Usage } from '#kernel/usage.ts'
+import type { Usage } from '#core/usage.ts'
 import type { SoundFormat } from '../../../media/adapter.ts'
 
 export const soundTypes: Readonly<Record<SoundFormat, string>> = {

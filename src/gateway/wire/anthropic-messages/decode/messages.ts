@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { CanonicalMessage } from '../../../model/canonical-request.ts'
 import { missing, object, string } from '../../shared/request-fields.ts'
 import { cacheOf, withOuterMark } from '../../shared/cache-marks.ts'

@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { CanonicalPart } from '../../../model/canonical-request.ts'
 import { compact, type Json } from '../../../model/json.ts'
 import { argumentsObject } from '../../parts/arguments.ts'
@@ -6,7 +6,7 @@ import { Losses } from '../../shared/losses.ts'
 import { fieldOf, fileText, pictureType, typeOf } from '../../shared/media.ts'
 import type { ToolNames } from '../../shared/tools/tool-names.ts'
 import { isAnthropic } from '../signature.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { shorten } from '#core/text/shorten.ts'
 
 interface PartRules {
   names: ToolNames

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#core/usage.ts'
 import { fold } from '../../../model/answer.ts'
 import { cuts, readAll, readCut, recorded } from '../../chunks-for.test.ts'
 import { readAnswer } from './answer.ts'

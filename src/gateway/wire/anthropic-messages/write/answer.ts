@@ -1,4 +1,4 @@
-import { usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#core/usage.ts'
 import type { AnswerPart, Collected } from '../../../model/answer.ts'
 import type { AnswerAbout } from '../../../model/answer-about.ts'
 import { writeBlockCitation } from '../../shared/citations.ts'

@@ -1,4 +1,4 @@
-import { usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#core/usage.ts'
 import type { Problem } from '../../problem.ts'
 import type { AnswerAbout } from '../../../model/answer-about.ts'
 import { EventWriter, type Finish, type Said } from '../../streams/event-writer.ts'

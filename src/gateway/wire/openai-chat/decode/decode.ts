@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { CanonicalRequest } from '../../../model/canonical-request.ts'
 import { compact, isObject, type Json } from '../../../model/json.ts'
 import { boolean, integer, list, missing, number, object, string } from '../../shared/request-fields.ts'

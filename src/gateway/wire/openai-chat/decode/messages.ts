@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
 import { compact, type Json, listOf, objectOf, textOf } from '../../../model/json.ts'
 import { list, missing, object, string } from '../../shared/request-fields.ts'

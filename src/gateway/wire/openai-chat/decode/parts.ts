@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { CanonicalPart } from '../../../model/canonical-request.ts'
 import { decodeBlock, lostBlocks } from '../../anthropic-messages/decode/blocks.ts'
 import { compact, type Json } from '../../../model/json.ts'

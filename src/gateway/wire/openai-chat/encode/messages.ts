@@ -1,4 +1,4 @@
-import { refuse } from '#kernel/errors.ts'
+import { refuse } from '#core/errors.ts'
 import type { CacheMark, CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
 import { compact, type Json } from '../../../model/json.ts'
 import { argumentsOf } from '../../parts/arguments.ts'

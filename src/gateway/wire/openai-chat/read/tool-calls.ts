@@ -1,4 +1,4 @@
-import { newId } from '#kernel/ids.ts'
+import { newId } from '#core/ids.ts'
 import type { Chunk } from '../../../model/canonical-request.ts'
 import { type Json, objectOf, parseJson, textOf } from '../../../model/json.ts'
 import { GEMINI_FORMAT } from '../../parts/gemini-signature.ts'

@@ -1,4 +1,4 @@
-import { usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#core/usage.ts'
 import type { Collected } from '../../../model/answer.ts'
 import type { AnswerAbout } from '../../../model/answer-about.ts'
 import { writeUrlCitation } from '../../shared/citations.ts'

@@ -1,4 +1,4 @@
-import { usageOf } from '#kernel/usage.ts'
+import { usageOf } from '#core/usage.ts'
 import type { Problem } from '../../problem.ts'
 import type { Chunk, SoundPiece } from '../../../model/canonical-request.ts'
 import type { AnswerAbout } from '../../../model/answer-about.ts'

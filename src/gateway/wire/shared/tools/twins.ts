@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { refuse } from '#kernel/errors.ts'
-import { shorten } from '#kernel/text/shorten.ts'
+import { refuse } from '#core/errors.ts'
+import { shorten } from '#core/text/shorten.ts'
 import type { Tool } from '../../../model/canonical-request.ts'
 import { longer } from '../cache-marks.ts'
 

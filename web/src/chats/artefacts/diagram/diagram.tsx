@@ -7,7 +7,7 @@ import type { ToFrame, Zoom } from './messages.ts'
 /** The longest time from the opening on, with the loading of Mermaid. Nobody reads a diagram that takes longer. */
 const LONGEST_MS = 20_000
 
-/** A diagram that a model wrote down, drawn in a frame of its own (src/faces/app/frames.ts) in the look of the app. */
+/** A diagram that a model wrote down, drawn in a frame of its own (src/interfaces/app/frames.ts) in the look of the app. */
 export function Diagram({ source, title }: { source: string; title: string }) {
   const frame = useRef<HTMLIFrameElement>(null)
   const [state, setState] = useState<'coming' | 'drawn' | 'late'>('coming')

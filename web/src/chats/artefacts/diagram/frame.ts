@@ -1,12 +1,12 @@
 /**
  * The program of the frame in which diagrams are drawn. What draws them (Mermaid) writes markup and styles, which the policy
  * of the app refuses, and its source is a model's: so it has a frame without an origin, which reaches nothing
- * (src/faces/app/frames.ts), and the library is read once somebody opens a diagram. It is the build with all in one file.
+ * (src/interfaces/app/frames.ts), and the library is read once somebody opens a diagram. It is the build with all in one file.
  */
 import './frame.css'
 import type { ToFrame, Zoom } from './messages.ts'
 import library from '@mermaid-js/tiny/dist/mermaid.tiny.js?url'
-import { shorten } from '../../../../../src/kernel/text/shorten.ts'
+import { shorten } from '../../../../../src/core/text/shorten.ts'
 
 interface Mermaid {
   initialize(settings: object): void

@@ -1,5 +1,5 @@
 import type { Pdf } from './open-pdf.ts'
-import { shorten } from '../../../../../src/kernel/text/shorten.ts'
+import { shorten } from '../../../../../src/core/text/shorten.ts'
 
 /** The most pages that are searched, and the most letters of each that are kept. */
 const MOST_PAGES = 3_000

@@ -22,7 +22,7 @@ export interface AskedPassword {
 }
 
 /**
- * Reads a PDF (pdf.js) in a worker of its own, which has a policy of its own (src/faces/app/mount.ts): it calls nobody, and
+ * Reads a PDF (pdf.js) in a worker of its own, which has a policy of its own (src/interfaces/app/mount.ts): it calls nobody, and
  * what it needs this page brings it. A password goes to that worker and is kept nowhere. Scripts, forms and links of the document are left alone: there are only pictures of
  * its pages and their words. Bytes are fetched in parts, those of the pages that are looked at.
  */

@@ -1,0 +1,60 @@
+import { hash } from 'node:crypto'
+import { type SqlBool, sql } from 'kysely'
+import type { Context } from '#infra/context.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import { refuse } from '#core/errors.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { reachableWorkspaces } from '#core/principal.ts'
+
+/** The workspace that every account has from its first moment on, and cannot lose. */
+export async function createPersonalWorkspace(db: Db, id: Id, accountId: Id): Promise<void> {
+  await sql`insert into workspaces (id, name, kind, created_by) values (${id}, 'Personal', 'personal', ${accountId})`.execute(
+    db,
+  )
+  await sql`insert into members (id, workspace_id, account_id, role, created_by)
+    values (${newId()}, ${id}, ${accountId}, 'owner', ${accountId})`.execute(db)
+}
+
+/** An invitation, as `i`, that lets somebody in. */
+export const openInvitation = sql<SqlBool>`i.status = 'pending' and i.expires_at > now()`
+
+/** Whether this token is of a pending invitation to this address: one invitation lets one account in. */
+export async function isInvited(db: Db, token: string, email: string): Promise<boolean> {
+  const { rows } =
+    await sql`select from invitations i where ${hash('sha256', token, 'buffer')} in (i.token_hash, i.mail_token_hash)
+    and lower(i.email) = ${email.toLowerCase()} and ${openInvitation}`.execute(db)
+  return rows.length > 0
+}
+
+export async function isInOneOf(db: Db, accountId: Id, workspaceIds: readonly Id[]): Promise<boolean> {
+  const { rows } = await sql`select from members
+    where account_id = ${accountId} and workspace_id = any(${workspaceIds}::ulid[]) limit 1`.execute(db)
+  return rows.length > 0
+}
+
+/** Refuses with 404 unless the caller shares a workspace with this account, or is it. */
+export async function checkMet(
+  ctx: Context,
+  accountId: Id,
+  param: string,
+  message = 'Nobody in the workspaces you share has this id.',
+): Promise<void> {
+  const shared = reachableWorkspaces(ctx.principal, null)
+  if (accountId !== ctx.principal.accountId && !(await isInOneOf(ctx.db, accountId, shared)))
+    refuse('not_found', { param, message })
+}
+
+/** The accounts that are members of any of these workspaces. */
+export async function accountsIn(db: Db, workspaceIds: readonly Id[]): Promise<Id[]> {
+  const { rows } = await sql<{ id: Id }>`select distinct account_id as id from members
+    where workspace_id = any(${workspaceIds}::ulid[])`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+/** The workspace that stands for an account, where what it owns by itself lives. */
+export async function personalWorkspaceOf(db: Db, accountId: Id): Promise<Id> {
+  const { rows } = await sql<{
+    id: Id
+  }>`select personal_workspace_id as id from accounts where id = ${accountId}`.execute(db)
+  return rows[0]?.id ?? refuse('not_found', { param: 'user_id' })
+}

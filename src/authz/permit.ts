@@ -1,0 +1,100 @@
+import type { Context } from '#infra/context.ts'
+import type { Found } from '#core/context.ts'
+import { thingAt } from '#core/contract.ts'
+import { sharedPlace } from './shares.ts'
+import { absent, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { isLentByOthers } from '#core/lenders.ts'
+import { checkPlace, checkWritable } from './place.ts'
+import { type Membership, isHeldToOne, membershipIn } from '#core/principal.ts'
+import type { Entry } from '#core/registry.ts'
+
+/**
+ * Finds what the path names and the workspace the call works in, and holds the caller's place there against what
+ * the endpoint needs. What the caller may not know of is 404, like what is not there.
+ */
+export async function permit(ctx: Context, entry: Entry<Context>, input: Record<string, unknown>): Promise<void> {
+  const { endpoint, finder } = entry
+  if (endpoint.ofAccount) checkStandsForAccount(ctx)
+  if ((endpoint.ofAccount || endpoint.personal) && isLentByOthers(ctx.principal))
+    refuse('capability_denied', {
+      message: "Another member chose the tools of this agent, so they can't reach what is personal to you.",
+    })
+  if (finder !== null) {
+    const [name] = /:(\w+)/.exec(endpoint.path)!.slice(1)
+    const id = input[name!] as Id
+    const gone = { param: name!, message: absent(thingAt(endpoint.path, name!), id) }
+    const found = await finder.find(ctx, id)
+    if (found === null) refuse('not_found', gone)
+    ctx.found = found
+    const membership = placeOf(ctx, found) ?? (await placeByShare(ctx, entry, found))
+    if (membership === null) refuse('not_found', gone)
+    if (found.workspace_id !== null) ctx.workspace = { id: found.workspace_id, membership }
+    else if (found.place == null && !onlyReads(entry)) checkStandsForAccount(ctx)
+    checkPlace(membership, endpoint.onScope ?? endpoint.scope, endpoint.role)
+    checkStatus(entry, found, membership)
+    if (endpoint.capability !== undefined) found.checkCapability?.(endpoint.capability, endpoint.scope)
+    return
+  }
+  if (endpoint.within !== undefined) {
+    const asked = input[endpoint.within] as Id | undefined
+    const { credential, personalWorkspaceId } = ctx.principal
+    const id = asked ?? (credential.kind === 'session' ? null : credential.workspaceId) ?? personalWorkspaceId
+    const membership = membershipIn(ctx.principal, id)
+    if (membership === null) refuse('not_found', { param: endpoint.within, message: absent('workspace', id) })
+    ctx.workspace = { id, membership }
+    checkPlace(membership, endpoint.scope, endpoint.role)
+    checkStatus(entry, null, membership)
+  }
+}
+
+/** A key or an agent that is held to one workspace may be in other hands than the account is. */
+function checkStandsForAccount({ principal }: Context): void {
+  if (isHeldToOne(principal))
+    refuse('capability_denied', {
+      message: 'This key is restricted to one workspace, so it changes nothing of the account.',
+    })
+}
+
+const onlyReads = ({ endpoint }: Entry<Context>): boolean =>
+  endpoint.method === 'GET' || (endpoint.onScope ?? endpoint.scope)?.endsWith(':read') === true
+
+const own: Membership = { role: 'owner', permissions: null, status: 'active' }
+
+/**
+ * The caller's place with a resource: by membership of the workspace it lives in, and only where it lives in none as the
+ * account that it belongs to. Having made a thing gives no right that outlives the place. Null is a stranger's.
+ */
+function placeOf({ principal }: Context, found: Found): Membership | null {
+  if (found.place) return found.place
+  if (found.workspace_id !== null) return membershipIn(principal, found.workspace_id)
+  return found.account_id != null && found.account_id === principal.accountId ? own : null
+}
+
+/** The place that a share gives, if it is enough for this endpoint. What is in the trash is not shared. */
+async function placeByShare(ctx: Context, { endpoint }: Entry<Context>, found: Found): Promise<Membership | null> {
+  if (found.status === 'trashed') return null
+  const place = await sharedPlace(ctx.db, ctx.principal, endpoint.on!, found)
+  if (place === null) return null
+  const reads = (endpoint.onScope ?? endpoint.scope)?.endsWith(':read') === true
+  const needed = endpoint.onShare ?? (reads && endpoint.role === undefined ? 'view' : 'none')
+  if (needed === 'none')
+    refuse('insufficient_role', {
+      message: `This ${endpoint.on} is shared with you; only members of its workspace may do this.`,
+    })
+  if (needed === 'edit' && place.access === 'view')
+    refuse('insufficient_role', { message: `This ${endpoint.on} is shared with you to view, not to edit.` })
+  return place
+}
+
+function checkStatus(entry: Entry<Context>, found: Found | null, membership: Membership): void {
+  const { endpoint } = entry
+  if (onlyReads(entry)) return
+  if (endpoint.on !== 'workspace' && !endpoint.inArchivedWorkspace) checkWritable(membership)
+  if (endpoint.inAnyStatus || found?.status === undefined || found.status === 'active') return
+  if (found.status === 'trashed')
+    refuse('invalid_state', {
+      message: `This ${endpoint.on} is in the trash, so it is read-only.`,
+      details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
+    })
+}

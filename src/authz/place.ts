@@ -1,0 +1,27 @@
+import { refuse } from '#core/errors.ts'
+import type { Membership } from '#core/principal.ts'
+import { type Role, type Scope, atLeast, roleFor } from '#core/scopes.ts'
+
+/** Refuses what the caller's role in a workspace, or the permissions that narrow it, do not include. */
+export function checkPlace({ role, permissions }: Membership, scope: Scope | null, atLeastRole?: Role): void {
+  const needed = atLeastRole ?? (scope === null ? 'viewer' : roleFor(scope))
+  if (!atLeast(role, needed))
+    refuse('insufficient_role', {
+      message: `This needs the role ${needed} in the workspace; yours is ${role}.`,
+      details: { required_role: needed, role },
+    })
+  if (scope !== null && permissions !== null && !permissions.has(scope))
+    refuse('insufficient_role', {
+      message: `Your permissions in this workspace do not include \`${scope}\`.`,
+      details: { required_scope: scope, role },
+    })
+}
+
+/** An archived workspace is read-only. */
+export function checkWritable({ status }: Membership): void {
+  if (status === 'archived')
+    refuse('invalid_state', {
+      message: 'The workspace is archived, so it is read-only.',
+      details: { status, allowed: ['unarchive'] },
+    })
+}

@@ -1,0 +1,341 @@
+import { Refusal } from '#core/errors.ts'
+import {
+  CHANNELS,
+  FINISHED,
+  FRAME,
+  type Frame,
+  HEAD_BYTES,
+  LOST,
+  SENT_DATA,
+  Violation,
+  decodeFrame,
+  encodeFrame,
+  readJson,
+  reasonBytes,
+  writeJson,
+} from './frames.ts'
+import type { Channel, OperationName, Output } from './operations.ts'
+import { readRefusal, refusalJson } from './shapes/refusal.ts'
+import { type AskedStream, LinkLost, type Stream, StreamReset } from './stream.ts'
+import { type Line, StreamEnd } from './stream-end.ts'
+import { RoundTrip } from './window.ts'
+
+/** The carrier of a link's frames: whole messages in order, until it ends. */
+export interface Pipe {
+  /** `sent` is called when the frame has left and its bytes may change, or never. */
+  send(frame: Buffer, sent?: () => void): void
+  /** Bytes given to it that have not left. Once they are fewer, `Mux.flush` is called. */
+  readonly bufferedAmount: number
+  close(code: number, reason: string): void
+}
+
+/** The request that an OPEN carries. */
+export interface OperationRequest {
+  op: string
+  input: unknown
+  /** Between servers: the computer that the operation is for. */
+  computer_id?: string
+  /** Between servers: the operation goes on over another link, so that a server that stops does not wait for it. */
+  movable?: boolean
+}
+
+export interface MuxOptions {
+  /** Streams that this end opens have even numbers, or odd ones. */
+  opens: 'even' | 'odd'
+  /** The other end's first words. Throws `Violation` for what it cannot be. */
+  onHello(hello: Record<string, unknown>): void
+  /**
+   * Does what the other end asks for. An error is told to the other end: a `Refusal` as it is, all else as
+   * `internal_error`.
+   */
+  answer(asked: OperationRequest, stream: Stream, call: { signal: AbortSignal }): Promise<object>
+  /** A fault of `answer`; of the link itself where nothing was asked: it is closed then. */
+  onFault?(error: unknown, asked: OperationRequest | null): void
+  /** The link is over: by `close`, by a violation (4002), or because its pipe was lost. */
+  onClose?(code: number, reason: string): void
+  /** ms */
+  now?: () => number
+}
+
+/** The close codes of a link. */
+export const CLOSE = {
+  replaced: 4001,
+  violation: 4002,
+  silent: 4003,
+  unauthorized: 4004,
+  lost: 1006,
+  restart: 1012,
+} as const
+
+export const MOST_STREAMS = 1_024
+/** Bulk waits while the pipe holds so much: what comes after it waits as long as that takes to leave. */
+const BULK_WAITS = 65_536
+const SMALL_WAITS = 1_048_576
+/** Small frames in a row, while bulk waits. */
+const SMALL_IN_A_ROW = 16
+/** A pipe that holds so much, though only control frames were added, has a reader that does not read. */
+const UNREAD = 8_388_608
+/** Frames with so many bytes are written to rooms that are used again. */
+const POOLED = 8_192
+const MOST_ROOMS = 8
+/** The most bytes that the windows of a link may grow by, all together. */
+const GROWTH = 16_777_216
+
+/** Streams with credit over one pipe. It sets no timers and opens no streams by itself. */
+export class Mux implements Line {
+  readonly #pipe: Pipe
+  readonly #options: MuxOptions
+  readonly now: () => number
+  readonly #streams = new Map<number, StreamEnd>()
+  /** Streams that want to send, in turn. */
+  readonly #small: StreamEnd[] = []
+  readonly #bulk: StreamEnd[] = []
+  #inARow = 0
+  #sending = false
+  #nextId: number
+  /** The highest id of the other end's streams. */
+  #highest = 0
+  #theirs = 0
+  #greeted = false
+  #closed = false
+  #grown = 0
+  /** Buffers for frames of bulk, which would be garbage by the megabyte. */
+  readonly #rooms: Buffer[] = []
+  readonly #roundTrip = new RoundTrip()
+  /** Frames that came: a link where this does not move is silent. */
+  heard = 0
+
+  constructor(pipe: Pipe, options: MuxOptions) {
+    this.#pipe = pipe
+    this.#options = options
+    this.#nextId = options.opens === 'even' ? 2 : 1
+    this.now = options.now ?? (() => performance.now())
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Streams that live, opened by either end. */
+  get streams(): number {
+    return this.#streams.size
+  }
+
+  /** The first thing to send. */
+  hello(hello: object): void {
+    this.send(encodeFrame(FRAME.hello, 0, 0, 0, writeJson(hello)!))
+  }
+
+  open<O extends OperationName>(asked: OperationRequest & { op: O }): AskedStream<O> {
+    if (this.#closed) throw new LinkLost('the link is closed')
+    if (this.#streams.size - this.#theirs >= MOST_STREAMS)
+      throw new Refusal('concurrency_limited', { message: 'The computer has 1,024 calls in progress.' })
+    const json = writeJson(asked)
+    if (json === null)
+      throw new Refusal('payload_too_large', { message: 'What is asked of the computer is over 64 KiB.' })
+    const end = new StreamEnd(this.#nextId, this)
+    this.#nextId += 2
+    const output = new Promise<Output<O>>((resolve, reject) => {
+      end.settle = { end: (answer) => readAnswer(answer, resolve as (output: unknown) => void, reject), fail: reject }
+    })
+    output.catch(() => {})
+    this.#streams.set(end.id, end)
+    this.send(encodeFrame(FRAME.open, 0, end.id, 0, json))
+    return Object.assign(end, { output })
+  }
+
+  ping(): void {
+    this.send(encodeFrame(FRAME.ping, 0, 0, this.#roundTrip.begin(this.now())))
+  }
+
+  /** Takes a message that came. Never throws. */
+  receive(message: Buffer): void {
+    if (this.#closed) return
+    try {
+      this.#take(decodeFrame(message))
+      this.heard++
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Fails the link for what the other end said; nobody else loses anything. */
+  #fail(error: unknown): void {
+    if (!(error instanceof Violation)) this.#options.onFault?.(error, null)
+    this.close(CLOSE.violation, error instanceof Violation ? error.message : 'it could not be taken')
+  }
+
+  #take(frame: Frame): void {
+    const { type, stream, payload } = frame
+    if (type === FRAME.hello) return this.#hello(payload)
+    if (!this.#greeted) throw new Violation('a link begins with HELLO')
+    if (type === FRAME.ping) return this.send(encodeFrame(FRAME.pong, 0, 0, frame.offset))
+    if (type === FRAME.pong) return void (this.#roundTrip.end(frame.offset, this.now()) && this.ping())
+    if (type === FRAME.open) return this.#opened(stream, payload)
+    const ours = stream % 2 === this.#nextId % 2
+    if (ours ? stream >= this.#nextId : stream > this.#highest)
+      throw new Violation('a frame names a stream that was never opened')
+    const end = this.#streams.get(stream)
+    // Sent before its sender knew that the stream is over.
+    if (end === undefined) return
+    if (type === FRAME.data) {
+      const channel = (frame.flags & (CHANNELS - 1)) as Channel
+      if (payload.length > 0 || (frame.flags & FINISHED) === 0) end.receiveBytes(channel, frame.offset, payload)
+      if ((frame.flags & FINISHED) !== 0) end.receiveFinish()
+    } else if (type === FRAME.event) end.receiveEvent(readJson(payload), payload.length)
+    else if (type === FRAME.credit) end.credit(payload.readUInt32BE(0))
+    else if (type === FRAME.reset) {
+      const reason = payload.toString()
+      end.close((frame.flags & LOST) === 0 ? new StreamReset(reason) : new LinkLost(reason))
+    } else if (ours) end.receiveEnd(payload)
+    else throw new Violation('a stream was ended by the end that asked')
+  }
+
+  #hello(payload: Buffer): void {
+    if (this.#greeted) throw new Violation('HELLO came twice')
+    const hello = readJson(payload)
+    this.#greeted = true
+    this.#options.onHello(hello)
+  }
+
+  #opened(id: number, payload: Buffer): void {
+    if (id % 2 === this.#nextId % 2) throw new Violation('a stream was opened with the other end’s number')
+    if (id <= this.#highest) throw new Violation('a stream was opened twice')
+    if (this.#theirs >= MOST_STREAMS) throw new Violation('too many streams are open')
+    const { op, input, computer_id, movable } = readJson(payload)
+    if (typeof op !== 'string') throw new Violation('an OPEN names no operation')
+    this.#highest = id
+    this.#theirs++
+    const between = typeof computer_id === 'string' && { computer_id, movable: movable === true }
+    const asked: OperationRequest = { op, input, ...between }
+    const end = new StreamEnd(id, this)
+    const gone = new AbortController()
+    end.settle = { end: () => {}, fail: (error) => gone.abort(error) }
+    this.#streams.set(id, end)
+    void this.#answer(asked, end, gone.signal)
+  }
+
+  async #answer(asked: OperationRequest, end: StreamEnd, signal: AbortSignal): Promise<void> {
+    let answer: Buffer | null
+    try {
+      answer = writeJson({ output: await this.#options.answer(asked, end, { signal }) })
+    } catch (error) {
+      if (end.over) return
+      if (error instanceof LinkLost || error instanceof StreamReset) return this.reset(end, error)
+      if (!(error instanceof Refusal)) this.#options.onFault?.(error, asked)
+      answer = writeJson({ error: refusalJson(error) })
+    }
+    end.end(answer ?? writeJson({ error: refusalJson(new Refusal('internal_error')) })!)
+  }
+
+  // --- what streams ask of their link
+
+  sendData(flags: number, stream: number, offset: number, bytes: Uint8Array): void {
+    if (bytes.length < POOLED) return this.send(encodeFrame(FRAME.data, flags, stream, offset, bytes))
+    const room = this.#rooms.pop() ?? Buffer.allocUnsafeSlow(HEAD_BYTES + SENT_DATA)
+    const kept = () => void (this.#rooms.length < MOST_ROOMS && this.#rooms.push(room))
+    this.send(encodeFrame(FRAME.data, flags, stream, offset, bytes, room), kept)
+  }
+
+  send(frame: Buffer, sent?: () => void): void {
+    if (this.#closed) return
+    this.#pipe.send(frame, sent)
+    if (this.#pipe.bufferedAmount > UNREAD) this.close(CLOSE.violation, 'the other end does not read')
+  }
+
+  wants(end: StreamEnd): void {
+    this.#queue(end)
+    this.flush()
+  }
+
+  reset(end: StreamEnd, error: StreamReset | LinkLost): void {
+    this.send(encodeFrame(FRAME.reset, error instanceof LinkLost ? LOST : 0, end.id, 0, reasonBytes(error.message)))
+    end.close(error)
+  }
+
+  gone(end: StreamEnd): void {
+    if (this.#streams.delete(end.id) && end.id % 2 !== this.#nextId % 2) this.#theirs--
+  }
+
+  reserve(bytes: number): boolean {
+    if (this.#grown + bytes > GROWTH) return false
+    this.#grown += bytes
+    return true
+  }
+
+  release(bytes: number): void {
+    this.#grown -= bytes
+  }
+
+  roundTrip(): number {
+    return this.#roundTrip.ms
+  }
+
+  // --- who sends next
+
+  #queue(end: StreamEnd): void {
+    if (end.queued) return
+    end.queued = true
+    if (end.urgent) this.#small.push(end)
+    else this.#bulk.push(end)
+  }
+
+  /** Sends what may leave now: all that is small, and bulk while little of it waits in the pipe. */
+  flush(): void {
+    // What is sent may be answered at once, and the answer may want to send.
+    if (this.#sending) return
+    this.#sending = true
+    try {
+      for (let end = this.#next(); end !== undefined; end = this.#next()) {
+        end.queued = false
+        if (!end.ready) continue
+        end.sendOne()
+        if (end.ready) this.#queue(end)
+      }
+    } catch (error) {
+      this.#fail(error)
+    } finally {
+      this.#sending = false
+    }
+  }
+
+  #next(): StreamEnd | undefined {
+    if (this.#closed) return undefined
+    const waiting = this.#pipe.bufferedAmount
+    const bulk = this.#bulk.length > 0 && waiting < BULK_WAITS
+    if (this.#small.length > 0 && waiting < SMALL_WAITS && !(bulk && this.#inARow >= SMALL_IN_A_ROW)) {
+      this.#inARow++
+      return this.#small.shift()
+    }
+    this.#inARow = 0
+    return bulk ? this.#bulk.shift() : undefined
+  }
+
+  // --- the end
+
+  close(code: number, reason: string): void {
+    if (this.#closed) return
+    this.#end(code, reason)
+    this.#pipe.close(code, reason)
+  }
+
+  /** The pipe is gone. */
+  lost(code: number = CLOSE.lost, reason = 'the connection was lost'): void {
+    if (!this.#closed) this.#end(code, reason)
+  }
+
+  #end(code: number, reason: string): void {
+    this.#closed = true
+    const lost = new LinkLost(reason)
+    for (const end of this.#streams.values()) end.close(lost)
+    this.#small.length = this.#bulk.length = 0
+    this.#options.onClose?.(code, reason)
+  }
+}
+
+function readAnswer(json: Buffer, resolve: (output: unknown) => void, reject: (error: Error) => void): void {
+  const { output, error } = readJson(json)
+  if (output !== undefined) return resolve(output)
+  if (typeof error !== 'object' || error === null) throw new Violation('an END carries neither output nor error')
+  reject(readRefusal(error as Record<string, unknown>))
+}

@@ -1,7 +1,0 @@
-import { Refusal } from '#kernel/errors.ts'
-
-export const tooLarge = (limit: number): Refusal =>
-  new Refusal('payload_too_large', {
-    message: `A file may hold ${limit} bytes at most.`,
-    details: { limit_bytes: limit },
-  })

@@ -1,8 +1,0 @@
-import { contracts } from '#areas/contracts.ts'
-import type { SendCall } from '../../client.ts'
-
-/** The personal workspace of the caller. */
-export async function personal(call: SendCall): Promise<string> {
-  const answer = await call((await contracts.me()).endpoints.get, {})
-  return (JSON.parse(await answer.text()) as { data: { personal_workspace_id: string } }).data.personal_workspace_id
-}

@@ -1,0 +1,129 @@
+import { createReadStream } from 'node:fs'
+import { readFile, readdir, stat } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import { parseId } from '#core/ids.ts'
+import { BackupRefused } from './refused.ts'
+import { type Manifest, type ReadManifest, readManifest } from './manifest.ts'
+import { type Verdict, judgeSignature } from './signature.ts'
+import { MANIFEST, STAMP, blobName, stampOf } from './target.ts'
+import { openTar } from './tar.ts'
+
+/** A whole backup, open for reading. */
+export interface Source extends AsyncDisposable {
+  /** The path or address of the backup, for people. */
+  path: string
+  manifest: Manifest
+  /** Whether the holder of one of these root keys wrote the manifest. */
+  judge(rootKeys: readonly string[]): Verdict
+  read(name: string): AsyncIterable<Uint8Array>
+  /** Throws `BackupRefused` before the first part where it is not there. */
+  readBlob(sha256: string): AsyncIterable<Uint8Array>
+}
+
+/**
+ * The backup at a path: a `.tar`, the folder of one backup, or a folder of backups, of which the newest whole one counts. Which of
+ * several instances is meant has to be said.
+ */
+export async function openSource(path: string): Promise<Source> {
+  const found = await stat(path).catch(() => null)
+  if (found === null) throw new BackupRefused(`${path} does not exist`)
+  if (!found.isDirectory()) return tarSource(path)
+  const folder = (await isWhole(path)) ? path : await newestIn(path)
+  if (folder !== null) return folderSource(folder)
+  throw new BackupRefused(
+    `${path} does not hold a whole backup: it has no ${MANIFEST}, which is written last; a backup that was cut off is not one`,
+  )
+}
+
+const isWhole = async (folder: string): Promise<boolean> =>
+  (await stat(join(folder, MANIFEST)).catch(() => null)) !== null
+
+/** The complete backups in a folder, oldest first. */
+export async function backupsIn(folder: string): Promise<string[]> {
+  const whole: string[] = []
+  for (const name of (await readdir(folder)).toSorted())
+    if (STAMP.test(name) && (await isWhole(join(folder, name)))) whole.push(join(folder, name))
+  return whole
+}
+
+async function newestIn(folder: string): Promise<string | null> {
+  // Those of other instances lie in folders that are named by their ids.
+  const others = (await readdir(folder)).filter((name) => parseId(name) === name).map((name) => join(folder, name))
+  const found: string[] = []
+  for (const one of [folder, ...others]) {
+    const newest = (await backupsIn(one)).at(-1)
+    if (newest !== undefined) found.push(newest)
+  }
+  if (found.length > 1)
+    throw new BackupRefused(
+      `${folder} holds backups of ${found.length} instances: name one of them. The newest of each: ${found.join(', ')}`,
+    )
+  return found[0] ?? null
+}
+
+/** The manifest of a backup, whoever wrote it. */
+export const manifestIn = async (folder: string): Promise<Manifest> => (await readIn(folder)).manifest
+
+const readIn = async (folder: string): Promise<ReadManifest> =>
+  readManifest(await readFile(join(folder, MANIFEST)), folder)
+
+const judgeOf =
+  ({ words, signature }: ReadManifest): Source['judge'] =>
+  (rootKeys) =>
+    judgeSignature(words, signature, rootKeys)
+
+async function folderSource(folder: string): Promise<Source> {
+  const known = await readIn(folder)
+  const { manifest } = known
+  // The newest backup is found by its name: an old one under a new name must not pass for it.
+  const [name, stamp] = [basename(resolve(folder)), stampOf(new Date(manifest.at))]
+  if (STAMP.test(name) && name !== stamp)
+    throw new BackupRefused(
+      `${folder} holds a backup of ${manifest.at}: rename it to ${stamp} if you want to restore it`,
+    )
+  const read = (name: string, within = folder): AsyncIterable<Uint8Array> => partsOf(join(within, name), name)
+  return {
+    path: folder,
+    manifest,
+    judge: judgeOf(known),
+    read,
+    readBlob: (sha256) => read(blobName(sha256), join(folder, '..')),
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+async function* partsOf(path: string, name: string): AsyncGenerator<Uint8Array> {
+  const stream = createReadStream(path, { highWaterMark: 1 << 20 })
+  try {
+    yield* stream as AsyncIterable<Uint8Array>
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? missing(name) : error
+  }
+}
+
+const missing = (name: string): BackupRefused =>
+  new BackupRefused(`${name} is missing in this backup: take another backup`)
+
+async function tarSource(path: string): Promise<Source> {
+  await using stack = new AsyncDisposableStack()
+  const tar = stack.use(await openTar(path))
+  const read = (name: string): AsyncIterable<Uint8Array> => {
+    const entry = tar.entries.get(name)
+    if (entry === undefined) throw missing(name)
+    return tar.read(entry)
+  }
+  if (!tar.entries.has(MANIFEST))
+    throw new BackupRefused(
+      `${path} is not a whole backup: it has no ${MANIFEST}, which is written last; a backup that was cut off is not one`,
+    )
+  const known = readManifest(Buffer.concat(await Array.fromAsync(read(MANIFEST))), path)
+  const running = stack.move()
+  return {
+    path,
+    manifest: known.manifest,
+    judge: judgeOf(known),
+    read,
+    readBlob: (sha256) => read(blobName(sha256)),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}

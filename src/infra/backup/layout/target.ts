@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { newId } from '#core/ids.ts'
+import { syncFolder, writeAll } from '../../durable-files.ts'
+import { END, headerOf, paddingOf } from './tar.ts'
+import { BackupRefused } from './refused.ts'
+
+/** The place that a backup is written to. What is disposed of before `finish` leaves nothing that could be taken for a backup. */
+export interface Target extends AsyncDisposable {
+  /** The number of files that may be written at the same time. */
+  readonly atOnce: number
+  put(name: string, bytes: Uint8Array): Promise<void>
+  /** Whether these bytes lie there since an earlier backup. */
+  hasBlob(sha256: string, size: number): Promise<boolean>
+  /** Throws `WrongBytes` where they are not what their hash says. */
+  putBlob(sha256: string, size: number, source: AsyncIterable<Uint8Array>): Promise<void>
+  /** Writes the manifest, last, and answers where the backup is. */
+  finish(manifest: Buffer): Promise<string>
+}
+
+/** The store has other bytes than the hash says. */
+export class WrongBytes extends Error {}
+
+export const MANIFEST = 'manifest.json'
+const PARTIAL = '.partial'
+export const blobName = (sha256: string): string => `blobs/${sha256.slice(0, 2)}/${sha256}`
+
+export const isFolder = (to: string): boolean => to !== '-' && !to.endsWith('.tar')
+
+/** `-` is standard output, a name that ends in `.tar` a file, anything else a folder that keeps the backups of one instance. */
+export async function openTarget(to: string, at: Date): Promise<Target> {
+  if (to === '-') return tarTarget(process.stdout, { finish: async () => 'standard output', abort: async () => {} }, at)
+  return isFolder(to) ? folderTarget(to, at) : fileTarget(to, at)
+}
+
+export const cannotWrite =
+  (path: string) =>
+  (error: NodeJS.ErrnoException): never => {
+    throw new BackupRefused(
+      error.code === 'ENOSPC' || error.code === 'EDQUOT'
+        ? `there is no space left on the disk that holds ${path}: nothing of this backup was kept`
+        : `${path} cannot be written: ${error.message}`,
+    )
+  }
+
+/** `20261123T020000Z`, which is later the larger it is. */
+export const stampOf = (at: Date): string => at.toISOString().replaceAll(/[-:]|\.\d+/g, '')
+export const STAMP = /^\d{8}T\d{6}Z$/
+
+/** `{to}/{stamp}` for what changes from backup to backup, and `{to}/blobs` for the bytes of files, which all of them share. */
+async function folderTarget(to: string, at: Date): Promise<Target> {
+  const refused = cannotWrite(to)
+  const final = join(to, stampOf(at))
+  const partial = `${final}${PARTIAL}`
+  await mkdir(join(to, 'blobs'), { recursive: true, mode: 0o700 }).catch(refused)
+  // Left by backups that were killed: only one is made at a time.
+  for (const name of await readdir(to))
+    if (name.endsWith(PARTIAL) && STAMP.test(basename(name, PARTIAL)))
+      await rm(join(to, name), { recursive: true, force: true })
+  for (const name of await readdir(join(to, 'blobs')).catch(() => []))
+    if (name.startsWith('incoming-')) await rm(join(to, 'blobs', name), { force: true })
+  if (await stat(final).catch(() => null)) throw new BackupRefused(`${final} is there already`)
+  await mkdir(partial, { mode: 0o700 }).catch(refused)
+  await mkdir(join(partial, 'database'), { mode: 0o700 }).catch(refused)
+  let finished = false
+  // Makes no folder: where somebody removed what was written before, the rest alone must not become a backup.
+  const put = (name: string, bytes: Uint8Array): Promise<void> => written(join(partial, name), [bytes])
+  return {
+    atOnce: 8,
+    put: (name, bytes) => put(name, bytes).catch(refused),
+    async hasBlob(sha256, size) {
+      return (await stat(join(to, blobName(sha256))).catch(() => null))?.size === size
+    },
+    async putBlob(sha256, size, source) {
+      const path = join(to, blobName(sha256))
+      const incoming = join(to, 'blobs', `incoming-${newId()}`)
+      try {
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(refused)
+        await written(incoming, checked(sha256, size, source), refused)
+        await rename(incoming, path).catch(refused)
+      } catch (error) {
+        await rm(incoming, { force: true })
+        throw error
+      }
+    },
+    async finish(manifest) {
+      await put(MANIFEST, manifest).catch(refused)
+      await syncFolder(partial)
+      await rename(partial, final).catch(refused)
+      await syncFolder(to)
+      finished = true
+      return final
+    },
+    async [Symbol.asyncDispose]() {
+      if (!finished) await rm(partial, { recursive: true, force: true })
+    },
+  }
+}
+
+async function fileTarget(to: string, at: Date): Promise<Target> {
+  const refused = cannotWrite(to)
+  if (await stat(to).catch(() => null)) throw new BackupRefused(`${to} is there already: a backup overwrites nothing`)
+  const partial = `${to}${PARTIAL}`
+  await rm(partial, { force: true }).catch(refused)
+  const file = await open(partial, 'wx', 0o600).catch(refused)
+  const stream = createWriteStream('', { fd: file, highWaterMark: 4 << 20, autoClose: false })
+  return tarTarget(
+    stream,
+    {
+      async finish() {
+        await file.sync().catch(refused)
+        await file.close()
+        await rename(partial, to).catch(refused)
+        await syncFolder(dirname(to))
+        return to
+      },
+      async abort() {
+        stream.destroy()
+        await file.close().catch(() => {})
+        await rm(partial, { force: true })
+      },
+    },
+    at,
+    refused,
+  )
+}
+
+function tarTarget(
+  out: Writable,
+  { finish, abort }: { finish: () => Promise<string>; abort: () => Promise<void> },
+  at: Date,
+  refused = cannotWrite('standard output'),
+): Target {
+  const seconds = Math.floor(at.getTime() / 1000)
+  let broken: NodeJS.ErrnoException | null = null
+  out.on('error', (error) => (broken = error))
+  const write = async (bytes: Uint8Array): Promise<void> => {
+    if (broken) refused(broken)
+    await new Promise<void>((resolve, reject) =>
+      out.write(bytes, (error) => (error ? reject(error) : resolve())),
+    ).catch(refused)
+  }
+  const put = async (name: string, bytes: Uint8Array): Promise<void> => {
+    await write(Buffer.concat([headerOf(name, bytes.length, seconds), bytes, paddingOf(bytes.length)]))
+  }
+  const seen = new Set<string>()
+  let finished = false
+  return {
+    atOnce: 1,
+    put,
+    hasBlob: async (sha256) => seen.has(sha256),
+    async putBlob(sha256, size, source) {
+      let begun = false
+      try {
+        // What cannot even be begun to be read takes no place.
+        for await (const part of checked(sha256, size, source, 'padded')) {
+          if (!begun) await write(headerOf(blobName(sha256), size, seconds))
+          begun = true
+          await write(part)
+        }
+        if (!begun) await write(headerOf(blobName(sha256), 0, seconds))
+        seen.add(sha256)
+      } finally {
+        if (begun && broken === null) await write(paddingOf(size))
+      }
+    },
+    async finish(manifest) {
+      await put(MANIFEST, manifest)
+      await write(END)
+      const where = await finish()
+      finished = true
+      return where
+    },
+    async [Symbol.asyncDispose]() {
+      if (!finished) await abort()
+    },
+  }
+}
+
+/**
+ * Hands on exactly so many bytes, and throws at the end where they are not those of the hash. `padded`: too few are filled up first, and too
+ * many cut, for their place in an archive is promised.
+ */
+async function* checked(
+  sha256: string,
+  size: number,
+  source: AsyncIterable<Uint8Array>,
+  padded?: 'padded',
+): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256')
+  let left = size
+  let wrong = false
+  try {
+    for await (const part of source) {
+      const some = part.subarray(0, left)
+      wrong ||= some.length < part.length
+      hash.update(some)
+      left -= some.length
+      yield some
+    }
+  } catch (error) {
+    if (padded === undefined || left === size) throw error
+    wrong = true
+  }
+  if (left > 0 && padded !== undefined)
+    for (; left > 0; left -= Math.min(left, 1 << 20)) yield Buffer.alloc(Math.min(left, 1 << 20))
+  if (wrong || left > 0 || hash.digest('hex') !== sha256) throw new WrongBytes(`the bytes of ${sha256} are others`)
+}
+
+async function written(
+  path: string,
+  parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  refused?: (error: NodeJS.ErrnoException) => never,
+): Promise<void> {
+  const file: FileHandle = refused ? await open(path, 'wx', 0o600).catch(refused) : await open(path, 'wx', 0o600)
+  try {
+    for await (const part of parts) {
+      const writing = writeAll(file, part)
+      await (refused ? writing.catch(refused) : writing)
+    }
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { newId } from '#core/ids.ts'
+import { syncFolder, writeAll } from '../durable-files.ts'
+import { BlobMissing, type Blobs, HEAD_BYTES, type Range, type StageMore } from './blobs.ts'
+import { tooLarge } from './too-large.ts'
+
+/** The size of a read, two per reader. Larger parts cost less beside their bytes; many readers must fit in memory. */
+const PART_BYTES = 256 * 1024
+const LARGE_PART_BYTES = 1024 * 1024
+/** The number of readers of large files that get large parts. */
+const MOST_LARGE = 32
+/** The size of one write. */
+const BLOCK_BYTES = 512 * 1024
+const FIRST_BYTES = 16 * 1024
+
+/**
+ * A folder: `ab/cd/abcd…` by hash, and `incoming/` for what is being written. A file is synced before it gets its name,
+ * and the folder after it, so that what a row names survives a power cut.
+ */
+export function localBlobs(root: string): Blobs {
+  const incoming = join(root, 'incoming')
+  const pathOf = (place: string): string => join(root, place)
+  let made: Promise<unknown> | null = null
+
+  return {
+    async stage(source, more = {}) {
+      await (made ??= mkdir(incoming, { recursive: true, mode: 0o700 }))
+      const path = join(incoming, newId())
+      const file = await open(path, 'wx', 0o600)
+      const written = await synced(file, source, more).catch(async (error: unknown) => {
+        await rm(path, { force: true })
+        throw error
+      })
+      const { sha256 } = written
+      return {
+        ...written,
+        async keep() {
+          const place = join(sha256.slice(0, 2), sha256.slice(2, 4), sha256)
+          const folder = dirname(pathOf(place))
+          await mkdir(folder, { recursive: true, mode: 0o700 })
+          await rename(path, pathOf(place))
+          await syncFolder(folder)
+          return place
+        },
+        async park() {
+          await syncFolder(incoming)
+          return relative(root, path)
+        },
+        discard: () => rm(path, { force: true }),
+      }
+    },
+
+    pathOf,
+
+    read: (place, range = {}) => readParts(pathOf(place), place, range),
+
+    remove: (place) => rm(pathOf(place), { force: true }),
+
+    async *list() {
+      for (const place of await readdir(root, { recursive: true }).catch(() => [])) {
+        const found = await stat(pathOf(place)).catch(() => null)
+        if (found?.isFile()) yield { place, modifiedAt: found.mtime }
+      }
+    },
+
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+/** Closes the file in any case. */
+async function synced(file: FileHandle, source: AsyncIterable<Uint8Array>, more: StageMore) {
+  try {
+    const written = await writeDown(file, source, more)
+    await file.sync()
+    return written
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Copies what comes into one of two blocks, and hashes and writes a full one while the other fills: few calls to the
+ * system, nothing that waits, and of the source nothing is held.
+ */
+async function writeDown(
+  file: FileHandle,
+  source: AsyncIterable<Uint8Array>,
+  { signal, limit = Infinity }: StageMore,
+): Promise<{ sha256: string; size: number; head: Buffer }> {
+  const hash = createHash('sha256')
+  const head: Buffer[] = []
+  let size = 0
+  // A small file needs no large block.
+  let block: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  let spare: Buffer | null = null
+  let used = 0
+  let writing: Promise<void> = Promise.resolve()
+
+  const flush = async (): Promise<void> => {
+    const full = block.subarray(0, used)
+    hash.update(full)
+    await writing
+    writing = writeAll(file, full)
+    // The caller who waits for it next hears of a failure; until then it is nobody's fault.
+    writing.catch(() => {})
+    const next: Buffer = spare ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
+    spare = block.length === BLOCK_BYTES ? block : null
+    block = next
+    used = 0
+  }
+  try {
+    for await (const part of source) {
+      signal?.throwIfAborted()
+      if (size < HEAD_BYTES) head.push(Buffer.from(part.subarray(0, HEAD_BYTES - size)))
+      size += part.length
+      if (size > limit) throw tooLarge(limit)
+      for (let at = 0; at < part.length;) {
+        const some = part.subarray(at, at + block.length - used)
+        block.set(some, used)
+        used += some.length
+        at += some.length
+        if (used === block.length) await flush()
+      }
+    }
+    if (used > 0) await flush()
+  } finally {
+    await writing
+  }
+  return { sha256: hash.digest('hex'), size, head: Buffer.concat(head) }
+}
+
+let largeReaders = 0
+
+/** Reads ahead by one part, so that disk and socket work at the same time. */
+async function* readParts(
+  path: string,
+  place: string,
+  { start = 0, end: asked = Infinity, reuse = false }: Range & { reuse?: boolean },
+): AsyncGenerator<Uint8Array> {
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ENOENT' ? new BlobMissing(place) : error
+  })
+  let ahead: Promise<Buffer> | null = null
+  let large = false
+  try {
+    const end = Math.min(asked, (await file.stat()).size)
+    large = end - start > 4 * LARGE_PART_BYTES && largeReaders < MOST_LARGE
+    if (large) largeReaders += 1
+    const most = large ? LARGE_PART_BYTES : PART_BYTES
+    const spare: Buffer[] = []
+    let at = start
+    const next = async (): Promise<Buffer> => {
+      const length = Math.min(most, end - at)
+      const buffer = (reuse ? spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(length)
+      const { bytesRead } = await file.read(buffer, 0, length, at)
+      if (bytesRead === 0) throw new Error(`the bytes at ${place} are fewer than they were`)
+      at += bytesRead
+      return buffer.subarray(0, bytesRead)
+    }
+    if (at < end) ahead = next()
+    while (ahead !== null) {
+      const part: Buffer = await ahead
+      ahead = at < end ? next() : null
+      yield part
+      if (part.length === most) spare.push(part)
+    }
+  } finally {
+    if (large) largeReaders -= 1
+    await ahead?.catch(() => {})
+    await file.close()
+  }
+}

@@ -1,0 +1,94 @@
+import { setImmediate } from 'node:timers/promises'
+import { refuse } from '#core/errors.ts'
+
+/** From here on a body is large: an account's are read one after the other. */
+const LARGE = 1 << 20
+
+/**
+ * Counts the bytes of request bodies that this process holds, per account and in all, and refuses what is beyond the
+ * limits with 429. With several processes each has these limits for itself.
+ */
+export class ReceivedBodies {
+  readonly #mostOfAccount: number
+  readonly #most: number
+  readonly #byAccount = new Map<string, number>()
+  readonly #turns = new Map<string, Promise<void>>()
+  #bytes = 0
+
+  constructor({ account, process }: { account: number; process: number }) {
+    this.#mostOfAccount = account
+    this.#most = process
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** The share of one request: its bytes count until it is disposed of. */
+  share(account: string): BodyShare {
+    return new BodyShare(this, account)
+  }
+
+  /** Counts bytes that came, or refuses them. */
+  add(account: string, bytes: number): void {
+    const held = (this.#byAccount.get(account) ?? 0) + bytes
+    if (held > this.#mostOfAccount)
+      refuse('concurrency_limited', {
+        message: `Your requests in progress hold more than ${this.#mostOfAccount >> 20} MiB. Try again when some of them are done.`,
+        headers: { 'retry-after': '2' },
+      })
+    if (this.#bytes + bytes > this.#most)
+      refuse('concurrency_limited', {
+        message: `All requests in progress hold more than ${this.#most >> 20} MiB. Try again in a moment.`,
+        headers: { 'retry-after': '5' },
+      })
+    this.#byAccount.set(account, held)
+    this.#bytes += bytes
+  }
+
+  remove(account: string, bytes: number): void {
+    this.#bytes -= bytes
+    const held = (this.#byAccount.get(account) ?? 0) - bytes
+    if (held > 0) this.#byAccount.set(account, held)
+    else this.#byAccount.delete(account)
+  }
+
+  /** Waits until no other large body of the account is being read. Others are served between two of them. */
+  async turn(account: string): Promise<void> {
+    const before = this.#turns.get(account)
+    const mine = Promise.resolve(before).then(() => setImmediate())
+    this.#turns.set(account, mine)
+    void mine.then(() => this.#turns.get(account) === mine && this.#turns.delete(account))
+    await before
+  }
+}
+
+/** The bytes that one request's body takes. */
+class BodyShare implements Disposable {
+  readonly #all: ReceivedBodies
+  readonly #account: string
+  #bytes = 0
+
+  constructor(all: ReceivedBodies, account: string) {
+    this.#all = all
+    this.#account = account
+  }
+
+  add(bytes: number): void {
+    this.#all.add(this.#account, bytes)
+    this.#bytes += bytes
+  }
+
+  /** Null: it is small, and can be read now. */
+  turn(): Promise<void> | null {
+    return this.#bytes < LARGE ? null : this.#all.turn(this.#account)
+  }
+
+  [Symbol.dispose](): void {
+    this.#all.remove(this.#account, this.#bytes)
+    this.#bytes = 0
+  }
+}
+
+/** The bodies of this process. */
+export const receivedBodies = new ReceivedBodies({ account: 128 << 20, process: 512 << 20 })

@@ -1,0 +1,103 @@
+import type { Dispatcher } from 'undici'
+import { ValueCounter } from '#core/json/json-text.ts'
+import type { Outbound } from './outbound.ts'
+import type { Send, ExchangeOwner } from './send.ts'
+import { RetrieveFailed, explained } from './retrieve.ts'
+
+/** Bytes that may still be read; who begins something new fills it again. */
+export interface Meter {
+  left: number
+  /** Values of JSON that may still come; absent: it isn't JSON that is read. */
+  values?: number
+}
+
+const WITHOUT_BODY = new Set([204, 205, 304])
+const BUFFERED = 256 * 1024
+
+/**
+ * A `fetch` for libraries that want one. Everything goes through `outbound`, which checks the address it connects to; no
+ * redirect is followed, nothing is unpacked, no more bytes and values are read than `meter` leaves, and no answer takes longer than
+ * `withinMs`. `mayBePrivate`: for what the administrator set up. Rejects with RetrieveFailed.
+ */
+export const fetchThrough =
+  (
+    outbound: Outbound,
+    meter: Meter,
+    { credential, party, withinMs, mayBePrivate }: ExchangeOwner & Pick<Send, 'mayBePrivate'> & { withinMs: number },
+  ) =>
+  (input: string | URL, { method = 'GET', headers, body, signal }: RequestInit = {}): Promise<Response> => {
+    const url = new URL(input)
+    const { promise, resolve, reject } = Promise.withResolvers<Response>()
+    let controller: Dispatcher.DispatchController | null = null
+    let stream: ReadableStreamDefaultController<Uint8Array> | null = null
+    const counter = new ValueCounter()
+    let over = false
+    const stop = (reason: unknown): void => {
+      if (over) return
+      over = true
+      const error = reason instanceof Error ? reason : new Error('nobody waits for the answer any more')
+      reject(error)
+      stream?.error(error)
+      controller?.abort(error)
+    }
+    const leave = (): void => stop(signal?.reason)
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(given) {
+        if (over) return given.abort(new Error('given up while it waited for a connection'))
+        controller = given
+      },
+      onResponseStart(given, status, fields) {
+        const known = new Headers()
+        for (const [name, value] of Object.entries(fields))
+          for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) known.append(name, each)
+        const packed = known.get('content-encoding')
+        if (status < 200 || status > 599 || (packed !== null && packed !== 'identity'))
+          return stop(new RetrieveFailed('garbled', 'The server answered in a form that was not asked for.'))
+        const answer = WITHOUT_BODY.has(status)
+          ? null
+          : new ReadableStream<Uint8Array>(
+              {
+                start: (own) => void (stream = own),
+                pull: () => given.resume(),
+                cancel: () => stop(new Error('the rest is not wanted')),
+              },
+              { highWaterMark: BUFFERED, size: (piece) => piece?.byteLength ?? 0 },
+            )
+        resolve(new Response(answer, { status, headers: known }))
+      },
+      onResponseData(given, piece) {
+        if (over) return
+        meter.left -= piece.length
+        if (meter.values !== undefined) meter.values -= counter.push(piece)
+        if (meter.left < 0 || (meter.values ?? 0) < 0)
+          return stop(new RetrieveFailed('too_large', 'The server sent more than is read of it.'))
+        stream?.enqueue(new Uint8Array(piece))
+        if (stream !== null && (stream.desiredSize ?? 0) <= 0) given.pause()
+      },
+      onResponseEnd() {
+        if (over) return
+        over = true
+        stream?.close()
+      },
+      onResponseError: (_, error) => stop(explained(error, url)),
+    }
+    if (signal?.aborted) leave()
+    else {
+      signal?.addEventListener('abort', leave, { once: true })
+      outbound.dispatch(
+        {
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method: method as Send['method'],
+          headers: [...new Headers(headers ?? {})].flat(),
+          body: typeof body === 'string' || body instanceof URLSearchParams ? Buffer.from(body.toString()) : null,
+          credential,
+          party,
+          withinMs,
+          ...(mayBePrivate === true && { mayBePrivate }),
+        },
+        handler,
+      )
+    }
+    return promise.finally(() => over && signal?.removeEventListener('abort', leave))
+  }

@@ -1,0 +1,11 @@
+import type { Config } from '#config'
+import { refuse } from '#core/errors.ts'
+
+/** Refuses an address that a user gives for calls from here, where that is known without asking anybody. */
+export function checkGivenUrl({ fetchAllow }: Pick<Config, 'fetchAllow'>, url: string, param = 'url'): void {
+  const { protocol, username, password } = new URL(url)
+  if (username !== '' || password !== '')
+    refuse('invalid_parameter', { param, message: 'The address must not hold a user name or a password.' })
+  if (protocol === 'http:' && fetchAllow.length === 0)
+    refuse('invalid_parameter', { param, message: 'The address must begin with https://.' })
+}

@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type {
+  Client,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+  jsonSchemaValidator,
+} from '@modelcontextprotocol/client'
+import { type Meter, fetchThrough } from './fetch.ts'
+import type { Outbound } from './outbound.ts'
+import { RetrieveFailed } from './retrieve.ts'
+import type { ExchangeOwner } from './send.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+/** A server of the Model Context Protocol that somebody named, over streamable HTTP. */
+export interface OutsideServer {
+  url: string
+  /** Sent with every request. */
+  headers: Readonly<Record<string, string>>
+  /** The time limit of one call of a tool. */
+  timeoutMs: number
+}
+
+export interface OutsideTool {
+  name: string
+  description: string
+  /** JSON Schema of the arguments. */
+  parameters: object
+}
+
+/** An outside server's fault; the sentence is safe to show. */
+export class OutsideFailed extends Error {
+  override name = 'OutsideFailed'
+  /** It answered with more than is read: it will again. */
+  readonly tooLarge: boolean
+
+  constructor(message: string, { tooLarge = false } = {}) {
+    super(message)
+    this.tooLarge = tooLarge
+  }
+}
+
+/** A connection to an outside server, made when it is first needed. Throws OutsideFailed. */
+export interface OutsideMcp extends AsyncDisposable {
+  /** `inTurn` runs the listing itself, once the server has answered the handshake. */
+  tools(signal: AbortSignal, inTurn?: InTurn): Promise<OutsideTool[]>
+  /** Calls a tool, until the signal fires. An error of the tool is an answer with `is_error`. */
+  call(
+    name: string,
+    given: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<{ output: unknown; is_error: boolean }>
+}
+
+type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+
+interface Session {
+  client: Client
+  transport: StreamableHTTPClientTransport
+}
+
+/** The time limit of the handshake and of listing tools, where calls may take longer. */
+const OPEN_MS = 10_000
+const LEAVE_MS = 2_000
+const MOST_PAGES = 20
+/** Of one call's answer. */
+const OF_A_CALL: Meter = { left: 8 << 20, values: 50_000 }
+/** Of the handshake and all pages of a listing. */
+const OF_A_LISTING: Meter = { left: 1 << 20, values: 50_000 }
+const LONGEST_MESSAGE = 1_000
+
+/** A server's words about its results are taken as they come: its schemas are never compiled. */
+const unchecked: jsonSchemaValidator = {
+  // Whatever type it is asked for.
+  getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+}
+
+export function outsideMcp(
+  outbound: Outbound,
+  { url, headers, timeoutMs }: OutsideServer,
+  whose: ExchangeOwner,
+): OutsideMcp {
+  const meter: Meter = { ...OF_A_LISTING }
+  const through = fetchThrough(outbound, meter, { ...whose, withinMs: timeoutMs })
+  const openMs = Math.min(OPEN_MS, timeoutMs)
+  let opening: Promise<Session> | null = null
+
+  const session = (): Promise<Session> =>
+    (opening ??= connect().catch((error: unknown) => {
+      opening = null
+      throw error
+    }))
+
+  async function connect(): Promise<Session> {
+    // Loaded when the first agent needs it.
+    const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+    const client = new Client(
+      { name: 'ukiyo', version: '1' },
+      {
+        versionNegotiation: { mode: 'auto' },
+        jsonSchemaValidator: unchecked,
+        listMaxPages: MOST_PAGES,
+        inputRequired: { autoFulfill: false },
+      },
+    )
+    const transport = new StreamableHTTPClientTransport(new URL(url), {
+      // A server's messages of its own accord are not listened to: it is asked.
+      fetch: async (to, init) => (init?.method === 'GET' ? new Response(null, { status: 405 }) : through(to, init)),
+      requestInit: { headers },
+      onInsufficientScope: 'throw',
+    })
+    await client.connect(transport, { timeout: openMs })
+    return { client, transport }
+  }
+
+  /**
+   * Runs `use` with a live session. A session that the server no longer knows has done nothing, so a new one is
+   * opened.
+   */
+  async function within<T>(most: Meter, use: (client: Client) => Promise<T>): Promise<T> {
+    Object.assign(meter, most)
+    try {
+      const known = opening !== null
+      try {
+        return await use((await session()).client)
+      } catch (error) {
+        if (!known || statusOf(error) !== 404) throw error
+        opening = null
+        return await use((await session()).client)
+      }
+    } catch (error) {
+      throw told(error)
+    }
+  }
+
+  return {
+    tools: (signal, inTurn = (work) => work()) =>
+      within(OF_A_LISTING, async (client) => {
+        const { tools } = await inTurn(() => client.listTools(undefined, { signal, timeout: openMs }))
+        return tools.map(({ name, description = '', inputSchema }) => ({ name, description, parameters: inputSchema }))
+      }),
+    call: (name, given, signal) =>
+      within(OF_A_CALL, async (client) => {
+        const { content, structuredContent, isError } = await client.callTool(
+          { name, arguments: given },
+          { signal, timeout: timeoutMs },
+        )
+        return { output: structuredContent ?? plain(content), is_error: isError === true }
+      }),
+    async [Symbol.asyncDispose]() {
+      const session = await opening?.catch(() => null)
+      if (!session) return
+      const { client, transport } = session
+      const late = sleep(LEAVE_MS, undefined, { ref: false })
+      await Promise.race([transport.terminateSession().catch(() => {}), late])
+      await client.close().catch(() => {})
+    },
+  }
+}
+
+/** Text as text; what is not text without its bytes. */
+function plain(content: readonly { type: string }[]): unknown {
+  const parts = content.map((part) => {
+    const { type, text, data, ...rest } = part as { type: string; text?: string; data?: string }
+    return type === 'text' ? (text ?? '') : { type, ...rest, ...(data !== undefined && { size_bytes: sizeOf(data) }) }
+  })
+  return parts.every((part) => typeof part === 'string') ? parts.join('\n') : parts
+}
+
+const sizeOf = (base64: string): number => Math.floor((base64.length * 3) / 4)
+
+const statusOf = (error: unknown): number | null => {
+  const { data } = error as Partial<SdkHttpError>
+  return typeof data?.status === 'number' ? data.status : null
+}
+
+function told(error: unknown): OutsideFailed {
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    if (at instanceof RetrieveFailed) return new OutsideFailed(at.message, { tooLarge: at.why === 'too_large' })
+  const status = statusOf(error)
+  if (status === 401 || status === 403 || (error as Error).name === 'UnauthorizedError')
+    return new OutsideFailed(`The server refused the credentials${status === null ? '' : ` (${status})`}.`)
+  if (status !== null) return new OutsideFailed(`The server answered ${status}.`)
+  const { name, message, code } = error as Error & { code?: unknown }
+  if (code === 'REQUEST_TIMEOUT') return new OutsideFailed('The server did not answer in time.')
+  if (name === 'ProtocolError') return new OutsideFailed(`The server says: ${shorten(message, LONGEST_MESSAGE)}`)
+  return new OutsideFailed('The server did not answer as the Model Context Protocol says.')
+}

@@ -1,0 +1,188 @@
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate } from 'node:zlib'
+import type { Dispatcher } from 'undici'
+import type { Outbound } from './outbound.ts'
+import type { Send, ExchangeOwner } from './send.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+export interface Wanted extends ExchangeOwner {
+  url: URL
+  method?: 'GET' | 'POST' | 'DELETE'
+  /** Name, value, name, value. They go to every hop, so no keys in here unless `hops` is 0. */
+  headers?: string[]
+  body?: Buffer
+  mayBePrivate?: boolean
+  /** The most bytes of the body, packed and unpacked. */
+  mostBytes: number
+  /** The time limit of the whole, redirects included. */
+  timeoutMs: number
+  /** The most redirects that are followed. */
+  hops: number
+  /** Called before each hop, the first included; throws to stop. */
+  before?(url: URL): Promise<void>
+  signal?: AbortSignal
+}
+
+export interface Retrieved {
+  /** The address that the last hop led to. */
+  url: URL
+  status: number
+  /** Lower-case names. */
+  headers: Record<string, string>
+  bytes: Buffer
+}
+
+/** Thrown for a fault of the other server; the sentence is safe to show. */
+export class RetrieveFailed extends Error {
+  override name = 'RetrieveFailed'
+  readonly why: 'refused' | 'unreachable' | 'too_slow' | 'too_large' | 'lost' | 'garbled'
+  constructor(why: RetrieveFailed['why'], message: string) {
+    super(message)
+    this.why = why
+  }
+}
+
+const redirects = new Set([301, 302, 303, 307, 308])
+
+/**
+ * Fetches one resource whole, following redirects: every hop goes through `outbound`, which checks the address it
+ * connects to.
+ */
+export async function retrieve(outbound: Pick<Outbound, 'dispatch'>, wanted: Wanted): Promise<Retrieved> {
+  const until = performance.now() + wanted.timeoutMs
+  let url = wanted.url
+  let method = wanted.method ?? 'GET'
+  for (let hop = 0; ; hop++) {
+    if (!/^https?:$/.test(url.protocol))
+      throw new RetrieveFailed('refused', 'Only http and https addresses are fetched.')
+    await wanted.before?.(url)
+    const left = until - performance.now()
+    if (left <= 0) throw tooSlow(wanted)
+    const answer = await exchange(outbound, wanted, url, method, left)
+    const location = redirects.has(answer.status) ? answer.headers.location : undefined
+    if (location === undefined) return { ...answer, url, bytes: await unpacked(answer, wanted.mostBytes) }
+    if (hop >= wanted.hops) throw new RetrieveFailed('lost', `It redirects more than ${wanted.hops} times.`)
+    const next = URL.parse(location, url.href)
+    if (next === null) throw new RetrieveFailed('garbled', 'It redirects to what is not an address.')
+    if (answer.status === 303 || (method === 'POST' && answer.status < 303)) method = 'GET'
+    url = next
+  }
+}
+
+type Answer = Pick<Retrieved, 'status' | 'headers' | 'bytes'>
+
+function exchange(
+  outbound: Pick<Outbound, 'dispatch'>,
+  wanted: Wanted,
+  url: URL,
+  method: 'GET' | 'POST' | 'DELETE',
+  timeMs: number,
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const pieces: Buffer[] = []
+  let size = 0
+  let answer: Omit<Answer, 'bytes'> = { status: 0, headers: {} }
+  let stopped: Error | null = null
+  let stop = (error: Error): void => {
+    stopped = error
+    reject(error)
+  }
+  const timer = setTimeout(() => stop(tooSlow(wanted)), timeMs)
+  const leave = (): void => stop(wanted.signal!.reason as Error)
+  if (wanted.signal?.aborted) leave()
+  wanted.signal?.addEventListener('abort', leave, { once: true })
+  const send: Send = {
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method,
+    headers: ['accept-encoding', 'gzip, deflate, br', ...(wanted.headers ?? [])],
+    body: method === 'POST' ? (wanted.body ?? null) : null,
+    ...(wanted.mayBePrivate && { mayBePrivate: true }),
+    credential: wanted.credential,
+    party: wanted.party,
+    withinMs: timeMs,
+  }
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(controller) {
+      // Given up while it waited for a connection: nobody wants it sent.
+      if (stopped !== null) return controller.abort(stopped)
+      stop = (error) => {
+        reject(error)
+        controller.abort(error)
+      }
+    },
+    onResponseStart(_, status, headers) {
+      answer = { status, headers: plain(headers) }
+    },
+    onResponseData(_, piece) {
+      size += piece.length
+      if (size > wanted.mostBytes) stop(tooLarge(wanted.mostBytes))
+      else pieces.push(piece)
+    },
+    onResponseEnd: () => resolve({ ...answer, bytes: Buffer.concat(pieces) }),
+    onResponseError: (_, error) => reject(explained(error, url)),
+  }
+  outbound.dispatch(send, handler)
+  return promise.finally(() => {
+    clearTimeout(timer)
+    wanted.signal?.removeEventListener('abort', leave)
+  })
+}
+
+const plain = (headers: Record<string, string | string[] | undefined>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value[0]! : value]],
+    ),
+  )
+
+const unpackers = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+}
+
+/** Our client does not unpack, so the bound holds for what comes out too. */
+async function unpacked({ headers, bytes }: Answer, most: number): Promise<Buffer> {
+  const coding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase()
+  if (coding === 'identity' || coding === '' || bytes.length === 0) return bytes
+  const unpack = unpackers[coding as keyof typeof unpackers]
+  if (unpack === undefined)
+    throw new RetrieveFailed('garbled', `It is packed as ${shorten(coding, 40)}, which was not asked for.`)
+  try {
+    return await unpack(bytes, { maxOutputLength: most })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(most)
+    throw new RetrieveFailed('garbled', 'Its packing is damaged.')
+  }
+}
+
+const tooSlow = ({ timeoutMs }: Wanted) =>
+  new RetrieveFailed('too_slow', `It did not answer in full within ${timeoutMs / 1000} s.`)
+const tooLarge = (most: number) => new RetrieveFailed('too_large', `It is larger than ${most} bytes.`)
+
+const reasons: Record<string, string> = {
+  ECONNREFUSED: 'Nothing listens at this address.',
+  ECONNRESET: 'The server broke the connection.',
+  ENOTFOUND: 'There is no host of this name.',
+  EAI_AGAIN: 'The name of the host cannot be looked up now.',
+  EHOSTUNREACH: 'The host cannot be reached.',
+  ENETUNREACH: 'The network of the host cannot be reached.',
+  UK_CONNECTION_CLOSED: 'The server broke the connection.',
+  UK_ANSWER_TOO_LARGE: 'The server sends more than is read of it.',
+  UK_NO_HTTP: 'The server answered with something that is not HTTP.',
+}
+
+export function explained(error: Error, url: URL): Error {
+  if (error instanceof RetrieveFailed) return error
+  const code = 'code' in error ? String(error.code) : ''
+  if (code === 'UK_ADDRESS_REFUSED')
+    return new RetrieveFailed('refused', `${url.hostname} leads to a private or reserved address.`)
+  if (/TIMEOUT/.test(code)) return new RetrieveFailed('too_slow', 'The server did not answer in time.')
+  if (/CERT|SSL|TLS/.test(code)) return new RetrieveFailed('unreachable', `Its certificate is not accepted (${code}).`)
+  return new RetrieveFailed(
+    'unreachable',
+    reasons[code] ?? `The server cannot be reached${/^[A-Z_]{3,40}$/.test(code) ? ` (${code})` : ''}.`,
+  )
+}

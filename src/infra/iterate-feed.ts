@@ -1,0 +1,43 @@
+import type { Event, Sink } from '#core/answers.ts'
+
+/** The events of a feed, one by one: for readers who do not take bytes. */
+export async function* iterate(
+  open: (sink: Sink) => Disposable,
+  signal: AbortSignal,
+  recheck: Sink['recheck'] = async () => {},
+): AsyncGenerator<Event> {
+  const waiting: Event[] = []
+  let over = signal.aborted
+  let wake = (): void => {}
+  let taken = (): void => {}
+  let unread = 0
+  const stop = (): void => {
+    over = true
+    taken()
+    wake()
+  }
+  signal.addEventListener('abort', stop, { once: true })
+  using _attached = open({
+    write(batch) {
+      waiting.push(...batch.events())
+      // A reader that iterates and does not keep up is left behind, as a slow socket is.
+      if (waiting.length > MOST_WAITING) stop()
+      wake()
+      return (unread += batch.bytes.length)
+    },
+    drained: () => (waiting.length === 0 || over ? Promise.resolve() : new Promise((resolve) => (taken = resolve))),
+    end: stop,
+    recheck,
+  })
+  for (;;) {
+    const next = waiting.shift()
+    if (next !== undefined) yield next
+    else if (over) return
+    else {
+      unread = 0
+      taken()
+      await new Promise<void>((resolve) => (wake = resolve))
+    }
+  }
+}
+const MOST_WAITING = 10_000

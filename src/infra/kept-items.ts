@@ -1,0 +1,121 @@
+import type { Id } from '#core/ids.ts'
+import type { Log } from './log.ts'
+import type { Postgres } from './postgres/client.ts'
+import type { Secrets } from './secrets.ts'
+
+/** An item of a conversation that is kept so that its account may name it by its id. */
+export interface KeptItem {
+  id: string
+  json: object
+}
+
+/** The caller, at first or again: by a key of one workspace, which names what was said there alone, or by another. */
+export interface KeptFor {
+  accountId: Id
+  heldTo: Id | null
+}
+
+/** Items of answers, kept sealed for a day: for clients that name what was said instead of sending it again. */
+export interface KeptItems {
+  /** Resolves when every process can find them. Those that are too large, and what goes wrong, are left out. */
+  keep(whom: KeptFor, items: readonly KeptItem[]): Promise<void>
+  /** The items with these ids that are still kept and may be named, by id; at most `MOST_BYTES` of them. */
+  find(whom: KeptFor, ids: readonly string[]): Promise<ReadonlyMap<string, object>>
+}
+
+const LARGEST_ITEM = 1 << 20
+/** The most that is kept for one account: beyond it the oldest items go first. */
+const MOST_BYTES = 64 << 20
+const MOST_ITEMS = 10_000
+/** The most bytes among the items that one request names. */
+const MOST_FOUND = 32 << 20
+/** An answer does not wait longer for its items to be kept. */
+const PATIENCE_MS = 2_000
+
+export function createKeptItems({
+  postgres: { pool },
+  secrets,
+  log,
+}: {
+  postgres: Postgres
+  secrets: Secrets
+  log: Log
+}): KeptItems {
+  const bounding = new Set<Id>()
+
+  /** Bounds an account's items, one round at a time; items that come meanwhile are bounded by the next round. */
+  async function bound(accountId: Id): Promise<void> {
+    if (bounding.has(accountId)) return
+    bounding.add(accountId)
+    try {
+      await pool.query(
+        // Sought once for all rows, however few of them the database knows of.
+        `delete from kept_items where id = any(array(select id from (select id,
+           sum(bytes) over newest as bytes, row_number() over newest as place
+           from kept_items where account_id = $1 window newest as (order by created_at desc, id desc)) as kept
+         where bytes > $2 or place > $3))`,
+        [accountId, MOST_BYTES, MOST_ITEMS],
+      )
+    } finally {
+      bounding.delete(accountId)
+    }
+  }
+
+  async function insert({ accountId, heldTo }: KeptFor, items: readonly KeptItem[]): Promise<void> {
+    const rows = items
+      .map(({ id, json }) => ({ id, text: JSON.stringify(json) }))
+      .filter(({ text }) => text.length <= LARGEST_ITEM)
+    if (rows.length === 0) return
+    await pool.query(
+      `insert into kept_items (id, account_id, held_to, sealed, bytes)
+       select id, $1, $5, sealed, bytes from unnest($2::text[], $3::text[], $4::integer[]) as item (id, sealed, bytes)
+       on conflict do nothing`,
+      [
+        accountId,
+        rows.map(({ id }) => id),
+        rows.map(({ id, text }) => secrets.seal(text, id)),
+        rows.map(({ text }) => Buffer.byteLength(text)),
+        heldTo,
+      ],
+    )
+    await bound(accountId)
+  }
+
+  /**
+   * The opened item; none where it cannot be opened: while the root key is being replaced, another process may have sealed it under a key that
+   * this one does not have yet.
+   */
+  function opened({ id, sealed }: { id: string; sealed: string }): [id: string, json: object][] {
+    try {
+      return [[id, JSON.parse(secrets.open(sealed, id)) as object]]
+    } catch (error) {
+      log.warn({ error }, 'a kept item cannot be opened')
+      return []
+    }
+  }
+
+  return {
+    async keep(whom, items) {
+      let timer: NodeJS.Timeout | undefined
+      const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)))
+      const kept = insert(whom, items).catch((error: unknown) =>
+        log.warn({ error }, 'items of an answer could not be kept'),
+      )
+      await Promise.race([kept, patience])
+      clearTimeout(timer)
+    },
+    async find({ accountId, heldTo }, ids) {
+      const { rows } = await pool.query<{ id: string; sealed: string }>(
+        `select id, sealed from (select id, sealed, sum(bytes) over (order by id) as bytes from kept_items
+           where account_id = $1 and id = any($2::text[]) and ($4::ulid is null or held_to = $4) and created_at > now() - interval '1 day') as kept
+         where bytes <= $3`,
+        [accountId, ids, MOST_FOUND, heldTo],
+      )
+      return new Map(rows.flatMap(opened))
+    },
+  }
+}
+
+export async function retainKeptItems({ pool }: Postgres): Promise<void> {
+  await pool.query(`delete from kept_items where created_at < now() - interval '1 day'`)
+}

@@ -1,0 +1,65 @@
+import type { Event } from '#core/answers.ts'
+
+/**
+ * The events of something that has to start first. A start that takes longer than `waitMs` continues inside of the stream,
+ * whose head and heartbeats then leave before it: connections that are silent for a minute are closed on the way. A start
+ * that fails in time throws, and answers with a status of its own; one that fails later is the event that `failed` makes
+ * of it, or the end of the stream where that is null.
+ */
+export async function eventsSoon<S extends AsyncDisposable>(
+  start: Promise<S>,
+  waitMs: number,
+  events: (started: S) => AsyncIterable<Event>,
+  failed: (error: unknown) => Event | null,
+): Promise<AsyncIterable<Event>> {
+  const waiting = Promise.withResolvers<null>()
+  const timer = setTimeout(() => waiting.resolve(null), waitMs)
+  try {
+    const started = await Promise.race([start, waiting.promise])
+    if (started !== null) return events(started)
+  } finally {
+    clearTimeout(timer)
+  }
+  // Its failure is read below, unless the reader leaves before.
+  start.catch(() => {})
+  return { [Symbol.asyncIterator]: () => new LateEvents(start, events, failed) }
+}
+
+class LateEvents<S extends AsyncDisposable> implements AsyncIterator<Event, void, undefined> {
+  readonly #start: Promise<S>
+  readonly #events: (started: S) => AsyncIterable<Event>
+  readonly #failed: (error: unknown) => Event | null
+  #inner: AsyncIterator<Event> | null = null
+  #over = false
+
+  constructor(
+    start: Promise<S>,
+    events: (started: S) => AsyncIterable<Event>,
+    failed: (error: unknown) => Event | null,
+  ) {
+    this.#start = start
+    this.#events = events
+    this.#failed = failed
+  }
+
+  async next(): Promise<IteratorResult<Event, void>> {
+    if (this.#over) return { done: true, value: undefined }
+    if (this.#inner === null)
+      try {
+        const started = await this.#start
+        this.#inner = this.#events(started)[Symbol.asyncIterator]()
+      } catch (error) {
+        this.#over = true
+        const event = this.#failed(error)
+        return event === null ? { done: true, value: undefined } : { done: false, value: event }
+      }
+    return this.#inner.next()
+  }
+
+  async return(): Promise<IteratorResult<Event, void>> {
+    this.#over = true
+    if (this.#inner !== null) await this.#inner.return?.()
+    else this.#start.then((started) => started[Symbol.asyncDispose]()).catch(() => {})
+    return { done: true, value: undefined }
+  }
+}

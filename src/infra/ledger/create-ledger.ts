@@ -1,0 +1,161 @@
+import { sql } from 'kysely'
+import { Refusal, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { Nano } from '#core/money.ts'
+import { periodKey } from '#core/time.ts'
+import type { Billing } from '#core/usage.ts'
+import type { Log } from '../log.ts'
+import { type Postgres, connectPostgres } from '../postgres/client.ts'
+import { createBatches } from '../batches.ts'
+import { isReserved, drawsBalance, isGuarded, capsOf } from './caps.ts'
+import { releaseItem, settleItem, sharedBy } from './settle/item.ts'
+import { createJournal, journalsIn, noJournal } from './settle/journal.ts'
+import type { Ledger, Payer } from './ledger.ts'
+import { createSentCalls } from './sent-calls.ts'
+import { createSettleQueue } from './settle/queue.ts'
+import { recover, startReconciler } from './settle/reconcile.ts'
+import { refundCall } from './refund.ts'
+import { type Reserve, reserveAll } from './reserve.ts'
+import './calls/tables.ts'
+import { unpriced } from './unpriced.ts'
+
+/** Callers per round trip: more would make the first of them wait for the last. */
+const RESERVE_BATCH = 500
+/** A batch costs the database as much as twenty calls in it do: under load it waits until some have come. */
+const PACE = { company: 4, apartMs: 3 }
+
+/**
+ * The ledger of this process. Its lease row (`startProcess`) must be there before, or others would reconcile its calls.
+ * `journalDir`: where what is not in the database yet is kept for the case that this process is killed; absent: nowhere.
+ */
+export function createLedger({
+  postgres,
+  processId,
+  log,
+  journalDir,
+}: {
+  postgres: Postgres
+  processId: Id
+  log: Log
+  journalDir?: string
+}): Ledger {
+  const { pool, db } = postgres
+  const journal = journalDir === undefined ? noJournal : createJournal(journalDir, processId, log)
+  const queue = createSettleQueue(pool, log, journal)
+  const sentCalls = createSentCalls(pool, log)
+  const reconciler = startReconciler(postgres, log, async () => {
+    if (journalDir !== undefined) await recover(postgres, journalsIn(journalDir, processId), queue.settle, log)
+  })
+  // A call that waits to be sent waits for no other statement, and on one connection its plan is always at hand.
+  const reserving = connectPostgres({ ...postgres.connection, max: 1, idleTimeoutMillis: 0 }, (error) =>
+    log.warn({ error }, 'the connection that reserves broke'),
+  )
+  const reserve = createBatches(
+    RESERVE_BATCH,
+    async (items: Reserve[]) => {
+      try {
+        return await reserveAll(reserving.pool, processId, items)
+      } catch (error) {
+        // Whether it was committed is not known; what is not there is released without harm.
+        for (const { call } of items) queue.add(releaseItem(call.id))
+        throw error
+      }
+    },
+    PACE,
+  )
+
+  return {
+    isGuarded: isGuarded,
+    isReserved,
+    async affordable(payer, billing) {
+      if (!isGuarded(payer, billing)) return null
+      return least(await left(payer, billing))
+    },
+    async reserve(call, worst, least = worst) {
+      if (!isReserved(call.payer, call.billing)) return worst ?? 0n
+      if (worst === null && isGuarded(call.payer, call.billing))
+        return refuse('unpriced_model', { message: unpriced.tokens(call), details: { model: call.model } })
+      if (queue.full())
+        return refuse('unavailable', { message: 'Calls cannot be recorded now.', headers: { 'retry-after': '1' } })
+      // An id that was released and not yet written would take its new reservation away again.
+      if (queue.has(call.id)) await queue.flush()
+      const asked = { call, worst: worst ?? 0n, least: least ?? 0n }
+      const before = queue.written()
+      let held = await reserve(asked)
+      // What was over may have held too much: it waits to be written, or was written since the database looked.
+      if (held instanceof Refusal && (queue.any() || queue.written() !== before)) {
+        await queue.flush()
+        held = await reserve(asked)
+      }
+      if (held instanceof Error) throw held
+      return held
+    },
+    sent(call, soFar = 0n, now) {
+      if (isReserved(call.payer, call.billing)) sentCalls.sent(call.id, soFar, now)
+      else journal.begun(call, sharedBy(call))
+    },
+    async outlive(db, callId) {
+      await sql`update reservations set outlives_process = true where call_id = ${callId}`.execute(db)
+    },
+    settle(call, outcome) {
+      sentCalls.forget(call.id)
+      queue.add(settleItem(call, outcome))
+    },
+    release(call) {
+      if (!isReserved(call.payer, call.billing)) return journal.dropped(call.id)
+      sentCalls.forget(call.id)
+      queue.add(releaseItem(call.id))
+    },
+    flush: () => queue.flush(),
+    async spent(subjects) {
+      if (subjects.length === 0) return new Map()
+      await queue.flush()
+      const now = new Date()
+      const { rows } = await pool.query<{ subject: Id; nano: Nano }>({
+        name: 'spent',
+        text: `select s.subject, s.nano from unnest($1::bpchar[], $2::text[]) x(s, p)
+          join spends s on s.subject = x.s and s.period = x.p where s.nano > 0`,
+        values: [subjects.map(({ id }) => id), subjects.map(({ period }) => periodKey(period, now))],
+      })
+      return new Map(rows.map(({ subject, nano }) => [subject, nano]))
+    },
+    async balance(accountId) {
+      const row = await db.selectFrom('balances').select('nano').where('account_id', '=', accountId).executeTakeFirst()
+      return row?.nano ?? 0n
+    },
+    async grant(db, accountId, amount, note, by) {
+      await sql`insert into ledger (account_id, kind, nano, change, note, by_account)
+        values (${accountId}, 'grant', ${amount}, ${amount}, ${note}, ${by})`.execute(db)
+      const { rows } = await sql<{
+        nano: Nano
+      }>`insert into balances as b (account_id, nano) values (${accountId}, ${amount})
+        on conflict (account_id) do update set nano = b.nano + excluded.nano returning nano`.execute(db)
+      return rows[0]!.nano
+    },
+    refund: refundCall,
+    async [Symbol.asyncDispose]() {
+      await reconciler[Symbol.asyncDispose]()
+      await sentCalls[Symbol.asyncDispose]()
+      await queue[Symbol.asyncDispose]()
+      await reserving[Symbol.asyncDispose]()
+    },
+  }
+
+  /** The amount that balance and each cap leave. */
+  async function left(payer: Payer, billing: Billing): Promise<Nano[]> {
+    const caps = capsOf(payer, new Date())
+    const { rows } = await sql<{ balance: Nano; used: string[] }>`select
+      coalesce((select nano from balances where account_id = ${payer.accountId}), 0) as balance,
+      array(select coalesce(s.nano + s.held, 0) from unnest(${caps.map(({ subject }) => subject)}::bpchar[], ${caps.map(({ period }) => period)}::text[])
+        with ordinality x(s, p, n) left join spends s on s.subject = x.s and s.period = x.p order by x.n) as used`.execute(
+      db,
+    )
+    const { balance, used } = rows[0]!
+    return [...(drawsBalance(payer, billing) ? [balance] : []), ...caps.map(({ cap }, i) => cap - BigInt(used[i]!))]
+  }
+}
+
+const least = (amounts: readonly Nano[]): Nano => {
+  const lowest = amounts.reduce((a, b) => (b < a ? b : a))
+  return lowest > 0n ? lowest : 0n
+}

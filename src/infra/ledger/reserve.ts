@@ -1,0 +1,195 @@
+import type pg from 'pg'
+import { type Code, Refusal } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { type Budget, type Nano, formatUsd, toUsd } from '#core/money.ts'
+import type { CallCap } from './caps.ts'
+import { type Shared, sharedBy } from './settle/item.ts'
+import type { MeteredCall } from './ledger.ts'
+import { ledgerFunctions } from '../postgres/functions.ts'
+
+export interface Reserve {
+  call: MeteredCall
+  worst: Nano
+  /** The least that the call may be held with all the same, where the worst case is not left. */
+  least: Nano
+}
+
+/**
+ * The most that is reserved: more than any balance or cap, so that a dearer call is refused all the same, and far
+ * enough below 2⁶³ to be added to one.
+ */
+const MOST: Nano = 2n ** 61n
+const most = (nano: Nano): Nano => (nano > MOST ? MOST : nano)
+
+const statement = {
+  name: 'reserve_calls',
+  text: `select item, refused_by, amount from ${ledgerFunctions.schema}.reserve_calls(${Array.from({ length: 21 }, (_, i) => `$${i + 1}`).join(', ')})`,
+}
+
+/** Reserves for all items in one round trip; answers per item what is held, or why nothing is. */
+export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly Reserve[]): Promise<(Nano | Error)[]> {
+  const accounts = new ReserveColumns()
+  const capColumns = new ReserveColumns()
+  const kinds = new Map<Shared, Kind>()
+  const places: number[] = []
+  for (const { call, worst } of items) {
+    const shared = sharedBy(call)
+    let kind = kinds.get(shared)
+    if (kind === undefined)
+      kinds.set(
+        shared,
+        (kind = {
+          place: kinds.size + 1,
+          account: shared.account === null ? 0 : accounts.place(shared.account, MOST),
+          caps: shared.caps.map(({ subject, period, cap }) => capColumns.place(`${subject} ${period}`, cap)),
+        }),
+      )
+    places.push(kind.place)
+    const asked = most(worst)
+    if (kind.account > 0) accounts.add(kind.account, asked)
+    for (const place of kind.caps) capColumns.add(place, asked)
+  }
+  const shared = [...kinds.keys()]
+  const over = [...kinds.values()]
+  let last = 0
+  const lasts = over.map((kind) => (last += kind.caps.length))
+  const names = capColumns.names()
+  const { rows } = await pool.query<{ item: number; refused_by: number | null; amount: Nano }>({
+    ...statement,
+    values: [
+      processId,
+      list(accounts.names()),
+      list(accounts.sums.map(most)),
+      list(names.map((name) => name.slice(0, 26))),
+      list(names.map((name) => name.slice(27))),
+      list(capColumns.sums.map(most)),
+      list(capColumns.caps),
+      `[${shared.map(({ text }) => text).join(',')}]`,
+      list(shared.map(({ payer }) => payer)),
+      list(shared.map(({ caps }) => inList(caps.map(({ subject }) => subject)))),
+      list(shared.map(({ caps }) => inList(caps.map(({ period }) => period)))),
+      list(over.map(({ account }) => account)),
+      list(over.map((kind, i) => lasts[i]! - kind.caps.length + 1)),
+      list(lasts),
+      list(over.flatMap((kind) => kind.caps)),
+      list(shared.flatMap((one) => one.caps.map(({ cap }) => cap))),
+      list(items.map(({ call }) => call.id)),
+      list(items.map(({ call }) => call.startedAt.getTime())),
+      list(items.map(({ worst }) => most(worst))),
+      list(items.map(({ least }) => most(least))),
+      list(places),
+    ],
+  })
+  const results: (Nano | Error)[] = items.map(({ worst }) => worst)
+  for (const { item, refused_by: by, amount } of rows)
+    results[item - 1] =
+      by === null ? amount : refusal(items[item - 1]!, shared[places[item - 1]! - 1]!.caps[by - 1], by, amount)
+  return results
+}
+
+/** Numbers, ids and periods need no quotes. */
+const list = (values: readonly (string | number | bigint)[]): string => `{${values.join(',')}}`
+
+/** A list as an element of one. */
+const inList = (values: readonly string[]): string => `"${list(values)}"`
+
+/** The calls of a batch that share their payer and model: by place, the account and the caps that they stand under. */
+interface Kind {
+  place: number
+  account: number
+  caps: readonly number[]
+}
+
+function refusal({ call, worst }: Reserve, cap: CallCap | undefined, by: number, available: Nano): Error {
+  if (by < 0) return new Error(`call ${call.id} is reserved already: every attempt needs an id of its own`)
+  const purse = purses[cap?.of ?? 'account']
+  const left = available > 0n ? available : 0n
+  const param = purse.param !== undefined && { param: purse.param }
+  const needed_usd = toUsd(worst)
+  const whole = new Refusal(purse.code, {
+    ...param,
+    message: `${purse.called} does not cover this call: ${formatUsd(left)} USD of it are left, and the call may cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
+    details: {
+      available_usd: toUsd(left),
+      needed_usd,
+      ...(cap && cap.of !== 'key' && { budget: cap.of, subject: cap.subject }),
+      ...(cap && { period: cap.period, cap_usd: toUsd(cap.cap) }),
+    },
+  })
+  const secret = call.payer.guest === true && cap?.of === 'workspace'
+  if (!secret && (!call.payer.overheard || (cap && ofChat.has(cap.of)))) return whole
+  return new Refusal(purse.code, {
+    ...param,
+    message: `${purse.called} does not cover this call, which may cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
+    details: { needed_usd },
+    ...(!secret && { toPayer: whole }),
+  })
+}
+
+/** Caps whose rest may be known to all who read the chat. */
+const ofChat: ReadonlySet<CallCap['of']> = new Set(['chat', 'goal', 'run'])
+
+/** A balance or cap that a call is paid from, or counts for. */
+interface Purse {
+  code: Code
+  called: string
+  /** The field that sets it. */
+  param?: string
+  remedy: string
+}
+
+const budget = (of: Budget['kind'], param: 'spend_cap_usd' | 'max_cost_usd'): Purse => ({
+  code: 'budget_reached',
+  called: `The budget of the ${of}`,
+  param,
+  remedy: `Raise \`${param}\` of the ${of}.`,
+})
+
+const purses: Record<'account' | CallCap['of'], Purse> = {
+  account: {
+    code: 'insufficient_credits',
+    called: 'The credit balance',
+    remedy:
+      'Ask the administrator of this instance for credits (Usage in the app, `uk me request-credits`, `POST /v1/me/credit-requests`), or add a provider key of your own (AI routing in the app, `uk ai-gateway create`): its calls need none.',
+  },
+  key: {
+    code: 'spend_cap_reached',
+    called: 'The spend cap of this key',
+    remedy: 'Raise `spend_cap_usd` of the key.',
+  },
+  workspace: budget('workspace', 'spend_cap_usd'),
+  member: {
+    ...budget('member', 'spend_cap_usd'),
+    remedy: 'An admin of the workspace raises `spend_cap_usd` of the member.',
+  },
+  agent: budget('agent', 'spend_cap_usd'),
+  automation: budget('automation', 'max_cost_usd'),
+  chat: budget('chat', 'max_cost_usd'),
+  goal: budget('goal', 'max_cost_usd'),
+  run: budget('run', 'max_cost_usd'),
+}
+
+/** Accounts or caps without doubles, each with its place from 1, what is asked of it, and the lowest cap put to it. */
+class ReserveColumns {
+  readonly #places = new Map<string, number>()
+  readonly sums: Nano[] = []
+  readonly caps: Nano[] = []
+
+  place(name: string, cap: Nano): number {
+    const known = this.#places.get(name)
+    if (known !== undefined) {
+      if (cap < this.caps[known - 1]!) this.caps[known - 1] = cap
+      return known
+    }
+    this.#places.set(name, this.sums.push(0n))
+    return this.caps.push(cap)
+  }
+
+  add(place: number, nano: Nano): void {
+    this.sums[place - 1]! += nano
+  }
+
+  names(): string[] {
+    return [...this.#places.keys()]
+  }
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { newId } from '#core/ids.ts'
+import { call, outcome, payer } from '#test/infra/ledger-calls.ts'
+import { createLog } from '../../log.ts'
+import { settleItem, sharedBy } from './item.ts'
+import { createJournal, journalsIn } from './journal.ts'
+
+test('a file that has grown gives way to the next, which knows the calls that are under way', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'ukiyo-journal-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const mine = newId()
+  const journal = createJournal(dir, mine, createLog('silent'))
+  const by = payer({ tier: 'unlimited' })
+  const begin = () => {
+    const one = call(by)
+    journal.begun(one, sharedBy(one))
+    return one
+  }
+  const left = () => journalsIn(dir, newId()).flatMap(({ batches }) => batches())
+  const long = begin()
+  assert.equal(journal.cut(), null)
+  for (let i = 0; i < 3_000; i++) journal.ended(settleItem(begin(), outcome(1n)))
+  const away = journal.cut()!
+  assert.equal(readdirSync(dir).length, 2)
+  assert.equal(
+    left().reduce((sum, { count }) => sum + count, 0),
+    3_001,
+    'the call that both files know is one',
+  )
+  const end = settleItem(long, outcome(1n))
+  journal.ended(end)
+  const still = begin()
+  assert.equal(journal.cut(), null)
+  assert.ok(
+    left().some(({ lines }) => lines.toString().includes(end.line)),
+    'it ended as the later file tells',
+  )
+  away()
+  assert.deepEqual(
+    left().map(({ count, lines }) => [
+      count,
+      lines
+        .toString()
+        .split('\n')
+        .map((line) => line.split('\t')[1]),
+    ]),
+    [[2, [long.id, still.id]]],
+  )
+  assert.deepEqual(journalsIn(dir, mine), [])
+  journal.close(true)
+  assert.equal(readdirSync(dir).length, 1, 'a call is under way')
+})
+
+test('a disk that was full is written to again when there is room, with the calls that are under way', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'ukiyo-journal-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const mine = newId()
+  const full = (number: number) => symlinkSync('/dev/full', join(dir, `${mine}-${number}.calls`))
+  full(1)
+  full(2)
+  const journal = createJournal(dir, mine, createLog('silent'))
+  const by = payer({ tier: 'unlimited' })
+  const begin = () => {
+    const one = call(by)
+    journal.begun(one, sharedBy(one))
+    return one
+  }
+  const first = begin()
+  assert.equal(journal.cut(), null, 'neither file can be written')
+  const second = begin()
+  const away = journal.cut()!
+  away()
+  const ids = journalsIn(dir, newId()).flatMap(({ batches }) =>
+    batches().flatMap(({ lines }) =>
+      lines
+        .toString()
+        .split('\n')
+        .map((line) => line.split('\t')[1]),
+    ),
+  )
+  assert.deepEqual(ids, [first.id, second.id])
+  journal.ended(settleItem(first, outcome(1n)))
+  journal.ended(settleItem(second, outcome(1n)))
+  journal.close(true)
+  assert.deepEqual(readdirSync(dir), [])
+})

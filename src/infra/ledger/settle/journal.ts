@@ -1,0 +1,218 @@
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Id } from '#core/ids.ts'
+import type { Log } from '../../log.ts'
+import { type Item, type Shared, interruptedLine } from './item.ts'
+import type { MeteredCall } from '../ledger.ts'
+import { SettleBatch } from './settle-batch.ts'
+
+/**
+ * How long after a call is sent its line is written to the file: a write for each would cost more than the rest of its
+ * books.
+ */
+const AFTER_MS = 3
+/** A file of this size is ended with the next batch, and goes when that is durable. */
+const CUT_BYTES = 256 << 10
+/** The size of a batch in which left calls are settled. */
+const BATCH_CALLS = 500
+
+/**
+ * The calls that are not in the database yet, in a file that outlives this process: those that nothing holds there from
+ * when they are sent, and every call from its end on. A killed process loses nothing so; the next process on this data
+ * directory reads it. A line each: `=` what calls share, whose place is its number; `+` a call that was sent, `-` one
+ * that ended, `x` one that was never sent after all.
+ */
+export interface Journal {
+  /** Sent, and held by nothing. */
+  begun(call: MeteredCall, shared: Shared): void
+  /** Never sent after all. */
+  dropped(id: Id): void
+  ended(item: Item): void
+  /** Begins another file where this one is large. Answers what takes the old one away, once all that ended so far is durable. */
+  cut(): (() => void) | null
+  /** Closes the journal. `durable`: every call that ended is in the database. */
+  close(durable: boolean): void
+}
+
+/** Keeps nothing, where there is no directory. */
+export const noJournal: Journal = {
+  begun() {},
+  dropped() {},
+  ended() {},
+  cut: () => null,
+  close() {},
+}
+
+const NAME = /^([0-9A-Z]{26})-(\d+)\.calls$/
+
+export function createJournal(dir: string, processId: Id, log: Log): Journal {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const open = new Map<Id, { shared: Shared; startedMs: number }>()
+  const pathOf = (number: number): string => join(dir, `${processId}-${number}.calls`)
+  let number = 1
+  let file: number | null = openSync(pathOf(number), 'a', 0o600)
+  let places = new Map<Shared, number>()
+  let waiting = ''
+  let bytes = 0
+  let timer: NodeJS.Timeout | null = null
+  /** The last write failed: with each batch another file is tried. */
+  let full = false
+
+  function add(line: string): void {
+    waiting += line
+    timer ??= setTimeout(write, AFTER_MS)
+  }
+
+  function write(): void {
+    if (timer) clearTimeout(timer)
+    timer = null
+    const text = waiting
+    waiting = ''
+    if (file === null || text === '') return
+    try {
+      const written = writeSync(file, text)
+      bytes += written
+      if (written < Buffer.byteLength(text)) throw new Error('the disk is full')
+      if (full) log.info('calls are kept in a file again')
+      full = false
+    } catch (error) {
+      // The database has the books; this only covers for a crash.
+      if (!full) log.error({ error }, 'calls are not kept in a file for now: what a crash interrupts will not be known')
+      full = true
+      closeSync(file)
+      file = null
+      if (bytes === 0) rmSync(pathOf(number), { force: true })
+    }
+  }
+
+  function placeOf(shared: Shared): number {
+    let place = places.get(shared)
+    if (place === undefined) {
+      places.set(shared, (place = places.size))
+      add(`=${shared.text}\n`)
+    }
+    return place
+  }
+
+  function begin(id: Id, shared: Shared, startedMs: number): void {
+    const place = placeOf(shared)
+    add(`+${place}\t${id}\t${startedMs}\n`)
+  }
+
+  return {
+    begun(call, shared) {
+      const startedMs = call.startedAt.getTime()
+      open.set(call.id, { shared, startedMs })
+      begin(call.id, shared, startedMs)
+    },
+    dropped(id) {
+      if (open.delete(id)) add(`x${id}\n`)
+    },
+    ended({ id, shared, line }) {
+      open.delete(id)
+      if (file === null || shared === null) return
+      const place = placeOf(shared)
+      add(`-${place}${line}\n`)
+    },
+    cut() {
+      write()
+      if (file === null ? !full : bytes < CUT_BYTES) return null
+      let next: number
+      try {
+        next = openSync(pathOf(number + 1), 'a', 0o600)
+      } catch (error) {
+        if (!full) log.error({ error }, 'no further file of calls can be begun')
+        return null
+      }
+      const before = pathOf(number)
+      if (file !== null) closeSync(file)
+      file = next
+      number += 1
+      bytes = 0
+      places = new Map()
+      for (const [id, { shared, startedMs }] of open) begin(id, shared, startedMs)
+      write()
+      if (file === null) {
+        number -= 1
+        return null
+      }
+      return () => rmSync(before, { force: true })
+    },
+    close(durable) {
+      write()
+      if (file === null) return
+      closeSync(file)
+      file = null
+      if (durable && open.size === 0) rmSync(pathOf(number), { force: true })
+    },
+  }
+}
+
+/** The calls that one process left. */
+export interface LeftJournal {
+  processId: Id
+  batches(): SettleBatch[]
+  remove(): void
+}
+
+/** The files of other processes that had this directory: of the living too, whose are not to be touched. */
+export function journalsIn(dir: string, processId: Id): LeftJournal[] {
+  const files = new Map<Id, string[]>()
+  for (const name of existsSync(dir) ? readdirSync(dir) : []) {
+    const whose = NAME.exec(name)?.[1]
+    if (whose === undefined || whose === processId) continue
+    const known = files.get(whose) ?? []
+    known.push(join(dir, name))
+    files.set(whose, known)
+  }
+  return [...files].map(([whose, paths]) => ({
+    processId: whose,
+    batches: () => readJournal(paths.toSorted((a, b) => numberOf(a) - numberOf(b)).map(textOf)),
+    remove: () => paths.forEach((path) => rmSync(path, { force: true })),
+  }))
+}
+
+const numberOf = (path: string): number => Number(/-(\d+)\.calls$/.exec(path)![1])
+
+/** Empty: another process that started meanwhile has settled it. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+/**
+ * The calls of a process's files, in order: ended ones as they ended, others as interrupted. A call that spans two
+ * began in the earlier one. A line that was not written to its end is left out.
+ */
+export function readJournal(texts: readonly string[]): SettleBatch[] {
+  const calls = new Map<string, { shared: Pick<Shared, 'text'> | undefined; line: string }>()
+  for (const text of texts) {
+    const shared: Pick<Shared, 'text'>[] = []
+    const lines = text.split('\n')
+    lines.pop()
+    for (const each of lines) {
+      const kind = each[0]
+      const rest = each.slice(1)
+      const tab = rest.indexOf('\t')
+      if (kind === '=') shared.push({ text: rest })
+      else if (kind === 'x') calls.delete(rest)
+      else if (tab > 0) {
+        const [, id = '', started] = rest.split('\t', 3)
+        const place = Number(rest.slice(0, tab))
+        const line = kind === '-' ? rest.slice(tab) : interruptedLine(id, Number(started))
+        calls.set(id, { shared: shared[place], line })
+      }
+    }
+  }
+  const batches: SettleBatch[] = []
+  for (const { shared, line } of calls.values()) {
+    if (shared === undefined) continue
+    if (batches.length === 0 || batches.at(-1)!.count >= BATCH_CALLS) batches.push(new SettleBatch())
+    batches.at(-1)!.add(shared, line)
+  }
+  return batches
+}

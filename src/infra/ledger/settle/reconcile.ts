@@ -1,0 +1,122 @@
+import { sql } from 'kysely'
+import type { Id } from '#core/ids.ts'
+import type { Nano } from '#core/money.ts'
+import { writeOutbox } from '../../outbox/outbox.ts'
+import type { Log } from '../../log.ts'
+import { isAlive, placeOfPids } from '../../processes/processes.ts'
+import type { LeftJournal } from './journal.ts'
+import type { SettleBatch } from './settle-batch.ts'
+import { ledgerFunctions } from '../../postgres/functions.ts'
+import type { Postgres } from '../../postgres/client.ts'
+
+const EVERY_MS = 60_000
+const BATCH = 500
+
+/** A reservation that ended because its process did. */
+interface Ended {
+  call_id: Id
+  account_id: Id
+  workspace_id: Id
+  chat_id: Id | null
+  run_id: Id | null
+  message_id: Id | null
+  model: string
+  provider: string
+  /** The cost that it was settled on. Null: it had never been sent, and was released. */
+  cost: Nano | null
+}
+
+/** The payload of `call.interrupted`: nobody who made the call is there to hear what it cost. */
+export type Interrupted = Omit<Ended, 'cost'> & {
+  /** Nano-dollars as a decimal: JSON numbers are not exact. */
+  cost_nano: string
+}
+
+/**
+ * Ends the reservations of processes that have ended, at start and every minute. Every process may: the rows' locks
+ * share the work out, and a reservation ends once. What a call of a run came to is told as `call.interrupted`.
+ */
+export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise<number> {
+  let all = 0
+  for (;;) {
+    const ended = await db.transaction().execute(async (tx) => {
+      const { rows } =
+        await sql<Ended>`select * from ${sql.ref(`${ledgerFunctions.schema}.reconcile_calls`)}(${BATCH})`.execute(tx)
+      for (const { cost, ...call } of rows)
+        if (cost !== null && call.run_id !== null)
+          await writeOutbox(
+            tx,
+            {
+              type: 'call.interrupted',
+              channels: [],
+              resource: { type: 'run', id: call.run_id },
+              data: { ...call, cost_nano: String(cost) } satisfies Interrupted,
+            },
+            null,
+          )
+      return rows.length
+    })
+    all += ended
+    if (ended < BATCH) break
+  }
+  if (all > 0) log.warn({ calls: all }, 'reservations of processes that ended were reconciled')
+  return all
+}
+
+/** Settles the calls that ended processes of this data directory had not settled. */
+export async function recover(
+  { pool }: Postgres,
+  left: readonly LeftJournal[],
+  settle: (batch: SettleBatch) => Promise<void>,
+  log: Log,
+): Promise<void> {
+  if (left.length === 0) return
+  const { rows } = await pool.query<{ id: Id; pid: number; place: string; leased: boolean }>(
+    'select id, pid, place, expires_at > now() as leased from processes where id = any($1::ulid[])',
+    [left.map(({ processId }) => processId)],
+  )
+  const here = placeOfPids()
+  // After a time without the database its lease may have run out, and it goes on writing.
+  const lives = ({ pid, place, leased }: (typeof rows)[number]): boolean =>
+    leased || (here !== null && place === here && isAlive(pid))
+  const living = new Set(rows.filter(lives).map(({ id }) => id))
+  for (const { processId, batches, remove } of left) {
+    if (living.has(processId)) continue
+    try {
+      let calls = 0
+      for (const batch of batches()) {
+        await settle(batch)
+        calls += batch.count
+      }
+      remove()
+      if (calls > 0) log.warn({ calls }, 'calls that a process had not settled when it ended were read from its file')
+    } catch (error) {
+      // The files of the others are not to wait for it.
+      log.error({ error, process: processId }, 'what a process had not settled cannot be read')
+    }
+  }
+}
+
+/** `before`: what goes first each time, because it knows better. */
+export function startReconciler(
+  postgres: Pick<Postgres, 'db'>,
+  log: Log,
+  before: () => Promise<void>,
+): AsyncDisposable & { first: Promise<void> } {
+  const run = async (): Promise<void> => {
+    await before().catch((error: unknown) => log.error({ error }, 'what processes had not settled cannot be read'))
+    await reconcile(postgres, log).catch((error: unknown) => log.error({ error }, 'reservations cannot be reconciled'))
+  }
+  const first = run()
+  let running = first
+  const timer = setInterval(() => {
+    running = running.then(run)
+  }, EVERY_MS)
+  return {
+    first,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await running
+    },
+  }
+}

@@ -1,0 +1,44 @@
+/** The thread in which Flite speaks, one piece of text at a time: it blocks its thread until the piece is spoken. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { readWaveHead } from '../convert/wave.ts'
+import { type WasmModule, runWasi } from './wasi.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+export interface FliteRequest {
+  text: string
+  voice: string
+  /** 1 as the voice speaks by itself, 2 twice as fast. */
+  speed: number
+}
+export type FliteAnswer = { sampleRate: number; pcm: Uint8Array } | { error: string }
+
+// It is a copy of nothing: threads share what was compiled.
+const { module } = workerData as { module: WasmModule }
+
+parentPort!.on('message', (request: FliteRequest) => {
+  spoken(request).then(
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    (answer) => parentPort!.postMessage(answer),
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    (error: unknown) => parentPort!.postMessage({ error: shorten(String(error), 300) } satisfies FliteAnswer),
+  )
+})
+
+async function spoken({ text, voice, speed }: FliteRequest): Promise<FliteAnswer> {
+  // `-t`: without it a text that has no blank is taken for the name of a file.
+  const { code, file, said } = await runWasi(module, [
+    'flite',
+    '-voice',
+    voice,
+    '--setf',
+    `duration_stretch=${(1 / speed).toFixed(3)}`,
+    '-t',
+    text,
+    '-o',
+    'out.wav',
+  ])
+  const head = code === 0 ? readWaveHead(file) : null
+  if (head === null) return { error: `flite ended with ${code}: ${shorten(said.trim(), 200)}` }
+  // A copy: of a view the whole that it looks at would be sent.
+  return { sampleRate: head.sampleRate, pcm: new Uint8Array(file.subarray(head.start)) }
+}

@@ -1,0 +1,179 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { EventTable } from '#core/events.ts'
+import { type Id, newId } from '#core/ids.ts'
+import type { Bus } from '../bus/bus.ts'
+import { startRounds } from '../bus/rounds.ts'
+import { type Consumer, type Deliveries, deliverTo } from './deliveries.ts'
+import type { Lease, Leases } from '../processes/leases.ts'
+import type { Log } from '../log.ts'
+import type { Db, Postgres } from '../postgres/client.ts'
+
+const POLL_MS = 1_000
+const BATCH = 500
+/** The least time between the starts of two turns: under load, events in between share the second turn. */
+const GROUP_MS = 10
+
+interface Row {
+  seq: bigint
+  id: Id
+  type: string
+  channels: string[]
+  resource_type: string | null
+  resource_id: string | null
+  actor: unknown
+  data: Record<string, unknown>
+  at: Date
+  unheard: boolean
+}
+
+export interface RelayParts {
+  postgres: Postgres
+  bus: Bus
+  leases: Leases
+  log: Log
+  consumers: readonly Consumer[]
+  /** The table of event types, which tells the channels that an event goes to. */
+  events: EventTable
+  /**
+   * Whether a row of `outbox` tells of something that one account alone sees, so that no workspace hears it. Asked by the
+   * statement that reads the row: in a later one the thing may be gone, and with it what would have told.
+   */
+  unheard: RawBuilder<boolean>
+}
+
+/**
+ * Carries events from the outbox into `changes`, with one gap-free order per channel, and to the consumers of this
+ * server. One process at a time does it, under the lease `relay`; the others stand by.
+ *
+ * A relayed row is deleted, so nothing can be overlooked that commits out of order: it is there until it was carried.
+ */
+export function startRelay(parts: RelayParts): AsyncDisposable {
+  const { postgres, bus, leases, log, consumers } = parts
+  let lease: Lease | null = null
+  let delivering: Deliveries | null = null
+  const undeclared = new Set<string>()
+
+  /** Whether another round is to follow at once. */
+  async function round(closing: AbortSignal, poked: boolean): Promise<boolean> {
+    if (lease?.signal.aborted) await stepDown()
+    if (lease === null) {
+      lease = await leases.acquire('relay')
+      if (lease === null) return false
+      delivering = deliverTo({ postgres, log, consumers, lease })
+    }
+    const { fence, signal } = lease
+    if (!poked && !(await isWaiting(postgres.db, fence))) return false
+    while (!closing.aborted && !signal.aborted) {
+      const carried = await postgres.db.transaction().execute((db) => relayBatch(db, fence, parts, missing))
+      if (carried === null) {
+        // Its time may be over without a word, say where the clock of the database was set forward.
+        log.warn({ lease: lease.name }, 'the relay lost its lease')
+        await stepDown()
+        return true
+      }
+      if (carried.events > 0) bus.poke('changes')
+      delivering?.wake(carried.consumers)
+      if (carried.events < BATCH) return false
+    }
+    return false
+  }
+
+  /** Told all the same, and to the log: its area has forgotten to declare it. */
+  function missing(type: string): void {
+    if (undeclared.has(type)) return
+    undeclared.add(type)
+    log.warn({ type }, 'an event is declared by no area')
+  }
+
+  async function stepDown(): Promise<void> {
+    await delivering?.[Symbol.asyncDispose]()
+    delivering = null
+    await lease?.[Symbol.asyncDispose]()
+    lease = null
+  }
+
+  const rounds = startRounds({ bus, poke: 'outbox', pollMs: POLL_MS, paceMs: GROUP_MS }, round, (error) =>
+    log.error({ error }, 'events cannot be relayed now'),
+  )
+  return {
+    async [Symbol.asyncDispose]() {
+      await rounds[Symbol.asyncDispose]()
+      await stepDown()
+    },
+  }
+}
+
+/** Whether there is something to carry, or the lease has gone to somebody else. */
+async function isWaiting(db: Db, fence: bigint): Promise<boolean> {
+  const { rows } = await sql<{ waiting: boolean }>`select exists (select from outbox)
+    or not exists (select from leases where name = 'relay' and fence = ${fence}) as waiting`.execute(db)
+  return rows[0]!.waiting
+}
+
+/** The result of one turn: how many events it carried, and the consumers that got some. */
+interface Carried {
+  events: number
+  consumers: ReadonlySet<string>
+}
+
+/** Carries up to `BATCH` events. Null when the lease has gone to somebody else. */
+async function relayBatch(
+  db: Db,
+  fence: bigint,
+  { consumers, events, unheard }: RelayParts,
+  missing: (type: string) => void,
+): Promise<Carried | null> {
+  const { rows: held } = await sql`select 1 from leases where name = 'relay' and fence = ${fence} for update`.execute(
+    db,
+  )
+  if (held.length === 0) return null
+  const { rows: found } =
+    await sql<Row>`select seq, id, type, channels, resource_type, resource_id, actor, data, at, ${unheard} as unheard from outbox order by seq limit ${BATCH}`.execute(
+      db,
+    )
+  if (found.length === 0) return { events: 0, consumers: new Set() }
+  for (const { type } of found) if (!events.has(type)) missing(type)
+  const rows = found.map(({ unheard, ...row }) => {
+    const channels = events.channelsOf(row.type, row.channels)
+    return { ...row, channels: unheard ? channels.filter((name) => !name.startsWith('workspace:')) : channels }
+  })
+  const perChannel = new Map<string, number>()
+  for (const { channels } of rows)
+    for (const channel of channels) perChannel.set(channel, (perChannel.get(channel) ?? 0) + 1)
+  const offsets = await takeOffsets(db, perChannel)
+  const changes = rows.flatMap(({ channels, id, type, resource_type, resource_id, data, at }) =>
+    channels.map((channel) => {
+      const offset = offsets.get(channel)!
+      offsets.set(channel, offset + 1n)
+      return { channel, offset: String(offset), id, type, resource_type, resource_id, data, at }
+    }),
+  )
+  await sql`insert into changes (channel, "offset", event_id, type, resource_type, resource_id, data, at)
+    select channel, "offset", id, type, resource_type, resource_id, data, at from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
+    as x(channel text, "offset" bigint, id text, type text, resource_type text, resource_id text, data jsonb, at timestamptz)`.execute(
+    db,
+  )
+  const deliveries: { consumer: string; seq: string; event: object }[] = []
+  for (const { name, types, sift } of consumers) {
+    const wanted = rows.filter(({ type }) => types === undefined || types.includes(type))
+    const sifted = wanted.length > 0 && sift ? wanted.filter(await sift(db)) : wanted
+    for (const { seq, ...event } of sifted) deliveries.push({ consumer: name, seq: String(seq), event })
+  }
+  if (deliveries.length > 0)
+    await sql`insert into deliveries (consumer, seq, event) select consumer, seq, event
+      from jsonb_to_recordset(${JSON.stringify(deliveries)}::jsonb) as x(consumer text, seq bigint, event jsonb)
+      on conflict do nothing`.execute(db)
+  await sql`delete from outbox where seq = any(${rows.map(({ seq }) => String(seq))}::int8[])`.execute(db)
+  return { events: rows.length, consumers: new Set(deliveries.map(({ consumer }) => consumer)) }
+}
+
+/** Reserves so many offsets per channel; answers the first of each. A channel's first change has offset 1. */
+async function takeOffsets(db: Db, counts: ReadonlyMap<string, number>): Promise<Map<string, bigint>> {
+  const names = [...counts.keys()].toSorted()
+  const { rows } = await sql<{ name: string; offset: bigint }>`insert into channels as c (name, epoch, "offset")
+    select name, epoch, n from unnest(${names}::text[], ${names.map(() => newId())}::text[], ${names.map((name) => counts.get(name)!)}::int8[]) x(name, epoch, n)
+    on conflict (name) do update set "offset" = c."offset" + excluded."offset", touched_at = now() returning name, "offset"`.execute(
+    db,
+  )
+  return new Map(rows.map(({ name, offset }) => [name, offset - BigInt(counts.get(name)!) + 1n]))
+}

@@ -1,0 +1,41 @@
+/** The process in which pictures of strangers are made small: it holds no keys, and may neither write files nor start programs. */
+import type { PictureRequest, PictureResult } from './maker.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+const MOST_PIXELS = 100_000_000
+/** Bytes of a picture as it lies in memory: what a plain one of few bytes may have, for each byte of its file, and at all. */
+const PLAIN = 64 << 20
+const EACH = 100
+const MOST = 400 << 20
+
+process.on('message', (drawing: PictureRequest) => void answer(drawing))
+process.on('disconnect', () => process.exit(0))
+
+async function answer({ bytes, pixels }: PictureRequest): Promise<void> {
+  process.send!(
+    await drawn(bytes, pixels).catch((error: unknown): PictureResult => ({ none: shorten(String(error), 300) })),
+  )
+}
+
+async function drawn(bytes: Uint8Array, pixels: number): Promise<PictureResult> {
+  const found = await import('sharp').catch(() => null)
+  if (found === null) return { missing: true }
+  const sharp = found.default
+  sharp.concurrency(1)
+  sharp.cache(false)
+  const picture = sharp(bytes, { limitInputPixels: MOST_PIXELS, failOn: 'none' })
+  // The head alone says how large it is.
+  const { width, height, channels, depth } = await picture.metadata()
+  const decoded = width * height * channels * (depth === undefined ? 1 : (sizes[depth] ?? 8))
+  if (decoded > Math.min(MOST, PLAIN + EACH * bytes.length))
+    return { none: `${width} × ${height} in ${bytes.length} bytes` }
+  const small = await picture
+    .rotate()
+    .resize({ width: pixels, height: pixels, fit: 'inside', withoutEnlargement: true })
+    .webp({ quality: 80 })
+    .toBuffer()
+  return { bytes: small }
+}
+
+/** Bytes of a sample, by libvips' names. */
+const sizes: Readonly<Record<string, number>> = { uchar: 1, char: 1, ushort: 2, short: 2, uint: 4, int: 4, float: 4 }

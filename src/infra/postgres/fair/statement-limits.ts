@@ -1,0 +1,126 @@
+import type pg from 'pg'
+import { Refusal } from '#core/errors.ts'
+import type { Caller } from './callers.ts'
+import { cancelStatement } from './cancel.ts'
+
+/** Every statement ends by then, also one whose process has died. */
+export const STATEMENT_MS = 60_000
+
+/** A connection while a caller has it. */
+interface Checkout {
+  caller: Caller | null
+  /** A cancel request was sent that no statement has answered: it could hit the next one on this connection. */
+  isSpoiled: boolean
+  isInTransaction: boolean
+  /** Bytes of the results that came. */
+  bytes: number
+}
+
+const checkouts = new WeakMap<pg.ClientBase, Checkout>()
+/** The connections on which a call has a transaction open. */
+const transactions = new WeakMap<Caller, number>()
+const noteTransaction = (caller: Caller, more: 1 | -1): void =>
+  void transactions.set(caller, (transactions.get(caller) ?? 0) + more)
+
+export const isInTransaction = (caller: Caller): boolean => (transactions.get(caller) ?? 0) > 0
+
+type Callback = (error: Error | undefined, result: unknown) => void
+type Query = (...given: unknown[]) => unknown
+
+/**
+ * Ends statements of calls that only read, after `readMs` and when their caller leaves, and gives each transaction a
+ * limit of its own. Both work through a pooler that lends out a server connection per transaction: nothing is set for the
+ * session, and none of it is a parameter of the connection's start.
+ */
+export function limitStatements(client: pg.ClientBase, readMs: number): void {
+  const query = client.query.bind(client) as Query
+  const limited: Query = (text, ...rest) => {
+    const checkout = checkouts.get(client)
+    const isRead = checkout?.caller?.reads === true
+    const isBegin = typeof text === 'string' && /^(?:begin|start transaction)\b[^;]*$/.test(text)
+    if (isBegin) beginTransaction(checkout)
+    const limit = isRead ? readMs : STATEMENT_MS
+    // One message can hold two statements.
+    const given = [isBegin ? `${text}; set local statement_timeout = ${limit}` : text, ...rest]
+    // An ending transaction is short, and has to come through.
+    if (!isRead || text === 'commit' || text === 'rollback') return query(...given)
+    const watch = watchStatement(client, checkout, readMs)
+    const callback = given.at(-1)
+    if (typeof callback === 'function') {
+      given[given.length - 1] = (error: Error | undefined, result: unknown) =>
+        watch.end(error, (fault) => (callback as Callback)(fault, result))
+      return query(...given)
+    }
+    return (query(...given) as Promise<unknown>).then(
+      (result) => new Promise((resolve) => watch.end(undefined, () => resolve(result))),
+      (error: Error) => new Promise((_, reject) => watch.end(error, reject)),
+    )
+  }
+  client.query = limited as typeof client.query
+}
+
+/** Counts bytes of a result. Returns whose they are. */
+export function noteResult(client: pg.ClientBase, bytes: number): string {
+  const checkout = checkouts.get(client)
+  if (checkout !== undefined) checkout.bytes += bytes
+  return checkout?.caller?.name ?? SERVER
+}
+
+/** The name of the server's own work. */
+export const SERVER = 'the server'
+
+/** From here on the statements of this connection are this caller's. Answers whether the connection may be used again. */
+export function checkOut(
+  client: pg.ClientBase,
+  caller: Caller | null,
+): { isReusable(): boolean; readonly bytes: number } {
+  const checkout: Checkout = { caller, isSpoiled: false, isInTransaction: false, bytes: 0 }
+  checkouts.set(client, checkout)
+  return {
+    get bytes() {
+      return checkout.bytes
+    },
+    isReusable() {
+      checkouts.delete(client)
+      if (checkout.isInTransaction) noteTransaction(caller!, -1)
+      checkout.isInTransaction = false
+      return !checkout.isSpoiled
+    },
+  }
+}
+
+function beginTransaction(checkout: Checkout | undefined): void {
+  if (!checkout?.caller || checkout.isInTransaction) return
+  checkout.isInTransaction = true
+  noteTransaction(checkout.caller, 1)
+}
+
+function watchStatement(client: pg.ClientBase, checkout: Checkout, readMs: number) {
+  const { signal } = checkout.caller!
+  let canceling: Promise<void> | null = null
+  let why: unknown = null
+  const cancel = (reason: unknown): void => {
+    why ??= reason
+    canceling ??= cancelStatement(client)
+  }
+  const leave = (): void => cancel(signal!.reason)
+  const timer = setTimeout(() => cancel(tooSlow(readMs)), readMs)
+  signal?.addEventListener('abort', leave)
+  if (signal?.aborted) leave()
+  return {
+    /** Tells how the statement ended, once no cancel request is on its way any more. */
+    end(error: Error | undefined, tell: (fault: Error | undefined) => void): void {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', leave)
+      const isCanceled = (error as { code?: string } | undefined)?.code === '57014'
+      if (canceling === null) return tell(isCanceled ? tooSlow(readMs) : error)
+      if (!isCanceled) checkout.isSpoiled = true
+      void canceling.then(() => tell(isCanceled && why instanceof Error ? why : error))
+    },
+  }
+}
+
+const tooSlow = (readMs: number): Refusal =>
+  new Refusal('timeout', {
+    message: `The database needed more than ${readMs / 1000} seconds to read this. Ask for less, such as a shorter time span or one folder.`,
+  })

@@ -1,0 +1,175 @@
+import { Refusal } from '#core/errors.ts'
+
+interface Waiter {
+  since: number
+  grant(): void
+}
+
+/** The connections that one name has and waits for. */
+interface Share {
+  taken: number
+  waiting: Set<Waiter>
+}
+
+interface TurnsOptions {
+  /** The most connections that all names have together. */
+  most: number
+  /** The time that a call waits for a connection before it is refused. */
+  waitMs: number
+  /** The same for work that outlives its caller, such as a run: nobody waits for its answer. */
+  backgroundWaitMs: number
+  /** One name may have all of them. */
+  isUndivided?: boolean
+}
+
+interface Wish {
+  name: string
+  /** Ends the wait. */
+  signal: AbortSignal | null
+  /** The call has a connection already, in a transaction. */
+  isHolding: boolean
+  isBackground: boolean
+}
+
+/** Names whose statements read more than this each, in bytes and on average, are heavy. */
+const HEAVY = 256 << 10
+/** Connections of a heavy name. */
+const MOST_OF_HEAVY = 2
+/** The part of the average that the last connection makes up. */
+const LAST = 1 / 8
+/** Heavy names that are remembered. */
+const MOST_WEIGHED = 10_000
+
+/** Connections that a call in a transaction leaves to others when it needs one more. */
+const LEFT_TO_OTHERS = 2
+
+/**
+ * Gives out connections so that no name takes them all. A name gets a further one only while more are free than it has:
+ * the first busy account gets half, the second a quarter, and a newcomer still finds one. A released connection goes to
+ * the waiting name that has the fewest, and among equals to the one that has waited longest. A name that mostly reads
+ * much gets two: the database and this thread would work on its results and nobody else's.
+ */
+export class Turns {
+  readonly #options: TurnsOptions
+  readonly #shares = new Map<string, Share>()
+  readonly #waitingNames = new Set<string>()
+  /** Bytes that a connection of a name reads on average, where they are many. */
+  readonly #weights = new Map<string, number>()
+  #taken = 0
+
+  constructor(options: TurnsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * A function that gives the turn back, at once where one is free. Refuses with 429 or 503 after its wait. A call that is
+   * in a transaction (`isHolding`) doesn't wait for its account's share: the share may be what waits for it.
+   */
+  take({ name, signal, isHolding, isBackground }: Wish): (() => void) | Promise<() => void> {
+    const share = this.#shareOf(name)
+    const isNext = share.waiting.size === 0 && this.#mayTake(name, share)
+    if (isNext || (isHolding && this.#taken < this.#options.most - LEFT_TO_OTHERS)) return this.#give(name, share)
+    const { waitMs, backgroundWaitMs } = this.#options
+    return this.#wait(name, share, signal, isBackground ? backgroundWaitMs : waitMs)
+  }
+
+  #shareOf(name: string): Share {
+    const share = this.#shares.get(name) ?? { taken: 0, waiting: new Set() }
+    this.#shares.set(name, share)
+    return share
+  }
+
+  /** Counts what a name read with one connection. */
+  noteRead(name: string, bytes: number): void {
+    const before = this.#weights.get(name) ?? 0
+    const weight = before + (bytes - before) * LAST
+    this.#weights.delete(name)
+    if (weight < HEAVY / 16) return
+    this.#weights.set(name, weight)
+    if (this.#weights.size > MOST_WEIGHED) this.#weights.delete(this.#weights.keys().next().value!)
+  }
+
+  #mayTake(name: string, { taken }: Share): boolean {
+    if (taken >= MOST_OF_HEAVY && (this.#weights.get(name) ?? 0) > HEAVY) return false
+    const free = this.#options.most - this.#taken
+    return this.#options.isUndivided === true ? free > 0 : taken < free
+  }
+
+  #give(name: string, share: Share): () => void {
+    share.taken += 1
+    this.#taken += 1
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      share.taken -= 1
+      this.#taken -= 1
+      this.#forgetIdle(name, share)
+      this.#grantNext()
+    }
+  }
+
+  #forgetIdle(name: string, share: Share): void {
+    if (share.waiting.size === 0) this.#waitingNames.delete(name)
+    if (share.taken === 0 && share.waiting.size === 0) this.#shares.delete(name)
+  }
+
+  #wait(name: string, share: Share, signal: AbortSignal | null, waitMs: number): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      const leave = (why: unknown): void => {
+        stop()
+        this.#forgetIdle(name, share)
+        reject(why)
+      }
+      const timer = setTimeout(() => leave(refusalOf(share)), waitMs)
+      const abort = (): void => leave(signal!.reason)
+      const stop = (): void => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+        share.waiting.delete(waiter)
+      }
+      const waiter: Waiter = {
+        since: performance.now(),
+        grant: () => {
+          stop()
+          const release = this.#give(name, share)
+          if (share.waiting.size === 0) this.#waitingNames.delete(name)
+          resolve(release)
+        },
+      }
+      share.waiting.add(waiter)
+      this.#waitingNames.add(name)
+      if (signal?.aborted) return abort()
+      signal?.addEventListener('abort', abort)
+    })
+  }
+
+  #grantNext(): void {
+    for (;;) {
+      let next: Share | null = null
+      for (const name of this.#waitingNames) {
+        const share = this.#shares.get(name)!
+        if (this.#mayTake(name, share) && (next === null || comesBefore(share, next))) next = share
+      }
+      if (next === null) return
+      firstOf(next).grant()
+    }
+  }
+}
+
+const firstOf = ({ waiting }: Share): Waiter => waiting.values().next().value!
+
+const comesBefore = (one: Share, other: Share): boolean =>
+  one.taken === other.taken ? firstOf(one).since < firstOf(other).since : one.taken < other.taken
+
+/** A name that has connections waits for itself; one without any waits for the others. */
+const refusalOf = ({ taken }: Share): Refusal =>
+  taken > 0
+    ? new Refusal('concurrency_limited', {
+        message: 'Your other calls are using all of your database connections. Wait for some of them to finish.',
+        headers: { 'retry-after': '5' },
+      })
+    : new Refusal('unavailable', {
+        message: 'The server is busy with calls of other accounts. Try again in a few seconds.',
+        headers: { 'retry-after': '5' },
+      })

@@ -1,0 +1,176 @@
+import { type Id, firstIdAt } from '#core/ids.ts'
+import { storable } from '#core/text/storable.ts'
+import type { Config } from '#config'
+import type { Log } from '../log.ts'
+import { type Postgres, sqlState } from '../postgres/client.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+/** A provider that was asked, or was to be. */
+export interface Tried {
+  /** The call's in the ledger, if it got that far. */
+  call_id: Id
+  provider: string
+  model: string
+  /** The reason for its place in the order, for people; empty: nobody else could serve. */
+  why: string
+  /** `refused`: not sent, for want of money mostly. `left`: another one began first, or nobody waited any more. */
+  outcome: 'answered' | 'failed' | 'refused' | 'left'
+  /** The provider's HTTP status; null: none came. */
+  status: number | null
+  /** The error, without secrets. */
+  message: string | null
+  duration_ms: number
+}
+
+/** A request to a model that is over, without anything that was said in it, and that the record of a call does not tell of. */
+export interface LoggedRequest {
+  id: Id
+  account_id: Id
+  workspace_id: Id
+  key_id: Id | null
+  chat_id: Id | null
+  run_id: Id | null
+  surface: string
+  /** Null: it was asked for by this server, as a run does. */
+  path: string | null
+  asked_model: string | null
+  request_bytes: number | null
+  streamed: boolean
+  model: string | null
+  provider: string | null
+  status: 'succeeded' | 'failed' | 'cancelled'
+  http_status: number | null
+  error_code: string | null
+  error_message: string | null
+  losses: readonly string[]
+  tried: readonly Tried[]
+  duration_ms: number
+  created_at: Date
+}
+
+export interface RequestLog extends AsyncDisposable {
+  /** False: this server keeps nothing of requests. */
+  readonly kept: boolean
+  /** Returns at once; the first word on an id holds. In the database within a second, unless this process is killed before. */
+  add(request: LoggedRequest): void
+  /** Resolves when what was added by this process can be read, or cannot be written now. */
+  flush(): Promise<void>
+}
+
+const GATHER_MS = 1_000
+const MOST_AT_ONCE = 500
+/** Beyond it, while the database is away, the newest are left out: calls matter more than what is told of them. */
+const MOST_WAITING = 20_000
+const LONGEST_MESSAGE = 1_000
+const LONGEST_NAME = 300
+const MOST_LOSSES = 100
+const DAY_MS = 86_400_000
+
+/** Writes at most one statement at a time. Where nothing of requests is kept, nothing is written. */
+export function createRequestLog({
+  postgres,
+  log,
+  config,
+}: {
+  postgres: Postgres
+  log: Log
+  config: Pick<Config, 'requestRetentionDays'>
+}): RequestLog {
+  const waiting = new Map<Id, LoggedRequest>()
+  let timer: NodeJS.Timeout | null = null
+  let writing: Promise<void> = Promise.resolve()
+  let dropped = 0
+
+  async function write(): Promise<void> {
+    let most = MOST_AT_ONCE
+    while (waiting.size > 0) {
+      const batch = [...waiting.values()].slice(0, most)
+      try {
+        await insert(postgres, batch)
+      } catch (error) {
+        log.warn({ error, waiting: waiting.size, dropped }, 'the log of requests cannot be written')
+        // Class 22: what the database will never take is looked for by halves; it must neither hold up the others nor take them with it.
+        if (sqlState(error)?.startsWith('22')) {
+          if (batch.length === 1) waiting.delete(batch[0]!.id)
+          most = Math.ceil(batch.length / 2)
+          continue
+        }
+        timer ??= setTimeout(begin, GATHER_MS * 5).unref()
+        return
+      }
+      for (const { id } of batch) waiting.delete(id)
+      dropped = 0
+      most = Math.min(MOST_AT_ONCE, most * 2)
+    }
+  }
+  function begin(): void {
+    timer = null
+    void flush()
+  }
+  function flush(): Promise<void> {
+    return (writing = writing.then(write))
+  }
+  const kept = config.requestRetentionDays > 0
+  return {
+    kept,
+    add(request) {
+      if (!kept || waiting.has(request.id)) return
+      if (waiting.size >= MOST_WAITING) {
+        dropped += 1
+        return
+      }
+      waiting.set(request.id, request)
+      timer ??= setTimeout(begin, GATHER_MS).unref()
+    },
+    flush,
+    async [Symbol.asyncDispose]() {
+      if (timer !== null) clearTimeout(timer)
+      await flush()
+      if (timer !== null) clearTimeout(timer)
+    },
+  }
+}
+
+async function insert({ pool }: Postgres, rows: readonly LoggedRequest[]): Promise<void> {
+  await pool.query({
+    name: 'request_log',
+    text: `insert into request_log select id, account_id, workspace_id, key_id, chat_id, run_id, surface, path, asked_model,
+        request_bytes, streamed, model, provider, status, http_status, error_code, error_message,
+        array(select jsonb_array_elements_text(losses)), tried, duration_ms, created_at
+      from jsonb_to_recordset($1::jsonb) as x(id text, account_id text, workspace_id text, key_id text, chat_id text,
+        run_id text, surface text, path text, asked_model text, request_bytes int, streamed boolean, model text,
+        provider text, status text, http_status int, error_code text, error_message text, losses jsonb, tried jsonb,
+        duration_ms int, created_at timestamptz)
+      on conflict do nothing`,
+    values: [JSON.stringify(rows.map(bounded))],
+  })
+}
+
+const short = (words: string | null, most: number): string | null =>
+  words === null ? null : storable(shorten(words, most))
+
+/** Names and messages are others': no longer than anybody reads. */
+const bounded = (row: LoggedRequest): LoggedRequest => ({
+  ...row,
+  path: short(row.path, LONGEST_NAME),
+  asked_model: short(row.asked_model, LONGEST_NAME),
+  model: short(row.model, LONGEST_NAME),
+  error_message: short(row.error_message, LONGEST_MESSAGE),
+  // Fields that nobody knows are called what a client likes.
+  losses: row.losses.slice(0, MOST_LOSSES).map((name) => short(name, LONGEST_NAME)!),
+  tried: row.tried.map((one) => ({
+    ...one,
+    model: short(one.model, LONGEST_NAME)!,
+    why: short(one.why, LONGEST_MESSAGE)!,
+    message: short(one.message, LONGEST_MESSAGE),
+  })),
+})
+
+/** The first id that is kept: ids tell their time. What calls have of older requests stays with the books, and is not shown. */
+export const keptRequestsFrom = (days: number, now = Date.now()): Id => firstIdAt(now - days * DAY_MS)
+
+/** Deletes entries older than the retention; all of them where none are kept any more. */
+export async function retainRequestLog({ pool }: Postgres, days: number, now = Date.now()): Promise<void> {
+  if (days === 0) await pool.query('delete from request_log')
+  else await pool.query('delete from request_log where id < $1', [keptRequestsFrom(days, now)])
+}

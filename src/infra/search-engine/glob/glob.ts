@@ -1,0 +1,150 @@
+import { shorten } from '#core/text/shorten.ts'
+import { TooMuchWork, Work } from '#core/bounded/work.ts'
+import { likeOf } from './like.ts'
+import { type Machine, machineOf } from './machine.ts'
+import { InvalidGlob, SLASH, tokensOf } from './tokens.ts'
+
+export { InvalidGlob } from './tokens.ts'
+
+/**
+ * Globs as ripgrep takes them (gitignore's, and braces): `*` and `?` stay within a name, `**` crosses folders, `[a-z]`,
+ * `[!a-z]`, `{a,b}`, `\` before a character takes it as it is. Without a slash a glob names files at any depth, with one
+ * it is matched against the whole path.
+ */
+export interface Glob {
+  /** Takes steps up to the length of the globs times that of the path. Throws `InvalidGlob` when those are too many. */
+  matches(path: string, work?: Work): boolean
+  /** A condition that every matching path meets, for SQL's `like`; `%` alone is none. */
+  like: string
+}
+
+const MOST_GLOB = 1_000
+/** The steps for one path, some 10 to 20 ms. Twenty ordinary globs take a third of them for the longest path there can be. */
+export const MOST_PATH_STEPS = 1_000_000
+
+interface One {
+  source: string
+  not: boolean
+  anchored: boolean
+  /** The characters behind a leading `*`, for the most common kind of glob. */
+  ending: string | null
+  machine: Machine
+  like: string
+}
+
+export const compileGlob = (glob: string, options: { fold?: boolean } = {}): Glob =>
+  globOf([parse(glob, options)], options)
+
+/** Several globs, ripgrep's way: the last that matches decides, `!` in front excludes; with only exclusions the rest is included. */
+export function compileGlobs(globs: readonly string[], options: { fold?: boolean } = {}): Glob {
+  return globOf(
+    globs.map((glob) => ({ ...parse(glob.replace(/^!/, ''), options), not: glob.startsWith('!') })),
+    options,
+  )
+}
+
+function parse(glob: string, { fold = false }: { fold?: boolean }): One {
+  if (glob.length > MOST_GLOB) throw new InvalidGlob(`A glob may have up to ${MOST_GLOB} characters.`)
+  const anchored = glob.replace(/\/$/, '').includes('/')
+  const words = glob.replace(/^\//, '').replace(/\/$/, '/**')
+  const tokens = tokensOf(fold ? words.toLowerCase() : words)
+  const [first, ...rest] = tokens
+  const ending =
+    first?.on === 'star' && rest.every((token) => token.on === 'char') ? rest.map(({ code }) => code) : null
+  return {
+    source: glob,
+    not: false,
+    anchored,
+    ending: anchored || ending === null ? null : String.fromCodePoint(...ending),
+    machine: machineOf(tokens),
+    like: likeOf(words, anchored),
+  }
+}
+
+function globOf(all: readonly One[], { fold = false }: { fold?: boolean }): Glob {
+  const start = all.every(({ not }) => not)
+  const excludes = all.some(({ not }) => not)
+  const [only] = all
+  const backwards = all.toReversed()
+  return {
+    matches(path, work = new Work(MOST_PATH_STEPS)) {
+      const names = new Names(fold ? path.toLowerCase() : path, excludes)
+      for (const one of backwards) {
+        const verdict = verdictOf(one, names, work)
+        if (verdict !== null) return verdict
+      }
+      return names.included ?? start
+    },
+    like: all.length === 1 && !only!.not ? only!.like : '%',
+  }
+}
+
+/** False when the glob excludes the path or a folder that it is in; otherwise notes what it includes. Null: other globs decide. */
+function verdictOf(one: One, names: Names, work: Work): boolean | null {
+  try {
+    // The last glob that matches decides, so an exclusion is final unless a later one included the same name.
+    if (one.not) return names.visit(one, work, (at) => !names.isIncluded(at)) ? false : null
+    names.visit(one, work, (at) => {
+      names.include(at)
+      return false
+    })
+    return names.included === true && !names.foldersMatter ? true : null
+  } catch (error) {
+    if (!(error instanceof TooMuchWork)) throw error
+    const shown = one.source.length > 80 ? `${shorten(one.source, 80)}…` : one.source
+    throw new InvalidGlob(
+      `The glob \`${shown}\` takes too long to match against a path of ${names.length} characters. Use fewer \`*\`, \`{…}\` and globs.`,
+    )
+  }
+}
+
+/** A path, and the names on the way to it: each of its folders where exclusions look at them, and itself. */
+class Names {
+  readonly length: number
+  readonly foldersMatter: boolean
+  readonly #text: string
+  readonly #path: Int32Array
+  readonly #included: Uint8Array
+
+  constructor(text: string, foldersMatter: boolean) {
+    this.#text = text
+    this.foldersMatter = foldersMatter
+    const path = new Int32Array(text.length)
+    let length = 0
+    for (const char of text) path[length++] = char.codePointAt(0)!
+    this.#path = path.subarray(0, length)
+    this.length = length
+    this.#included = new Uint8Array(length + 1)
+  }
+
+  /** Whether a glob has included the path itself; null when none has. */
+  get included(): boolean | null {
+    return this.#included[this.length] === 1 || null
+  }
+  isIncluded(at: number): boolean {
+    return this.#included[at] === 1
+  }
+  include(at: number): void {
+    this.#included[at] = 1
+  }
+
+  /** Calls `accept` with the end of each name that the glob matches, until that answers true. */
+  visit({ anchored, ending, machine }: One, work: Work, accept: (at: number) => boolean): boolean {
+    const end = this.length
+    const whole = this.foldersMatter ? accept : (at: number) => at === end && accept(at)
+    if (anchored) return machine.run(this.#path, 0, end, work, whole)
+    if (!this.foldersMatter && ending !== null) {
+      work.spend(1 + (ending.length >> 3))
+      const from = this.#text.lastIndexOf('/') + 1
+      return this.#text.length - from >= ending.length && this.#text.endsWith(ending) && accept(end)
+    }
+    let from = this.foldersMatter ? 0 : this.#path.lastIndexOf(SLASH) + 1
+    for (;;) {
+      const slash = this.#path.indexOf(SLASH, from)
+      const to = slash < 0 ? end : slash
+      if (machine.run(this.#path, from, to, work, accept)) return true
+      if (slash < 0) return false
+      from = slash + 1
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import type { Work } from '#core/bounded/work.ts'
+import { SLASH, type Token } from './tokens.ts'
+
+/**
+ * Matches a glob as a set of states: each character of a path costs at most the length of the glob. One run also says
+ * which folders of the path match, so they need no run of their own.
+ */
+export interface Machine {
+  /**
+   * Runs over `path` from `from` to `to`. Calls `accept` at each `/` before which the glob matches and at the end if it
+   * matches there, until that answers true. Throws `TooMuchWork`.
+   */
+  run(path: Int32Array, from: number, to: number, work: Work, accept: (at: number) => boolean): boolean
+}
+
+export function machineOf(tokens: readonly Token[]): Machine {
+  const last = tokens.length
+  let here = new Int32Array(last + 1)
+  let next = new Int32Array(last + 1)
+  const stack = new Int32Array(tokens.reduce((sum, token) => sum + (token.on === 'split' ? token.to.length : 1), 2))
+  /** The round in which a state was opened last: nothing has to be cleared between characters. */
+  const opened = new Uint32Array(last + 1)
+  let round = 0
+
+  /** Adds a state and those that follow without a character to `set`; returns how many there are then. */
+  function open(set: Int32Array, count: number, first: number): number {
+    let size = count
+    let depth = 0
+    stack[depth++] = first
+    while (depth > 0) {
+      const at = stack[--depth]!
+      if (opened[at] === round) continue
+      opened[at] = round
+      const token = tokens[at]
+      if (token?.on === 'split') for (const to of token.to) stack[depth++] = to
+      else if (token?.on === 'go') stack[depth++] = token.to
+      else {
+        set[size++] = at
+        if (token?.on === 'star' || token?.on === 'stars') stack[depth++] = at + 1
+      }
+    }
+    return size
+  }
+
+  function start(): void {
+    if (++round < 0xffff_ffff) return
+    opened.fill(0)
+    round = 1
+  }
+
+  return {
+    run(path, from, to, work, accept) {
+      start()
+      let count = open(here, 0, 0)
+      for (let i = from; i < to; i++) {
+        const code = path[i]!
+        const slash = code === SLASH
+        if (slash && i > from && opened[last] === round && accept(i)) return true
+        start()
+        let size = 0
+        let steps = 1
+        for (let n = 0; n < count; n++) {
+          const at = here[n]!
+          const token = tokens[at]
+          if (token === undefined) continue
+          steps += token.on === 'set' ? token.ranges.length : 1
+          if (token.on === 'stars' || (token.on === 'star' && !slash)) size = open(next, size, at)
+          else if (holds(token, code, slash)) size = open(next, size, at + 1)
+        }
+        work.spend(steps + size)
+        if (size === 0) return false
+        ;[here, next] = [next, here]
+        count = size
+      }
+      return opened[last] === round && accept(to)
+    },
+  }
+}
+
+function holds(token: Token, code: number, slash: boolean): boolean {
+  if (token.on === 'char') return token.code === code
+  if (token.on === 'any') return !slash
+  if (token.on !== 'set' || slash) return false
+  return token.ranges.some(([low, high]) => code >= low && code <= high) !== token.not
+}

@@ -1,0 +1,267 @@
+import type { Work } from '#core/bounded/work.ts'
+import type { CharSet, Node } from './syntax.ts'
+
+/**
+ * A pattern as a machine over the bytes of UTF-8 text, made deterministic while it runs (Thompson's construction, as in
+ * RE2): one table look-up per byte, whatever the pattern. States that come up are kept, and dropped when there are too
+ * many, so time is linear in the text and memory bounded.
+ */
+export interface Automaton {
+  /**
+   * The end of the first line from `from` on in which the pattern matches (its line break, or `end`), or -1. `from` is the
+   * start of a line. A known byte costs an eighth of a step, a new one as many as it has states. Throws `TooMuchWork`.
+   */
+  next(bytes: Uint8Array, from: number, end: number, work: Work): number
+}
+
+type Where = Extract<Node, { kind: 'at' }>['where']
+type State =
+  | { on: 'bytes'; low: number; high: number; set: Uint8Array | null; to: number }
+  | { on: 'split'; to: number[] }
+  | { on: 'where'; where: Where; to: number }
+  | { on: 'match' }
+
+const MOST_STATES = 20_000
+const MOST_KEPT = 4_096
+/** All their members together: 4 MB. */
+const MOST_MEMBERS = 1 << 20
+
+/** Null when the pattern takes too many states, or holds sets of which only some characters beyond ASCII are members. */
+export function automatonOf(node: Node, fold: boolean, asciiOnly: boolean): Automaton | null {
+  const states: State[] = []
+  function add(state: State): number {
+    if (states.length >= MOST_STATES) throw new TooHard()
+    return states.push(state) - 1
+  }
+  const split = (to: number[]): number => (to.length === 1 ? to[0]! : add({ on: 'split', to }))
+  const range = (low: number, high: number, to: number): number => add({ on: 'bytes', low, high, set: null, to })
+  const exactly = (bytes: Uint8Array, to: number): number =>
+    bytes.reduceRight((next, byte) => range(byte, byte, next), to)
+
+  try {
+    const match = add({ on: 'match' })
+    return run(states, build(node, match))
+  } catch (error) {
+    if (error instanceof TooHard) return null
+    throw error
+  }
+
+  /** Built from the end: the state that `node` begins in, if `to` comes after it. */
+  function build(one: Node, to: number): number {
+    switch (one.kind) {
+      case 'char':
+        return split(variants(one.code, fold).map((code) => exactly(Buffer.from(String.fromCodePoint(code)), to)))
+      case 'set':
+        return fromSet(one.set, to)
+      case 'cat':
+        return one.of.reduceRight((next, part) => build(part, next), to)
+      case 'alt':
+        return split(one.of.map((part) => build(part, to)))
+      case 'at':
+        return add({ on: 'where', where: one.where, to })
+      case 'repeat': {
+        let next = to
+        if (one.max === Infinity) {
+          const loop = add({ on: 'split', to: [] })
+          ;(states[loop] as { to: number[] }).to = [build(one.of, loop), to]
+          next = loop
+        } else for (let i = one.min; i < one.max; i++) next = split([build(one.of, next), to])
+        for (let i = 0; i < one.min; i++) next = build(one.of, next)
+        return next
+      }
+    }
+  }
+
+  function fromSet({ ascii, not, beyond }: CharSet, to: number): number {
+    if (beyond === 'some' && !asciiOnly) throw new TooHard()
+    const set = new Uint8Array(256)
+    const more: number[] = []
+    for (let code = 0; code < 128; code++)
+      if (ascii[code])
+        for (const variant of variants(code, fold))
+          if (variant < 128) set[variant] = 1
+          else if (!not) more.push(exactly(Buffer.from(String.fromCodePoint(variant)), to))
+          // All but one character beyond ASCII.
+          else if (!asciiOnly) throw new TooHard()
+    if (not) for (let code = 0; code < 128; code++) set[code] = 1 - set[code]!
+    set[10] = 0
+    const ways = [add({ on: 'bytes', low: 0, high: 127, set, to }), ...more]
+    if (beyond === 'all') {
+      // One character beyond ASCII: two to four bytes (RFC 3629).
+      const last = range(0x80, 0xbf, to)
+      const third = range(0x80, 0xbf, last)
+      ways.push(range(0xc2, 0xdf, last), range(0xe0, 0xef, third), range(0xf0, 0xf4, range(0x80, 0xbf, third)))
+    }
+    return split(ways)
+  }
+}
+
+class TooHard extends Error {}
+
+/** The characters that stand for one when case does not matter. */
+export function variants(code: number, fold: boolean): number[] {
+  if (!fold) return [code]
+  const forms = new Set([code])
+  for (const form of forms) {
+    const char = String.fromCodePoint(form)
+    for (const other of [char.toLowerCase(), char.toUpperCase()])
+      if (String.fromCodePoint(other.codePointAt(0)!) === other) forms.add(other.codePointAt(0)!)
+    // Unicode folds the long s and the Kelvin sign to ASCII letters.
+    if (form === 115) forms.add(0x17f)
+    if (form === 107) forms.add(0x212a)
+  }
+  return [...forms]
+}
+
+const isWordByte = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number((byte >= 48 && byte <= 57) || (byte >= 65 && byte <= 90) || byte === 95 || (byte >= 97 && byte <= 122)),
+)
+const MATCHED = -2
+const UNKNOWN = -1
+const LINE_BREAK = 10
+/** The steps that a new state costs besides those of its members. */
+const STEP_COST = 16
+
+/** The kind of place by what comes before it: a line's start, a word character, another one. */
+type Before = 0 | 1 | 2
+const START: Before = 0
+const WORD: Before = 1
+
+function run(states: readonly State[], first: number): Automaton {
+  // The deterministic states that came up: their members, and what stood before them.
+  let members: Int32Array[] = []
+  let befores: Before[] = []
+  let known = new Map<string, number>()
+  let keptMembers = 0
+  let table = new Int32Array(0)
+  const seen = new Uint32Array(states.length)
+  let round = 0
+  const stack = new Int32Array(states.reduce((sum, state) => sum + (state.on === 'split' ? state.to.length : 1), 1))
+  /** The members of the next state as bits, and as a sorted list behind what stands before it. */
+  const after = new Uint32Array((states.length >> 5) + 1)
+  const list = new Uint16Array(states.length + 1)
+  const listBytes = Buffer.from(list.buffer)
+
+  function forget(): void {
+    members = []
+    befores = []
+    known = new Map()
+    keptMembers = 0
+    table = new Int32Array(64 * 256).fill(UNKNOWN)
+    keep(0, START)
+  }
+  forget()
+
+  /** The number of the state with the first `count` members of the list. */
+  function keep(count: number, before: Before): number {
+    list[0] = before
+    const key = listBytes.toString('utf16le', 0, (count + 1) * 2)
+    const there = known.get(key)
+    if (there !== undefined) return there
+    const id = members.length
+    members.push(Int32Array.from(list.subarray(1, count + 1)))
+    befores.push(before)
+    known.set(key, id)
+    keptMembers += count
+    if (members.length * 256 > table.length) {
+      const larger = new Int32Array(table.length * 2).fill(UNKNOWN)
+      larger.set(table)
+      table = larger
+    }
+    return id
+  }
+
+  /** Empties the bits into the list; returns how many there were. */
+  function listed(): number {
+    let count = 0
+    for (let word = 0; word < after.length; word++) {
+      for (let bits = after[word]!; bits !== 0; bits &= bits - 1)
+        list[++count] = (word << 5) + 31 - Math.clz32(bits & -bits)
+      after[word] = 0
+    }
+    return count
+  }
+
+  const holds = (where: Where, before: Before, byte: number): boolean => {
+    const edge = (before === WORD) !== (isWordByte[byte] === 1)
+    switch (where) {
+      case 'line start':
+        return before === START
+      case 'line end':
+        return byte === LINE_BREAK
+      case 'word edge':
+        return edge
+      case 'no word edge':
+        return !edge
+    }
+  }
+
+  /** The state after `byte`; a match may begin anywhere, so the first state joins in at every place. */
+  function step(from: number, byte: number, work: Work): number {
+    const before = befores[from]!
+    const inside = members[from]!
+    if (++round === 0xffff_ffff) {
+      seen.fill(0)
+      round = 1
+    }
+    let steps = 0
+    for (let i = -1; i < inside.length; i++) {
+      let depth = 0
+      stack[depth++] = i < 0 ? first : inside[i]!
+      while (depth > 0) {
+        const at = stack[--depth]!
+        if (seen[at] === round) continue
+        seen[at] = round
+        steps++
+        const state = states[at]!
+        if (state.on === 'match') {
+          after.fill(0)
+          work.spend(steps)
+          return MATCHED
+        }
+        if (state.on === 'split') for (const to of state.to) stack[depth++] = to
+        else if (state.on === 'where') {
+          if (holds(state.where, before, byte)) stack[depth++] = state.to
+        } else if (byte >= state.low && byte <= state.high && (state.set === null || state.set[byte] === 1))
+          after[state.to >> 5]! |= 1 << (state.to & 31)
+      }
+    }
+    const count = listed()
+    work.spend(STEP_COST + steps + count)
+    if (byte === LINE_BREAK) return 0
+    if (members.length >= MOST_KEPT || keptMembers >= MOST_MEMBERS) forget()
+    return keep(count, isWordByte[byte] === 1 ? WORD : 2)
+  }
+
+  return {
+    next(bytes, from, end, work) {
+      let state = 0
+      let at = from
+      let here = table
+      while (at < end) {
+        const byte = bytes[at]!
+        let next = here[state * 256 + byte]!
+        if (next < 0) {
+          if (next === UNKNOWN) {
+            const before = members
+            next = step(state, byte, work)
+            // When all was forgotten meanwhile, the row that this belonged to is another's.
+            if (members === before) table[state * 256 + byte] = next
+            here = table
+          }
+          if (next === MATCHED) {
+            work.spend(1 + ((at - from) >> 3))
+            const stop = bytes.indexOf(LINE_BREAK, at)
+            return stop < 0 || stop > end ? end : stop
+          }
+        }
+        state = next
+        at++
+      }
+      work.spend(1 + ((at - from) >> 3))
+      // The end of the text ends its last line, unless that one is empty.
+      if (end > from && bytes[end - 1] === LINE_BREAK) return -1
+      return step(state, LINE_BREAK, work) === MATCHED ? end : -1
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { extractText, getDocumentProxy, getMeta } from 'unpdf'
+import { shorten } from '#core/text/shorten.ts'
+import { type DocumentInput, type Read, Unreadable, clipped, plainRead } from './document.ts'
+
+/** The package with the predefined CMaps (ISO 32000-1, 9.7.5.2) and the metrics of the standard fonts. */
+const shared = dirname(fileURLToPath(import.meta.resolve('pdfjs-dist/package.json')))
+// Paths, for the library reads them as files.
+const places = { cMapUrl: `${shared}/cmaps/`, cMapPacked: true, standardFontDataUrl: `${shared}/standard_fonts/` }
+
+/** Warnings of the library about text that it leaves out. */
+const LOSSES = /CMap|translateFont|loadFont|getTextContent|font file|Page \d|error during/i
+
+/** Pages apart by an empty line; hyphenation and columns as the file has them. */
+export async function readPdf({ bytes }: DocumentInput): Promise<Read> {
+  const warnings = listen()
+  try {
+    const pdf = await getDocumentProxy(new Uint8Array(bytes), { ...places, verbosity: 1 }).catch((error: unknown) => {
+      if (error instanceof Error && error.name === 'PasswordException')
+        throw new Unreadable('encrypted', 'The PDF needs a password.')
+      throw new Unreadable('damaged', 'It is not a PDF that can be read.')
+    })
+    const { text: pages, totalPages } = await extractText(pdf, { mergePages: false })
+    const { info } = await getMeta(pdf).catch(() => ({ info: {} as Record<string, unknown> }))
+    const { text, truncated } = clipped(pages.map((page) => page.trim()).join('\n\n'))
+    const isPart = warnings.lost() || pages.some((page) => page.trim() === '')
+    return plainRead(text, {
+      title: textOf(info.Title),
+      author: textOf(info.Author),
+      parts: totalPages,
+      truncated,
+      missing: isPart ? 'incomplete' : null,
+    })
+  } finally {
+    warnings.end()
+  }
+}
+
+/** The library says on the console what it couldn't read. This process reads one document at a time. */
+function listen(): { lost(): boolean; end(): void } {
+  const { log, warn } = console
+  let lost = false
+  const hear = (...said: unknown[]): void => {
+    lost ||= LOSSES.test(said.join(' '))
+  }
+  console.log = hear
+  console.warn = hear
+  return {
+    lost: () => lost,
+    end: () => void Object.assign(console, { log, warn }),
+  }
+}
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value.trim() !== '' ? shorten(value.trim(), 500) : null

@@ -1,0 +1,185 @@
+/** A thread that searches files: it reads them by itself, so that many small ones cost no more than their reading. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { getPriority, setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { RE2JS } from 're2js'
+import { charsetOf } from '../charset/charset.ts'
+import { columnIn, endOfLine, lineCounter, matchingLines } from '../../search-engine/regex/lines.ts'
+import { type LineSpec, compileLine } from '../../search-engine/regex/line-pattern.ts'
+import { holdsPattern } from '#core/bounded/counted-text.ts'
+import { InvalidPattern, type Pattern, type PatternSpec, compile } from '../../search-engine/regex/pattern.ts'
+import { TooMuchWork, Work } from '#core/bounded/work.ts'
+import { AT_FILE, STOP, type ScanFile, type ScanLimits, type ScanLine, type ScanReply } from './scan.ts'
+import type { ScanRequest, ScanTask, Scanned } from './scan.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+const MOST_LINE = 10_000
+/** A pattern may keep some 20 MB of states. */
+const MOST_COMPILED = 4
+const patternOf = remembered<PatternSpec, Pattern>(compile)
+const linePatternOf = remembered<LineSpec, RE2JS>(compileLine)
+const shared = workerData as Int32Array
+
+/** How much less than the server's own thread this one counts, in steps of `nice`. */
+const BEHIND = 5
+// Linux gives each thread a priority of its own (setpriority(2)); elsewhere this would be the whole server's.
+if (process.platform === 'linux') setPriority(Math.min(19, getPriority() + BEHIND))
+
+class Canceled extends Error {}
+
+const cpuMs = (): number => {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
+function checkStop(): void {
+  if (Atomics.load(shared, STOP) !== 0) throw new Canceled()
+}
+
+/** The work for one file, or one set of lines. */
+function workFor({ steps, cpuMs: most }: ScanLimits): Work {
+  const until = cpuMs() + most
+  return new Work(steps, () => {
+    checkStop()
+    if (cpuMs() > until) throw new TooMuchWork('The time allowed for this pattern is used up.')
+  })
+}
+
+function remembered<Spec, Compiled>(make: (spec: Spec) => Compiled): (spec: Spec) => Compiled {
+  const compiled = new Map<string, Compiled>()
+  return (spec) => {
+    const key = JSON.stringify(spec)
+    const known = compiled.get(key) ?? make(spec)
+    if (!compiled.has(key) && compiled.size >= MOST_COMPILED) compiled.delete(compiled.keys().next().value!)
+    compiled.set(key, known)
+    return known
+  }
+}
+
+let room = Buffer.allocUnsafeSlow(1 << 20)
+
+/** The bytes of a file; they hold until the next is read. */
+function readWhole(path: string): Buffer {
+  const file = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(file)
+    if (size > room.length) room = Buffer.allocUnsafeSlow(size)
+    let at = 0
+    for (let read = 1; at < size && read > 0; at += read) read = readSync(file, room, at, size - at, at)
+    return room.subarray(0, at)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function load({ source, plain }: ScanFile): Buffer | 'binary' {
+  const bytes =
+    'path' in source
+      ? readWhole(source.path)
+      : Buffer.from(source.bytes.buffer, source.bytes.byteOffset, source.bytes.byteLength)
+  if (plain) return bytes
+  const charset = charsetOf(bytes)
+  if (charset === null) return 'binary'
+  return charset === 'utf-8' ? bytes : Buffer.from(new TextDecoder(charset).decode(bytes))
+}
+
+function scan(task: ScanTask, file: ScanFile, work: Work): Scanned {
+  const found: Scanned = { index: file.index, count: 0, lines: [], more: false, skipped: null }
+  let bytes: Buffer | 'binary'
+  try {
+    bytes = load(file)
+  } catch {
+    return { ...found, skipped: 'gone' }
+  }
+  if (bytes === 'binary') return { ...found, skipped: 'binary' }
+  try {
+    search(task, bytes, found, work)
+  } catch (error) {
+    if (error instanceof TooMuchWork) return { ...found, count: 0, lines: [], more: false, skipped: 'too_slow' }
+    throw error
+  }
+  return found
+}
+
+function search(task: ScanTask, text: Buffer, found: Scanned, work: Work): void {
+  const pattern = patternOf(task.spec)
+  const lineAt = lineCounter(text)
+  const take = (start: number, end: number): boolean => {
+    found.count++
+    if (task.want === 'any') return false
+    if (task.want === 'count') return true
+    if (found.lines.length >= task.mostLines) {
+      found.more = true
+      return task.countAll
+    }
+    const column = columnIn(pattern, text, start, end, work)
+    found.lines.push({ line: lineAt(start), column, ...aroundOf(task, text, start, end) })
+    return true
+  }
+  matchingLines(pattern, text, take, work)
+}
+
+const shown = (bytes: Buffer, start: number, end: number): string => {
+  const text = bytes.toString('utf8', start, Math.min(end, start + MOST_LINE * 4))
+  return text.length > MOST_LINE ? shorten(text, MOST_LINE) : text
+}
+
+function aroundOf(
+  { before, after }: ScanTask,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): Omit<ScanLine, 'line' | 'column'> {
+  const above: string[] = []
+  for (let at = start; above.length < before && at > 0;) {
+    const begins = at === 1 ? 0 : bytes.lastIndexOf(10, at - 2) + 1
+    above.unshift(shown(bytes, begins, at - 1))
+    at = begins
+  }
+  const below: string[] = []
+  for (let at = end + 1; below.length < after && at < bytes.length;) {
+    const ends = endOfLine(bytes, at)
+    below.push(shown(bytes, at, ends))
+    at = ends + 1
+  }
+  return { text: shown(bytes, start, end), before: above, after: below }
+}
+
+/** Searches until the slice is over: the first file always, so that every turn gets on. */
+function scanAll(task: ScanTask, limits: ScanLimits): Scanned[] {
+  const until = cpuMs() + limits.sliceMs
+  const scanned: Scanned[] = []
+  for (const [at, file] of task.files.entries()) {
+    if (at > 0 && cpuMs() > until) break
+    checkStop()
+    Atomics.store(shared, AT_FILE, at)
+    scanned.push(scan(task, file, workFor(limits)))
+  }
+  return scanned
+}
+
+function hitsOf(lines: readonly string[], re2: RE2JS, work: Work): boolean[] {
+  const hits: boolean[] = []
+  try {
+    for (const line of lines) hits.push(holdsPattern(re2, line, work))
+  } catch (error) {
+    if (!(error instanceof TooMuchWork)) throw error
+  }
+  return hits
+}
+
+function answer(request: ScanRequest): ScanReply {
+  Atomics.store(shared, AT_FILE, 0)
+  try {
+    if ('files' in request) return { scanned: scanAll(request.files, request.limits) }
+    if ('prepare' in request) return { grams: patternOf(request.prepare).grams }
+    return { hits: hitsOf(request.lines, linePatternOf(request.spec), workFor(request.limits)) }
+  } catch (error) {
+    if (error instanceof Canceled) return { canceled: true }
+    if (error instanceof InvalidPattern) return { invalid: error.message }
+    throw error
+  }
+}
+
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+parentPort!.on('message', (request: ScanRequest) => parentPort!.postMessage(answer(request)))

@@ -1,0 +1,25 @@
+import { hash } from 'node:crypto'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+
+export const root = join(import.meta.dirname, '../../..')
+
+/** The sources that end up in the app: its own files, and of the server what it reads of the contracts. */
+const PARTS: readonly [folder: string, files: RegExp][] = [
+  ['web', /^(index\.html|[a-z.-]+\.ts|tsconfig\.json|(src|public|frame)\/.*)$/],
+  ['src/core', /^[^/]+\.ts$/],
+  ['src/modules', /^(contracts|[^/]+\/contract(-[a-z-]+)?)\.ts$/],
+  ['src/interfaces', /^(client|sse|app\/licences\/licences)\.ts$/],
+]
+
+/** Names the sources by their content: what was built from them is good for as long as this stays. */
+export function stampOfSources(): string {
+  const files = PARTS.flatMap(([folder, which]) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((path) => which.test(relative(join(root, folder), path))),
+  ).concat(join(root, 'package.json'), join(root, 'package-lock.json'))
+  const digests = files.toSorted().map((file) => `${file.slice(root.length)} ${hash('sha1', readFileSync(file))}`)
+  return hash('sha256', digests.join('\n')).slice(0, 20)
+}

@@ -1,0 +1,304 @@
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { CAPABILITIES, type Capability } from '#core/scopes.ts'
+import { PROTOCOL } from '#daemon-protocol/hello.ts'
+import { detach } from '#daemon/detach.ts'
+import { machine } from '#daemon/machine.ts'
+import { FLAGS, currentFile, engineCommand, keeperCommand, ownVersion } from '#daemon/program/own.ts'
+import { checkPlace } from '#daemon/program/place.ts'
+import { tryOut } from '#daemon/program/try-out.ts'
+import { type Version, forgetOthers, makeCurrent, noteFailed } from '#daemon/program/versions.ts'
+import { isKnownTo } from '#daemon/link.ts'
+import { runDaemon } from '#daemon/run.ts'
+import { startKeeperUnit } from '#daemon/service/systemd.ts'
+import { ENGINE_FLAGS, KeptEngines, engineSettings } from '#daemon/engines/settings.ts'
+import { DaemonFault, credentialsOf, readState, stateDir, writeState } from '#daemon/state.ts'
+import { createCall } from '../../client.ts'
+import about from '../../../../package.json' with { type: 'json' }
+import { kebab } from '../../words.ts'
+import { Stop, codeOf } from '../exit.ts'
+import type { Globals } from '../globals.ts'
+import { parseArguments } from '../input/arguments.ts'
+import { textField } from '../input/fields.ts'
+import { readText } from '../input/input.ts'
+import { askHidden } from '../input/prompt.ts'
+import { targetOf } from '../server/credentials.ts'
+import { send } from '../server/send.ts'
+import type { Terminal } from '../terminal.ts'
+
+export interface ComputerOptions {
+  url: string | undefined
+  name: string | undefined
+  tokenFile: string | undefined
+  workspaceId: string | undefined
+  allows: Capability[] | null
+  roots: string[] | null
+  updates: boolean | null
+  engines: KeptEngines | null
+  detach: boolean
+  replace: boolean
+  /** The service that holds terminals and commands. */
+  keeperUnit: string | undefined
+  /** The daemon runs on trial, in the place of a version that waits for it to stand. */
+  trial: boolean
+  /** Says less: the caller begins the daemon, and need not be told how. */
+  quiet: boolean
+  globals: Globals
+}
+
+const switchField = (name: string) => ({ ...textField(name), kind: 'switch' as const })
+const fields = [
+  ...['url', 'name', 'workspace_id', 'allow', 'keeper_unit'].map(textField),
+  { ...textField('token_file'), verbatim: true as const },
+  ...Object.values(ENGINE_FLAGS).map(({ flag }) => textField(flag)),
+  { ...textField('root'), kind: 'list' as const },
+  ...['update', 'detach', 'replace', 'trial', 'quiet'].map(switchField),
+]
+
+export async function read(words: readonly string[]): Promise<ComputerOptions> {
+  const { input, globals } = await parseArguments(words, fields, readText)
+  const { url, name, token_file, workspace_id, allow, root, update, keeper_unit } = input as Record<string, any>
+  if (url !== undefined && !(URL.canParse(url) && /^https?:/.test(url)))
+    throw new Stop('usage', `"${url}" is not the address of a server.`, 'It looks like https://uk.example.com.')
+  return {
+    url: url === undefined ? undefined : new URL(url).origin,
+    name,
+    tokenFile: token_file,
+    workspaceId: workspace_id,
+    allows: allow === undefined ? null : allowed(allow),
+    roots: root === undefined ? null : (root as string[]).map((folder) => resolve(folder)),
+    engines: enginesIn(input as Record<string, string | undefined>),
+    updates: update ?? null,
+    detach: input.detach === true,
+    replace: input.replace === true,
+    keeperUnit: keeper_unit,
+    trial: input.trial === true,
+    quiet: input.quiet === true,
+    globals,
+  }
+}
+
+/** The engines that the options name; null: none. */
+function enginesIn(input: Record<string, string | undefined>): KeptEngines | null {
+  const given = Object.fromEntries(
+    Object.entries(ENGINE_FLAGS).flatMap(([name, { flag }]) => {
+      const words = input[flag]
+      if (words === undefined) return []
+      if (name === 'folder') return [[name, resolve(words)]]
+      return [[name, name === 'fetch_allow' ? words.split(',').flatMap((one) => one.trim() || []) : words]]
+    }),
+  )
+  if (Object.keys(given).length === 0) return null
+  const { success, data, error } = KeptEngines.safeParse(given)
+  if (success) return data
+  const { flag, takes } = ENGINE_FLAGS[error.issues[0]!.path[0] as keyof KeptEngines]
+  throw new Stop('usage', `--${kebab(flag)} does not know "${input[flag]}".`, `It takes ${takes}.`)
+}
+
+function allowed(words: string): Capability[] {
+  const given = words.split(',').map((word) => word.trim())
+  const wrong = given.find((word) => word !== '' && !(CAPABILITIES as readonly string[]).includes(word))
+  if (wrong !== undefined)
+    throw new Stop('usage', `--allow does not know "${wrong}".`, `It takes any of ${CAPABILITIES.join(',')}.`)
+  return CAPABILITIES.filter((one) => given.includes(one))
+}
+
+export async function pair(words: readonly string[], terminal: Terminal): Promise<number> {
+  const asked = await read(words)
+  return plainly(async () => {
+    await joinServer(asked, terminal)
+    if (!asked.quiet) terminal.err('Let it be used: `uk computer run`, or `uk computer run --detach`.')
+  })
+}
+
+export async function run(words: readonly string[], terminal: Terminal): Promise<number> {
+  const asked = await read(words)
+  const folder = stateDir(terminal.env)
+  return plainly(async () => {
+    if ((await readState(folder)) === null || asked.replace) await joinServer(asked, terminal)
+    else await pairAnew(asked, terminal)
+    if (asked.detach) return terminal.err(await detach(folder, again(asked)))
+    const { KeeperClient } = await import('#daemon/keeper/client.ts')
+    const stopping = new AbortController()
+    const stop = (): void => stopping.abort()
+    process.once('SIGTERM', stop).once('SIGINT', stop)
+    // Whoever tries it out has died.
+    if (asked.trial) process.once('disconnect', stop)
+    const say = (line: string): void => terminal.err(`${new Date().toISOString()} ${line}`)
+    const command = keeperCommand()
+    for (;;) {
+      const next = await runDaemon({
+        folder,
+        version: about.version,
+        allows: asked.allows,
+        roots: asked.roots,
+        url: asked.url ?? null,
+        updates: asked.updates,
+        own: asked.trial ? null : ownVersion,
+        keeper: new KeeperClient({
+          folder: join(folder, 'keeper'),
+          ...(command && { command }),
+          ...(asked.keeperUnit !== undefined && { starts: startKeeperUnit(asked.keeperUnit) }),
+          surroundings: () => process.env,
+          // The version that waits could not go on with another one.
+          renews: !asked.trial,
+        }),
+        engines: { ...engineSettings(terminal.env), ...(engineCommand && { program: engineCommand }) },
+        enginesKept: asked.engines,
+        say,
+        // To whoever started it with --detach, or tries it out, as long as that waits.
+        ready: () => void (process.connected && process.send?.('linked', () => {})),
+        signal: stopping.signal,
+      })
+      if (next === null) return
+      const words = again(asked)
+      say(`version ${next.release.slice(0, 12)} is tried out in this one's place`)
+      const wrong = await tryOut(next, words, stopping.signal)
+      if (stopping.signal.aborted) return
+      if (wrong === null) await goOver(next, words)
+      say(`version ${next.release.slice(0, 12)} does not stand, and this one goes on: ${wrong}`)
+      await noteFailed(next.place, next.release, wrong ?? 'it could not be begun')
+    }
+  })
+}
+
+/**
+ * Pairs this machine anew if its server no longer knows it and a signed-in person starts the daemon. A service that starts
+ * again doesn't: deleting a computer would have no effect.
+ */
+async function pairAnew(asked: ComputerOptions, terminal: Terminal): Promise<void> {
+  const folder = stateDir(terminal.env)
+  const before = await readState(folder)
+  const byPerson = asked.detach || asked.name !== undefined || terminal.canAsk
+  if (before === null || asked.trial || !byPerson) return
+  const url = asked.url ?? before.server_url
+  const { key } = await targetOf(terminal, { ...asked.globals, origin: url })
+  if (key === undefined) return
+  if ((await isKnownTo(url, credentialsOf(before))) !== false) return
+  terminal.err(`${url} no longer knows this machine as "${before.name}". It is paired again.`)
+  await joinServer(
+    {
+      ...asked,
+      url,
+      replace: true,
+      name: asked.name ?? before.name,
+      // Pairing again allows no more than before.
+      allows: asked.allows ?? before.allows,
+      roots: asked.roots ?? before.roots,
+      updates: asked.updates ?? before.updates,
+      engines: { ...before.engines, ...asked.engines },
+    },
+    terminal,
+  )
+  // What the deleted computer ran doesn't become part of the new one.
+  const { KeeperClient } = await import('#daemon/keeper/client.ts')
+  await new KeeperClient({ folder: join(folder, 'keeper') }).end()
+}
+
+/** Goes on as another version in the same process: a service keeps its main process, a terminal its foreground. */
+async function goOver(next: Version, words: readonly string[]): Promise<void> {
+  await makeCurrent(next)
+  await forgetOthers(next)
+  const { UK_PAIR_TOKEN: _, ...env } = process.env
+  const argv = [process.execPath, ...FLAGS, currentFile(next.place), 'computer', 'run', ...words]
+  process.execve?.(process.execPath, argv, env)
+}
+
+/** Makes this machine one of the server's computers, by a token or by the key of whoever is signed in here. */
+export async function joinServer(asked: ComputerOptions, terminal: Terminal): Promise<void> {
+  const folder = stateDir(terminal.env)
+  const before = await readState(folder)
+  if (before !== null && !asked.replace)
+    throw new Stop(
+      'conflict',
+      `This machine is paired with ${before.server_url} as "${before.name}".`,
+      'To pair it anew give --replace; the computer that it was stays in the list until it is deleted.',
+    )
+  const { origin, key } = await targetOf(terminal, { ...asked.globals, ...(asked.url && { origin: asked.url }) })
+  if (ownVersion) await checkPlace(ownVersion.place, folder, origin)
+  const token = (await tokenGiven(asked, terminal)) ?? (await tokenMade(origin, key, asked, terminal))
+  // Not by the list of all contracts: the program of a paired computer is bundled with this one alone.
+  const { computers } = await import('#modules/computers/contract.ts')
+  const answer = await createCall({ origin, key: undefined, send })(computers.endpoints.pair, {
+    token,
+    ...(asked.name !== undefined && { name: asked.name }),
+    ...machine(),
+    daemon_version: about.version,
+    protocol: PROTOCOL,
+    allows: asked.allows ?? [...CAPABILITIES],
+  })
+  const { computer, credential } = (JSON.parse(await answer.text()) as Paired).data
+  const allows = asked.allows ?? [...CAPABILITIES]
+  const roots = asked.roots ?? ['/']
+  await writeState(folder, {
+    server_url: origin,
+    computer_id: computer.id,
+    name: computer.name,
+    credential,
+    previous: null,
+    allows,
+    roots,
+    updates: asked.updates,
+    engines: asked.engines ?? {},
+  })
+  terminal.err(`This machine is the computer "${computer.name}" (${computer.id}) of ${origin}.`)
+  terminal.err(`It allows ${allows.join(', ') || 'nothing'}. Calls for files reach what is below ${roots.join(', ')}.`)
+}
+
+/** The words by which the same daemon is started again, now that this machine is paired. */
+const again = ({ allows, roots, engines, url, updates, keeperUnit }: ComputerOptions): string[] => [
+  ...(allows === null ? [] : ['--allow', allows.join(',')]),
+  ...(roots ?? []).flatMap((root) => ['--root', root]),
+  ...Object.entries(engines ?? {}).flatMap(([name, value]) => [
+    `--${kebab(ENGINE_FLAGS[name as keyof KeptEngines].flag)}`,
+    [value].flat().join(','),
+  ]),
+  ...(url === undefined ? [] : ['--url', url]),
+  ...(updates === null ? [] : [updates ? '--update' : '--no-update']),
+  ...(keeperUnit === undefined ? [] : ['--keeper-unit', keeperUnit]),
+]
+
+interface Paired {
+  data: { computer: { id: string; name: string }; credential: string }
+}
+
+/** Never from an argument: others on the machine can read those. */
+async function tokenGiven({ tokenFile }: ComputerOptions, { env }: Terminal): Promise<string | null> {
+  if (env.UK_PAIR_TOKEN) return env.UK_PAIR_TOKEN
+  if (tokenFile === undefined) return null
+  const text = tokenFile === '-' ? await readText('-') : await readFile(tokenFile, 'utf8').catch(unreadable)
+  return text.trim()
+}
+
+/** Says that a token file is unreadable without naming it: who takes the option for the token itself has given that. */
+function unreadable(error: NodeJS.ErrnoException): never {
+  throw new Stop(
+    'usage',
+    `The file of --token-file cannot be read (${error.code ?? error.name}).`,
+    'It names a file that holds the token, or is - for stdin. UK_PAIR_TOKEN takes the token itself.',
+  )
+}
+
+async function tokenMade(
+  origin: string,
+  key: string | undefined,
+  asked: ComputerOptions,
+  terminal: Terminal,
+): Promise<string> {
+  if (key === undefined) return (await askHidden('Token or code', '--token-file', asked.globals, terminal)).trim()
+  const { computerPairings } = await import('#modules/computers/contract.ts')
+  const answer = await createCall({ origin, key, send })(computerPairings.endpoints.create, {
+    ...(asked.workspaceId !== undefined && { workspace_id: asked.workspaceId }),
+  })
+  return (JSON.parse(await answer.text()) as { data: { token: string } }).data.token
+}
+
+export async function plainly(work: () => Promise<void>): Promise<number> {
+  try {
+    await work()
+  } catch (error) {
+    if (error instanceof DaemonFault) throw new Stop(error.kind, error.message, error.hint)
+    throw error
+  }
+  return codeOf('ok')
+}

@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
+import { pathBytes } from '#core/files/file-path.ts'
+import { Stop, codeOf } from '../../../exit.ts'
+import { parseArguments } from '../../../input/arguments.ts'
+import { textField } from '../../../input/fields.ts'
+import { readText } from '../../../input/input.ts'
+import type { Globals } from '../../../globals.ts'
+import { type Terminal, clean } from '../../../terminal.ts'
+import { type Target, computerNamed, homeOf } from '../target.ts'
+import { type Copying, copyContent, copyFile, copyFolder } from './copy.ts'
+import { type Found, type Side, type Sink, type Source, below, lastOf } from './ends.ts'
+import { here } from './here.ts'
+import { type Progress, progressOn } from '../../../output/progress.ts'
+import { filesOf } from './there.ts'
+
+/** `box:/var/log/syslog`, `-` for stdin or stdout, or a path on this machine. */
+export type Place =
+  | { type: 'here'; path: string }
+  | { type: 'pipe' }
+  | { type: 'there'; computer: string; path: string }
+
+export function placeOf(word: string): Place {
+  if (word === '-') return { type: 'pipe' }
+  const colon = word.indexOf(':')
+  // A path with a slash before its colon is one of this machine.
+  if (colon < 1 || word.slice(0, colon).includes('/')) return { type: 'here', path: word }
+  return { type: 'there', computer: word.slice(0, colon), path: word.slice(colon + 1) }
+}
+
+/** Copies files and folders between this machine and computers, as scp(1) does. */
+export async function cp(words: readonly string[], terminal: Terminal): Promise<number> {
+  const { places, recursive, force, globals } = await read(words)
+  const target = places.at(-1)
+  const sources = places.slice(0, -1)
+  if (target === undefined || sources.length === 0)
+    throw new Stop('usage', 'Two places are needed.', 'uk computer cp notes.txt box:/home/ada/notes.txt')
+  if (![...sources, target].some(({ type }) => type === 'there'))
+    throw new Stop('usage', 'One place is on a computer, as NAME:path.', 'A file whose name has a colon is ./its:name.')
+  using progress = progressOn(process.stderr)
+  const leave = terminal.onInterrupt(() => {
+    progress[Symbol.dispose]()
+    terminal.err('Interrupted. The same command goes on with what has come so far.')
+  })
+  const sides = sidesOf(globals, terminal)
+  let left = 0
+  for (const source of sources)
+    left += await copyOne({ source, target, several: sources.length > 1, recursive, force, sides, progress, terminal })
+  leave()
+  return codeOf(left === 0 ? 'ok' : 'failure')
+}
+
+async function read(words: readonly string[]) {
+  const end = words.includes('--') ? words.indexOf('--') : words.length
+  // The letters that cp(1) and scp(1) have.
+  const long = { '-r': '--recursive', '-R': '--recursive', '-f': '--force' } as Record<string, string>
+  const fields = [
+    ...['recursive', 'force'].map((name) => ({ ...textField(name), kind: 'switch' as const })),
+    ...words.map((_, n) => ({ ...textField(`place ${n}`), inPath: true })),
+  ]
+  const { input, globals } = await parseArguments(
+    [...words.slice(0, end).map((word) => long[word] ?? word), ...words.slice(end)],
+    fields,
+    readText,
+  )
+  const { recursive = false, force = false, ...placed } = input as { recursive?: boolean; force?: boolean }
+  return { places: Object.values(placed as Record<string, string>).map(placeOf), recursive, force, globals }
+}
+
+type Sides = (place: Extract<Place, { type: 'here' | 'there' }>) => Promise<{ side: Side; path: Buffer }>
+
+/** Both sides of a copy. Each computer is looked for once, and asked for its home once. */
+function sidesOf(globals: Globals, terminal: Terminal): Sides {
+  const known = new Map<string, Promise<There>>()
+  return async (place) => {
+    if (place.type === 'here') return { side: here, path: Buffer.from(resolve(place.path) + endOf(place.path)) }
+    const { computer, path } = place
+    if (!known.has(computer)) known.set(computer, computerNamed(computer, globals, terminal).then(thereOf))
+    const { side, home } = await known.get(computer)!
+    if (/^(file:\/\/)?\//.test(path)) return { side, path: pathBytes(path) }
+    if (/^~[^/]/.test(path))
+      throw new Stop('usage', `${computer}:${path}: only the home of its own user is known.`, 'Write /home/NAME/path.')
+    const rest = path.replace(/^~(\/|$)/, '')
+    const folder = await home()
+    return { side, path: pathBytes(rest === '' ? folder : `${folder.replace(/\/$/, '')}/${rest}`) }
+  }
+}
+
+interface There {
+  side: Side
+  home(): Promise<string>
+}
+
+function thereOf(target: Target): There {
+  let home: Promise<string> | null = null
+  return { side: filesOf(target), home: () => (home ??= homeOf(target)) }
+}
+
+/** `folder/` is there or nothing; `folder/.` is what is in it. */
+const endOf = (path: string): string => /\/\.?$/.exec(path)?.[0] ?? ''
+
+interface One {
+  source: Place
+  target: Place
+  several: boolean
+  recursive: boolean
+  force: boolean
+  sides: Sides
+  progress: Progress
+  terminal: Terminal
+}
+
+/** Answers how much was left out. */
+async function copyOne({ source, target, several, recursive, force, sides, progress, terminal }: One): Promise<number> {
+  if (source.type === 'pipe') {
+    const { side, path } = await sides(target as Exclude<Place, { type: 'pipe' }>)
+    const there = await side.look(path)
+    if (there?.type === 'folder') throw new Stop('usage', 'What is piped in needs a name: NAME:/folder/file.')
+    await copyContent(stdin(), side.sink(path, { force, beside: null }), 'stdin', progress)
+    return 0
+  }
+  const from = await sides(source)
+  const found = await from.side.look(from.path)
+  const text = from.side.called(from.path)
+  if (found === null) throw new Stop('not_found', `${text}: there is nothing there.`)
+  if (found.type === 'folder' && !recursive)
+    throw new Stop('usage', `${text} is a folder.`, 'To copy it with all that is in it give -r.')
+  if (found.type !== 'folder' && found.type !== 'file')
+    throw new Stop('usage', `${text} is neither a file nor a folder.`)
+  if (target.type === 'pipe') {
+    if (found.type === 'folder') throw new Stop('usage', 'A folder cannot be written to stdout.')
+    await copyContent(from.side.source(from.path, found), stdout(terminal), text, progress)
+    return 0
+  }
+  const to = await sides(target)
+  const copying: Copying = { from: from.side, to: to.side, force, progress, say: (line) => terminal.err(clean(line)) }
+  const [path, there] = await goalOf(to, { path: from.path, isFolder: found.type === 'folder' }, several)
+  if (found.type === 'folder') return await copyFolder(copying, from.path, path)
+  await copyFile(copying, [from.path, found], [path, there])
+  return 0
+}
+
+/**
+ * The goal of a copy: in a folder that is there, else the path itself. `folder/.` copies the content, without its name.
+ */
+async function goalOf(
+  { side, path }: { side: Side; path: Buffer },
+  source: { path: Buffer; isFolder: boolean },
+  several: boolean,
+): Promise<[Buffer, Found | null]> {
+  const there = await side.look(path)
+  if (there?.type === 'folder') {
+    const name = lastOf(source.path)
+    const goal = ['', '.', '..'].includes(name.toString('latin1')) ? path : below(path, name)
+    return [goal, goal === path ? there : await side.look(goal)]
+  }
+  if (several || (!source.isFolder && path.at(-1) === 0x2f))
+    throw new Stop('not_found', `${side.called(path)} is not a folder.`)
+  return [path, there]
+}
+
+function stdin(): Source {
+  return {
+    size: null,
+    mode: null,
+    modified: null,
+    mark: randomBytes(16).toString('hex'),
+    read: () => process.stdin as AsyncIterable<Uint8Array>,
+    measure: async () => {},
+  }
+}
+
+/** Writes to stdout. Bytes that are written stay written: after a loss it goes on behind them. */
+function stdout(terminal: Terminal): Sink {
+  let written = 0
+  return {
+    announces: false,
+    begun: async () => written,
+    async write(source, from, at) {
+      let end = from
+      for await (const part of source.read(from)) {
+        await terminal.out(part)
+        written = end += part.length
+        at(end)
+      }
+    },
+  }
+}

@@ -1,0 +1,283 @@
+import { createHash } from 'node:crypto'
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { contracts } from '#modules/contracts.ts'
+import { isUtf8, pathText } from '#core/files/file-path.ts'
+import { type Incoming, failureOf, pageIn } from '../../../../client.ts'
+import { Stop } from '../../../exit.ts'
+import { Unreachable } from '../../../server/send.ts'
+import type { Target } from '../target.ts'
+import type { Found, Side, Sink, Source } from './ends.ts'
+import { changed } from './here.ts'
+import { ApiError, hasCode, patiently } from './losses.ts'
+
+/** Smaller files begin anew rather than ask how much of them has come. */
+const WORTH_ASKING = 1 << 20
+/** A smaller size may be untrue: the system generates some files on reading, and reports 0 or a page for them. */
+const MOST_UNTRUE = 1 << 20
+/** The part of a pipe that is held, to be sent again. */
+const PIECE = 8 << 20
+
+interface Row {
+  name: string
+  name_base64: string | null
+  type: Found['type']
+  size_bytes: number
+  mode: number
+  modified_at: string
+}
+
+/** The files of a computer. */
+export function filesOf(target: Target): Side {
+  const { id, name: computer, call } = target
+  const called = (path: Buffer): string => `${computer}:${isUtf8(path) ? path.toString() : pathText(path)}`
+  let reached = false
+  const fs = async (input: { op: string; path: Buffer; limit?: number; cursor?: string }): Promise<any> => {
+    const { endpoints } = await contracts.computers()
+    const ask = () => call(endpoints.fs, { id, ...input, path: pathText(input.path) })
+    // Who is not there to begin with is not waited for.
+    const answer = await (reached ? patiently(ask) : ask())
+    reached = true
+    return JSON.parse(await answer.text())
+  }
+  return {
+    called,
+    async look(path) {
+      try {
+        const row = foundIn((await fs({ op: 'stat', path })).data as Row)
+        return row.type === 'symlink' ? await behind(path, row) : row
+      } catch (error) {
+        if (hasCode(error, 'not_found')) return null
+        throw error
+      }
+    },
+    async *list(path) {
+      for (let cursor: string | undefined; ;) {
+        const page = pageIn(await fs({ op: 'list', path, limit: 1_000, ...(cursor !== undefined && { cursor }) }))
+        for (const row of page.rows as Row[]) yield foundIn(row)
+        if (page.next === null) return
+        cursor = page.next
+      }
+    },
+    async makeFolder(path) {
+      await fs({ op: 'mkdir', path }).catch((error: unknown) => {
+        if (!hasCode(error, 'already_exists')) throw error
+      })
+    },
+    source(path, { size, mode, modified }) {
+      const source = {
+        size: size as number | null,
+        mode,
+        modified,
+        mark: `${target.origin}\0${id}\0${path.toString('latin1')}\0${size}\0${modified}`,
+        read: (from: number) => read(from),
+        async measure() {
+          if (size >= MOST_UNTRUE) return
+          const answer = await firstByte(path)
+          // Only a file without a true size has no tag.
+          if (answer !== null && answer.header('etag') === null) source.size = null
+        },
+      }
+      const read = reading(path, source)
+      return source
+    },
+    sink: (path, { force }) => sinkOf(target, pathText(path), force),
+  }
+
+  /** The thing that a symlink leads to: a folder lists, a file says its size. */
+  async function behind(path: Buffer, row: Found): Promise<Found> {
+    try {
+      await fs({ op: 'list', path, limit: 1 })
+      return { ...row, type: 'folder' }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+    }
+    const answer = await firstByte(path)
+    const size = answer === null ? 0 : Number(/\/(\d+)$/.exec(answer.header('content-range') ?? '')?.[1] ?? 0)
+    const modified = Date.parse(answer?.header('last-modified') ?? '') || row.modified
+    return { ...row, type: 'file', size, modified, mode: 0o666 }
+  }
+
+  /** The answer about the first byte of a file, without that byte; null: the file is empty. */
+  async function firstByte(path: Buffer): Promise<Pick<Incoming, 'header'> | null> {
+    const { endpoints } = await contracts.computers()
+    try {
+      const answer = await patiently(() =>
+        call(endpoints.download, { id, path: pathText(path) }, { headers: { range: 'bytes=0-0' } }),
+      )
+      for await (const _ of answer.bytes()) break
+      return answer
+    } catch (error) {
+      // Nothing can be a part of an empty file.
+      if (error instanceof ApiError && error.status === 416) return null
+      throw error
+    }
+  }
+
+  /** Reads on from where the last read broke off, of the file that was there at the first time. */
+  function reading(path: Buffer, source: { size: number | null }): Source['read'] {
+    let etag: string | null = null
+    return async function* (from) {
+      // An empty file may be one that the computer generates on reading.
+      if (from > 0 && source.size !== null && from >= source.size) return
+      const { endpoints } = await contracts.computers()
+      const headers: Record<string, string> = {
+        ...(from > 0 && { range: `bytes=${from}-` }),
+        ...(from > 0 && etag !== null && { 'if-range': etag }),
+      }
+      const answer: Incoming = await call(endpoints.download, { id, path: pathText(path) }, { headers })
+      const tag = answer.header('etag')
+      if (tag === null) source.size = null
+      if ((from > 0 && answer.status !== 206) || (etag !== null && tag !== etag)) throw changed(called(path))
+      etag = tag
+      let at = from
+      for await (const part of answer.bytes()) {
+        at += part.length
+        if (source.size !== null && at > source.size) throw changed(called(path))
+        yield part
+      }
+      if (source.size !== null && at < source.size)
+        throw new Unreachable(target.origin, new Error('the answer broke off'))
+    }
+  }
+}
+
+function foundIn({ name, name_base64, type, size_bytes: size, mode, modified_at }: Row): Found {
+  const bytes = name_base64 === null ? Buffer.from(name) : Buffer.from(name_base64, 'base64')
+  return { name: bytes, type, size, mode: mode & 0o777, modified: Date.parse(modified_at) }
+}
+
+function sinkOf(target: Target, path: string, force: boolean): Sink {
+  let tag = ''
+  async function offset(): Promise<number> {
+    const { endpoints } = await contracts.computers()
+    const answer = await patiently(() => target.call(endpoints.upload_offset, { id: target.id, path, tag }))
+    return (JSON.parse(await answer.text()) as { data: { offset: number } }).data.offset
+  }
+  const send = (source: Source, range: string | null, size: number, body: AsyncIterable<Uint8Array>) =>
+    post(target, queryOf(path, force, tag, source), range, size, body)
+  let asked = false
+  return {
+    announces: true,
+    async begun(source) {
+      tag = createHash('sha256').update(source.mark).digest('hex').slice(0, 32)
+      const first = !asked
+      asked = true
+      if (first && (source.size === null || source.size < WORTH_ASKING)) return 0
+      const there = await offset()
+      return source.size === null || there <= source.size ? there : 0
+    },
+    async write(source, from, at) {
+      if (source.size === null) return writePieces(source, at)
+      const { size } = source
+      const range = from === 0 ? null : from === size ? `bytes */${size}` : `bytes ${from}-${size - 1}/${size}`
+      await send(source, range, size - from, counted(source.read(from), from, at))
+    },
+  }
+
+  /** Writes in pieces: a piece of a source that cannot be read twice is held until the computer has it. */
+  async function writePieces(source: Source, at: (offset: number) => void): Promise<void> {
+    let start = 0
+    for await (const { piece, last } of pieces(source.read(0))) {
+      const end = start + piece.length
+      const total = last ? String(end) : '*'
+      await patiently(async (again) => {
+        const from = again ? Math.min(Math.max(await offset(), start), end) : start
+        const range = from === end ? (end === 0 ? null : `bytes */${end}`) : `bytes ${from}-${end - 1}/${total}`
+        // All of it has come, and more follows.
+        if (from === end && !last) return
+        await send(source, range, end - from, Readable.from([piece.subarray(from - start)]))
+      })
+      start = end
+      at(start)
+    }
+  }
+}
+
+async function* pieces(source: AsyncIterable<Uint8Array>): AsyncGenerator<{ piece: Buffer; last: boolean }> {
+  let held: Uint8Array[] = []
+  let size = 0
+  for await (const part of source) {
+    held.push(Uint8Array.from(part))
+    size += part.length
+    if (size < PIECE) continue
+    yield { piece: Buffer.concat(held), last: false }
+    held = []
+    size = 0
+  }
+  yield { piece: Buffer.concat(held), last: true }
+}
+
+async function* counted(
+  source: AsyncIterable<Uint8Array>,
+  from: number,
+  at: (offset: number) => void,
+): AsyncGenerator<Uint8Array> {
+  let end = from
+  for await (const part of source) {
+    yield part
+    end += part.length
+    at(end)
+  }
+}
+
+function queryOf(path: string, force: boolean, tag: string, { mode, modified }: Source): URLSearchParams {
+  return new URLSearchParams({
+    path,
+    tag,
+    ...(force && { overwrite: 'true' }),
+    ...(mode !== null && { mode: String(mode) }),
+    ...(modified !== null && { modified_at: new Date(modified).toISOString() }),
+  })
+}
+
+/** Raw bytes on their way. A refusal may come while they are still under way: it is the answer, not the pipe that broke. */
+async function post(
+  { id, origin, key }: Target,
+  query: URLSearchParams,
+  range: string | null,
+  size: number,
+  body: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const url = new URL(`/v1/computers/${id}/fs/upload?${query.toString()}`, origin)
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/octet-stream',
+    'content-length': size,
+    ...(range !== null && { 'content-range': range }),
+  }
+  const { promise, resolve, reject } = Promise.withResolvers<Incoming>()
+  let fault: unknown = null
+  const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, { method: 'POST', headers })
+  request.once('response', (response) => {
+    const bytes = (): AsyncIterable<Buffer> => response
+    const header = (name: string): string | null => [response.headers[name] ?? null].flat().join(', ') || null
+    const text = async (): Promise<string> => Buffer.concat(await Array.fromAsync(bytes())).toString()
+    resolve({ status: response.statusCode ?? 0, header, text, bytes })
+  })
+  request.once('error', (error) => reject(fault ?? new Unreachable(url.href, error)))
+  async function* fed(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body
+    } catch (error) {
+      fault = error
+      throw error
+    }
+  }
+  pipeline(Readable.from(fed(), { objectMode: false }), request).catch(() => {})
+  try {
+    const answer = await promise
+    if (answer.status >= 300) throw await failureOf(answer)
+    await answer.text()
+  } finally {
+    request.destroy()
+  }
+}
+
+/** Names of a computer become names of this machine: one that is a way elsewhere is none. */
+export function checkName(name: Buffer): void {
+  if (name.length === 0 || name.includes(0x2f) || name.includes(0) || /^\.{1,2}$/.test(name.toString('latin1')))
+    throw new Stop('failure', 'The computer listed a name that is none of a file.')
+}

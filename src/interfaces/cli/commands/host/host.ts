@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process'
+
+import { join, resolve } from 'node:path'
+import { Stop, codeOf } from '../../exit.ts'
+import type { Globals } from '../../globals.ts'
+import { parseArguments } from '../../input/arguments.ts'
+import { type Field, textField } from '../../input/fields.ts'
+import { readText } from '../../input/input.ts'
+import { askHidden } from '../../input/prompt.ts'
+import type { Terminal } from '../../terminal.ts'
+
+/** A program of its own, for it opens the database and the files of the instance, which other commands do not. */
+const program = join(import.meta.dirname, '../../../../ops/program.ts')
+
+const switchField = (name: string): Field => ({ ...textField(name), kind: 'switch' })
+const fileField = (name: string): Field => ({ ...textField(name), verbatim: true })
+const placed = (name: string): Field => ({ ...textField(name), inPath: true, required: true, verbatim: true })
+
+/** `uk backup [--to DIR|FILE|-]`, on the host of the instance. */
+export async function backup(words: readonly string[], terminal: Terminal): Promise<number> {
+  const fields = [
+    fileField('to'),
+    switchField('with_key'),
+    fileField('passphrase_file'),
+    { ...textField('keep'), kind: 'number' as const },
+  ]
+  const { input, globals } = await parseArguments(words, fields, readText)
+  const to = input.to === undefined ? 'backups' : String(input.to)
+  const keep = input.keep === undefined ? null : Number(input.keep)
+  if (keep !== null && (!Number.isInteger(keep) || keep < 1))
+    throw new Stop('usage', '--keep takes a whole number from 1 on.')
+  if (keep !== null && (to === '-' || to.endsWith('.tar')))
+    throw new Stop('usage', '--keep is for a folder of backups: name one with --to.')
+  if (to === '-' && process.stdout.isTTY)
+    throw new Stop('usage', 'A backup is not for a screen.', 'Pipe it: uk backup --to - | age -r … > ukiyo.tar.age')
+  const passphrase = input.with_key === true ? await passphraseFor(input, globals, terminal, 'new') : null
+  const asked = { to: to === '-' ? to : resolve(to), passphrase, keep, json: globals.json === true }
+  return runProgram('backup', asked, terminal)
+}
+
+/** `uk restore <backup>`, into an empty instance. */
+export async function restore(words: readonly string[], terminal: Terminal): Promise<number> {
+  const fields = [
+    placed('backup'),
+    fileField('passphrase_file'),
+    switchField('without_key'),
+    switchField('unsigned'),
+    switchField('resume'),
+    switchField('dry_run'),
+  ]
+  const { input, globals } = await parseArguments(words, fields, readText)
+  if (input.backup === '-')
+    throw new Stop('usage', 'A backup is read twice, to be verified first: put it in a file, and name that.')
+  const given = input.passphrase_file !== undefined || Boolean(terminal.env.UK_BACKUP_PASSPHRASE)
+  const asked = {
+    from: resolve(String(input.backup)),
+    passphrase: given ? await passphraseFor(input, globals, terminal, 'known') : null,
+    withoutKey: input.without_key === true,
+    unsigned: input.unsigned === true,
+    resume: input.resume === true,
+    dryRun: input.dry_run === true,
+    json: globals.json === true,
+  }
+  return runProgram('restore', asked, terminal)
+}
+
+/** `uk doctor`: what is well with the instance and what is not. */
+export async function doctor(words: readonly string[], terminal: Terminal): Promise<number> {
+  const { globals } = await parseArguments(words, [], readText)
+  return runProgram('doctor', { json: globals.json === true }, terminal)
+}
+
+/**
+ * The passphrase: from a file, from UK_BACKUP_PASSPHRASE, or typed; a new one twice, for nobody sees what was typed.
+ */
+async function passphraseFor(
+  { passphrase_file: file }: Record<string, unknown>,
+  globals: Globals,
+  terminal: Terminal,
+  which: 'new' | 'known',
+): Promise<string> {
+  if (file !== undefined) return (await readText(String(file))).replace(/\r?\n$/, '')
+  if (terminal.env.UK_BACKUP_PASSPHRASE) return terminal.env.UK_BACKUP_PASSPHRASE
+  const typed = await askHidden('Passphrase for the root key', '--passphrase-file', globals, terminal)
+  if (which === 'known' || (await askHidden('The same again', '--passphrase-file', globals, terminal)) === typed)
+    return typed
+  throw new Stop('usage', 'The two passphrases differ.', 'Try again.')
+}
+
+/** Runs a program with the question on its standard input: command lines can be read by all users of a machine. */
+function runProgram(command: string, asked: object, terminal: Terminal): Promise<number> {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, command], {
+    stdio: ['pipe', 'inherit', 'inherit'],
+    env: terminal.env,
+  })
+  // A terminal signals both: the program ends what it has begun, and this one waits for it.
+  const pass = (signal: NodeJS.Signals): void => void child.kill(signal)
+  const ignore = (): void => {}
+  process.on('SIGINT', ignore).on('SIGTERM', pass)
+  child.stdin.on('error', () => {})
+  child.stdin.end(JSON.stringify(asked))
+  return new Promise((done, failed) => {
+    child.once('error', failed)
+    child.once('close', (code, signal) => {
+      process.off('SIGINT', ignore).off('SIGTERM', pass)
+      if (signal !== null) terminal.err(`uk: the program was ended by ${signal}.`)
+      done(code ?? codeOf('failure'))
+    })
+  })
+}

@@ -1,0 +1,177 @@
+import { shorten } from '#core/text/shorten.ts'
+
+/** Chats as other programs exported them, made into what `POST /chats/import` takes. Pure. */
+
+export interface Message {
+  id: string
+  parent_id: string | null
+  role: 'user' | 'assistant' | 'system'
+  text: string
+  created_at?: string
+  model: string | null
+  files: GivenFile[]
+}
+
+/** A file that the export holds: its id there, and the name that it gets. */
+export interface GivenFile {
+  ref: string
+  name: string
+  size: number
+}
+
+export interface Conversation {
+  external_id: string
+  title: string
+  created_at?: string
+  /** The messages, each behind the one that it answers. */
+  messages: Message[]
+  head_id: string
+}
+
+/** The content of an export: chats, and how many of which things stay behind. */
+export class Exported {
+  readonly conversations: Conversation[] = []
+  readonly left = new Map<string, number>()
+  /** The files of the export beside its chats. */
+  readonly #find: (ref: string) => { name: string; size: number } | null
+
+  constructor(find: (ref: string) => { name: string; size: number } | null = () => null) {
+    this.#find = find
+  }
+
+  /** The files of these ids that are there and small enough, once each; the others are counted as left. */
+  filesOf(refs: Iterable<string>): GivenFile[] {
+    const files: GivenFile[] = []
+    for (const ref of new Set(refs)) {
+      const found = this.#find(ref)
+      if (found === null) this.leave('pictures, sound and files that are not in the export')
+      else if (found.size > MOST_FILE_BYTES) this.leave('files of more than 20 MB')
+      else if (files.length >= MOST_FILES) this.leave('files beyond a hundred of one message')
+      else files.push({ ref, ...found })
+    }
+    return files
+  }
+
+  leave(what: string, count = 1): void {
+    if (count > 0) this.left.set(what, (this.left.get(what) ?? 0) + count)
+  }
+
+  /** Names a kind of content that isn't known here. The name comes from the file, so its form and number are bounded. */
+  leaveType(type: unknown): void {
+    const isName = typeof type === 'string' && /^[\w.:/-]{1,60}$/.test(type)
+    const what = isName ? `parts of the type "${type}"` : 'parts of other types'
+    const isNew = !this.left.has(what)
+    this.leave(isNew && this.left.size >= MOST_KINDS ? 'parts of other types' : what)
+  }
+}
+
+/**
+ * An entry of a tree of messages, as it was read. One without words and files is left out, and its followers move up.
+ */
+export interface Node {
+  id: string
+  parent: string | null
+  role: Message['role']
+  text: string
+  /** Milliseconds since 1970. */
+  at: number | null
+  model: string | null
+  files?: GivenFile[]
+}
+
+const MOST_FILES = 100
+/** Kinds of content that a report names. */
+const MOST_KINDS = 60
+/** The limits of a message. */
+const MOST_FILE_BYTES = 20 << 20
+const MOST_MESSAGES = 10_000
+const MOST_CHARACTERS = 1_000_000
+const CUT = '\n\n[cut at its import]'
+
+/** A conversation of these entries; undefined where nothing of it has words. */
+export function conversationOf(
+  about: { external_id: string; title: string; at: number | null; head: string | null },
+  nodes: readonly Node[],
+  exported: Exported,
+): void {
+  const known = new Map(nodes.map((node) => [node.id, node]))
+  const kept = new Set<string>()
+  for (const node of nodes) if (node.text.trim() !== '' || node.files?.length) kept.add(node.id)
+  const messages: Message[] = []
+  const placed = new Map<string, string | null>()
+  /** The nearest entry above with words, placed before what follows it. Not recursive: a chat may be a thousand deep. */
+  const place = (start: string | null): string | null => {
+    const path: Node[] = []
+    const seen = new Set<string>()
+    let at = start
+    while (at !== null && !placed.has(at)) {
+      const node = known.get(at)
+      // A parent that is not there, or a circle: it begins the chat.
+      if (node === undefined || seen.has(at)) break
+      seen.add(at)
+      path.push(node)
+      at = node.parent
+    }
+    let above = at === null ? null : (placed.get(at) ?? null)
+    for (const node of path.toReversed()) {
+      if (kept.has(node.id)) {
+        messages.push(messageOf(node, above, exported))
+        above = shorten(node.id, 200)
+      }
+      placed.set(node.id, above)
+    }
+    return above
+  }
+  for (const node of nodes) place(node.id)
+  if (messages.length === 0) return exported.leave('chats without words')
+  if (messages.length > MOST_MESSAGES) return exported.leave(`chats of more than ${MOST_MESSAGES} messages`)
+  const head = about.head === null ? null : (placed.get(about.head) ?? null)
+  const created = timeOf(about.at)
+  exported.conversations.push({
+    external_id: shorten(about.external_id, 200),
+    title: titleOf(about.title, messages),
+    ...(created !== undefined && { created_at: created }),
+    messages,
+    head_id: head ?? messages.at(-1)!.id,
+  })
+}
+
+function messageOf(node: Node, parent: string | null, exported: Exported): Message {
+  let text = node.text.replaceAll('\0', '')
+  if (text.length > MOST_CHARACTERS) {
+    text = shorten(text, MOST_CHARACTERS - CUT.length) + CUT
+    exported.leave('ends of messages of more than a million characters')
+  }
+  const created = timeOf(node.at)
+  return {
+    id: shorten(node.id, 200),
+    parent_id: parent,
+    role: node.role,
+    text,
+    ...(created !== undefined && { created_at: created }),
+    model: node.model === null || node.model === '' ? null : shorten(node.model, 200),
+    files: node.files ?? [],
+  }
+}
+
+function titleOf(given: string, messages: readonly Message[]): string {
+  const words = given.replaceAll(/\s+/g, ' ').trim()
+  const first = messages[0]!.text.replaceAll(/\s+/g, ' ').trim()
+  const title = words === '' ? shorten(first, 60) : shorten(words, 200)
+  return title.trim() === '' ? 'Imported chat' : title.trim()
+}
+
+const timeOf = (ms: number | null): string | undefined =>
+  ms !== null && Number.isFinite(ms) && ms > 0 && ms < 4e12 ? new Date(ms).toISOString() : undefined
+
+type Json = Record<string, unknown>
+export const isObject = (value: unknown): value is Json =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+export const textOr = <T>(value: unknown, other: T): string | T => (typeof value === 'string' ? value : other)
+/** Milliseconds of a time in seconds, or of its words. */
+export function millisecondsOf(value: unknown): number | null {
+  if (typeof value === 'number') return value > 1e11 ? value : value * 1000
+  if (typeof value !== 'string') return null
+  const ms = Date.parse(value)
+  return Number.isNaN(ms) ? null : ms
+}

@@ -1,0 +1,229 @@
+import { stat } from 'node:fs/promises'
+import { contracts } from '#modules/contracts.ts'
+import { type Incoming, pageIn } from '../../../client.ts'
+import { Stop, codeOf } from '../../exit.ts'
+import type { Globals } from '../../globals.ts'
+import { parseArguments } from '../../input/arguments.ts'
+import { textField } from '../../input/fields.ts'
+import { readText } from '../../input/input.ts'
+import { type Caller, callerOf } from '../../server/caller.ts'
+import { withSession } from '../../server/session.ts'
+import { workspaceOf } from '../../server/workspace.ts'
+import { clean, type Terminal } from '../../terminal.ts'
+import { agreed, fileField, switchField } from './import.ts'
+import { type KeyPlan, type PlannedKey, keysOf } from './litellm-keys.ts'
+import { type LitellmPlan, type PlannedEndpoint, planOf } from './litellm-plan.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+const MOST_BYTES = 10_000_000
+
+/** `uk import litellm <config.yaml>`: its models as provider endpoints, with their keys, and its budget. */
+export async function importLitellm(words: readonly string[], terminal: Terminal): Promise<number> {
+  const fields = [
+    fileField('file'),
+    switchField('dry_run'),
+    switchField('yes'),
+    switchField('instance'),
+    { ...textField('keys'), verbatim: true as const },
+  ]
+  const { input, globals } = await parseArguments(words, fields, readText)
+  const plan = await read(String(input.file), terminal)
+  const keys = input.keys === undefined ? null : await readKeys(String(input.keys), plan)
+  plan.left.push(...(keys?.left ?? []))
+  if (!globals.json) show(plan, keys, terminal)
+  const told = {
+    keys: keys?.keys.length ?? 0,
+    new_keys: [] as { name: string; key: string }[],
+    keys_already: [] as string[],
+    endpoints: plan.endpoints.length,
+    made: 0,
+    already: [] as string[],
+    taken: [] as string[],
+    budget: false,
+  }
+  const tell = async (dryRun: boolean): Promise<number> => {
+    if (globals.json)
+      await terminal.out(
+        `${JSON.stringify({ ...told, dry_run: dryRun, renamed: plan.renamed, left_out: plan.left })}\n`,
+      )
+    else if (dryRun) terminal.err('Nothing was imported: this was a dry run.')
+    else {
+      terminal.err(
+        `${told.made} providers were added${told.already.length > 0 ? `, ${told.already.length} were there already` : ''}.`,
+      )
+      for (const slug of told.taken) terminal.err(`${slug} is taken by another provider, and was left as it is.`)
+      if (told.budget) terminal.err('The budget of the workspace was set.')
+      if (told.keys_already.length > 0)
+        terminal.err(clean(`Keys of these names were there already: ${told.keys_already.join(', ')}.`))
+      if (told.new_keys.length > 0) {
+        terminal.err(`${told.new_keys.length} keys were made. They are shown this once:`)
+        await terminal.out(told.new_keys.map(({ name, key }) => clean(`${key}  ${name}`) + '\n').join(''))
+      }
+    }
+    return codeOf('ok')
+  }
+  if ((plan.endpoints.length === 0 && told.keys === 0) || input.dry_run === true) return tell(input.dry_run === true)
+  const caller = await callerOf(globals, terminal)
+  const workspace = input.instance === true ? undefined : await workspaceOf(globals, caller, terminal)
+  const place =
+    input.instance === true ? 'for everybody on this instance' : workspace ? `to ${workspace.name}` : 'for you alone'
+  if (!(await agreed(`Add these providers ${place}?`, { yes: input.yes === true }, globals, terminal)))
+    return codeOf('ok')
+  const owner = input.instance === true ? { instance: true } : workspace ? { workspace_id: workspace.id } : {}
+  const known = await slugsOf(caller, workspace?.id ?? null, input.instance === true)
+  for (const endpoint of plan.endpoints) {
+    const there = known.get(endpoint.slug)
+    if (there === undefined) {
+      await add(endpoint, owner, caller)
+      told.made += 1
+    } else if (endpoint.base_url === null || sameAddress(there, endpoint.base_url)) told.already.push(endpoint.slug)
+    else told.taken.push(endpoint.slug)
+  }
+  if (plan.budget && workspace) {
+    const { update } = (await contracts.workspaces()).endpoints
+    await caller.call(update, {
+      id: workspace.id,
+      spend_cap_usd: plan.budget.usd,
+      spend_cap_period: plan.budget.period,
+    })
+    told.budget = true
+  } else if (plan.budget) plan.left.push('its budget: name a workspace with --workspace, whose budget it becomes')
+  if (keys !== null && keys.keys.length > 0) {
+    const held = input.instance === true ? null : (workspace?.id ?? null)
+    try {
+      await makeKeys(keys.keys, held, told, caller, globals, terminal)
+    } catch (error) {
+      // Those that were made are shown now, or never.
+      if (told.new_keys.length > 0) await tell(false)
+      throw error
+    }
+  }
+  return tell(false)
+}
+
+/** The scopes that a program that calls models needs. */
+const SCOPES = ['gateway:run', 'inference:run', 'model:read']
+
+interface KeysTold {
+  new_keys: { name: string; key: string }[]
+  keys_already: string[]
+}
+
+/** Keys are managed by a signed-in person, so the password is asked for. Each is in `told` as soon as it is made. */
+async function makeKeys(
+  keys: readonly PlannedKey[],
+  workspaceId: string | null,
+  told: KeysTold,
+  { target }: Caller,
+  globals: Globals,
+  terminal: Terminal,
+): Promise<void> {
+  const { list, create } = (await contracts.api_keys()).endpoints
+  const why = 'Keys are made by a signed-in person.'
+  await withSession(
+    target.origin,
+    globals,
+    terminal,
+    async (call) => {
+      const there = new Set<string>()
+      for (let cursor: string | null = null; ;) {
+        const answer: Incoming = await call(list, { status: 'active', limit: 100, ...(cursor !== null && { cursor }) })
+        const { rows, next } = pageIn(JSON.parse(await answer.text()))
+        for (const { name } of rows as { name: string }[]) there.add(name)
+        if (next === null) break
+        cursor = next
+      }
+      for (const key of keys)
+        if (there.has(key.name)) told.keys_already.push(key.name)
+        else {
+          const answer = await call(create, { ...key, scopes: SCOPES, workspace_id: workspaceId })
+          const { data } = JSON.parse(await answer.text()) as { data: { key: string } }
+          told.new_keys.push({ name: key.name, key: data.key })
+        }
+    },
+    { why },
+  )
+}
+
+async function readKeys(path: string, { called }: LitellmPlan): Promise<KeyPlan> {
+  const found = await stat(path).catch(() => null)
+  if (!found?.isFile()) throw new Stop('usage', `${path} is not a file that can be read.`)
+  if (found.size > MOST_BYTES) throw new Stop('usage', `${path} is larger than ${MOST_BYTES / 1e6} MB.`)
+  try {
+    return keysOf(JSON.parse(await readText(path)), called, Date.now())
+  } catch (error) {
+    throw new Stop(
+      'usage',
+      `${path} is not a list of keys that can be read: ${shorten((error as Error).message, 200)}.`,
+    )
+  }
+}
+
+async function read(path: string, terminal: Terminal): Promise<LitellmPlan> {
+  const found = await stat(path).catch(() => null)
+  if (!found?.isFile()) throw new Stop('usage', `${path} is not a file that can be read.`)
+  if (found.size > MOST_BYTES) throw new Stop('usage', `${path} is larger than ${MOST_BYTES / 1e6} MB.`)
+  const { parse } = await import('yaml')
+  try {
+    // Aliases that multiply each other are bounded by the reader.
+    return planOf(parse(await readText(path), { maxAliasCount: 100, logLevel: 'silent' }), terminal.env)
+  } catch (error) {
+    throw new Stop(
+      'usage',
+      `${path} is not a config.yaml that can be read: ${(error as Error).message.split('\n')[0]}.`,
+    )
+  }
+}
+
+function show({ endpoints, renamed, budget, left }: LitellmPlan, keys: KeyPlan | null, terminal: Terminal): void {
+  terminal.err(`${endpoints.length} providers:`)
+  for (const { slug, base_url, api_key, models } of endpoints)
+    terminal.err(
+      clean(
+        `  ${slug}  ${base_url ?? 'at its own address'}  ${api_key === null ? 'without a key' : 'with its key'}  ${models.map(({ id }) => id).join(', ')}`,
+      ),
+    )
+  if (renamed.length > 0) terminal.err('Called otherwise from now on:')
+  for (const { was, now } of renamed) terminal.err(clean(`  ${was} → ${now}`))
+  if (budget) terminal.err(`A budget of ${budget.usd} USD per ${budget.period}.`)
+  if (keys !== null && keys.keys.length > 0) {
+    terminal.err(
+      `${keys.keys.length} new keys, for LiteLLM keeps only hashes of its own: whoever has one gets another.`,
+    )
+    for (const { name, spend_cap_usd, spend_cap_period, allowed_models, expires_at } of keys.keys) {
+      const cap =
+        spend_cap_usd === null
+          ? 'no cap'
+          : `${spend_cap_usd} USD ${spend_cap_period === 'total' ? 'in total' : `per ${spend_cap_period}`}`
+      terminal.err(
+        clean(
+          `  ${name}  ${cap}  ${allowed_models?.join(', ') ?? 'all models'}${expires_at === null ? '' : `  until ${expires_at}`}`,
+        ),
+      )
+    }
+  }
+  if (left.length > 0) terminal.err('Left out:')
+  for (const line of left) terminal.err(clean(`  ${line}`))
+}
+
+/** The addresses of the endpoints of the same owner, by their slugs. */
+async function slugsOf({ call }: Caller, workspaceId: string | null, instance: boolean): Promise<Map<string, string>> {
+  const { list } = (await contracts.ai_gateway()).endpoints
+  const found = new Map<string, string>()
+  for (let cursor: string | null = null; ;) {
+    const answer: Incoming = await call(list, { limit: 100, ...(cursor !== null && { cursor }) })
+    const { rows, next } = pageIn(JSON.parse(await answer.text()))
+    for (const one of rows as { slug: string; base_url: string; workspace_id: string | null; instance: boolean }[])
+      if (one.workspace_id === workspaceId && one.instance === instance) found.set(one.slug, one.base_url)
+    if (next === null) return found
+    cursor = next
+  }
+}
+
+const sameAddress = (a: string, b: string): boolean => a.replace(/\/+$/, '') === b.replace(/\/+$/, '')
+
+async function add(endpoint: PlannedEndpoint, owner: object, { call }: Caller): Promise<void> {
+  const { create } = (await contracts.ai_gateway()).endpoints
+  const given = Object.fromEntries(Object.entries(endpoint).filter(([, value]) => value !== null))
+  await call(create, { ...given, ...owner })
+}

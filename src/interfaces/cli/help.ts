@@ -1,0 +1,196 @@
+import type { AnyEndpoint } from '#core/contract.ts'
+import type { Listed } from '#core/registry.ts'
+import { refusalsOf } from '../refusals.ts'
+import { globals } from './globals.ts'
+import { asWord, exampleCommands, usageOf } from './help/examples.ts'
+import { Stop } from './exit.ts'
+import { type Field, fieldsOf, positionals } from './input/fields.ts'
+import { placeholderOf } from './help/placeholders.ts'
+import { fileOf } from './media/made.ts'
+import { type Pair, columns, examples, sections } from './output/layout.ts'
+import { didYouMean, nearWords } from './near.ts'
+import { commandGroups, findCommand } from './resolve.ts'
+import { type Special, specialFor, specials, specialsUnder } from './commands/specials.ts'
+import { isOnItsWay } from './server/arrive.ts'
+import { kindOf } from './server/names.ts'
+import type { Terminal } from './terminal.ts'
+import { topicSummaries, topics } from './help/topics.ts'
+import { unknownCommand } from './unknown.ts'
+
+/** The help on a topic, a group of commands or one command; without a topic that of the program. */
+export async function helpOn(topic: readonly (string | Listed)[], terminal: Terminal): Promise<string> {
+  const [head] = topic
+  if (head === undefined) return programHelp(terminal)
+  if (typeof head !== 'string') return commandHelp(head, terminal)
+  const words = topic as readonly string[]
+  const page = topics[head]
+  if (page) return page(terminal)
+  const special = specialFor(words)
+  if (special) return specialHelp(special, terminal)
+  const found = await findCommand(words)
+  if (found.kind === 'command') return commandHelp(found.listed, terminal)
+  if (found.kind === 'group' && found.wrong !== null) throw await unknownCommand(found, words)
+  if (found.kind === 'group') return groupHelp(found.words[0]!, found.listed, terminal)
+  const under = specialsUnder(found.word)
+  const [, wrong] = words
+  if (under.length > 0 && wrong !== undefined)
+    throw await unknownCommand({ kind: 'group', listed: [], words: [found.word], wrong }, words)
+  if (under.length > 0) return specialsHelp(found.word, under, terminal)
+  const near = nearWords(found.word, [
+    ...found.known,
+    ...specials.map(({ words: [first] }) => first!),
+    ...Object.keys(topics),
+  ])
+  throw new Stop('usage', `There is no help on "${found.word}".`, didYouMean(near) ?? 'See `uk help`.')
+}
+
+async function programHelp(terminal: Terminal): Promise<string> {
+  const groups = [...(await commandGroups())].map(([word, { area }]): Pair => [word, area.summary])
+  return sections(terminal, [
+    ['Usage', 'uk <area> <command> [values] [--options]'],
+    ['Examples', examples(['uk login', 'uk me get', 'uk api-keys list', 'uk help exit-codes'])],
+    ['Areas', columns(groups, terminal)],
+    ['Further commands', columns(specials.map(commandPair), terminal)],
+    ['Options of every command', columns(optionPairs(), terminal)],
+    [
+      'Help',
+      columns(
+        Object.keys(topics).map((name): Pair => [`uk help ${name}`, topicSummaries[name]!]),
+        terminal,
+      ),
+    ],
+  ])
+}
+
+function groupHelp(word: string, listed: readonly Listed[], terminal: Terminal): string {
+  const { title, summary } = listed[0]!.area
+  const commands = [
+    ...listed.map((one): Pair => [usageOf(one).slice(3), one.endpoint.summary]),
+    ...specialsUnder(word).map(commandPair),
+  ]
+  return sections(terminal, [
+    [title, summary],
+    ['Usage', `uk ${word} <command> [values] [--options]`],
+    ['Commands', columns(commands, terminal)],
+    ['More', `uk help ${word} <command>`],
+  ])
+}
+
+function commandHelp(listed: Listed, terminal: Terminal): string {
+  const { endpoint } = listed
+  const fields = fieldsOf(endpoint)
+  const placed = positionals(fields)
+  const flags = fields.filter((field) => !field.inPath)
+  const { kind } = endpoint.reply
+  const useful = optionPairs().filter(([words]) => {
+    const option = words.split(' ')[0]!.slice(2)
+    // A field of the command wins over the general option of its name.
+    if (fields.some(({ flag }) => flag === option)) return false
+    if (option === 'output' && fileOf(listed.name) !== undefined) return true
+    return optionFits(option, isOnItsWay(listed) ? 'operation' : kind, endpoint.auth === 'session')
+  })
+  return sections(terminal, [
+    [endpoint.summary, endpoint.description ?? ''],
+    ['Usage', `${usageOf(listed)}${flags.length > 0 ? ' [--options]' : ''}`],
+    [
+      'Values',
+      columns(
+        placed.map((field): Pair => [`<${field.flag}>`, aboutValue(listed, field)]),
+        terminal,
+      ),
+    ],
+    [
+      'Options',
+      columns(
+        flags.map((field): Pair => [flagWords(endpoint, field), aboutField(field)]),
+        terminal,
+      ),
+    ],
+    ['Options of every command', columns(useful, terminal)],
+    ['Examples', examples(exampleCommands(listed))],
+    ['Needs', needs(listed)],
+    [
+      'May be refused with',
+      refusalsOf(endpoint)
+        .filter((code) => endpoint.errors?.includes(code))
+        .join(', '),
+    ],
+    ['Request', `${endpoint.method} /v1${endpoint.path}`],
+  ])
+}
+
+const optionFits = (option: string, kind: string, session: boolean): boolean =>
+  ({
+    all: kind === 'page',
+    wait: kind === 'operation',
+    output: kind === 'bytes' || kind === 'stream',
+    email: session,
+    'password-stdin': session,
+  })[option] ?? true
+
+function needs({ endpoint: { auth = 'any', scope, consent } }: Listed): string {
+  if (auth === 'session') return 'Your password: only a signed-in person may do this, never a key.'
+  if (auth !== 'any') return 'Nothing.'
+  const key = scope === null ? 'A key.' : `A key with the scope ${scope}.`
+  return consent === undefined ? key : `${key} An agent needs the consent of a person besides, for each call.`
+}
+
+function flagWords(endpoint: AnyEndpoint, field: Field): string {
+  const { flag, kind, fallback } = field
+  if (kind !== 'switch') return `--${flag} <${placeholderOf(endpoint, field)}>`
+  return fallback === true ? `--no-${flag}` : `--[no-]${flag}`
+}
+
+const aboutValue = ({ endpoint }: Listed, field: Field): string =>
+  field.inPath && kindOf(endpoint, field.name) !== undefined
+    ? `The ${kindOf(endpoint, field.name)!.replace('_', ' ')}, by its ${kindOf(endpoint, field.name) === 'file' ? 'path' : 'name'} or its id.`
+    : aboutField(field)
+
+function aboutField(field: Field): string {
+  const { description, choices, fallback, kind, required, inPath, secret, ofThings, example } = field
+  const parts = [
+    description,
+    choices.length > 0 && choices.length <= 8 ? `One of ${choices.join(', ')}.` : '',
+    choices.length > 8 && choices.includes('user:read') ? '`uk help scopes` lists them.' : '',
+    ofThings ? `An item is JSON, such as ${asWord(example)}.` : '',
+    kind === 'list' ? 'Repeat it for more.' : '',
+    secret ? 'As - or @file.' : '',
+    description.includes('Default') ? '' : defaultWords(fallback),
+    required && !inPath ? 'Required.' : '',
+  ]
+  return parts.filter(Boolean).join(' ')
+}
+
+function defaultWords(fallback: unknown): string {
+  if (fallback === undefined || fallback === null || (Array.isArray(fallback) && fallback.length === 0)) return ''
+  return `Default: ${typeof fallback === 'object' ? JSON.stringify(fallback) : String(fallback)}.`
+}
+
+const commandPair = ({ words, summary }: Special): Pair => [words.join(' '), summary]
+
+const specialsHelp = (word: string, under: readonly Special[], terminal: Terminal): string =>
+  sections(terminal, [
+    ['Usage', `uk ${word} <command> [values] [--options]`],
+    ['Commands', columns(under.map(commandPair), terminal)],
+    ['More', `uk help ${word} <command>`],
+  ])
+
+const specialHelp = ({ words, usage, summary, more, examples: own }: Special, terminal: Terminal): string =>
+  sections(terminal, [
+    [summary, more],
+    ['Usage', `uk ${words.join(' ')} ${usage}`.trim()],
+    [
+      'Examples',
+      examples(
+        own ?? [
+          `uk ${words.join(' ')} ${usage.includes('bash|') ? 'bash' : usage.includes('--json') ? '--json' : ''}`.trim(),
+        ],
+      ),
+    ],
+  ])
+
+const optionPairs = (): Pair[] =>
+  Object.entries(globals).map(([name, [, meaning, placeholder]]): Pair => [
+    `--${name}${placeholder === undefined ? '' : ` <${placeholder}>`}`,
+    meaning,
+  ])

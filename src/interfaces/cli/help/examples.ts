@@ -1,0 +1,62 @@
+import type { Listed } from '#core/registry.ts'
+import { wordsOf } from '../../words.ts'
+import { fileOf } from '../media/made.ts'
+import { type Field, fieldsOf, positionals } from '../input/fields.ts'
+
+/** `uk chats send <id> <content>` */
+export const usageOf = (listed: Listed): string =>
+  [
+    'uk',
+    ...wordsOf(listed),
+    ...positionals(fieldsOf(listed.endpoint)).map(({ flag, several }) => (several ? `[<${flag}>...]` : `<${flag}>`)),
+  ].join(' ')
+
+/** Examples of a command: with the least that it needs, then with what people reach for. */
+export function exampleCommands(listed: Listed): string[] {
+  const fields = fieldsOf(listed.endpoint)
+  const placed = positionals(fields)
+  const flags = fields.filter((field) => !field.inPath)
+  const { method, errors, reply } = listed.endpoint
+  const { kind } = reply
+  const optional = flags.find(
+    (field) =>
+      !field.required && !field.secret && !field.several && !['limit', 'cursor', 'offset'].includes(field.name),
+  )
+  const byFlag = flags.filter((field) => field.required && !placed.includes(field))
+  const required = byFlag.map((field) => `--${field.flag} ${field.secret ? '-' : sample(field)}`)
+  const least = ['uk', ...wordsOf(listed), ...placed.map(sample), ...required].join(' ')
+  // Some calls need one of several fields, and a change needs something to change.
+  const files = placed.some(({ several }) => several)
+  const enough = optional === undefined || files || !(method === 'PATCH' || errors?.includes('missing_parameter'))
+  const lines = enough ? [least] : []
+  if (optional) lines.push(`${least} --${optional.flag}${optional.kind === 'switch' ? '' : ` ${sample(optional)}`}`)
+  if (files && flags.some(({ name }) => name === 'recursive'))
+    lines.push(`${['uk', ...wordsOf(listed)].join(' ')} -r ./photos`)
+  if (kind === 'page') lines.push(`${least} --all --json`)
+  const made = fileOf(listed.name)
+  if (made) lines.push(`${least} -o ${made}`)
+  else if (kind === 'operation') lines.push(`${least} --wait`)
+  if (kind === 'bytes') lines.push(`${least} --output file`)
+  return lines
+}
+
+/** A value as one would type it. */
+function sample({ name, kind, choices, inPath, fallback, source, example }: Field): string {
+  if (choices.length > 0) return choices.find((word) => word !== fallback && word !== '*') ?? choices[0]!
+  if (kind === 'number') return String(typeof fallback === 'number' ? fallback : 10)
+  if (kind === 'switch') return 'true'
+  if (name === 'id' || name.endsWith('_id') || name.endsWith('Id')) return '01KAJ8R3T2M6QK5W9V0XBZC4DE'
+  if (name === 'email') return 'ada@example.com'
+  if (inPath) return kebabWord(name)
+  const plain = name.replaceAll('_', ' ')
+  // Also of text, which stands in quotes of its own there.
+  if (kind === 'json' && !source) return asWord(example === null ? plain : example)
+  if (example === null || example === plain) return `"${plain}"`
+  if (typeof example === 'string') return /^[\w./:@-]+$/.test(example) ? example : `"${example}"`
+  return asWord(example)
+}
+
+/** JSON as a shell takes it. */
+export const asWord = (value: unknown): string => `'${JSON.stringify(value).replaceAll("'", `'\\''`)}'`
+
+const kebabWord = (name: string): string => name.replaceAll('_', '-')

@@ -1,0 +1,34 @@
+import type { AnyEndpoint } from '#core/contract.ts'
+import { kindOf } from '../server/names.ts'
+import type { Field } from '../input/fields.ts'
+
+const plain = { text: 'text', time: 'time', day: 'day', number: 'number', list: 'item', json: 'json' } as const
+
+/** Names of fields whose values have a word of their own, by their last part. */
+const words: Readonly<Record<string, string>> = {
+  email: 'address',
+  url: 'url',
+  origin: 'url',
+  model: 'model',
+  cursor: 'cursor',
+  schedule: 'schedule',
+  zone: 'zone',
+  locale: 'locale',
+  pattern: 'pattern',
+  scopes: 'scope',
+}
+
+/** What an option takes, as its help shows it between angle brackets. */
+export function placeholderOf(endpoint: AnyEndpoint, field: Field): string {
+  const { name, kind, source, several, ofThings } = field
+  if (source || several) return 'file'
+  if (ofThings) return 'json'
+  const named = kind === 'text' ? kindOf(endpoint, name) : undefined
+  if (named === 'file') return 'path or id'
+  if (named === 'member') return 'address or id'
+  if (named !== undefined) return 'name or id'
+  if (kind === 'text' && /(^id|_id|Id)$/.test(name)) return 'id'
+  const word = words[name.split('_').at(-1)!]
+  if (word !== undefined && (kind === 'text' || kind === 'list')) return word
+  return kind === 'switch' ? 'true|false' : plain[kind]
+}

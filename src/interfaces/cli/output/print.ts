@@ -1,0 +1,237 @@
+import type { Listed } from '#core/registry.ts'
+import { type Incoming, type SendCall, isPage, pageIn } from '../../client.ts'
+import { columnsOf } from './columns.ts'
+import type { Globals } from '../globals.ts'
+import { Stop, codeOf } from '../exit.ts'
+import type { Decide, Waiting } from './decide.ts'
+import type { Followed } from './follow.ts'
+import { madeIn } from '../media/made.ts'
+import { createdLines } from './created.ts'
+import { fileSink } from '../sink.ts'
+import { selected } from './select.ts'
+import { printStream, toolLine } from './stream.ts'
+import { card, isThing, table } from './table.ts'
+import { aboutSecret } from './views/secrets.ts'
+import { viewOf } from './views/views.ts'
+import { type Terminal, clean, shown } from '../terminal.ts'
+
+type Row = Record<string, unknown>
+
+interface Printing {
+  listed: Listed
+  /** The input of the call. */
+  input?: Readonly<Record<string, unknown>>
+  /** The instance's address, for lines that are ready to be pasted. */
+  origin?: string
+  /** Calls the server, for what an answer needs beside itself. */
+  call?: SendCall
+  response: Incoming
+  /** The page that starts at this cursor. */
+  next(cursor: string): Promise<Incoming>
+  /** An address that needs no credentials, such as a signed link. */
+  open(url: string): Promise<Incoming>
+  globals: Globals
+  terminal: Terminal
+  /** The run that is followed; the stream tells its id. */
+  run?: Followed | null
+  /** Takes the decisions that a run waits with. */
+  decide?: Decide
+  /** The events of a run that goes on after a decision. */
+  follow?(run: Waiting): Promise<Incoming>
+}
+
+/** Prints an answer: one branch per kind of reply. With --json exactly what the API gave. Answers the exit code. */
+export async function print(printing: Printing): Promise<number> {
+  const { listed, response, globals, terminal } = printing
+  const { kind } = listed.endpoint.reply
+  if (kind === 'stream' || kind === 'bytes') refuseChoice(globals)
+  if (kind === 'stream') return printStream(printing)
+  if (kind === 'bytes') return printBytes(printing)
+  if (kind === 'none' || response.status === 204) return codeOf('ok')
+  const plain = terminal.interactive && !wantsJson(globals)
+  if (
+    listed.name === 'models.list' &&
+    plain &&
+    printing.call !== undefined &&
+    printing.input?.cursor === undefined &&
+    !globals.all
+  ) {
+    const { modelsByUse } = await import('./views/models.ts')
+    await terminal.out(await modelsByUse({ ...printing, call: printing.call }))
+    return codeOf('ok')
+  }
+  if (kind === 'page' && globals.all) return printAll(printing)
+  const text = await response.text()
+  const json = JSON.parse(text) as Row
+  const made = kind === 'operation' ? madeIn(json.data) : null
+  const view = wantsJson(globals) ? null : viewOf(listed.name, { json, input: printing.input ?? {}, terminal })
+  const created =
+    (kind === 'one' || kind === 'operation') && isThing(json.data)
+      ? createdLines(
+          { name: listed.name, data: json.data, status: response.status, origin: printing.origin ?? '' },
+          terminal,
+        )
+      : null
+  if (made) await (await import('../media/keep.ts')).keep(made, globals, terminal, printing.open)
+  if (wantsJson(globals)) await terminal.out(await selected(text, globals, terminal))
+  else if (made) return codeOf('ok')
+  else if (created !== null) {
+    if (response.status === 202) tellBackground(json.data as Row, terminal)
+    await terminal.out(created)
+  } else if (view !== null) await printView(view, json, terminal)
+  else if (kind === 'page' && isPage(json)) await printPage(json, listed, terminal)
+  else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], listed, terminal))
+  else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'done: ' : ''}${clean(String(json.id))}\n`)
+  else if (!isSilent(json.data))
+    await terminal.out(
+      oneThing(told(json.data as Row, listed, terminal), kind === 'operation' && response.status === 202, terminal),
+    )
+  const secret = plain && json.data ? aboutSecret(listed, json.data as Row, printing.origin ?? '') : null
+  if (secret !== null) terminal.err(`\n${secret}`)
+  const { status, ok, run, lifecycle } = (json.data ?? {}) as {
+    status?: unknown
+    ok?: unknown
+    run?: { status?: unknown }
+    lifecycle?: unknown
+  }
+  if (run?.status === 'requires_action') {
+    const waiting = run as unknown as Waiting
+    if (!(await printing.decide?.(waiting)) || printing.follow === undefined) return codeOf('undecided')
+    return printStream({ ...printing, response: await printing.follow(waiting) })
+  }
+  const cancelled = run?.status === 'cancelled'
+  if (cancelled && !wantsJson(globals)) terminal.err(`${terminal.style('red', 'uk:')} The run was cancelled.`)
+  // A check that was made and found something wrong, such as `uk ai-gateway test`.
+  if (ok === false || cancelled) return codeOf('failure')
+  return globals.wait && (['failed', 'cancelled', 'expired'].includes(String(status)) || lifecycle === 'error')
+    ? codeOf('failure')
+    : codeOf('ok')
+}
+
+/** A result that was only worked out and is kept nowhere: its id and its time lead a person to nothing. */
+function told(data: Row, { endpoint: { method, reply, status } }: Listed, { interactive }: Terminal): Row {
+  const kept = method !== 'POST' || reply.kind !== 'one' || status === 201 || 'updated_at' in data
+  if (kept || !interactive) return data
+  const { id: _, created_at: __, ...rest } = data
+  return rest
+}
+
+function oneThing(data: Row, background: boolean, terminal: Terminal): string {
+  // The words of a model or a file are wanted as text; their cost is said beside it.
+  if (typeof data.text === 'string' && 'finish_reason' in data) {
+    if (typeof data.model === 'string')
+      terminal.err(
+        terminal.style(
+          'dim',
+          `${clean(data.model)} · ${data.cost_usd === null ? 'cost unknown' : `$${String(data.cost_usd)}`}`,
+        ),
+      )
+    const calls = ((data.tool_calls ?? []) as Row[]).map((call) => `${toolLine(call)}\n`).join('')
+    return `${data.text === '' && calls !== '' ? '' : `${shown(data.text, terminal)}\n`}${shown(calls, terminal)}`
+  }
+  if (Array.isArray(data.lines))
+    return (data.lines as { text?: string }[]).map(({ text }) => `${shown(text ?? '', terminal)}\n`).join('')
+  if (background) tellBackground(data, terminal)
+  return card(data, terminal)
+}
+
+function tellBackground({ id }: Row, terminal: Terminal): void {
+  if (typeof id === 'string')
+    terminal.err(`Continues in the background. Follow it with \`uk operations get ${id}\`, or add --wait.`)
+}
+
+/** An answer that has no words yet: its run waits for a decision. */
+const isSilent = (data: unknown): boolean => {
+  const { text, run } = (data ?? {}) as { text?: unknown; run?: { status?: unknown } }
+  return text === '' && run?.status === 'requires_action'
+}
+
+function rowsOrNothing(rows: readonly Row[], listed: Listed, terminal: Terminal): string {
+  if (rows.length > 0 || !terminal.interactive) return table(rows, terminal, columnsOf(listed))
+  terminal.err('Nothing.')
+  return ''
+}
+
+async function printView(view: string, json: unknown, terminal: Terminal): Promise<void> {
+  await terminal.out(view)
+  if (view === '' && terminal.interactive) terminal.err('Nothing.')
+  if (isPage(json)) tellMore(pageIn(json).next, terminal)
+}
+
+const tellMore = (next: string | null, terminal: Terminal): void => {
+  if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}`)
+}
+
+async function printPage(json: unknown, listed: Listed, terminal: Terminal): Promise<void> {
+  const { rows, next } = pageIn(json)
+  await terminal.out(rowsOrNothing(rows as Row[], listed, terminal))
+  tellMore(next, terminal)
+}
+
+export function refuseChoice({ query, jq }: Globals): void {
+  if (query !== undefined || jq !== undefined)
+    throw new Stop(
+      'usage',
+      '-q and --jq choose from JSON; this answers a stream, or bytes.',
+      'A stream with --json has an event per line.',
+    )
+}
+
+const pageOf = async (response: Incoming) => pageIn(JSON.parse(await response.text()))
+
+/** Whether the output is the JSON of the API, as `--json`, `-q` and `--jq` want it. */
+const wantsJson = ({ json, query, jq }: Globals): boolean => json === true || query !== undefined || jq !== undefined
+
+async function printAll({ listed, input = {}, response, next, globals, terminal }: Printing): Promise<number> {
+  const rows: Row[] = []
+  const text = await response.text()
+  const first: unknown = JSON.parse(text)
+  if (!isPage(first)) {
+    const data = () => card((first as { data: Row }).data, terminal)
+    await terminal.out(wantsJson(globals) ? await selected(text, globals, terminal) : data())
+    return codeOf('ok')
+  }
+  const chosen = globals.query !== undefined || globals.jq !== undefined
+  for (let page = pageIn(first); ; page = await pageOf(await next(page.next))) {
+    // Page by page, as it comes.
+    if (chosen) await terminal.out(await selected(JSON.stringify({ data: page.rows }), globals, terminal))
+    else if (globals.json) for (const row of page.rows) await terminal.out(`${JSON.stringify(row)}\n`)
+    else rows.push(...(page.rows as Row[]))
+    if (page.next === null) break
+  }
+  const view = viewOf(listed.name, { json: { data: rows }, input, terminal })
+  if (!wantsJson(globals)) await terminal.out(view ?? rowsOrNothing(rows, listed, terminal))
+  return codeOf('ok')
+}
+
+async function printBytes({ response, globals, terminal }: Printing): Promise<number> {
+  const type = response.header('content-type') ?? ''
+  if (globals.output === undefined || globals.output === '-') {
+    const readable = /^(text\/|application\/(json|xml|x-ndjson))/.test(type)
+    if (terminal.interactive && !readable && globals.output !== '-') {
+      throw new Stop(
+        'usage',
+        `These bytes (${type || 'of unknown type'}) are not for a terminal.`,
+        'Add --output <file>, or pipe them.',
+      )
+    }
+    const decoder = new TextDecoder()
+    for await (const part of response.bytes())
+      await terminal.out(
+        terminal.interactive && globals.output !== '-' ? clean(decoder.decode(part, { stream: true })) : part,
+      )
+    return codeOf('ok')
+  }
+  await using sink = await fileSink(globals.output)
+  const { progressOn } = await import('./progress.ts')
+  using progress = progressOn(process.stderr)
+  const length = response.header('content-length')
+  const file = progress.begins(globals.output, length === null ? null : Number(length), 0)
+  for await (const part of response.bytes()) {
+    await sink.write(part)
+    file.at(sink.written())
+  }
+  progress[Symbol.dispose]()
+  terminal.err(`${sink.written()} bytes in ${globals.output}`)
+  return codeOf('ok')
+}

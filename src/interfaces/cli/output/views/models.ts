@@ -1,0 +1,57 @@
+import { contracts } from '#modules/contracts.ts'
+import type { Listed } from '#core/registry.ts'
+import { type Incoming, type SendCall, pageIn } from '../../../client.ts'
+import type { Terminal } from '../../terminal.ts'
+import { columnsOf } from '../columns.ts'
+import { table } from '../table.ts'
+import type { Row } from './seen.ts'
+
+/** The number of models that are shown; who looks for another one searches. */
+const SHOWN = 40
+
+interface Asking {
+  listed: Listed
+  response: Incoming
+  next(cursor: string): Promise<Incoming>
+  call: SendCall
+  terminal: Terminal
+}
+
+/** Models for a person: those used lately first, the most used in front; then the newest, simulated ones last. */
+export async function modelsByUse({ listed, response, next, call, terminal }: Asking): Promise<string> {
+  const used = await usesOf(call)
+  const rows: Row[] = []
+  for (
+    let page = pageIn(JSON.parse(await response.text()));
+    ;
+    page = pageIn(JSON.parse(await (await next(page.next)).text()))
+  ) {
+    rows.push(...(page.rows as Row[]))
+    if (page.next === null) break
+  }
+  const sim = ({ provider }: Row): number => (provider === 'sim' ? 1 : 0)
+  const calls = ({ slug }: Row): number => used.get(String(slug)) ?? 0
+  rows.sort(
+    (a, b) =>
+      calls(b) - calls(a) ||
+      sim(a) - sim(b) ||
+      String(b.created_at).localeCompare(String(a.created_at)) ||
+      String(a.slug).localeCompare(String(b.slug)),
+  )
+  const shown = table(rows.slice(0, SHOWN), terminal, columnsOf(listed))
+  const more = rows.length - SHOWN
+  if (more > 0) terminal.err(`${more} more: uk models search --q <words>, or --all`)
+  return shown
+}
+
+/** Calls of the last 30 days by model. Whoever may not read them gets the order without. */
+async function usesOf(call: SendCall): Promise<Map<string, number>> {
+  try {
+    const { endpoints } = await contracts.ai_gateway()
+    const text = await (await call(endpoints.usage, { limit: 1_000 })).text()
+    const { data } = JSON.parse(text) as { data: { by_model: { model: string; calls: number }[] } }
+    return new Map(data.by_model.map(({ model, calls }) => [model, calls]))
+  } catch {
+    return new Map()
+  }
+}

@@ -1,0 +1,48 @@
+import { type Contracts, contracts, loadContracts } from '#modules/contracts.ts'
+import type { Area } from '#core/contract.ts'
+import { type Listed, list } from '#core/registry.ts'
+import { wordsOf } from '../words.ts'
+
+export type Found =
+  | { kind: 'command'; listed: Listed; rest: string[] }
+  /** The words begin commands but name none: `uk chats`. */
+  | { kind: 'group'; listed: Listed[]; words: string[]; wrong: string | null }
+  | { kind: 'nothing'; word: string; known: string[] }
+
+/** Words → the command they name. Loads one area where its name is the first word, else all. */
+export async function findCommand(words: readonly string[]): Promise<Found> {
+  const name = words[0]!.replaceAll('-', '_')
+  if (name in contracts) {
+    const found = match(list([await contracts[name as keyof Contracts]()]), words)
+    if (found.kind === 'command') return found
+  }
+  return match(list(await loadContracts()), words)
+}
+
+function match(listed: readonly Listed[], words: readonly string[]): Found {
+  const begins = (one: Listed): boolean => wordsOf(one).every((word, i) => word === words[i])
+  const longest = listed.filter(begins).toSorted((a, b) => wordsOf(b).length - wordsOf(a).length)[0]
+  if (longest) return { kind: 'command', listed: longest, rest: words.slice(wordsOf(longest).length) }
+  const group = listed.filter((one) => wordsOf(one)[0] === words[0])
+  if (group.length === 0)
+    return { kind: 'nothing', word: words[0]!, known: [...new Set(listed.map((one) => wordsOf(one)[0]!))] }
+  const next = words[1]
+  return {
+    kind: 'group',
+    listed: group,
+    words: [words[0]!],
+    wrong: next === undefined || next.startsWith('-') ? null : next,
+  }
+}
+
+/** Every command, by its first word: what help and completion show. */
+export const commandGroups = async (): Promise<Map<string, { area: Area; listed: Listed[] }>> => {
+  const groups = new Map<string, { area: Area; listed: Listed[] }>()
+  for (const one of list(await loadContracts())) {
+    const word = wordsOf(one)[0]!
+    const group = groups.get(word) ?? { area: one.area, listed: [] }
+    group.listed.push(one)
+    groups.set(word, group)
+  }
+  return groups
+}

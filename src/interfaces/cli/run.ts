@@ -1,0 +1,100 @@
+import type { Listed } from '#core/registry.ts'
+import { globals } from './globals.ts'
+import type { Fill } from './input/arguments.ts'
+import { codeOf } from './exit.ts'
+import type { Found } from './resolve.ts'
+import { specialFor, specialsUnder } from './commands/specials.ts'
+import type { Terminal } from './terminal.ts'
+
+/** The program: words in, exit code out. */
+export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const { words, asksHelp } = startOf(argv)
+  const json = argv.includes('--json')
+  try {
+    if (argv[0] === '--version') return await printVersion(terminal)
+    if (argv.length === 0) return await welcome(terminal)
+    if (words.length === 0 || words[0] === 'help') return await help(words.slice(1), terminal, true)
+    const special = specialFor(words)
+    if (special) {
+      if (asksHelp) return await help([...special.words], terminal, true)
+      return await special.run(words.slice(special.words.length), terminal)
+    }
+    // Loaded when a command is certain: it brings the contracts, and they most of the time to start.
+    const { findCommand } = await import('./resolve.ts')
+    const found = orGroup(await findCommand(words), words)
+    if (found.kind === 'command') return await runEndpoint(found.listed, found.rest, terminal)
+    if (found.kind === 'group' && found.wrong === null) return await help(found.words, terminal, asksHelp)
+    throw await (await import('./unknown.ts')).unknownCommand(found, words)
+  } catch (error) {
+    const { explain } = await import('./failure.ts')
+    return explain(error, { terminal, json, words, special: specialFor(words) })
+  }
+}
+
+/** Global options may stand before the first word; they go behind it, where every command takes them. */
+function startOf(argv: readonly string[]): { words: string[]; asksHelp: boolean } {
+  const before: string[] = []
+  let i = 0
+  for (; i < argv.length && argv[i]!.startsWith('-'); i++) {
+    before.push(argv[i]!)
+    const option =
+      { '-o': globals.output, '-q': globals.query }[argv[i]!] ?? globals[argv[i]!.slice(2) as keyof typeof globals]
+    if (option?.[0] === 'value' && i + 1 < argv.length) before.push(argv[++i]!)
+  }
+  const rest = argv.slice(i)
+  // What stands behind two dashes is for another program.
+  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
+  const asksHelp = own.includes('--help') || own.includes('-h')
+  const end = rest.includes('--') ? rest.indexOf('--') : rest.length
+  return { words: rest.length === 0 ? [] : [...rest.slice(0, end), ...before, ...rest.slice(end)], asksHelp }
+}
+
+/** `uk computer` begins commands as an area does, and none of them is an endpoint. */
+function orGroup(found: Found, [, wrong]: readonly string[]): Found {
+  if (found.kind !== 'nothing' || specialsUnder(found.word).length === 0) return found
+  return { kind: 'group', listed: [], words: [found.word], wrong: wrong?.startsWith('-') ? null : (wrong ?? null) }
+}
+
+async function runEndpoint(listed: Listed, words: readonly string[], terminal: Terminal): Promise<number> {
+  const [{ fieldsOf }, { parseArguments }, { readText }, { callEndpoint }] = await Promise.all([
+    import('./input/fields.ts'),
+    import('./input/arguments.ts'),
+    import('./input/input.ts'),
+    import('./server/call.ts'),
+  ])
+  const fill: Fill = async (field, given) =>
+    terminal.canAsk && !given['no-input']
+      ? (await import('./input/prompt.ts')).askField(field, given, terminal)
+      : undefined
+  const { input, globals } = await parseArguments(words, fieldsOf(listed.endpoint), readText, fill)
+  if (globals.help) return help([listed], terminal, true)
+  return callEndpoint(listed, input, globals, terminal)
+}
+
+async function help(topic: readonly (string | Listed)[], terminal: Terminal, asked: boolean): Promise<number> {
+  const { helpOn } = await import('./help.ts')
+  const text = await helpOn(topic, terminal)
+  if (asked) await terminal.out(text)
+  else terminal.err(text)
+  return codeOf(asked ? 'ok' : 'usage')
+}
+
+/** `uk` alone: what most people come for, on a page. */
+async function welcome(terminal: Terminal): Promise<number> {
+  const [{ welcomePage }, { readLogin }] = await Promise.all([
+    import('./help/welcome.ts'),
+    import('./server/credentials.ts'),
+  ])
+  const signedIn = terminal.env.UK_KEY ? true : (await readLogin(terminal).catch(() => null)) !== null
+  await terminal.out(welcomePage(signedIn, terminal))
+  return codeOf('ok')
+}
+
+async function printVersion(terminal: Terminal): Promise<number> {
+  const [{ default: about }, { newestVersion }] = await Promise.all([
+    import('../../../package.json', { with: { type: 'json' } }),
+    import('#core/contract.ts'),
+  ])
+  await terminal.out(`uk ${about.version} (API ${newestVersion})\n`)
+  return codeOf('ok')
+}

@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { contracts } from '#modules/contracts.ts'
+import type { Listed } from '#core/registry.ts'
+import type { Incoming, SendCall } from '../../client.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** Calls that are answered while what they asked for is on its way, by the thing itself and not by an operation. */
+const ON_ITS_WAY = new Set(['computers.start', 'computers.stop'])
+export const isOnItsWay = ({ name }: Listed): boolean => ON_ITS_WAY.has(name)
+
+const LOOK_MS = 500
+const PASSING = new Set(['provisioning', 'starting', 'stopping'])
+
+/** Waits until a computer is where it was sent; answers it as it is then. */
+export async function arrive(answered: Incoming, call: SendCall, terminal: Terminal): Promise<Incoming> {
+  const { endpoints } = await contracts.computers()
+  let said = ''
+  for (let response = answered; ;) {
+    const text = await response.text()
+    const { id, lifecycle } = (JSON.parse(text) as { data: { id: string; lifecycle: string } }).data
+    if (!PASSING.has(lifecycle)) return { ...response, text: async () => text }
+    if (lifecycle !== said) terminal.err(`${lifecycle} …`)
+    said = lifecycle
+    await sleep(LOOK_MS)
+    response = await call(endpoints.get, { id })
+  }
+}

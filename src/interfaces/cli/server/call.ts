@@ -1,0 +1,212 @@
+import { contracts } from '#modules/contracts.ts'
+import type { AnyEndpoint } from '#core/contract.ts'
+import type { Listed } from '#core/registry.ts'
+import { type Incoming, type Loaders, type More, type SendCall, createCall } from '../../client.ts'
+import type { Globals } from '../globals.ts'
+import { arrive, isOnItsWay } from './arrive.ts'
+import { type Caller, signedIn } from './caller.ts'
+import { targetOf } from './credentials.ts'
+import { Stop } from '../exit.ts'
+import { takesFiles } from '../input/fields.ts'
+import { type Waiting, decider } from '../output/decide.ts'
+import { followRun } from '../output/follow.ts'
+import { withFormat } from '../media/made.ts'
+import { print, refuseChoice } from '../output/print.ts'
+import { send } from './send.ts'
+import { withIds } from './names.ts'
+import { personal } from './personal.ts'
+import { workspaceOf } from './workspace.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** Sends one call and prints its answer; what only a signed-in person may do asks for the password first. */
+export async function callEndpoint(
+  listed: Listed,
+  input: Record<string, unknown>,
+  globals: Globals,
+  terminal: Terminal,
+): Promise<number> {
+  const { auth = 'any' } = listed.endpoint
+  const target = await targetOf(terminal, globals)
+  const { origin } = target
+  const go = async (call: SendCall): Promise<number> => {
+    const resolve = (given: Record<string, unknown>) => meant(listed, given, globals, { target, call }, terminal)
+    const send = (given: Record<string, unknown>) => answer(listed, given, globals, terminal, { target, call })
+    if (!takesFiles(listed.endpoint)) return send(await resolve(input))
+    const { sendFiles } = await import('./files/send-files.ts')
+    return sendFiles({ input, globals, terminal, call, toDrive: listed.name === 'drive.upload', resolve, send })
+  }
+  if (auth === 'session') {
+    const why = whyPassword(listed.area.name)
+    return (await import('./session.ts')).withSession(origin, globals, terminal, go, { why })
+  }
+  return go(auth === 'any' ? signedIn(target).call : createCall({ origin, send }))
+}
+
+/** The input with the workspace that is meant, and ids where names were given. */
+async function meant(
+  { name, area, endpoint }: Listed,
+  input: Record<string, unknown>,
+  globals: Globals,
+  caller: Caller,
+  terminal: Terminal,
+): Promise<Record<string, unknown>> {
+  const chosen = takesWorkspace(endpoint, area.name, input, globals)
+    ? await workspaceOf(globals, caller, terminal)
+    : undefined
+  const placed = chosen === undefined ? input : { workspace_id: chosen.id, ...input }
+  const needsPlace =
+    (name === 'drive.upload' || name === 'drive.create_folder') && !('workspace_id' in placed || 'parent_id' in placed)
+  const own = needsPlace ? { workspace_id: await personal(caller.call) } : {}
+  return withIds(endpoint, { ...own, ...placed }, caller.call)
+}
+
+/** Areas whose things lie in a workspace; of others `workspace_id` says something else, such as what a key may reach. */
+const inWorkspaces = new Set([
+  'agents',
+  'chats',
+  'automations',
+  'drive',
+  'inference',
+  'search',
+  'webhooks',
+  'computers',
+  'computer_pairings',
+  'cloud_computers',
+])
+
+/** Whether the workspace that was chosen is meant: where a thing is made in one, or looked for, and the call names none. */
+function takesWorkspace(
+  endpoint: AnyEndpoint,
+  area: string,
+  input: Record<string, unknown>,
+  { workspace }: Globals,
+): boolean {
+  const field = [endpoint.body, endpoint.query].some((fields) => fields !== undefined && 'workspace_id' in fields)
+  const target = endpoint.path.includes('/:') || input.parent_id !== undefined || input.workspace_id !== undefined
+  // Said in so many words it is meant everywhere.
+  return field && !target && (workspace !== undefined || inWorkspaces.has(area))
+}
+
+const whyPassword = (area: string): string =>
+  area === 'api_keys' ? 'Keys are managed only by a signed-in person.' : 'Only a signed-in person may do this.'
+
+async function answer(
+  listed: Listed,
+  input: Record<string, unknown>,
+  globals: Globals,
+  terminal: Terminal,
+  { target, call }: Caller,
+): Promise<number> {
+  // Who looks at models sees all of them in order, and not the first of the alphabet.
+  if (listed.name === 'models.list' && terminal.interactive) input = { limit: 100, ...input }
+  const { fields, more: carried } = await fileIn(listed, withFormat(listed.name, input, globals.output))
+  const large = await largeFile(listed, input)
+  const ask = (further: Record<string, unknown> = {}, more?: More) =>
+    call(listed.endpoint, { ...fields, ...further }, { ...carried, ...more })
+  if (listed.endpoint.reply.kind === 'bytes' && globals.output !== undefined && globals.output !== '-') {
+    refuseChoice(globals)
+    const { download, isPlain } = await import('./download.ts')
+    if (await isPlain(globals.output)) {
+      const what = [target.origin, target.account, listed.name, input]
+      return download({ output: globals.output, what, ask: (more) => ask({}, more) }, terminal)
+    }
+  }
+  using run = followRun(listed.name, input, terminal)
+  const response = large === null ? await ask() : await large({ target, call }, terminal)
+  // Who says where an answer is to go wants the answer.
+  const waits = globals.wait || globals.output !== undefined
+  const settled =
+    waits && response.status === 202 && listed.endpoint.reply.kind === 'operation'
+      ? await settle(response, call, terminal)
+      : globals.wait && isOnItsWay(listed)
+        ? await arrive(response, call, terminal)
+        : response
+  const waited = { ...globals, ...(settled === response ? {} : { wait: true as const }) }
+  const next = (cursor: string) => ask({ cursor })
+  const open = (url: string) => send({ method: 'GET', url, headers: {}, body: null, signal: undefined })
+  const follow = async ({ id, chat_id }: Waiting) =>
+    call((await contracts.chats()).endpoints.events, { id: chat_id, run_id: id })
+  const decide = decider(call, globals, terminal)
+  return print({
+    listed,
+    input,
+    origin: target.origin,
+    call,
+    response: settled,
+    next,
+    open,
+    globals: waited,
+    terminal,
+    run,
+    decide,
+    follow,
+  })
+}
+
+/** A file of the drive that is too large for one request; how it is sent. */
+async function largeFile(
+  { name }: Listed,
+  { file, ...place }: Record<string, unknown>,
+): Promise<((caller: Caller, terminal: Terminal) => Promise<Incoming>) | null> {
+  if (name !== 'drive.upload' || typeof file !== 'string') return null
+  const [{ stat }, { SMALL, upload }] = await Promise.all([import('node:fs/promises'), import('./upload.ts')])
+  const { size } = await stat(file).catch(() => ({ size: 0 }))
+  return size > SMALL ? (caller, terminal) => upload(file, place, caller, terminal) : null
+}
+
+/** The path in `--file` as the bytes that it names, read while they are sent. */
+async function fileIn(
+  { endpoint }: Listed,
+  { file, ...fields }: Record<string, unknown>,
+): Promise<{ fields: Record<string, unknown>; more: More }> {
+  if (endpoint.takes !== 'multipart' || typeof file !== 'string')
+    return { fields: file === undefined ? fields : { ...fields, file }, more: {} }
+  const [{ openAsBlob }, { basename }] = await Promise.all([import('node:fs'), import('node:path')])
+  const bytes = await Promise.try(openAsBlob, file).catch(() => {
+    throw new Stop('usage', `${file} cannot be read: it is not there, or this user may not read it.`)
+  })
+  return { fields, more: { file: { bytes, name: basename(file) } } }
+}
+
+interface Operation {
+  id: string
+  status: string
+  progress: number | null
+}
+const terminalStates = ['succeeded', 'failed', 'cancelled', 'expired']
+
+/** How often a person is told of the progress; a program hears of the states. */
+const LOOK_SECONDS = 1
+const WAIT_SECONDS = 60
+
+/** Waits until background work has ended; answers its last state. Ctrl-C ends the waiting, and says so. */
+async function settle(accepted: Incoming, call: SendCall, terminal: Terminal): Promise<Incoming> {
+  const wait = (await (contracts as Loaders).operations?.())?.endpoints.await
+  if (!wait) throw new Stop('usage', 'There is nothing to wait with in this version.')
+  const timeout_seconds = terminal.canAsk ? LOOK_SECONDS : WAIT_SECONDS
+  let work = ''
+  const goesOn = (): void =>
+    terminal.err(`\nIt goes on: \`uk operations get ${work}\` shows it, \`uk operations cancel ${work}\` ends it.`)
+  const back = terminal.onInterrupt(goesOn)
+  let said = ''
+  const { workOn } = await import('../output/progress.ts')
+  using drawn = process.stderr.isTTY && terminal.canAsk ? workOn(process.stderr) : null
+  try {
+    for (let response = accepted; ;) {
+      const text = await response.text()
+      const { id, status, progress } = (JSON.parse(text) as { data: Operation }).data
+      work = id
+      if (terminalStates.includes(status)) return { ...response, text: async () => text }
+      if (drawn !== null) drawn.told(status, progress ?? null)
+      const now = `${status}${progress === null || progress === undefined ? '' : ` ${Math.round(progress * 100)} %`} …`
+      if (now !== said && drawn === null) terminal.err(now)
+      said = now
+      response = await call(wait, { id, since_status: status, timeout_seconds })
+    }
+  } catch (error) {
+    goesOn()
+    throw error
+  } finally {
+    back()
+  }
+}

@@ -1,0 +1,186 @@
+import { type Contracts, contracts } from '#modules/contracts.ts'
+import type { AnyEndpoint } from '#core/contract.ts'
+import { parseId } from '#core/ids.ts'
+import type { SendCall } from '../../client.ts'
+import { Stop } from '../exit.ts'
+import { nearWords } from '../near.ts'
+
+/** The way to find the things of a kind by name. */
+interface Named {
+  /** A person's word for one of them. */
+  word: string
+  /** The endpoint that lists them, and what else it takes to name them all. */
+  area: keyof Contracts
+  verb: string
+  with?: Record<string, unknown>
+  /** The fields that a person may mean; the first is what is shown. */
+  by: readonly string[]
+}
+
+/** Kinds of things that a person may name; by `on` of their endpoints, and by the field that names one. */
+const kinds = {
+  agent: { word: 'agent', area: 'agents', verb: 'list', by: ['name'] },
+  automation: { word: 'automation', area: 'automations', verb: 'list', by: ['name'] },
+  chat: { word: 'chat', area: 'chats', verb: 'list', by: ['title'] },
+  computer: { word: 'computer', area: 'computers', verb: 'list', by: ['name'] },
+  workspace: { word: 'workspace', area: 'workspaces', verb: 'list', by: ['name'] },
+  provider_endpoint: { word: 'provider', area: 'ai_gateway', verb: 'list', by: ['slug', 'name'] },
+  webhook_endpoint: { word: 'webhook', area: 'webhooks', verb: 'list', by: ['name', 'url'] },
+  api_key: { word: 'key', area: 'api_keys', verb: 'list', by: ['name'] },
+  account: { word: 'account', area: 'admin', verb: 'accounts', by: ['email', 'name'] },
+} as const satisfies Record<string, Named>
+export type Kind = keyof typeof kinds
+
+/** Fields that name a thing of such a kind. */
+const fields: Readonly<Record<string, Kind>> = {
+  agent_id: 'agent',
+  workspace_id: 'workspace',
+  chat_id: 'chat',
+  computer_id: 'computer',
+  key_id: 'api_key',
+  parent_chat_id: 'chat',
+}
+
+/** Paths whose `:id` is of a kind that no `on` says. */
+const paths: Readonly<Record<string, Kind>> = {
+  'PATCH /api-keys/:id': 'api_key',
+  'DELETE /api-keys/:id': 'api_key',
+  'POST /api-keys/:id/rotate': 'api_key',
+  'POST /admin/accounts/:id/credits': 'account',
+}
+
+/** The kind of thing that a field of this endpoint names, where it can be told by a name. Files have paths, members addresses. */
+export function kindOf({ on, method, path }: AnyEndpoint, field: string): Kind | 'file' | 'member' | undefined {
+  if (field === 'memberId') return 'member'
+  if (field === 'parent_id') return path.startsWith('/chats/') ? undefined : 'file'
+  if (field !== 'id') return fields[field]
+  const own = paths[`${method} ${path}`]
+  if (own !== undefined) return own
+  return on === 'file' || (on !== undefined && on in kinds) ? (on as Kind | 'file') : undefined
+}
+
+/** The input with ids where names were given. */
+export async function withIds(
+  endpoint: AnyEndpoint,
+  input: Record<string, unknown>,
+  call: SendCall,
+): Promise<Record<string, unknown>> {
+  const found = { ...input }
+  for (const [field, value] of Object.entries(input)) {
+    if (typeof value !== 'string' || value === '' || parseId(value) !== null) continue
+    const kind = kindOf(endpoint, field)
+    if (kind === undefined) continue
+    if (kind === 'member') found[field] = await memberOf(String(found.id), value, call)
+    else if (kind === 'file') found[field] = await fileAt(value, found, call)
+    else found[field] = await idOf(kind, value, call)
+  }
+  return found
+}
+
+/** The id of a thing by its name, or the id that it is. Two with one name are told apart by their ids. */
+export async function idOf(kind: Kind, word: string, call: SendCall): Promise<string> {
+  return parseId(word) !== null ? word : pick(kinds[kind], word, await listed(kinds[kind], call))
+}
+
+/** The names of all things of a kind, for completion. */
+export async function namesOf(kind: Kind, call: SendCall): Promise<string[]> {
+  const { by, ...named } = kinds[kind]
+  return (await listed({ by, ...named }, call)).map((row) => String(row[by[0]] ?? '')).filter(Boolean)
+}
+
+type Row = Record<string, unknown> & { id: string }
+
+/** A name is looked for among so many; whoever has more of a kind names it by its id. */
+const MOST_PAGES = 20
+
+async function listed({ area, verb, ...named }: Named, call: SendCall, more: object = {}): Promise<Row[]> {
+  const endpoint = (await contracts[area]()).endpoints[verb as never] as AnyEndpoint
+  const rows: Row[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const answer = await call(endpoint, { limit: 100, cursor, ...named.with, ...more })
+    const { data, pagination } = JSON.parse(await answer.text()) as {
+      data: Row[]
+      pagination: { next_cursor: string | null }
+    }
+    rows.push(...data)
+    if (pagination.next_cursor === null) break
+    cursor = pagination.next_cursor
+  }
+  return rows
+}
+
+function pick({ word: kind, by, area, verb }: Named, word: string, rows: readonly Row[]): string {
+  const alike = (test: (name: string) => boolean) =>
+    rows.filter((row) => by.some((field) => test(String(row[field] ?? ''))))
+  const exact = alike((name) => name === word)
+  const found = exact.length > 0 ? exact : alike((name) => name.toLowerCase() === word.toLowerCase())
+  const [one, other] = found
+  if (one === undefined)
+    throw noSuch(
+      kind,
+      word,
+      rows.map((row) => String(row[by[0]!] ?? '')),
+      `uk ${area.replaceAll('_', '-')} ${verb}`,
+    )
+  if (other !== undefined)
+    throw new Stop(
+      'usage',
+      `${found.length} ${kind}s are called "${word}".`,
+      `Name one by its id: ${found.map(({ id }) => id).join(', ')}.`,
+    )
+  return one.id
+}
+
+export function noSuch(kind: string, word: string, names: readonly string[], list: string): Stop {
+  const near = nearWords(word, [...new Set(names)].filter(Boolean))
+  return new Stop(
+    'not_found',
+    `There is no ${kind} "${word}".`,
+    near.length > 0
+      ? `Did you mean ${near.map((name) => `"${name}"`).join(' or ')}?`
+      : `\`${list}\` shows what there is.`,
+  )
+}
+
+async function memberOf(workspace: string, word: string, call: SendCall): Promise<string> {
+  const named = { word: 'member', area: 'members', verb: 'list', by: ['email', 'name'] } as const
+  return pick(named, word, await listed(named, call, { id: workspace }))
+}
+
+/** A file or folder by its path in the drive, as `uk drive list` shows it. */
+async function fileAt(path: string, { workspace_id }: Record<string, unknown>, call: SendCall): Promise<string> {
+  const { endpoints } = await contracts.drive()
+  const clean = path.replace(/^\/+|\/+$/g, '')
+  const workspace = typeof workspace_id === 'string' && parseId(workspace_id) !== null ? { workspace_id } : {}
+  const find = async (pattern: string): Promise<(Row & { path: string })[]> => {
+    const answer = await call(endpoints.glob, { pattern: [pattern], type: 'any', limit: 100, ...workspace })
+    return (JSON.parse(await answer.text()) as { data: (Row & { path: string })[] }).data
+  }
+  const found = (await find(`/${escaped(clean)}`)).filter((row) => row.path === clean)
+  const [one, other] = found
+  if (one !== undefined && other === undefined) return one.id
+  if (one !== undefined)
+    throw new Stop(
+      'usage',
+      `${found.length} workspaces have "${clean}".`,
+      `Name the workspace (--workspace), or the id: ${found.map(({ id }) => id).join(', ')}.`,
+    )
+  const folder = clean.includes('/') ? clean.slice(0, clean.lastIndexOf('/') + 1) : ''
+  const beside = await find(`/${escaped(folder)}*`).catch(() => [])
+  throw noSuch(
+    'file',
+    clean,
+    beside.map((row) => row.path),
+    'uk drive list',
+  )
+}
+
+/** The paths in the drive that begin like this, for completion. */
+export async function pathsFrom(begins: string, call: SendCall): Promise<string[]> {
+  const { endpoints } = await contracts.drive()
+  const answer = await call(endpoints.glob, { pattern: [`/${escaped(begins)}*`], type: 'any', limit: 100 })
+  return (JSON.parse(await answer.text()) as { data: { path: string }[] }).data.map(({ path }) => path)
+}
+
+const escaped = (text: string): string => text.replace(/[\\*?[\]{}!]/g, '\\$&')

@@ -1,0 +1,94 @@
+import { contracts } from '#modules/contracts.ts'
+import { ApiError, type Send, type SendCall, createCall } from '../../client.ts'
+import type { Globals } from '../globals.ts'
+import { readLogin } from './credentials.ts'
+import { forgetSession, keepSession, keptSession } from './grace.ts'
+import { ask, askPassword } from '../input/prompt.ts'
+import { send } from './send.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** The reason why the password is asked for; without it a stored session will do. */
+interface Asking {
+  why?: string
+}
+
+/**
+ * Signs in for the length of `work` and signs out again, also when it fails. Where the password was typed, the session stays a few
+ * minutes for the next commands of the same terminal.
+ */
+export async function withSession<T>(
+  origin: string,
+  globals: Globals,
+  terminal: Terminal,
+  work: (call: SendCall, email: string) => Promise<T>,
+  { why }: Asking = {},
+): Promise<T> {
+  const email =
+    globals.email ?? (await readLogin(terminal))?.email ?? (await ask('E-mail', '--email', globals, terminal))
+  const typed = terminal.canAsk && !globals['password-stdin'] && !globals['no-input']
+  if (typed) {
+    const kept = await keptSession(origin, email, terminal)
+    if (kept?.usable && why !== undefined) {
+      try {
+        return await work(createCall({ origin, send: withCookies(new Map(kept.session.cookies)) }), email)
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 401) throw error
+      }
+    }
+    if (kept !== null) await endKept(terminal)
+    if (why !== undefined) terminal.err(why)
+  }
+  if (terminal.canAsk && globals.email === undefined) terminal.err(`Signing in to ${origin} as ${email}`)
+  const password = await askPassword(globals, terminal)
+  const auth = await contracts.auth()
+  return inSession(
+    origin,
+    (call) => call(auth.endpoints.sign_in, { email, password }),
+    (call) => work(call, email),
+    typed ? (cookies) => keepSession({ origin, email, cookies }, terminal) : undefined,
+  )
+}
+
+/** Ends the session that is kept, if there is one. */
+export async function endKept(terminal: Terminal): Promise<void> {
+  const kept = await keptSession('', '', terminal)
+  if (kept === null) return
+  await forgetSession(terminal)
+  const { origin, cookies } = kept.session
+  const auth = await contracts.auth()
+  // It ends by itself later where the server cannot be asked.
+  await createCall({ origin, send: withCookies(new Map(cookies)) })(auth.endpoints.sign_out, {}).catch(() => {})
+}
+
+/** `enter` signs in or up; `work` then runs with the cookie that this gave, which `keep` may take over. */
+export async function inSession<T>(
+  origin: string,
+  enter: (call: SendCall) => Promise<unknown>,
+  work: (call: SendCall) => Promise<T>,
+  keep?: (cookies: [string, string][]) => Promise<boolean>,
+): Promise<T> {
+  const jar = new Map<string, string>()
+  const call = createCall({ origin, send: withCookies(jar) })
+  const auth = await contracts.auth()
+  await enter(call)
+  try {
+    return await work(call)
+  } finally {
+    // The error that the work threw says more than a sign-out that failed; the session ends by itself later.
+    if (!(await keep?.([...jar]))) await call(auth.endpoints.sign_out, {}).catch(() => {})
+  }
+}
+
+/** Keeps the cookies of one origin. */
+function withCookies(jar: Map<string, string>): Send {
+  return async (outgoing) => {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const answer = await send({ ...outgoing, headers: { ...outgoing.headers, ...(cookie !== '' && { cookie }) } })
+    for (const line of answer.cookies) {
+      const [pair = ''] = line.split(';')
+      const equals = pair.indexOf('=')
+      jar.set(pair.slice(0, equals).trim(), pair.slice(equals + 1).trim())
+    }
+    return answer
+  }
+}

@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, mkdir, open, readFile, realpath, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { contracts } from '#modules/contracts.ts'
+import { ApiError, type Incoming, failureOf } from '../../client.ts'
+import { Stop } from '../exit.ts'
+import { progressOn } from '../output/progress.ts'
+import type { Terminal } from '../terminal.ts'
+import type { Caller } from './caller.ts'
+import { Unreachable, send } from './send.ts'
+import { stateFolder } from './state.ts'
+
+/** Smaller files go in one request: nearly every proxy lets that pass. */
+export const SMALL = 512 << 10
+const LARGEST_PART = 8 << 20
+const SMALLEST_PART = 64 << 10
+/** The time for which a connection is tried again before it is given up; the upload itself is kept a day. */
+const PATIENCE_MS = 60_000
+const TUS = { 'tus-resumable': '1.0.0' }
+
+/** The goal of an upload, in the words of `drive.upload`. */
+interface Place {
+  workspace_id?: string
+  parent_id?: string
+  name?: string
+  on_conflict?: string
+}
+
+/**
+ * Sends a file in parts, by tus (https://tus.io/protocols/resumable-upload): it goes on after a cut, also when the command is given
+ * again, and makes its parts smaller where a proxy refuses them. Answers what the server says of the file.
+ */
+export async function upload(path: string, place: Place, caller: Caller, terminal: Terminal): Promise<Incoming> {
+  const { call } = caller
+  const { endpoints } = await contracts.drive()
+  const handle = await open(path).catch(() => {
+    throw new Stop('usage', `${path} cannot be read: it is not there, or this user may not read it.`)
+  })
+  await using _ = { [Symbol.asyncDispose]: () => handle.close() }
+  const { size, mtimeMs } = await handle.stat()
+  const name = place.name ?? basename(path)
+  const mark = createHash('sha256')
+    .update(JSON.stringify([caller.target.origin, caller.target.account, await realpath(path), size, mtimeMs, place]))
+    .digest('hex')
+  const known = await keptUploads(terminal)
+  const begun = known[mark] === undefined ? null : await stateOf(known[mark].id, caller)
+  if (begun !== null && begun.offset > 0)
+    terminal.err(`Goes on with ${name} at ${Math.floor((begun.offset / size) * 100)} %.`)
+  const { id, offset: from } = begun ?? { id: await begin(name, size, place, caller), offset: 0 }
+  await keepUploads(terminal, { ...known, [mark]: { id, at: Date.now() } })
+  const back = terminal.onInterrupt(() => terminal.err('\nThe same command goes on from here, for a day.'))
+  try {
+    using progress = progressOn(process.stderr)
+    const file = progress.begins(name, size, from)
+    const fileId = await sendParts({ id, handle, size, from, caller, at: (offset) => file.at(offset) })
+    file.ended()
+    const { [mark]: done, ...others } = await keptUploads(terminal)
+    void done
+    await keepUploads(terminal, others)
+    return await call(endpoints.metadata, { id: fileId })
+  } catch (error) {
+    if (error instanceof Unreachable) terminal.err('The same command goes on where it broke off, for a day.')
+    throw error
+  } finally {
+    back()
+  }
+}
+
+async function begin(name: string, size: number, place: Place, { call }: Caller): Promise<string> {
+  const { endpoints } = await contracts.drive()
+  const about = Object.entries({
+    filename: name,
+    ...place,
+  }).filter((pair): pair is [string, string] => typeof pair[1] === 'string')
+  const metadata = about.map(([key, value]) => `${key} ${Buffer.from(value).toString('base64')}`).join(',')
+  const answer = await call(
+    endpoints.begin_upload,
+    {},
+    { headers: { ...TUS, 'upload-length': String(size), 'upload-metadata': metadata } },
+  )
+  // By its id: the address may be that which the server has of itself, behind a proxy.
+  return new URL(answer.header('location')!, 'http://x').pathname.split('/').at(-1)!
+}
+
+interface State {
+  id: string
+  offset: number
+  fileId: string | null
+}
+
+/** The state of an upload; null where it is gone. */
+async function stateOf(id: string, { call }: Caller): Promise<State | null> {
+  const { endpoints } = await contracts.drive()
+  try {
+    const answer = await call(endpoints.get_upload, { id })
+    const { data } = JSON.parse(await answer.text()) as { data: { offset_bytes: number; file_id: string | null } }
+    return { id, offset: data.offset_bytes, fileId: data.file_id }
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 404 || error.status === 410)) return null
+    throw error
+  }
+}
+
+interface Sending {
+  id: string
+  handle: FileHandle
+  size: number
+  from: number
+  caller: Caller
+  at(offset: number): void
+}
+
+/** Sends what is left, part by part; answers the id of the file that it became. */
+async function sendParts({ id, handle, size, from, caller, at }: Sending): Promise<string> {
+  const { target } = caller
+  let offset = from
+  let part = LARGEST_PART
+  let cutSince: number | null = null
+  const room = Buffer.alloc(Math.min(LARGEST_PART, Math.max(size, 1)))
+  for (;;) {
+    if (offset >= size) {
+      const state = await stateOf(id, caller)
+      if (state?.fileId) return state.fileId
+    }
+    const { bytesRead } = await handle.read(room, 0, Math.min(part, size - offset), offset)
+    if (bytesRead === 0 && offset < size)
+      throw new Stop('usage', 'The file became shorter while it was sent.', 'Send it again.')
+    try {
+      const answer = await send({
+        method: 'PATCH',
+        url: `${target.origin}/v1/drive/uploads/${id}`,
+        headers: {
+          ...TUS,
+          authorization: `Bearer ${target.key}`,
+          'upload-offset': String(offset),
+          'content-type': 'application/offset+octet-stream',
+        },
+        body: room.subarray(0, bytesRead),
+        signal: undefined,
+      })
+      if (answer.status === 204) {
+        offset = Number(answer.header('upload-offset'))
+        cutSince = null
+        at(offset)
+        const fileId = answer.header('x-uk-file-id')
+        if (fileId !== null) return fileId
+        continue
+      }
+      const failure = await failureOf(answer)
+      const byProxy = failure.requestId === null
+      if (byProxy && answer.status === 413 && part > SMALLEST_PART) part = smaller(part)
+      else if (byProxy && answer.status >= 500) throw new Unreachable(target.origin, failure)
+      // Another 409 is a refusal of the file, such as a name that was taken meanwhile: the same again is refused again.
+      else if (failure.code !== 'stale_update') throw failure
+      else offset = (await stateOf(id, caller))?.offset ?? gone()
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error
+      cutSince ??= Date.now()
+      if (Date.now() - cutSince > PATIENCE_MS) throw error
+      // A proxy may close before it is heard out: smaller parts are tried as well.
+      part = smaller(part)
+      await sleep(Math.min(5_000, 250 + (Date.now() - cutSince)))
+      const state = await stateOf(id, caller).catch((again: unknown) =>
+        again instanceof Unreachable ? undefined : fail(again),
+      )
+      if (state === null) gone()
+      else if (state !== undefined) at((offset = state.offset))
+    }
+  }
+}
+
+const smaller = (part: number): number => Math.max(SMALLEST_PART, part / 2)
+const gone = (): never => {
+  throw new Stop('not_found', 'The upload was given up on the server.', 'Give the command again to begin anew.')
+}
+const fail = (error: unknown): never => {
+  throw error
+}
+
+type Kept = Record<string, { id: string; at: number }>
+const DAY_MS = 86_400_000
+
+async function keptUploads(terminal: Terminal): Promise<Kept> {
+  try {
+    const all = JSON.parse(await readFile(join(stateFolder(terminal), 'uploads.json'), 'utf8')) as Kept
+    return Object.fromEntries(Object.entries(all).filter(([, { at }]) => Date.now() - at < DAY_MS))
+  } catch {
+    return {}
+  }
+}
+
+async function keepUploads(terminal: Terminal, all: Kept): Promise<void> {
+  try {
+    await mkdir(stateFolder(terminal), { recursive: true, mode: 0o700 })
+    await writeFile(join(stateFolder(terminal), 'uploads.json'), JSON.stringify(all), { mode: 0o600 })
+  } catch {
+    // Without it an upload that breaks off begins anew.
+  }
+}

@@ -1,0 +1,74 @@
+import type { Listed } from '#core/registry.ts'
+import { wordsOf } from '../words.ts'
+import { specials, specialsUnder } from './commands/specials.ts'
+import { Stop } from './exit.ts'
+import { didYouMean, nearWords } from './near.ts'
+import { type Found, commandGroups } from './resolve.ts'
+
+/** Verbs that other programs use for ours. */
+const synonyms: Readonly<Record<string, readonly string[]>> = {
+  ls: ['list'],
+  rm: ['delete', 'trash', 'remove', 'revoke'],
+  del: ['delete', 'trash', 'remove', 'revoke'],
+  delete: ['trash', 'remove', 'revoke'],
+  remove: ['delete', 'trash', 'revoke'],
+  show: ['get'],
+  view: ['get'],
+  info: ['get'],
+  new: ['create'],
+  add: ['create', 'upload'],
+  make: ['create'],
+  put: ['upload'],
+  edit: ['update'],
+  set: ['update'],
+}
+
+/** The refusal of words that name no command, with the commands that they most likely mean. */
+export async function unknownCommand(
+  found: Exclude<Found, { kind: 'command' }>,
+  words: readonly string[],
+): Promise<Stop> {
+  if (found.kind === 'nothing') {
+    const suggestions = await areasNear(words)
+    return new Stop('usage', `Unknown command "${found.word}".`, didYouMean(suggestions) ?? 'See `uk help`.')
+  }
+  const group = found.words.join(' ')
+  return new Stop(
+    'usage',
+    `Unknown command "${group} ${found.wrong}".`,
+    didYouMean(await verbsNear(group, found.listed, found.wrong!)) ?? `See \`uk help ${group}\`.`,
+  )
+}
+
+/** First words near the given one; those that know the word behind it come first. */
+async function areasNear([first, second]: readonly string[]): Promise<string[]> {
+  const groups = await commandGroups()
+  const near = nearWords(first!, [...groups.keys(), ...specials.map(({ words }) => words[0]!)])
+  if (second === undefined || second.startsWith('-')) return near
+  // `uk list chats`, in the order of other programs.
+  const turned = near.includes(second) ? undefined : groups.get(second)
+  const verb = [first!, ...(synonyms[first!] ?? [])].find((word) => turned?.listed.some((one) => verbOf(one) === word))
+  if (verb !== undefined) return [`${second} ${verb}`]
+  const fits = (area: string): boolean =>
+    (groups.get(area)?.listed.some((one) => verbOf(one) === second) ?? false) ||
+    specialsUnder(area).some(({ words }) => words[1] === second)
+  return [...near.filter(fits), ...near.filter((area) => !fits(area))]
+}
+
+/** Commands of a group near a mistyped one, and that of a group with almost the same name: `uk computer list`. */
+async function verbsNear(group: string, listed: readonly Listed[], wrong: string): Promise<string[]> {
+  const known = [...listed.map(verbOf), ...specialsUnder(group).map(({ words }) => words[1]!)]
+  const meant = synonyms[wrong]?.find((verb) => known.includes(verb))
+  if (meant !== undefined) return [`${group} ${meant}`]
+  const groups = await commandGroups()
+  const sibling = [`${group}s`, group.replace(/s$/, '')].find(
+    (name) =>
+      name !== group &&
+      (groups.get(name)?.listed.some((one) => verbOf(one) === wrong) ||
+        specialsUnder(name).some(({ words }) => words[1] === wrong)),
+  )
+  if (sibling !== undefined) return [`${sibling} ${wrong}`]
+  return nearWords(wrong, known).map((verb) => `${group} ${verb}`)
+}
+
+const verbOf = (listed: Listed): string => wordsOf(listed).slice(1).join(' ')

@@ -1,0 +1,72 @@
+import type { Listed } from '#core/registry.ts'
+import { exampleOf, leastExample } from '../../example.ts'
+import type { Document, Operation, Parameter } from '../../openapi/openapi.ts'
+
+/** A call of an endpoint with the least that it needs, before it is written in any language. */
+export interface ExampleCall {
+  method: string
+  /** The address with its values and its query. */
+  url: string
+  credentials: 'key' | 'session' | 'none'
+  /** Changing calls by cookie say that they come from no other site. */
+  guarded: boolean
+  body: { kind: 'none' } | { kind: 'json'; value: object } | { kind: 'bytes'; type: string } | FormBody
+  /** The kind of answer: JSON, events, bytes, or nothing. */
+  answer: 'json' | 'events' | 'bytes' | 'nothing'
+}
+export interface FormBody {
+  kind: 'form'
+  fields: Record<string, string>
+  file: string
+}
+
+export function exampleCall({ endpoint }: Listed, operation: Operation, document: Document): ExampleCall {
+  const { schemas } = document.components
+  const { auth = 'any', method, reply, parts, example } = endpoint
+  const parameters = operation.parameters.filter((one): one is Parameter => 'name' in one)
+  const valueOf = ({ name, schema }: Parameter): string => {
+    const given = example?.[name]
+    return encodeURIComponent(String(given ?? exampleOf(schema, schemas, name)))
+  }
+  const path = endpoint.path.replace(/:(\w+)/g, (_: string, name: string) => {
+    const value = valueOf(parameters.find((one) => one.name === name)!)
+    return endpoint.greedy ? value.replaceAll('%2F', '/') : value
+  })
+  const query = parameters
+    .filter(({ in: place, name, required }) => place === 'query' && (required || example?.[name] !== undefined))
+    .map((one) => `${one.name}=${valueOf(one)}`)
+  return {
+    method,
+    url: `${document.servers[0]!.url}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`,
+    credentials: auth === 'any' ? 'key' : auth === 'session' ? 'session' : 'none',
+    guarded: method !== 'GET' && (auth === 'session' || auth === 'sign_in'),
+    body: bodyOf(operation, document, parts?.[0] ?? 'file', example),
+    answer:
+      reply.kind === 'stream'
+        ? 'events'
+        : reply.kind === 'bytes'
+          ? 'bytes'
+          : reply.kind === 'none'
+            ? 'nothing'
+            : 'json',
+  }
+}
+
+function bodyOf(
+  { requestBody }: Operation,
+  { components: { schemas } }: Document,
+  file: string,
+  example: Readonly<Record<string, unknown>> | undefined,
+): ExampleCall['body'] {
+  if (requestBody === undefined) return { kind: 'none' }
+  const { 'multipart/form-data': form, 'application/json': json } = requestBody.content
+  const content = form ?? json
+  if (content === undefined || content.schema.properties === undefined)
+    return { kind: 'bytes', type: Object.keys(requestBody.content)[0]! }
+  const { properties } = content.schema
+  const told = Object.fromEntries(Object.entries(example ?? {}).filter(([name]) => name in properties))
+  const value = { ...leastExample(content.schema, schemas), ...told }
+  if (form === undefined) return Object.keys(value).length === 0 ? { kind: 'none' } : { kind: 'json', value }
+  const text = (one: unknown): string => (typeof one === 'string' ? one : JSON.stringify(one))
+  return { kind: 'form', file, fields: Object.fromEntries(Object.entries(value).map(([k, v]) => [k, text(v)])) }
+}

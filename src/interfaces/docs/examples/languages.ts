@@ -1,0 +1,18 @@
+import type { Listed } from '#core/registry.ts'
+import { exampleCommands } from '../../cli/help/examples.ts'
+import type { ExampleCall } from './call.ts'
+import { curl, typescript } from './code.ts'
+import { python } from './python.ts'
+
+export interface Example {
+  language: 'curl' | 'TypeScript' | 'Python' | 'uk'
+  code: string
+}
+
+/** The same call in each language; each runs as it stands, with the key in `UK_KEY`. */
+export const examplesOf = (listed: Listed, call: ExampleCall): Example[] => [
+  { language: 'curl', code: curl(call) },
+  { language: 'TypeScript', code: typescript(call) },
+  { language: 'Python', code: python(call) },
+  { language: 'uk', code: exampleCommands(listed).join('\n') },
+]

@@ -1,0 +1,99 @@
+import { shorten } from '#core/text/shorten.ts'
+/** An entry of the search: a page, or a part of one. */
+export interface Entry {
+  path: string
+  title: string
+  /** The place in the docs, such as `Drive` or `Guides`. */
+  place: string
+  /** Words that lead to it as well as its title does: `POST /drive/files`, `uk drive upload`. */
+  names: string
+  text: string
+}
+export type Found = Pick<Entry, 'path' | 'title' | 'place'> & { excerpt: string }
+
+export type Search = (query: string, most?: number) => Found[]
+
+const IN_TITLE = 12
+const IN_NAMES = 6
+
+const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+
+/**
+ * An index in memory: words and their beginnings, a hit in a title before one in the text, a rare word before a common one.
+ * Every word of the query has to be there; where nothing has them all, what has most of them is found.
+ */
+export function createSearch(entries: readonly Entry[]): Search {
+  const weights = new Map<string, Map<number, number>>()
+  entries.forEach((entry, i) => {
+    const add = (text: string, weight: number): void => {
+      for (const word of wordsOf(text)) {
+        const of = weights.get(word) ?? new Map<number, number>()
+        weights.set(word, of)
+        of.set(i, Math.max(of.get(i) ?? 0, weight) + Math.min(weight, 1) * 0.1)
+      }
+    }
+    // Of two titles that hold the words, the one with fewer others is meant.
+    add(entry.title, IN_TITLE * (1 + 1 / wordsOf(entry.title).length))
+    add(entry.names, IN_NAMES)
+    add(`${entry.place} ${entry.text}`, 1)
+  })
+  const known = [...weights.keys()].toSorted()
+  return (query, most = 12) => {
+    const asked = [...new Set(wordsOf(query))].slice(0, 12)
+    const scores = new Map<number, { words: number; score: number }>()
+    for (const word of asked) {
+      for (const [i, score] of scoresOf(word, weights, known, entries.length)) {
+        const before = scores.get(i) ?? { words: 0, score: 0 }
+        scores.set(i, { words: before.words + 1, score: before.score + score })
+      }
+    }
+    return [...scores]
+      .toSorted(([, a], [, b]) => b.words - a.words || b.score - a.score)
+      .filter(([, { words }], _, [first]) => words === first![1].words)
+      .slice(0, most)
+      .map(([i]) => {
+        const { path, title, place, text } = entries[i]!
+        return { path, title, place, excerpt: excerptOf(text, asked) }
+      })
+  }
+}
+
+/** The entries that hold a word, or one that begins with it. */
+function scoresOf(
+  word: string,
+  weights: ReadonlyMap<string, ReadonlyMap<number, number>>,
+  known: readonly string[],
+  size: number,
+): Map<number, number> {
+  const scores = new Map<number, number>()
+  for (let at = firstFrom(known, word); at < known.length && known[at]!.startsWith(word); at++) {
+    const of = weights.get(known[at]!)!
+    const rare = Math.log(1 + size / of.size) * (known[at] === word ? 1 : 0.6)
+    for (const [i, weight] of of) scores.set(i, Math.max(scores.get(i) ?? 0, weight * rare))
+  }
+  return scores
+}
+
+/** The index in sorted words where a word is, or would be. */
+function firstFrom(sorted: readonly string[], word: string): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (sorted[middle]! < word) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const EXCERPT = 160
+
+/** The words around the first that was asked for. */
+function excerptOf(text: string, asked: readonly string[]): string {
+  const flat = text.replaceAll(/\s+/g, ' ').trim()
+  const lower = flat.toLowerCase()
+  const hits = asked.map((word) => lower.indexOf(word)).filter((at) => at >= 0)
+  const from = Math.max(0, Math.min(...hits, flat.length) - 60)
+  const start = hits.length === 0 || from === 0 ? 0 : flat.indexOf(' ', from) + 1
+  const cut = shorten(flat.slice(start), EXCERPT)
+  return `${start > 0 ? '… ' : ''}${cut}${start + EXCERPT < flat.length ? ' …' : ''}`
+}

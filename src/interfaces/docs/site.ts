@@ -1,0 +1,165 @@
+import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Area } from '#core/contract.ts'
+import { list } from '#core/registry.ts'
+import { type Document, openapi } from '../openapi/openapi.ts'
+import { wordsOf } from '../words.ts'
+import { areaPage } from './area.ts'
+import { readGuides } from './guides/guides.ts'
+import { homePage } from './home.ts'
+import { html, inline } from './html.ts'
+import { operationPage } from './operation.ts'
+import { type Contents, areaPath, operationPath, page } from './page.ts'
+import { type Entry, type Search, createSearch } from './search.ts'
+import { style } from './style.ts'
+
+export interface Served {
+  type: string
+  /** Bytes, which all readers of a page share: a text would be encoded for each, and kept until the slowest has read it. */
+  body: Buffer
+  etag: string
+}
+
+export interface Site {
+  /** The page at a path, for a reader at this origin; null where there is none. */
+  at(path: string, query: URLSearchParams, origin: string): Served | { movedTo: string } | null
+  missing(): string
+}
+
+/** The address that guides and description are written with; each reader sees the one that they came by. */
+const WRITTEN = 'http://127.0.0.1:4242'
+const MOST_KEPT_BYTES = 64 << 20
+
+/** The pages below `/docs`: made once each, when first asked for, and the index when somebody first searches. */
+export function createSite(areas: readonly Area[], version: string): Site {
+  const { guides, pictures } = readGuides()
+  const contents: Contents = { areas, guides }
+  let known: Document | undefined
+  const document = (): Document => (known ??= openapi(areas, { origin: WRITTEN, version }))
+  let index: Search | undefined
+  const search = (query: string): ReturnType<Search> =>
+    (index ??= createSearch([...entriesOf(areas, document()), ...guideEntries(guides)]))(query)
+  const made = new Map<string, Served>()
+  let keptBytes = 0
+  const made404 = page(
+    'Not found · Ukiyo docs',
+    '',
+    contents,
+    html`<h1>Page not found</h1>
+      <p class="lead">
+        What was here has moved, or the address has a slip of the pen. <a href="/docs">Start here</a>, search, or take a
+        page from the list.
+      </p>`,
+  )
+
+  /** A reader may come by many names of one server, but no reader may fill its memory. */
+  function keep(key: string, fresh: Served): Served {
+    keptBytes += fresh.body.length
+    if (keptBytes > MOST_KEPT_BYTES) {
+      made.clear()
+      keptBytes = fresh.body.length
+    }
+    made.set(key, fresh)
+    return fresh
+  }
+
+  const write = (path: string): { type: string; text: string } | null => {
+    const framed = (title: string, content: Parameters<typeof page>[3]) => ({
+      type: 'text/html',
+      text: page(`${title} · Ukiyo docs`, path, contents, content),
+    })
+    if (path === '/v1/openapi.json') return { type: 'application/json', text: JSON.stringify(document()) }
+    if (path === '/docs/style.css') return { type: 'text/css', text: style }
+    if (path === '/docs/docs.js')
+      return { type: 'text/javascript', text: readFileSync(join(import.meta.dirname, 'browser/docs.js'), 'utf8') }
+    if (path === '/docs/try-it.js')
+      return { type: 'text/javascript', text: readFileSync(join(import.meta.dirname, 'browser/try-it.js'), 'utf8') }
+    if (path === '/docs') return framed('Start here', homePage(areas, guides, document()))
+    const area = areas.find((one) => path === areaPath(one))
+    if (area) return framed(area.title, areaPage(area))
+    const listed = path.startsWith('/docs/api/') && list(areas).find((one) => path === operationPath(one))
+    if (listed) return framed(listed.endpoint.summary.replaceAll('`', ''), operationPage(listed, document()))
+    const guide = guides.find((one) => path === one.path)
+    return guide ? framed(guide.title, html`<article>${guide.content}</article>`) : null
+  }
+
+  return {
+    missing: () => made404,
+    at(path, query, origin) {
+      if (path === '/docs/search') return searchPage(query.get('q') ?? '', contents, search)
+      if (path === '/docs/search.json') return served('application/json', JSON.stringify(search(query.get('q') ?? '')))
+      const picture = pictures.get(path)
+      const key = picture === undefined ? `${origin} ${path}` : path
+      const kept = made.get(key)
+      if (kept) return kept
+      if (picture !== undefined) return keep(key, served('image/png', readFileSync(picture)))
+      const written = write(path)
+      if (written === null) {
+        const moved = areas.find((one) => path === areaPath(one).replace('/docs/api/', '/docs/'))
+        return moved ? { movedTo: areaPath(moved) } : null
+      }
+      return keep(key, served(written.type, written.text.replaceAll(WRITTEN, origin)))
+    },
+  }
+}
+
+function served(type: string, content: string | Buffer): Served {
+  const body = Buffer.from(content)
+  return {
+    type: type.startsWith('image/') ? type : `${type}; charset=utf-8`,
+    body,
+    etag: `"${hash('sha1', body, 'base64url')}"`,
+  }
+}
+
+function searchPage(asked: string, contents: Contents, search: Search): Served {
+  const found = search(asked)
+  const content = html`<h1>Search</h1>
+    <p class="lead">
+      ${asked === '' ? 'What are you looking for?' : found.length === 0 ? `Nothing has the words “${asked}”.` : `“${asked}”`}
+    </p>
+    <ul class="found">
+      ${found.map(
+        ({ path, title, place, excerpt }) =>
+          html`<li>
+            <a href="${path}"><strong>${title}</strong> <small>${place}</small><span>${excerpt}</span></a>
+          </li>`,
+      )}
+    </ul>`
+  return served('text/html', page('Search · Ukiyo docs', '/docs/search', contents, content, asked))
+}
+
+function entriesOf(areas: readonly Area[], { paths }: Document): Entry[] {
+  const ofAreas = areas.map((area) => ({
+    path: areaPath(area),
+    title: area.title,
+    place: 'Reference',
+    names: area.name,
+    text: inline(area.summary).text.replace(/<[^>]+>/g, ''),
+  }))
+  const ofEndpoints = list(areas).map((listed) => {
+    const { area, verb, endpoint } = listed
+    const { method, path, summary, query = {}, body = {} } = endpoint
+    const { description } = paths[path.replace(/:(\w+)/g, '{$1}')]![method.toLowerCase()]!
+    return {
+      path: operationPath(listed),
+      title: summary.replaceAll('`', ''),
+      place: area.title,
+      names: `${method} ${path} uk ${wordsOf(listed).join(' ')} ${area.name}_${verb}`,
+      text: `${description.replaceAll('`', '')} ${Object.keys({ ...query, ...body }).join(' ')}`,
+    }
+  })
+  return [...ofAreas, ...ofEndpoints]
+}
+
+const guideEntries = (guides: ReturnType<typeof readGuides>['guides']): Entry[] =>
+  guides.flatMap(({ path, title, parts, group }) =>
+    parts.map((part, i) => ({
+      path: i === 0 ? path : `${path}#${part.id}`,
+      title: part.title,
+      place: i === 0 ? (group ?? 'Decisions') : title,
+      names: i === 0 ? '' : title,
+      text: part.text,
+    })),
+  )

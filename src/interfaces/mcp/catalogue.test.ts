@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { loadContracts } from '#modules/contracts.ts'
+import { type Listed, inputSchema, list } from '#core/registry.ts'
+import { notes } from '#test/mcp/notes.ts'
+import { createCatalogue, forAgents } from './catalogue/catalogue.ts'
+import { describe } from './tools/describe.ts'
+import type { AgentCaller } from './tools/door.ts'
+import { stemsOf } from './catalogue/words.ts'
+import { instructions, tools } from './tools/tools.ts'
+
+const listed: Listed[] = list([...(await loadContracts()), notes])
+const catalogue = createCatalogue(listed)
+const best = (query: string): string[] =>
+  catalogue
+    .rank(query)
+    .slice(0, 3)
+    .map(({ name }) => name)
+
+for (const [query, name] of [
+  ['write a note', 'notes.create'],
+  ['remove one note', 'notes.delete'],
+  ['notes.list', 'notes.list'],
+  ['notes_get', 'notes.get'],
+  ['my profile', 'me.get'],
+  ['my rate limit', 'me.limits'],
+  ['change my theme', 'settings.update'],
+  ['time zone', 'settings.update'],
+  ['make an assistant', 'agents.create'],
+  ['show all agents', 'agents.list'],
+  ['undelete an agent', 'agents.restore'],
+  ['wait for background work', 'operations.await'],
+] as const)
+  test(`"${query}" finds ${name} among the first three`, () =>
+    assert.ok(best(query).includes(name), best(query).join(', ')))
+
+test('words that stand nowhere find nothing', () => assert.deepEqual(best('zzz qqq'), []))
+
+test('every endpoint is the first that its own name finds', () => {
+  for (const { name } of catalogue.cards) assert.equal(best(name)[0], name)
+})
+
+test('the order does not depend on the order of the list, nor on the time', () => {
+  const turned = createCatalogue(listed.toReversed())
+  for (const query of ['list', 'agent', 'delete for good', 'usage'])
+    assert.deepEqual(
+      turned.rank(query).map(({ name }) => name),
+      catalogue.rank(query).map(({ name }) => name),
+    )
+})
+
+test('what only a signed-in person may do is not in it', () => {
+  assert.equal(catalogue.get('api_keys.create'), null)
+  assert.equal(catalogue.get('auth.sign_in'), null)
+  assert.ok(catalogue.rank('create an api key').every(({ listed }) => forAgents(listed)))
+})
+
+test('names are known as openapi.json writes them too', () => {
+  assert.equal(catalogue.get('notes_create')?.name, 'notes.create')
+})
+
+test('words are the same however they are bent', () => {
+  for (const [a, b] of [
+    ['files', 'file'],
+    ['messages', 'message'],
+    ['created', 'create'],
+    ['running', 'run'],
+    ['copies', 'copy'],
+    ['memberId', 'member id'],
+    ['re-opened', 'reopen'],
+  ])
+    assert.deepEqual(stemsOf(a!), stemsOf(b!))
+})
+
+test('every endpoint can be described, and the example is one that its schema takes', () => {
+  // A description asks a caller nothing else.
+  const caller = { may: () => true } as unknown as AgentCaller
+  for (const card of catalogue.cards) {
+    const { input } = describe(card, caller).example as { input: unknown }
+    const result = inputSchema(card.listed.endpoint).safeParse(input)
+    assert.ok(result.success, `${card.name} ${JSON.stringify(input)} ${result.error?.message}`)
+    assert.ok(card.arguments().length <= 402, card.name)
+  }
+})
+
+test('the list of tools costs a model less than 1,500 tokens', () => {
+  const text = JSON.stringify({ tools, instructions })
+  // Every word and every mark as a token of its own, and a long word as several: more than any tokeniser makes of it.
+  const most = [...text.matchAll(/[A-Za-z]{1,6}|\d{1,3}|[^\sA-Za-z\d]/g)].length
+  assert.ok(most < 1_500, `${most} tokens at most, ${text.length} characters`)
+  assert.ok(text.length < 4_000, `${text.length} characters`)
+})

@@ -1,0 +1,81 @@
+import type { Event } from '#core/answers.ts'
+import { Refusal } from '#core/errors.ts'
+
+/** Below the minute that MCP clients wait for an answer. */
+export const COLLECT_SECONDS = 50
+export const COLLECT_BYTES = 262_144
+
+export interface Collected {
+  [key: string]: unknown
+  events: Event[]
+  /** False: there was, or may be, more. */
+  complete: boolean
+  /** The event after which a reader may go on. */
+  last_event_id: string | null
+}
+
+interface Bounds {
+  seconds?: number
+  bytes?: number
+}
+
+/**
+ * Reads a stream to its end or to its bounds. Deltas that follow one another become one, since a model pays for every
+ * word of what it reads. Throws the Refusal that ended it.
+ */
+export async function collect(
+  events: AsyncIterable<Event>,
+  ended: AbortSignal,
+  onEvent: (event: Event) => void = () => {},
+  { seconds = COLLECT_SECONDS, bytes = COLLECT_BYTES }: Bounds = {},
+): Promise<Collected> {
+  const collected: Collected = { events: [], complete: false, last_event_id: null }
+  const iterator = events[Symbol.asyncIterator]()
+  const stop = Promise.withResolvers<'stopped'>()
+  const onStop = () => stop.resolve('stopped')
+  const timer = setTimeout(onStop, seconds * 1000)
+  ended.addEventListener('abort', onStop, { once: true })
+  if (ended.aborted) onStop()
+  let size = 0
+  try {
+    while (size < bytes) {
+      const next = await Promise.race([iterator.next(), stop.promise])
+      if (next === 'stopped') break
+      if (next.done) {
+        collected.complete = true
+        break
+      }
+      size += JSON.stringify(next.value).length
+      collected.last_event_id = next.value.id ?? collected.last_event_id
+      append(collected.events, next.value)
+      onEvent(next.value)
+    }
+  } finally {
+    clearTimeout(timer)
+    ended.removeEventListener('abort', onStop)
+    // Not awaited: a generator that waits inside ends by its own signal.
+    iterator.return?.().catch?.(() => {})
+  }
+  if (ended.reason instanceof Refusal) throw ended.reason
+  return collected
+}
+
+type Delta = Record<string, unknown> & { delta: string }
+
+/** The fields in which two deltas of one text differ beside the text: where and when each was sent. */
+const passing = new Set(['delta', 'seq', 'at'])
+
+function append(events: Event[], event: Event): void {
+  const last = events.at(-1)
+  if (last?.event === event.event && isDelta(last.data) && isDelta(event.data) && sameText(last.data, event.data)) {
+    events[events.length - 1] = { ...event, data: { ...event.data, delta: last.data.delta + event.data.delta } }
+    return
+  }
+  events.push(event)
+}
+
+const isDelta = (data: unknown): data is Delta =>
+  data !== null && typeof data === 'object' && 'delta' in data && typeof data.delta === 'string'
+
+const sameText = (a: Delta, b: Delta): boolean =>
+  [...new Set([...Object.keys(a), ...Object.keys(b)])].every((key) => passing.has(key) || a[key] === b[key])

@@ -1,0 +1,309 @@
+import { z } from 'zod'
+import type { AnyEndpoint, Area, Reply } from '#core/contract.ts'
+import { pathNames } from '#core/contract.ts'
+import { type Listed, inputSchemas, list } from '#core/registry.ts'
+import { exampleOf, leastExample } from '../example.ts'
+import {
+  BYTES,
+  type Document,
+  type MediaType,
+  type Operation,
+  type Parameter,
+  type Response,
+  about,
+  answerHeaders,
+  envelopeParts,
+  gatewaysAt,
+  headers,
+  parameters,
+  ref,
+  refusalResponse,
+  securitySchemes,
+  successes,
+} from './shared.ts'
+import { refusalsByStatus } from '../refusals.ts'
+import { type Described, type Schema, describe } from '../schemas.ts'
+import { wordsOf } from '../words.ts'
+
+export type { Document, Operation, Parameter, Response } from './shared.ts'
+
+export interface OpenapiOptions {
+  /** The instance's address; the description's server is `{origin}/v1`. */
+  origin: string
+  /** The newest dated version. */
+  version: string
+}
+
+/** The OpenAPI 3.1 description of these areas. Pure: the same areas give the same document. */
+export function openapi(areas: readonly Area[], { origin, version }: OpenapiOptions): Document {
+  const listed = list(areas)
+  const described = describe(inputsOf(listed), outputsOf(listed))
+  const schemas: Record<string, Schema> = { ...described.components, ...envelopeParts }
+  const responses: Record<string, Response> = { ...successes }
+  const paths: Document['paths'] = {}
+  for (const one of listed) {
+    const path = one.endpoint.path.replace(/:(\w+)/g, '{$1}')
+    ;(paths[path] ??= {})[one.endpoint.method.toLowerCase()] = operationOf(one, described, schemas, responses)
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Ukiyo',
+      version,
+      summary: 'Chats, agents, files, computers, automations and models behind one API and one key.',
+      description: about,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: `${origin}/v1`, description: 'This instance' }],
+    externalDocs: { description: 'Guides, and a page per endpoint.', url: `${origin}/docs` },
+    'x-uk-gateways': gatewaysAt(origin),
+    tags: areas.map(({ name, title, summary }) => ({ name, description: summary, 'x-displayName': title })),
+    security: [{ bearer: [] }, { apiKey: [] }, { session: [] }],
+    paths,
+    components: { schemas, parameters, headers, responses, securitySchemes },
+  }
+}
+
+const inputsOf = (listed: readonly Listed[]): Record<string, z.ZodType> =>
+  Object.fromEntries(
+    listed.flatMap(({ name, endpoint }) => {
+      const { query, body, headers } = inputSchemas(endpoint)
+      const path: [string, z.ZodType][] = Object.entries(endpoint.params ?? {})
+      return [
+        [`${name} query`, query] as const,
+        ...(body ? [[`${name} body`, body] as const] : []),
+        ...(headers ? [[`${name} headers`, headers] as const] : []),
+        ...path.map(([key, type]) => [`${name} path ${key}`, type] as const),
+      ]
+    }),
+  )
+
+const outputsOf = (listed: readonly Listed[]): Record<string, z.ZodType> =>
+  Object.fromEntries(
+    listed.flatMap(({ name, endpoint: { reply } }): [string, z.ZodType][] => {
+      const further = reply.kind === 'page' ? reply.extra : reply.kind === 'results' ? reply.filters : undefined
+      return [
+        ...('of' in reply ? [[name, reply.of] as [string, z.ZodType]] : []),
+        ...(reply.kind === 'operation' && reply.events
+          ? [[`${name} events`, reply.events] as [string, z.ZodType]]
+          : []),
+        ...(reply.kind === 'page' && reply.or ? [[`${name} or`, reply.or] as [string, z.ZodType]] : []),
+        ...(further ? [[`${name} further`, z.object(further).partial()] as [string, z.ZodType]] : []),
+      ]
+    }),
+  )
+
+function operationOf(
+  listed: Listed,
+  described: Described,
+  schemas: Record<string, Schema>,
+  shared: Record<string, Response>,
+): Operation {
+  const { name, area, endpoint } = listed
+  const { auth = 'any', scope, consent, summary, description } = endpoint
+  return {
+    operationId: name.replace('.', '_'),
+    tags: [area.name],
+    summary,
+    description: [description, whoMay(auth, scope), consent && auth === 'any' && NEEDS_CONSENT]
+      .filter(Boolean)
+      .join('\n\n'),
+    'x-uk-scope': scope,
+    'x-uk-cli': ['uk', ...wordsOf(listed)].join(' '),
+    ...(consent && { 'x-uk-consent': consent }),
+    ...(endpoint.capability && { 'x-uk-capability': endpoint.capability }),
+    ...(auth === 'session' && { security: [{ session: [] }] }),
+    ...((auth === 'open' || auth === 'sign_in') && { security: [] }),
+    parameters: parametersOf(listed, described),
+    ...bodyOf(endpoint, described.inputs[`${name} body`], schemas),
+    responses: {
+      ...(endpoint.refused === undefined && successOf(listed, described, schemas)),
+      ...Object.fromEntries(
+        refusalsByStatus(endpoint).map(([status, may]) => [status, refusalResponse(status, may, shared)]),
+      ),
+    },
+  }
+}
+
+/**
+ * The forms of a body. Generators of clients take the first, or JSON wherever it stands: so a form whose parts can say all
+ * that JSON can is described alone, else nobody could send a file.
+ */
+function bodyOf(
+  { takes, parts, bytesAre = BYTES.contentMediaType, example }: AnyEndpoint,
+  body: Schema | undefined,
+  schemas: Record<string, Schema>,
+): Pick<Operation, 'requestBody'> {
+  const bytes = { [bytesAre]: { schema: bytesAre === 'application/json' ? {} : BYTES } }
+  if (takes === 'bytes') return { requestBody: { required: true, content: bytes } }
+  if (body === undefined || Object.keys(body.properties ?? {}).length === 0) return {}
+  const told = Object.entries(example ?? {}).filter(([name]) => name in body.properties!)
+  const first = { ...leastExample(body, schemas), ...Object.fromEntries(told) }
+  const json = { 'application/json': { schema: body, example: first } }
+  const required = (body.required ?? []).length > 0
+  if (takes === 'bytes_or_json') return { requestBody: { required, content: { ...bytes, ...json } } }
+  if (takes !== 'multipart') return { requestBody: { required, content: json } }
+  const form = { 'multipart/form-data': formOf(body, parts) }
+  if (parts !== undefined) return { requestBody: { required, content: { ...form, ...json } } }
+  const description = 'The same fields, without the part `file`, are taken as `application/json` too.'
+  return { requestBody: { description, required, content: form } }
+}
+
+/** The same fields as parts, and the bytes as the last ones. */
+function formOf(body: Schema, parts: readonly string[] | undefined): MediaType {
+  const bytes: Record<string, Schema> =
+    parts === undefined
+      ? { file: { ...BYTES, description: 'The bytes; the part that comes last.' } }
+      : Object.fromEntries(
+          parts.map((part) => [
+            part,
+            { type: 'array', items: BYTES, description: 'Bytes: a part for each, behind the fields.' },
+          ]),
+        )
+  return {
+    schema: { ...body, properties: { ...body.properties, ...bytes } },
+    encoding: Object.fromEntries(Object.keys(bytes).map((part) => [part, { contentType: BYTES.contentMediaType }])),
+  }
+}
+
+const NEEDS_CONSENT =
+  'An agent does this only once a person has agreed to the very call; where nobody is there to be asked it is 403 `consent_required`.'
+
+function whoMay(auth: string, scope: string | null): string {
+  if (auth === 'session')
+    return 'Only for a signed-in person, by session cookie; an API key is refused with 403 `cookie_session_required`.'
+  if (auth === 'sign_in' || auth === 'open') return 'Needs no credentials.'
+  return scope === null ? 'Any valid key or session will do.' : `A key needs the scope \`${scope}\`.`
+}
+
+function parametersOf({ name, endpoint }: Listed, { inputs }: Described): Operation['parameters'] {
+  const path = pathNames(endpoint.path).map((key, i, all): Parameter => {
+    const described: Schema = inputs[`${name} path ${key}`] ?? ref('schemas', 'Ulid')
+    const { description, ...schema } = described
+    const greedy = endpoint.greedy && i === all.length - 1 ? 'May hold slashes, plain or encoded.' : undefined
+    const words = description ?? greedy
+    return { name: key, in: 'path', required: true, ...(words !== undefined && { description: words }), schema }
+  })
+  const parametersIn = (place: 'query' | 'header', { properties = {}, required = [] }: Schema): Parameter[] =>
+    Object.entries(properties).map(([key, { description, ...schema }]) => ({
+      name: place === 'header' ? headerName(key) : key,
+      in: place,
+      ...(required.includes(key) && { required: true }),
+      ...(description !== undefined && { description }),
+      schema,
+    }))
+  const query = [
+    ...parametersIn('query', inputs[`${name} query`]!),
+    ...parametersIn('header', inputs[`${name} headers`] ?? {}),
+  ]
+  const single = endpoint.method === 'GET' && endpoint.reply.kind === 'one'
+  return [...path, ...query, ref('parameters', 'Version'), ...(single ? [ref('parameters', 'IfNoneMatch')] : [])]
+}
+
+/** `upload_offset` is `Upload-Offset`. */
+const headerName = (field: string): string =>
+  field
+    .split('_')
+    .map((word) => word[0]!.toUpperCase() + word.slice(1))
+    .join('-')
+
+/** The answers of a call that succeeds: one branch per kind of reply. */
+function successOf(
+  { name, endpoint }: Listed,
+  { outputs }: Described,
+  schemas: Record<string, Schema>,
+): Operation['responses'] {
+  const reply: Reply = endpoint.reply
+  const { status = 200, auth = 'any', method } = endpoint
+  const of = outputs[name] ?? {}
+  const further = outputs[`${name} further`]
+  const known = auth === 'any' || auth === 'session'
+  const { RateLimit: _, 'RateLimit-Policy': __, ...toAnybody } = answerHeaders
+  const carried = known ? answerHeaders : toAnybody
+  const same = (name: keyof typeof successes) =>
+    known ? ref('responses', name) : { ...successes[name], headers: carried }
+  const json = (description: string, schema: Schema): Response => ({
+    description,
+    headers: { ...carried, ...(method === 'GET' && reply.kind === 'one' && { ETag: ref('headers', 'ETag') }) },
+    content: { 'application/json': { schema, example: exampleOf(schema, schemas) } },
+  })
+  const raw = (description: string, type: string, schema: Schema): Response => ({
+    description,
+    headers: carried,
+    content: { [type]: { schema } },
+  })
+  const happening = outputs[`${name} events`]
+  const orEvents = (response: Response): Response =>
+    happening ? { ...response, content: { ...response.content, 'text/event-stream': { schema: happening } } } : response
+  switch (reply.kind) {
+    case 'one':
+      return {
+        [status]: json(saying[status], data(of)),
+        ...(method === 'GET' && { 304: same('NotModified') }),
+      }
+    case 'operation':
+      return {
+        ...(status !== 202 && { [status]: orEvents(json(saying[status], data(of))) }),
+        202: json(
+          'Goes on in the background: `data` is an operation.',
+          data('Operation' in schemas ? ref('schemas', 'Operation') : of),
+        ),
+      }
+    case 'page': {
+      const page: Schema = {
+        type: 'object',
+        required: ['data', 'pagination'],
+        properties: {
+          data: { type: 'array', items: of },
+          pagination: ref('schemas', 'Pagination'),
+          ...further?.properties,
+        },
+      }
+      const or = outputs[`${name} or`]
+      return {
+        [status]: or
+          ? json('One thing, or a page of the list, as the query asks.', { anyOf: [data(or), page] })
+          : json('A page of the list.', page),
+      }
+    }
+    case 'results':
+      return {
+        [status]: json('What was found.', {
+          type: 'object',
+          required: ['items', 'total_count', 'offset', 'has_more', 'query', 'applied_filters'],
+          properties: {
+            items: { type: 'array', items: of },
+            total_count: { type: 'integer' },
+            offset: { type: 'integer' },
+            has_more: { type: 'boolean' },
+            query: { type: ['string', 'null'] },
+            applied_filters: further ?? { type: 'object' },
+          },
+        }),
+      }
+    case 'stream':
+      return { [status]: raw(streaming, 'text/event-stream', of) }
+    case 'bytes':
+      return {
+        [status]: raw('The bytes, with their own content type.', '*/*', BYTES),
+        206: raw('The part that `Range` asked for.', '*/*', BYTES),
+        302: {
+          description: 'The bytes are at `Location`.',
+          headers: { ...carried, Location: ref('headers', 'Location') },
+        },
+      }
+    case 'deleted':
+      return { [status]: same('Deleted') }
+    case 'none':
+      return { 204: { description: 'Done; the answer has no body.', headers: carried } }
+  }
+}
+
+const data = (of: Schema): Schema => ({ type: 'object', required: ['data'], properties: { data: of } })
+const saying: Record<number, string> & Record<200 | 201 | 202, string> = {
+  200: 'Done.',
+  201: 'Made.',
+  202: 'Accepted; the work goes on in the background.',
+}
+const streaming =
+  'Server-sent events. Each has `id:`, `event:` and one line of `data:` JSON, described here as one object. A comment line every 15 seconds keeps the connection open. Where the stream can be resumed, send the last `id` back in `Last-Event-ID`.'

@@ -1,0 +1,273 @@
+/** The parts that the descriptions of all endpoints share: components, envelopes, headers, credentials and refusals. */
+import { type Code, codes, describeCode } from '#core/errors.ts'
+import { grants, scopes } from '#core/scopes.ts'
+import type { Schema } from '../schemas.ts'
+
+export interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  description?: string
+  schema: Schema
+}
+export interface MediaType {
+  schema: Schema
+  example?: unknown
+  /** Of a form: the content type of a part. */
+  encoding?: Record<string, { contentType: string }>
+}
+export interface Response {
+  description: string
+  headers?: Record<string, unknown>
+  content?: Record<string, MediaType>
+}
+export interface Operation {
+  operationId: string
+  tags: string[]
+  summary: string
+  description: string
+  'x-uk-scope': string | null
+  'x-uk-cli': string
+  'x-uk-consent'?: 'person'
+  'x-uk-capability'?: string
+  security?: Record<string, string[]>[]
+  parameters: (Parameter | { $ref: string })[]
+  requestBody?: { description?: string; required: boolean; content: Record<string, MediaType> }
+  responses: Record<string, Response | { $ref: string }>
+}
+export interface Document {
+  openapi: '3.1.1'
+  info: Record<string, unknown>
+  servers: { url: string; description: string }[]
+  externalDocs: { description: string; url: string }
+  'x-uk-gateways': Gateway[]
+  tags: { name: string; description: string; 'x-displayName': string }[]
+  security: Record<string, string[]>[]
+  paths: Record<string, Record<string, Operation>>
+  components: {
+    schemas: Record<string, Schema>
+    responses: Record<string, Response>
+    [kind: string]: Record<string, unknown>
+  }
+}
+
+/** A surface beside this API, in the shape of another vendor's, and where that one is described. */
+export interface Gateway {
+  name: string
+  /** The base address that a client of that vendor is given. */
+  url: string
+  speaks: string
+  /** Our page of it: paths, what passes, what is translated. */
+  docs: string
+  /** The vendor's own reference. */
+  reference: string
+}
+
+export const gatewaysAt = (origin: string): Gateway[] =>
+  [
+    ['compat-a', '/compat-a/v1', 'OpenAI', 'https://platform.openai.com/docs/api-reference'],
+    ['compat-b', '/compat-b', 'Anthropic', 'https://platform.claude.com/docs/en/api/overview'],
+    ['compat-c', '/compat-c/v1', 'OpenRouter', 'https://openrouter.ai/docs/api-reference/overview'],
+  ].map(([name, path, vendor, reference]) => ({
+    name: name!,
+    url: origin + path!,
+    speaks: `the API of ${vendor!}`,
+    docs: `${origin}/docs/gateways#${name!}`,
+    reference: reference!,
+  }))
+
+/**
+ * Bytes as they are: no JSON type is theirs (OpenAPI 3.1.1, "Migrating binary descriptions from OAS 3.0"); generators
+ * that have not learned that yet know them by `format`.
+ */
+export const BYTES = { format: 'binary', contentMediaType: 'application/octet-stream' }
+
+export const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
+
+// ── refusals ────────────────────────────────────────────────────────────────
+/** Sets of codes that most endpoints share, and what they are called. */
+const named = new Map<string, ReadonlySet<Code>>()
+for (const [name, ...may] of [
+  ['BadRequest', 'unknown_parameter', 'unsupported_version'],
+  ['BadBody', 'malformed_json', 'unknown_parameter', 'unsupported_version'],
+  ['BadQuery', 'invalid_parameter', 'missing_parameter', 'unknown_parameter', 'unsupported_version'],
+  ['BadPage', 'invalid_parameter', 'missing_parameter', 'unknown_parameter', 'invalid_cursor', 'unsupported_version'],
+  ['BadInput', 'malformed_json', 'invalid_parameter', 'missing_parameter', 'unknown_parameter', 'unsupported_version'],
+  [
+    'Unauthenticated',
+    'missing_credentials',
+    'invalid_api_key',
+    'expired_api_key',
+    'revoked_api_key',
+    'session_expired',
+  ],
+  ['SignedOut', 'missing_credentials', 'session_expired'],
+  ['Misdirected', 'misdirected_request'],
+  ['TooManyRequests', 'rate_limited', 'concurrency_limited'],
+] as [string, ...Code[]][])
+  named.set(name, new Set(may))
+
+/** A response of the document: put among its `responses` under a name that its codes give, and referred to. */
+export function refusalResponse(
+  status: number,
+  may: readonly Code[],
+  responses: Record<string, Response>,
+): { $ref: string } {
+  const name = nameOf(may)
+  responses[name] ??= refused(status, may)
+  return ref('responses', name)
+}
+
+/** `BadInputOrInvalidTimeZone`: the largest set that has a name, then what comes on top of it. */
+function nameOf(may: readonly Code[]): string {
+  const all = new Set(may)
+  const [base, inBase] = [...named]
+    .filter(([, set]) => set.isSubsetOf(all))
+    .toSorted(([, a], [, b]) => b.size - a.size)[0] ?? [null, new Set<Code>()]
+  const more = may.filter((code) => !inBase.has(code)).map(pascal)
+  return [...(base === null ? [] : [base]), ...more].join('Or')
+}
+
+const pascal = (code: string): string =>
+  code
+    .split('_')
+    .map((word) => word[0]!.toUpperCase() + word.slice(1))
+    .join('')
+
+function refused(status: number, may: readonly Code[]): Response {
+  const { type, message } = describeCode(may[0]!)
+  const code = may[0] === type ? {} : { code: may[0] }
+  return {
+    description: may.map((one) => `\`${one}\`: ${describeCode(one).message}`).join('\n\n'),
+    headers: {
+      'X-Request-Id': ref('headers', 'RequestId'),
+      ...(status === 429 && { 'Retry-After': ref('headers', 'RetryAfter') }),
+    },
+    content: {
+      'application/json': { schema: ref('schemas', 'ApiError'), example: { error: { type, message, ...code } } },
+    },
+  }
+}
+
+// ── what every endpoint shares ──────────────────────────────────────────────
+export const envelopeParts: Record<string, Schema> = {
+  Ulid: {
+    type: 'string',
+    pattern: '^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$',
+    description: 'A ULID, 26 characters of Crockford base32. Answers write it in upper case.',
+    examples: ['01KAJ8R3T2M6QK5W9V0XBZC4DE'],
+  },
+  Pagination: {
+    type: 'object',
+    required: ['has_more', 'next_cursor'],
+    properties: {
+      has_more: { type: 'boolean' },
+      next_cursor: {
+        type: ['string', 'null'],
+        description: 'Goes into `cursor` for the next page; null at the end.',
+        examples: [null],
+      },
+    },
+  },
+  Deleted: {
+    type: 'object',
+    required: ['deleted', 'id'],
+    properties: { deleted: { type: 'boolean', const: true }, id: { type: 'string' } },
+  },
+  // Not `Error`: in generated clients it would stand in the way of the language's own.
+  ApiError: {
+    type: 'object',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['type', 'message'],
+        properties: {
+          type: {
+            type: 'string',
+            description: 'What clients branch on.',
+            examples: [...new Set(codes.map((code) => describeCode(code).type))],
+          },
+          message: { type: 'string', description: 'For people.' },
+          code: { type: 'string', description: 'Why, more closely. Further codes may come.' },
+          param: { type: 'string', description: 'The field at fault, as `a.b.0`.' },
+          details: { type: 'object', description: 'What the code’s description promises.' },
+        },
+      },
+    },
+  },
+}
+
+export const parameters = {
+  Version: {
+    name: 'X-Service-Version',
+    in: 'header',
+    description:
+      'The dated version of the contract for this call. Default: the one the key is pinned to, else the newest.',
+    schema: { type: 'string', format: 'date' },
+  },
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'An `ETag` that is known already; an unchanged answer is 304.',
+    schema: { type: 'string' },
+  },
+}
+
+/** The headers of every answer to somebody known. */
+export const answerHeaders = {
+  'X-Request-Id': ref('headers', 'RequestId'),
+  'X-Service-Version': ref('headers', 'ServiceVersion'),
+  RateLimit: ref('headers', 'RateLimit'),
+  'RateLimit-Policy': ref('headers', 'RateLimitPolicy'),
+}
+
+/** Answers of calls that succeed which are the same everywhere. */
+export const successes = {
+  NotModified: { description: 'Not changed since the `ETag` in `If-None-Match`.', headers: answerHeaders },
+  Deleted: {
+    description: 'Done.',
+    headers: answerHeaders,
+    content: {
+      'application/json': {
+        schema: ref('schemas', 'Deleted'),
+        example: { deleted: true, id: '01KAJ8R3T2M6QK5W9V0XBZC4DE' },
+      },
+    },
+  },
+} satisfies Record<string, Response>
+
+const header = (description: string, type = 'string') => ({ description, schema: { type } })
+export const headers = {
+  RequestId: header('The ULID of this call, to quote when asking about it.'),
+  ServiceVersion: header('The dated version that the answer is written in.'),
+  RateLimit: header('What is left, such as `"reads";r=5999;t=1` (IETF draft).'),
+  RateLimitPolicy: header('The limits, such as `"reads";q=6000;w=60` (IETF draft).'),
+  RetryAfter: header('Seconds to wait.', 'integer'),
+  ETag: header('Names this state of the resource, for `If-None-Match` and `If-Match`.'),
+  Location: header('Where it is.'),
+}
+
+export const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer uk_…`.' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same API key in a header of its own.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'uk_session',
+    description:
+      'A signed-in person; on https the cookie is `__Host-uk_session`. Changing calls come from the same origin or carry `X-UK-CSRF: 1`.',
+  },
+}
+
+export const about = `One REST API over chats, agents, files, computers, automations, models and what belongs to them.
+
+**Envelopes.** A single resource is \`{ "data": … }\`, a list \`{ "data": […], "pagination": { "has_more", "next_cursor" } }\`, a deletion \`{ "deleted": true, "id" }\`, an error \`{ "error": { "type", "message", "code", "param", "details" } }\`.
+
+**Fields.** snake_case; times are ISO 8601 in UTC with milliseconds; ids are ULIDs; a field without a value is \`null\`. Unknown fields in a request are refused. Enums are open: new values may come.
+
+**Scopes** that a key may hold (\`write\` implies \`read\`, and every key has \`${[...grants([])].join()}\`): ${scopes.map((scope) => `\`${scope}\``).join(' ')}.
+
+**Model gateways** stand beside this API and take the same key, in the wire shapes of three other vendors: \`POST /compat-a/v1/chat/completions\`, \`POST /compat-b/v1/messages\` and \`POST /compat-c/v1/chat/completions\`, under the origin, not under \`/v1\`. They answer errors in the shape of the vendor they mimic. \`x-uk-gateways\` of this document says where each is described.
+
+\`X-Client-Request-Id\` (at most 128 visible ASCII characters) is logged and echoed.`

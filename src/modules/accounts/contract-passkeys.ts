@@ -1,0 +1,164 @@
+import { z } from 'zod'
+import { area, base, deleted, endpoint, idOut, one, page, time } from '#core/contract.ts'
+import { Account } from './contract.ts'
+
+export const Passkey = z
+  .object({
+    ...base,
+    name: z.string(),
+    rp_id: z.string().describe('The host name that it was made for; it works there alone.'),
+    synced: z.boolean().describe('Kept by a password manager, which may bring it to further devices.'),
+    last_used_at: time.nullable(),
+  })
+  .meta({ id: 'Passkey' })
+
+/** Bytes in base64url, as the browser's `toJSON()` has them. */
+const bytes = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^[\w-]+={0,2}$/, 'must be base64url')
+
+const credential = {
+  id: bytes(1_400),
+  rawId: bytes(1_400),
+  type: z.literal('public-key'),
+  clientExtensionResults: z.record(z.string(), z.unknown()).default({}),
+  authenticatorAttachment: z.string().max(32).nullish(),
+}
+
+export const made = z
+  .object({
+    ...credential,
+    response: z.object({
+      clientDataJSON: bytes(16_384),
+      attestationObject: bytes(65_536),
+      transports: z.array(z.string().max(32)).max(10).optional(),
+    }),
+  })
+  .describe('`PublicKeyCredential.toJSON()` of what `navigator.credentials.create` gave.')
+  .meta({
+    examples: [
+      {
+        id: 'AQ',
+        rawId: 'AQ',
+        type: 'public-key',
+        response: { clientDataJSON: 'e30', attestationObject: 'oA' },
+      },
+    ],
+  })
+
+export const shown = z
+  .object({
+    ...credential,
+    response: z.object({
+      clientDataJSON: bytes(16_384),
+      authenticatorData: bytes(16_384),
+      signature: bytes(16_384),
+      userHandle: bytes(128).nullish(),
+    }),
+  })
+  .describe('`PublicKeyCredential.toJSON()` of what `navigator.credentials.get` gave.')
+  .meta({
+    examples: [
+      {
+        id: 'AQ',
+        rawId: 'AQ',
+        type: 'public-key',
+        response: { clientDataJSON: 'e30', authenticatorData: 'AQ', signature: 'AQ' },
+      },
+    ],
+  })
+
+export type Made = z.output<typeof made>
+export type Shown = z.output<typeof shown>
+
+const options = one(
+  z.object({
+    id: idOut,
+    created_at: time,
+    expires_at: time,
+    options: z
+      .record(z.string(), z.unknown())
+      .describe('For `PublicKeyCredential.parseCreationOptionsFromJSON` or `…parseRequestOptionsFromJSON`.'),
+  }),
+)
+const name = z.string().trim().min(1).max(120)
+
+export const passkeys = area(
+  'passkeys',
+  { title: 'Passkeys', summary: 'Sign in with a fingerprint, a face, a PIN or a security key (WebAuthn).' },
+  {
+    list: endpoint('GET /app/passkeys', {
+      summary: 'List your passkeys',
+      scope: null,
+      auth: 'session',
+      reply: page(Passkey),
+      beyond: true,
+    }),
+    creation_options: endpoint('POST /app/passkeys/creation-options', {
+      summary: 'Begin to add a passkey',
+      description:
+        'Needs a password or a passkey that was shown within the last 10 minutes. The challenge is good for 5 minutes, once.',
+      scope: null,
+      auth: 'session',
+      reply: options,
+      errors: ['proof_required', 'limit_reached', 'not_supported'],
+      beyond: true,
+    }),
+    create: endpoint('POST /app/passkeys', {
+      summary: 'Add the passkey that the browser made',
+      scope: null,
+      consent: 'person',
+      auth: 'session',
+      body: { name, credential: made },
+      reply: one(Passkey),
+      status: 201,
+      errors: ['proof_required', 'limit_reached', 'already_exists', 'link_expired', 'not_supported'],
+      beyond: true,
+    }),
+    update: endpoint('PATCH /app/passkeys/:id', {
+      summary: 'Rename a passkey',
+      scope: null,
+      auth: 'session',
+      body: { name },
+      reply: one(Passkey),
+      beyond: true,
+    }),
+    delete: endpoint('DELETE /app/passkeys/:id', {
+      summary: 'Remove a passkey, unless it is the last way to sign in',
+      scope: null,
+      consent: 'person',
+      auth: 'session',
+      reply: deleted,
+      errors: ['proof_required', 'invalid_state'],
+      beyond: true,
+    }),
+    sign_in_options: endpoint('POST /app/passkeys/sign-in-options', {
+      summary: 'Begin to sign in with a passkey',
+      description: 'Names no account: the browser offers the passkeys that it has. Good for 10 minutes, once.',
+      scope: null,
+      auth: 'sign_in',
+      reply: options,
+      errors: ['rate_limited', 'not_supported'],
+      beyond: true,
+    }),
+    sign_in: endpoint('POST /app/passkeys/sign-in', {
+      summary: 'Sign in with a passkey',
+      scope: null,
+      auth: 'sign_in',
+      body: { credential: shown },
+      reply: one(Account),
+      errors: ['invalid_credentials', 'link_expired', 'rate_limited', 'not_supported'],
+      beyond: true,
+    }),
+    proof_options: endpoint('POST /app/passkeys/proof-options', {
+      summary: 'Begin to show with a passkey that it is you',
+      scope: null,
+      auth: 'session',
+      reply: options,
+      errors: ['not_supported'],
+      beyond: true,
+    }),
+  },
+)

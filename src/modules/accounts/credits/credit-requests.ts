@@ -1,0 +1,187 @@
+import { type Generated, type Selectable, sql } from 'kysely'
+import type { z } from 'zod'
+import type { Context } from '#infra/context.ts'
+import { type Db, nextTime, sqlState } from '#infra/postgres/client.ts'
+import type { Page } from '#core/answers.ts'
+import { refuse } from '#core/errors.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { isHeldToOne } from '#core/principal.ts'
+import { type Nano, nanoOrNull, toUsd, usdOrNull } from '#core/money.ts'
+import { cursorOf, pageOf, positionOf } from '#core/paging.ts'
+import { iso, isoOrNull } from '#core/time.ts'
+import type { CreditRequest } from '../contract-credits.ts'
+
+declare module '#infra/postgres/tables.ts' {
+  interface Database {
+    credit_requests: CreditRequestTable
+  }
+}
+
+interface CreditRequestTable {
+  id: Id
+  account_id: Id
+  amount_nano: Nano | null
+  note: string
+  status: Generated<'pending' | 'granted' | 'refused'>
+  granted_nano: Nano | null
+  answer: string | null
+  answered_by: Id | null
+  answered_at: Date | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+type Row = Selectable<CreditRequestTable> & { name: string; email: string; balance_nano: Nano }
+type Shown = z.output<typeof CreditRequest>
+
+const MOST_A_DAY = 5
+
+const named = sql`select r.*, a.name, a.email, coalesce(b.nano, 0) as balance_nano
+  from credit_requests r join accounts a on a.id = r.account_id left join balances b on b.account_id = r.account_id`
+
+async function read(db: Db, id: Id): Promise<Row | undefined> {
+  const { rows } = await sql<Row>`${named} where r.id = ${id}`.execute(db)
+  return rows[0]
+}
+
+/** Asks the administrators of the instance, who hear of it. */
+export async function requestCredits(
+  ctx: Context,
+  { amount_usd, note }: { amount_usd: number | null; note: string },
+): Promise<Shown> {
+  const { accountId, tier } = ctx.principal
+  if (tier === 'unlimited')
+    refuse('invalid_state', {
+      message: 'Your account draws on no balance, so it needs no credits.',
+      details: { status: 'unlimited', allowed: [] },
+    })
+  return ctx.transaction(async (ctx) => {
+    // Two at once are counted one after the other.
+    await sql`select from accounts where id = ${accountId} for no key update`.execute(ctx.db)
+    const { rows } = await sql<{ count: number }>`select count(*)::int as count from credit_requests
+      where account_id = ${accountId} and created_at > now() - interval '1 day'`.execute(ctx.db)
+    const { rows: open } = await sql<{ id: Id }>`select id from credit_requests
+      where account_id = ${accountId} and status = 'pending'`.execute(ctx.db)
+    if (open[0])
+      refuse('already_exists', {
+        message: 'You have asked already. The administrator has not answered yet.',
+        details: { id: open[0].id },
+      })
+    if (rows[0]!.count >= MOST_A_DAY)
+      refuse('limit_reached', {
+        message: `You can ask ${MOST_A_DAY} times a day.`,
+        details: { limit: MOST_A_DAY },
+      })
+    const id = newId()
+    await ctx.db
+      .insertInto('credit_requests')
+      .values({
+        id,
+        account_id: accountId,
+        amount_nano: nanoOrNull(amount_usd),
+        note,
+        granted_nano: null,
+        answer: null,
+        answered_by: null,
+        answered_at: null,
+      })
+      .execute()
+      .catch((error: unknown) => {
+        if (sqlState(error) !== '23505') throw error
+        return refuse('already_exists', { message: 'You have asked already. The administrator has not answered yet.' })
+      })
+    const row = (await read(ctx.db, id))!
+    const administrators = await ctx.db.selectFrom('accounts').select('id').where('administrator', '=', true).execute()
+    await ctx.emit({
+      type: 'credits.requested',
+      channels: [`user:${accountId}`, ...administrators.map((one) => `user:${one.id}`)],
+      resource: { type: 'credit_request', id },
+      data: { id, account_id: accountId, name: row.name, amount_usd, note },
+    })
+    return show(row)
+  })
+}
+
+export async function listRequests(
+  { db }: Pick<Context, 'db'>,
+  {
+    accountId,
+    status,
+    cursor,
+    limit,
+  }: { accountId: Id | null; status?: Row['status'] | undefined; cursor?: string | undefined; limit: number },
+): Promise<Page<Shown>> {
+  const filters = { accountId, status }
+  const before = positionOf('credit_requests', filters, cursor)
+  const { rows } = await sql<Row>`${named} where true
+    ${accountId === null ? sql`` : sql`and r.account_id = ${accountId}`}
+    ${status === undefined ? sql`` : sql`and r.status = ${status}`}
+    ${before === null ? sql`` : sql`and r.id < ${before[0]}`} order by r.id desc limit ${limit + 1}`.execute(db)
+  return pageOf(rows, limit, ({ id }) => cursorOf('credit_requests', filters, [id]), show)
+}
+
+/** A caller's own; to a key of one workspace, nothing of the account is told. */
+export const ownRequests = (ctx: Context, input: { cursor?: string | undefined; limit: number }) =>
+  isHeldToOne(ctx.principal)
+    ? { rows: [], next: null }
+    : listRequests(ctx, { ...input, accountId: ctx.principal.accountId })
+
+/** Answers a request once; the same answer again changes nothing. Who asked hears of it. */
+export function answerRequest(
+  ctx: Context,
+  id: Id,
+  { status, amount_usd, note }: { status: 'granted' | 'refused'; amount_usd?: number | undefined; note: string },
+): Promise<Shown> {
+  return ctx.transaction(async (ctx) => {
+    await sql`select from credit_requests where id = ${id} for update`.execute(ctx.db)
+    const row = (await read(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+    if (row.status === status) return show(row)
+    if (row.status !== 'pending')
+      refuse('invalid_state', {
+        message: `This request was ${row.status} already.`,
+        details: { status: row.status, allowed: [] },
+      })
+    const granted = status === 'refused' ? null : amount_usd === undefined ? row.amount_nano : nanoOrNull(amount_usd)
+    if (status === 'granted' && granted === null)
+      refuse('missing_parameter', {
+        param: 'amount_usd',
+        message: '`amount_usd` is required: no amount was asked for.',
+      })
+    const by = ctx.principal.accountId
+    if (granted !== null) await ctx.engine.ledger.grant(ctx.db, row.account_id, granted, note, by)
+    await ctx.db
+      .updateTable('credit_requests')
+      .set({
+        status,
+        granted_nano: granted,
+        answer: note === '' ? null : note,
+        answered_by: by,
+        answered_at: ctx.now(),
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .execute()
+    await ctx.emit({
+      type: status === 'granted' ? 'credits.granted' : 'credits.refused',
+      channels: [`user:${row.account_id}`],
+      resource: { type: 'account', id: row.account_id },
+      data: { request_id: id, amount_usd: usdOrNull(granted ?? row.amount_nano), note },
+    })
+    return show((await read(ctx.db, id))!)
+  })
+}
+
+const show = (row: Row): Shown => ({
+  id: row.id,
+  account_id: row.account_id,
+  name: row.name,
+  email: row.email,
+  amount_usd: usdOrNull(row.amount_nano),
+  note: row.note,
+  balance_usd: toUsd(row.balance_nano),
+  status: row.status,
+  granted_usd: usdOrNull(row.granted_nano),
+  answer: row.answer,
+  answered_at: isoOrNull(row.answered_at),
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})

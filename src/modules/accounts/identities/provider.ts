@@ -1,0 +1,176 @@
+import type { Configuration, CustomFetch } from 'openid-client'
+import type { Config, OidcConfig } from '#config'
+import type { Engine } from '#infra/context.ts'
+import { type Meter, fetchThrough } from '#infra/http-client/fetch.ts'
+import type { Log } from '#infra/log.ts'
+import { refuse } from '#core/errors.ts'
+import { type Claims, isUndecided, readClaims } from './claims.ts'
+
+// Loaded with the first sign-in by it: most instances have none.
+const openid = () => import('openid-client')
+
+/** The secrets of one sign-in, which nobody else knows. */
+export interface Attempt {
+  redirectUri: string
+  state: string
+  nonce: string
+  /** PKCE (RFC 7636). */
+  verifier: string
+}
+
+/** The identity provider of the instance (OpenID Connect Core, the code flow). */
+export interface IdentityProvider {
+  /** The address that the browser goes to. */
+  begin(attempt: Attempt): Promise<string>
+  /** Redeems what the browser came back with; refuses what does not hold. */
+  finish(attempt: Attempt, query: string): Promise<Claims>
+  /**
+   * The address at which a browser signs out of the provider and comes back to `backTo`; null: the provider offers
+   * none.
+   */
+  signOutUrl(backTo: string): Promise<string | null>
+}
+export interface HasProvider {
+  identityProvider: IdentityProvider | null
+}
+
+const WITHIN_MS = 10_000
+const MOST: Meter = { left: 1 << 20, values: 50_000 }
+/** The provider's description of itself is asked for again after so long, and after a failure at once. Each process asks. */
+const KNOWN_MS = 3_600_000
+
+export function createProvider({
+  config,
+  outside,
+  log,
+}: Pick<Engine, 'outside' | 'log'> & { config: Pick<Config, 'oidc'> }): IdentityProvider | null {
+  const { oidc } = config
+  if (oidc === null) return null
+  let known: { at: number; configuration: Promise<Configuration> } | null = null
+  const configuration = (): Promise<Configuration> => {
+    if (known !== null && known.at > Date.now() - KNOWN_MS) return known.configuration
+    const asked = { at: Date.now(), configuration: discover(oidc, outside) }
+    asked.configuration.catch(() => {
+      if (known === asked) known = null
+    })
+    known = asked
+    return asked.configuration
+  }
+  return {
+    begin: ({ redirectUri, state, nonce, verifier }) =>
+      asking(log, async () => {
+        const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await openid()
+        return buildAuthorizationUrl(await configuration(), {
+          redirect_uri: redirectUri,
+          scope: 'openid email profile',
+          state,
+          nonce,
+          code_challenge: await calculatePKCECodeChallenge(verifier),
+          code_challenge_method: 'S256',
+        }).href
+      }),
+    finish: ({ redirectUri, state, nonce, verifier }, query) =>
+      asking(log, async () => {
+        const { authorizationCodeGrant, fetchUserInfo } = await openid()
+        const asked = await configuration()
+        const back = new URL(redirectUri)
+        back.search = query
+        const tokens = await authorizationCodeGrant(asked, back, {
+          pkceCodeVerifier: verifier,
+          expectedState: state,
+          expectedNonce: nonce,
+          idTokenExpected: true,
+        })
+        const claims = tokens.claims()!
+        const userinfo =
+          isUndecided(claims) && asked.serverMetadata().userinfo_endpoint !== undefined
+            ? await fetchUserInfo(asked, tokens.access_token, claims.sub).catch((error: unknown) => {
+                // The answer for another subject is refused. Without any answer, an ID token with an address is enough.
+                if (claims.email === undefined || isMismatch(error)) throw error
+                log.info({ error }, 'the identity provider does not answer at its userinfo endpoint')
+                return null
+              })
+            : null
+        return readClaims(claims, userinfo)
+      }),
+    async signOutUrl(backTo) {
+      const { buildEndSessionUrl } = await openid()
+      const asked = await configuration().catch((error: unknown) => {
+        log.warn({ error }, 'the identity provider does not say where one signs out of it')
+        return null
+      })
+      if (asked?.serverMetadata().end_session_endpoint === undefined) return null
+      return buildEndSessionUrl(asked, { post_logout_redirect_uri: backTo }).href
+    },
+  }
+}
+
+async function discover(oidc: OidcConfig, outside: Engine['outside']): Promise<Configuration> {
+  const {
+    ClientSecretBasic,
+    ClientSecretPost,
+    allowInsecureRequests,
+    customFetch,
+    discovery,
+    enableNonRepudiationChecks,
+  } = await openid()
+  const through: CustomFetch = (url, { body, headers, method, signal }) =>
+    fetchThrough(
+      outside,
+      { ...MOST },
+      { credential: 'identity provider', party: 'identity provider', withinMs: WITHIN_MS, mayBePrivate: true },
+    )(url, {
+      method,
+      headers,
+      body: body as string | URLSearchParams | null,
+      ...(signal && { signal }),
+    })
+  const post = ClientSecretPost(oidc.clientSecret)
+  const basic = ClientSecretBasic(oidc.clientSecret)
+  return discovery(
+    new URL(oidc.issuer),
+    oidc.clientId,
+    undefined,
+    // Where a provider says nothing of it, it takes the one that all must (Discovery, 3).
+    (server, ...rest) =>
+      (server.token_endpoint_auth_methods_supported?.includes('client_secret_post') ? post : basic)(server, ...rest),
+    {
+      [customFetch]: through,
+      // The signature of an ID token counts, however it came.
+      execute: [enableNonRepudiationChecks, ...(oidc.issuer.startsWith('http:') ? [allowInsecureRequests] : [])],
+    },
+  )
+}
+
+const isMismatch = (error: unknown): boolean =>
+  (error as { code?: unknown } | null)?.code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
+
+/** The provider is away, or answers with what nobody asked for: not the fault of who signs in. */
+const AWAY = new Set([
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+])
+
+/** A provider that cannot be asked is a 502; whatever came of it that does not hold is a 401. The log knows more. */
+async function asking<T>(log: Log, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const { AuthorizationResponseError, ClientError, ResponseBodyError } = await openid()
+    log.info({ error }, 'a sign-in at the identity provider failed')
+    if (error instanceof AuthorizationResponseError)
+      return refuse('invalid_credentials', {
+        message: `The identity provider did not sign you in${/^[a-z_]{1,40}$/.test(error.error) ? `: ${error.error}` : ''}.`,
+      })
+    const code = error instanceof ClientError ? (error.code ?? 'OAUTH_ABORT') : null
+    if (error instanceof ResponseBodyError || (code !== null && !AWAY.has(code)))
+      return refuse('invalid_credentials', {
+        message:
+          'What came from the identity provider does not hold. Begin again; the log of the server says what it is.',
+      })
+    return refuse('upstream_error', { message: 'The identity provider cannot be reached now.' })
+  }
+}

@@ -1,0 +1,194 @@
+import { isIP } from 'node:net'
+import type { WebAuthnCredential } from '@simplewebauthn/server'
+import type { Context } from '#infra/context.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { type Challenge, type Purpose, type Taken, makeChallenge, takeChallenge } from '../sign-in/challenges.ts'
+import type { Made, Shown } from '../contract-passkeys.ts'
+import type { AccountRow } from '../store.ts'
+import { type PasskeyRow, passkeyStore } from './passkey-store.ts'
+
+// Loaded with the first passkey: most processes never see one.
+const webauthn = () => import('@simplewebauthn/server')
+
+/**
+ * The party that asks for a passkey: the page of the call (WebAuthn, 5.1.2 and 13.4.9), and the host name that its
+ * passkeys are for.
+ */
+interface Party {
+  origin: string
+  id: string
+}
+
+/** The page that the call came from: a browser says it, and the line held it against the names that are ours. */
+function partyOf({ caller: { origin } }: Context): Party {
+  if (origin === null)
+    return refuse('not_supported', {
+      message: 'Passkeys are made and used by a browser, on a page of this instance: this call names none by `Origin`.',
+    })
+  const { hostname } = new URL(origin)
+  if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0)
+    refuse('not_supported', {
+      message: `Passkeys are made for names, and ${hostname} is an address: open this instance by its name, such as http://localhost.`,
+    })
+  return { origin, id: hostname }
+}
+
+export interface Options extends Challenge {
+  options: Record<string, unknown>
+}
+
+const CREATION_SECONDS = 300
+const SIGN_IN_SECONDS = 600
+
+/**
+ * The options for `navigator.credentials.create`: a passkey that a browser finds by itself, behind a PIN or the like.
+ */
+export async function creationOptions(
+  ctx: Context,
+  account: AccountRow,
+  present: readonly PasskeyRow[],
+): Promise<Options> {
+  const party = partyOf(ctx)
+  const { generateRegistrationOptions } = await webauthn()
+  const challenge = await makeChallenge(ctx, 'passkey.register', { accountId: account.id, seconds: CREATION_SECONDS })
+  const options = await generateRegistrationOptions({
+    rpName: 'Ukiyo',
+    rpID: party.id,
+    userName: account.email,
+    userDisplayName: account.name,
+    userID: new Uint8Array(Buffer.from(account.id)),
+    challenge: bytesOf(challenge),
+    timeout: CREATION_SECONDS * 1000,
+    attestationType: 'none',
+    excludeCredentials: present
+      .filter(({ rp_id }) => rp_id === party.id)
+      .map(({ credential_id: id, transports }) => ({ id, transports })),
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+  })
+  return { ...challenge, options: { ...options } }
+}
+
+/**
+ * Reads the passkey that a browser made, and checks it against the challenge, the page and the host name that it was
+ * made for.
+ */
+export async function readMade(
+  ctx: Context,
+  made: Made,
+): Promise<Pick<PasskeyRow, 'credential_id' | 'public_key' | 'counter' | 'transports' | 'rp_id' | 'synced'>> {
+  const party = partyOf(ctx)
+  const { challenge } = await taken(ctx, 'passkey.register', made.response.clientDataJSON)
+  const { verifyRegistrationResponse } = await webauthn()
+  const verified = await verifyRegistrationResponse({
+    response: {
+      ...made,
+      response: { ...made.response, transports: made.response.transports ?? [] },
+      authenticatorAttachment: made.authenticatorAttachment,
+    } as Parameters<typeof verifyRegistrationResponse>[0]['response'],
+    expectedChallenge: challenge,
+    expectedOrigin: party.origin,
+    expectedRPID: party.id,
+    requireUserVerification: true,
+  }).catch((error: unknown) => refused(ctx, error))
+  if (!verified.verified) return refused(ctx, new Error('the attestation does not hold'))
+  const { credential, credentialDeviceType } = verified.registrationInfo
+  return {
+    credential_id: credential.id,
+    public_key: Buffer.from(credential.publicKey),
+    counter: BigInt(credential.counter),
+    transports: credential.transports ?? [],
+    rp_id: party.id,
+    synced: credentialDeviceType === 'multiDevice',
+  }
+}
+
+/**
+ * The options for `navigator.credentials.get`. Without `allowed` the browser offers whatever passkeys it has for us.
+ */
+export async function requestOptions(
+  ctx: Context,
+  purpose: Extract<Purpose, 'passkey.sign_in' | 'passkey.prove'>,
+  { accountId, allowed = [] }: { accountId: Id | null; allowed?: readonly PasskeyRow[] },
+): Promise<Options> {
+  const party = partyOf(ctx)
+  const { generateAuthenticationOptions } = await webauthn()
+  const challenge = await makeChallenge(ctx, purpose, { accountId, seconds: SIGN_IN_SECONDS })
+  const options = await generateAuthenticationOptions({
+    rpID: party.id,
+    challenge: bytesOf(challenge),
+    timeout: SIGN_IN_SECONDS * 1000,
+    userVerification: 'required',
+    allowCredentials: allowed
+      .filter(({ rp_id }) => rp_id === party.id)
+      .map(({ credential_id: id, transports }) => ({ id, transports })),
+  })
+  return { ...challenge, options: { ...options } }
+}
+
+/**
+ * The passkey that was shown, once everything about it holds: the challenge, used by this alone; the page and the host name;
+ * that somebody was verified; the signature; and a count that has gone on.
+ */
+export async function readShown(
+  ctx: Context,
+  purpose: Extract<Purpose, 'passkey.sign_in' | 'passkey.prove'>,
+  shown: Shown,
+): Promise<PasskeyRow> {
+  const party = partyOf(ctx)
+  const { challenge, accountId } = await taken(ctx, purpose, shown.response.clientDataJSON)
+  const passkey = await passkeyStore.byCredential(ctx.db, shown.id)
+  if (!passkey || passkey.rp_id !== party.id) return refused(ctx, new Error('the passkey is not known'))
+  if (accountId !== null && passkey.account_id !== accountId)
+    return refused(ctx, new Error('the passkey is of another account'))
+  const { userHandle } = shown.response
+  // Whoever the authenticator says that it is must be who the passkey belongs to (WebAuthn, 7.2, step 6).
+  if (userHandle && Buffer.from(userHandle, 'base64url').toString() !== passkey.account_id)
+    return refused(ctx, new Error('the passkey names another account'))
+  const { verifyAuthenticationResponse } = await webauthn()
+  const credential: WebAuthnCredential = {
+    id: passkey.credential_id,
+    publicKey: new Uint8Array(passkey.public_key),
+    counter: Number(passkey.counter),
+  }
+  const verified = await verifyAuthenticationResponse({
+    response: shown as Parameters<typeof verifyAuthenticationResponse>[0]['response'],
+    expectedChallenge: challenge,
+    expectedOrigin: party.origin,
+    expectedRPID: party.id,
+    requireUserVerification: true,
+    credential,
+  }).catch((error: unknown) => refused(ctx, error))
+  if (!verified.verified) return refused(ctx, new Error('the signature does not match'))
+  if (!(await passkeyStore.used(ctx.db, passkey.id, BigInt(verified.authenticationInfo.newCounter))))
+    return refused(ctx, new Error('the counter has not gone on'))
+  return passkey
+}
+
+/** The challenge that stands in what the browser signed. It is used by this, whatever comes of it. */
+async function taken(ctx: Context, purpose: Purpose, clientDataJSON: string): Promise<Taken & { challenge: string }> {
+  const challenge = challengeIn(clientDataJSON)
+  const known = challenge === null ? null : await takeChallenge(ctx, purpose, challenge)
+  if (known === null || challenge === null)
+    return refuse('link_expired', { message: 'This was begun too long ago, or is used already. Begin again.' })
+  if (known.accountId !== null && known.accountId !== ctx.principal.accountId)
+    return refuse('link_expired', { message: 'This was begun for another account. Begin again.' })
+  return { ...known, challenge }
+}
+
+function challengeIn(clientDataJSON: string): string | null {
+  try {
+    const { challenge } = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as { challenge?: unknown }
+    return typeof challenge === 'string' ? challenge : null
+  } catch {
+    return null
+  }
+}
+
+/** The refusal does not tell what was wrong; the log does. */
+function refused(ctx: Context, error: unknown): never {
+  ctx.log.info({ reason: error instanceof Error ? error.message : String(error) }, 'a passkey was refused')
+  return refuse('invalid_credentials', { message: 'The passkey was not accepted.' })
+}
+
+const bytesOf = ({ token }: Challenge): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(token, 'base64url'))

@@ -1,0 +1,130 @@
+import { sql } from 'kysely'
+import { revokeKeysOf } from '#modules/api-keys/service.ts'
+import { writeAudit } from '#authz/audit.ts'
+import { rightsChanged } from '#authz/rights.ts'
+import type { Context, Engine } from '#infra/context.ts'
+import type { JobHandler } from '#infra/jobs/jobs.ts'
+import { canMail, sendMail } from '#infra/mail/mail.ts'
+import { tokenMail } from '#infra/mail/token-mail.ts'
+import { refuse } from '#core/errors.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { identityStore } from '../identities/identity-store.ts'
+import { passkeyStore } from '../passkeys/passkey-store.ts'
+import { networkSubject, refundLogin, takeLogin, takeRecovery } from '../sign-in/attempts.ts'
+import { challengeStore, makeChallenge, takeChallenge } from '../sign-in/challenges.ts'
+import { hashPassword } from '../sign-in/password.ts'
+import { startSession } from '../sign-in/sessions.ts'
+import { type AccountRow, accountStore, sessionStore } from '../store.ts'
+import type { EarlierDoors, HasDoors } from './doors.ts'
+
+const GOOD_SECONDS = 3_600
+/** The least time between two mails, so that nobody can flood somebody's mailbox. */
+const PAUSE_MS = 300_000
+
+interface Asked {
+  id: string
+  /** Sealed, for jobs are rows. */
+  email: string
+}
+
+/** Whether there is such an account is looked up by a job: the answer takes as long and says as much for every address. */
+export async function requestRecovery(ctx: Context, email: string): Promise<void> {
+  if (!canMail(ctx.engine))
+    refuse('not_ready', { message: 'This server cannot send mail: its administrator has to set SMTP_URL.' })
+  await takeRecovery(ctx)
+  const id = newId()
+  const asked: Asked = { id, email: ctx.engine.secrets.seal(email, id) }
+  await ctx.engine.jobs.add(ctx, 'accounts.recover', { ...asked })
+}
+
+/** The jobs of this file. */
+export const recoveryJobs = (engine: Engine): Record<string, JobHandler> => ({
+  async 'accounts.recover'({ id, email: sealed }: Asked) {
+    const email = engine.secrets.open(sealed, id)
+    await engine.postgres.db.transaction().execute(async (db) => {
+      const account = await accountStore.byEmail(db, email)
+      if (!account || !mayRecover(account)) return
+      // Jobs for one account run one after the other, so that the second one sees the mail of the first.
+      await sql`select pg_advisory_xact_lock(7520203, hashtext(${account.id}))`.execute(db)
+      const since = new Date(Date.now() - PAUSE_MS)
+      if ((await challengeStore.count(db, 'recovery', account.id, since)) > 0) return
+      // Only the newest mail counts: earlier challenges are forgotten.
+      await challengeStore.forget(db, 'recovery', account.id)
+      const ctx = { db, engine, now: () => new Date() }
+      const { token } = await makeChallenge(ctx, 'recovery', { accountId: account.id, seconds: GOOD_SECONDS })
+      await sendMail({ engine, db }, recoveryMail(account, `${engine.origin()}/app/recovery#token=${token}`, token))
+    })
+  },
+})
+
+/**
+ * Whether a mail to its address gives the account to who reads it. Not where only the identity provider let someone in, under an
+ * address that nobody has verified: it may belong to a person whom the provider wouldn't let in.
+ */
+const mayRecover = ({ email_verified_at, password_hash, administrator }: AccountRow): boolean =>
+  email_verified_at !== null || password_hash !== null || administrator
+
+const recoveryMail = ({ email }: AccountRow, link: string, token: string) =>
+  tokenMail({
+    to: email,
+    subject: 'Set a new password',
+    intro: 'Somebody, most likely you, has forgotten the password of the account with this address.',
+    open: { words: 'Set a new password', link },
+    command: 'uk ways-in recover',
+    token,
+    further: [
+      'It is good for an hour, once, and ends every session of the account. If it was not you, ignore this mail: nothing has changed.',
+    ],
+  })
+
+/** Sets the password, ends every session and begins one: whoever reads the mail of the address has the account. */
+export async function recover(ctx: Context<HasDoors>, token: string, password: string): Promise<AccountRow> {
+  const subjects = [networkSubject(ctx)]
+  await takeLogin(ctx, subjects)
+  const password_hash = await hashPassword(password)
+  const account = await ctx.transaction(async (ctx) => {
+    const taken = await takeChallenge(ctx, 'recovery', token)
+    if (taken?.accountId == null)
+      return refuse('link_expired', {
+        message: 'This link is used already, or was sent more than an hour ago. Ask for another.',
+      })
+    const { email_verified_at, administrator } = await accountStore.lock(ctx.db, taken.accountId)
+    const first = email_verified_at === null && !administrator
+    const ended = first ? await endEarlierWays(ctx, taken.accountId) : null
+    const row = await accountStore.setPassword(ctx.db, taken.accountId, password_hash)
+    await sessionStore.endOthers(ctx.db, row.id, null)
+    await rightsChanged(ctx.db, [row.id])
+    const owner = { ...ctx, principal: { ...ctx.principal, accountId: row.id } }
+    await writeAudit(owner, {
+      action: 'account.recovered',
+      workspaceId: null,
+      subject: { type: 'account', id: row.id },
+      details: { first, ...ended },
+    })
+    await ctx.emit({
+      type: 'account.recovered',
+      channels: [`user:${row.id}`],
+      resource: { type: 'account', id: row.id },
+      data: { id: row.id, first, ...ended },
+    })
+    await startSession(ctx, row.id)
+    return row
+  })
+  await ctx.engine.rights.refresh()
+  await refundLogin(ctx, subjects)
+  return account
+}
+
+/**
+ * Ends every earlier way into an account whose address is verified only now: somebody else may have made the account
+ * with it, to wait for the owner. Passkeys, identities and keys are removed, and what that person opened for others is
+ * closed.
+ */
+async function endEarlierWays(ctx: Context<HasDoors>, accountId: Id): Promise<EarlierDoors> {
+  await passkeyStore.removeAll(ctx.db, accountId)
+  await identityStore.removeAll(ctx.db, accountId)
+  const keys = await revokeKeysOf(ctx, accountId)
+  await sql`delete from push_subscriptions where account_id = ${accountId}`.execute(ctx.db)
+  const { closed, to_review } = await ctx.engine.closeEarlierDoors(ctx, accountId)
+  return { closed: { ...(keys > 0 && { keys }), ...closed }, to_review }
+}

@@ -1,0 +1,63 @@
+import { createPersonalWorkspace, isInvited } from '#authz/members.ts'
+import type { Context } from '#infra/context.ts'
+import { canMail } from '#infra/mail/mail.ts'
+import { sqlState } from '#infra/postgres/client.ts'
+import { refuse } from '#core/errors.ts'
+import { newId } from '#core/ids.ts'
+import { fromUsd } from '#core/money.ts'
+import { type AccountRow, accountStore } from '../store.ts'
+
+/** Refuses whoever comes without an invitation to this address. */
+export async function requireInvitation(ctx: Context, token: string | undefined, email: string): Promise<void> {
+  if (token && (await isInvited(ctx.db, token, email))) return
+  refuse('policy_denied', {
+    message: 'Sign-up is by invitation here: ask somebody to invite you, and use the address that was invited.',
+  })
+}
+
+export interface NewAccount {
+  email: string
+  /** Whether the address is verified, by somebody who can be trusted with that. */
+  verified: boolean
+  name: string
+  passwordHash: string | null
+  /** The first of the instance, which administers it. */
+  first: boolean
+}
+
+/** Makes an account with all that belongs to it, within the transaction of whoever found that it may join. */
+export async function createAccount(
+  ctx: Context,
+  { email, verified, name, passwordHash, first }: NewAccount,
+): Promise<AccountRow> {
+  const id = newId()
+  const personal_workspace_id = newId()
+  const credits = first ? 0n : fromUsd(ctx.engine.config.signUpCreditsUsd)
+  // Credits wait for a proven address where mail can prove it: nobody draws them for one that is not theirs.
+  const waits = credits > 0n && !verified && canMail(ctx.engine)
+  const row = await accountStore
+    .insert(ctx.db, {
+      id,
+      email,
+      email_verified_at: verified ? ctx.now() : null,
+      name,
+      password_hash: passwordHash,
+      tier: first ? 'unlimited' : 'standard',
+      administrator: first,
+      personal_workspace_id,
+      promised_nano: waits ? credits : null,
+    })
+    .catch((error: unknown) => {
+      if (sqlState(error) !== '23505') throw error
+      return refuse('already_exists', { param: 'email', message: 'There is an account with this e-mail address.' })
+    })
+  await createPersonalWorkspace(ctx.db, personal_workspace_id, id)
+  if (credits > 0n && !waits) await ctx.engine.ledger.grant(ctx.db, id, credits, 'sign-up', null)
+  await ctx.emit({
+    type: 'account.created',
+    channels: [`user:${id}`],
+    resource: { type: 'account', id },
+    data: { id },
+  })
+  return row
+}

@@ -1,0 +1,34 @@
+import { sql } from 'kysely'
+import type { Context } from '#infra/context.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+
+/** The ways by which somebody signs in to their account. */
+export interface Ways {
+  password: boolean
+  passkeys: number
+  identities: number
+}
+
+/** Locks the account: of two that remove its last two ways at once, the second sees the first. */
+export async function waysOf(db: Db, accountId: Id): Promise<Ways> {
+  await sql`select from accounts where id = ${accountId} for no key update`.execute(db)
+  const { rows } = await sql<Ways>`select
+      (select password_hash is not null from accounts where id = ${accountId}) as password,
+      (select count(*)::int from passkeys where account_id = ${accountId}) as passkeys,
+      (select count(*)::int from identities where account_id = ${accountId}) as identities`.execute(db)
+  return rows[0]!
+}
+
+/** Refuses to take the last way in. To be asked within the transaction that takes it. */
+export async function checkAnotherWay(ctx: Context, taking: 'passkeys' | 'identities'): Promise<void> {
+  const ways = await waysOf(ctx.db, ctx.principal.accountId)
+  // An account at an identity provider that this instance no longer asks leads nowhere.
+  const identities = ctx.engine.config.oidc === null ? 0 : ways.identities
+  const left = Number(ways.password) + ways.passkeys + identities - 1
+  if (left < 1 || (taking === 'identities' && ctx.engine.config.oidc === null && !ways.password && ways.passkeys === 0))
+    refuse('invalid_state', {
+      message: 'This is the last way to sign in to the account. Set a password or add a passkey first.',
+    })
+}

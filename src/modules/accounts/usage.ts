@@ -1,0 +1,61 @@
+import type { z } from 'zod'
+import type { Context } from '#infra/context.ts'
+import { callsPage } from '#infra/ledger/calls/calls.ts'
+import type { UsageFilters, CallsOwner } from '#infra/ledger/calls/calls.ts'
+import { totalOf } from '#infra/ledger/calls/usage-days.ts'
+import { placeIn } from '#authz/resources.ts'
+import type { Page } from '#core/answers.ts'
+import type { Id } from '#core/ids.ts'
+import { toUsd } from '#core/money.ts'
+import { reachableWorkspaces } from '#core/principal.ts'
+import { iso, periodKey } from '#core/time.ts'
+import type { MeteredCall, UsageSummary } from './contract.ts'
+import { storageOf } from './storage.ts'
+import type { AccountRow } from './store.ts'
+
+/** The caller's calls, as far as its credential reaches. */
+function ownCalls({ principal: { accountId, credential } }: Context): CallsOwner {
+  const heldTo = credential.kind === 'session' ? null : credential.workspaceId
+  return { accountId, ...(heldTo !== null && { workspaceIds: [heldTo] }) }
+}
+
+export interface HistoryFilters extends Pick<UsageFilters, 'from' | 'to' | 'model' | 'provider'> {
+  day?: string | undefined
+  key_id?: Id | undefined
+  workspace_id?: Id | undefined
+  cursor?: string | undefined
+  limit: number
+}
+
+/** Metered calls, newest first. Those that ended a moment ago are among them. */
+export async function usageHistory(
+  ctx: Context,
+  { day, from = day, to = day, model, provider, key_id: keyId, workspace_id, cursor, limit }: HistoryFilters,
+): Promise<Page<z.output<typeof MeteredCall>>> {
+  if (workspace_id !== undefined) placeIn(ctx, workspace_id, { param: 'workspace_id' })
+  const whose = { ...ownCalls(ctx), ...(workspace_id !== undefined && { workspaceIds: [workspace_id] }) }
+  await ctx.engine.ledger.flush()
+  return callsPage(ctx.db, whose, { from, to, model, provider, keyId }, { cursor, limit })
+}
+
+/** Bytes stored where the caller may look, and the sums of the calls of today, this month and ever. */
+export async function usageSummary(ctx: Context, account: AccountRow): Promise<z.output<typeof UsageSummary>> {
+  const whose = ownCalls(ctx)
+  await ctx.engine.ledger.flush()
+  const today = periodKey('day', ctx.now())
+  const sum = (from?: string) => totalOf(ctx.db, whose, { from })
+  const [storage, day, month, total] = await Promise.all([
+    storageOf(ctx, reachableWorkspaces(ctx.principal, 'usage:read')),
+    sum(today),
+    sum(`${today.slice(0, 7)}-01`),
+    sum(),
+  ])
+  const draws = account.tier === 'standard' && whose.workspaceIds === undefined
+  return {
+    id: account.id,
+    created_at: iso(account.created_at),
+    balance_usd: draws ? toUsd(await ctx.engine.ledger.balance(account.id)) : null,
+    storage,
+    calls: { today: day, this_month: month, total },
+  }
+}

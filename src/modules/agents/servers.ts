@@ -1,0 +1,74 @@
+/** The outside servers of an agent, whose headers are secrets: sealed in the agent's row, and in no version of it. */
+import type { Context, Engine } from '#infra/context.ts'
+import { checkGivenUrl } from '#infra/http-client/given-url.ts'
+import type { OutsideServer } from '#infra/http-client/mcp.ts'
+import type { SealedColumns } from '#infra/reseal.ts'
+import type { Secrets } from '#infra/secrets.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { AgentRow, Definition } from './store.ts'
+
+type Server = Definition['mcp_servers'][number]
+export type GivenServer = Omit<Server, 'header_names'> & {
+  headers?: Readonly<Record<string, string>> | null | undefined
+}
+type Headers = Record<string, Readonly<Record<string, string>>>
+
+/** The sealed columns of agents, for `resealAll`. */
+export const agentSecrets: readonly SealedColumns[] = [{ table: 'agents', columns: ['sealed_headers'] }]
+
+/**
+ * The servers as they are kept, and their headers sealed under the agent's id. A server that names none keeps those that
+ * it had, as long as it stays at its origin.
+ */
+export function withServers(
+  { engine }: Context,
+  id: Id,
+  before: Pick<AgentRow, 'mcp_servers' | 'sealed_headers'> | null,
+  given: readonly GivenServer[],
+): { mcp_servers: Server[]; sealed_headers: string | null } {
+  const known = before === null ? {} : headersOf(engine.secrets, id, before.sealed_headers)
+  const headers: Headers = {}
+  const mcp_servers = given.map(({ headers: fresh, ...server }, i): Server => {
+    checkGivenUrl(engine.config, server.url, `mcp_servers.${i}.url`)
+    const old = before?.mcp_servers.find(({ name }) => name === server.name)
+    const own = fresh ?? (fresh === undefined && old !== undefined ? kept(old, server, known, i) : {})
+    if (Object.keys(own).length > 0) headers[server.name] = own
+    return {
+      ...server,
+      header_names: Object.keys(own)
+        .map((name) => name.toLowerCase())
+        .toSorted(),
+    }
+  })
+  const same = JSON.stringify(headers) === JSON.stringify(known)
+  const sealed = Object.keys(headers).length === 0 ? null : engine.secrets.seal(JSON.stringify(headers), id)
+  return { mcp_servers, sealed_headers: same && before !== null ? before.sealed_headers : sealed }
+}
+
+/** A secret is given to the origin that it was meant for, and to no other. */
+function kept(old: Server, { name, url }: Pick<Server, 'name' | 'url'>, known: Headers, i: number) {
+  if (old.header_names.length > 0 && new URL(old.url).origin !== new URL(url).origin)
+    refuse('missing_parameter', {
+      param: `mcp_servers.${i}.headers`,
+      message: 'The server moves to another origin: give its `headers` again, or null for none.',
+    })
+  return known[name] ?? {}
+}
+
+const headersOf = (secrets: Secrets, id: Id, sealed: string | null): Headers =>
+  sealed === null ? {} : (JSON.parse(secrets.open(sealed, id)) as Headers)
+
+/** The servers of an agent, with what is needed to call them. */
+export function outsideServers(
+  { secrets }: Engine,
+  { id, mcp_servers, sealed_headers }: AgentRow,
+): (Server & OutsideServer)[] {
+  if (mcp_servers.length === 0) return []
+  const headers = headersOf(secrets, id, sealed_headers)
+  return mcp_servers.map((server) => ({
+    ...server,
+    headers: headers[server.name] ?? {},
+    timeoutMs: server.timeout_seconds * 1000,
+  }))
+}

@@ -1,0 +1,243 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Context } from '#infra/context.ts'
+import { lifecycleOf } from '#authz/lifecycle.ts'
+import {
+  type ResourceRow,
+  checkTarget,
+  insertResource,
+  lockResource,
+  placeIn,
+  touchResource,
+  visibleWorkspaces,
+} from '#authz/resources.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import { sharedPlace } from '#authz/shares.ts'
+import { finder } from '#core/context.ts'
+import { absent, refuse } from '#core/errors.ts'
+import { implementWith } from '#core/implement.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { cursorOf, pageOf, positionOf, wholeAt } from '#core/paging.ts'
+import { lendersOf } from '#core/lenders.ts'
+import { nanoOrNull } from '#core/money.ts'
+import { checkPlace } from '#authz/place.ts'
+import { membershipIn } from '#core/principal.ts'
+import type { Period } from '#core/time.ts'
+import { agents } from './contract.ts'
+import { withServers } from './servers.ts'
+import { changed, definitionOf, showAgent, showVersion } from './show.ts'
+import { type AgentRow, type OtherColumns, type CountedAgent, type Definition, agentStore } from './store.ts'
+
+export type { AgentRow } from './store.ts'
+export { agentSearchable } from './searchable.ts'
+export { agentSecrets, outsideServers } from './servers.ts'
+
+/** Handles that agents use. */
+export interface AgentHandles {
+  /** Pauses what acts by an agent in more rights than whoever changes it has; within the change. Automations have it. */
+  agentChanged(ctx: Context, agentId: Id): Promise<void>
+  toolbox: { reach(name: string, given: Record<string, unknown>): { tool: string } | null }
+}
+
+const agent = finder('agent', (ctx: Context, id) => agentStore.find(ctx.engine.postgres, id))
+
+export const agentService = implementWith<Context<AgentHandles>>()(
+  agents,
+  {
+    async list(ctx, { workspace_id, status, cursor, limit }) {
+      const workspaces = visibleWorkspaces(ctx, 'agent:read', workspace_id)
+      const filters = { workspace_id, status }
+      const before = positionOf('agents', filters, cursor)
+      const rows = await agentStore.list(ctx.engine.postgres, {
+        workspaces,
+        status,
+        before: (before?.[0] as Id) ?? null,
+        limit: limit + 1,
+      })
+      return pageOf(rows, limit, ({ id }) => cursorOf('agents', filters, [id]), showAgent)
+    },
+
+    get: (ctx) => showAgent(agent.of(ctx)),
+
+    create: (ctx, given) =>
+      ctx.transaction(async (ctx) => {
+        const id = newId()
+        const { mcp_servers, sealed_headers } = withServers(ctx, id, null, given.mcp_servers)
+        checkTools(ctx, given.tools, [])
+        await checkSubagents(ctx, id, ctx.workspace!.id, given.subagents)
+        const definition = definitionOf({ ...given, mcp_servers })
+        return insert(ctx, ctx.workspace!.id, id, definition, { ...budgetOf(given), sealed_headers })
+      }),
+
+    update: (ctx, { id, spend_cap_usd, spend_cap_period, mcp_servers, ...changes }) =>
+      ctx.transaction(async (ctx) => {
+        // The agent is held before it is read: of two changes at once the second sees what the first left.
+        await lockResource(ctx, 'agent', id)
+        const before = await read(ctx, id)
+        const servers = mcp_servers && withServers(ctx, id, before, mcp_servers)
+        if (changes.tools) checkTools(ctx, changes.tools, before.tools)
+        if (changes.subagents) await checkSubagents(ctx, id, before.workspace_id, changes.subagents)
+        const definition = changed(definitionOf(before), { ...changes, mcp_servers: servers?.mcp_servers })
+        const budget = budgetOf({ spend_cap_usd, spend_cap_period })
+        const member = membershipIn(ctx.principal, before.workspace_id) !== null
+        // The caller who says what it may use answers for it, also where that is what it was.
+        const sets = member && (changes.tools ?? changes.subagents ?? servers) !== undefined
+        const beside = {
+          ...budget,
+          ...(servers && { sealed_headers: servers.sealed_headers }),
+          ...(sets && { tools_by: lendersOf(ctx.principal) }),
+        }
+        const same = isDeepStrictEqual(definition, definitionOf(before))
+        if (same && isDeepStrictEqual({ ...before, ...beside }, before)) return showAgent(before)
+        // Tools act in the rights of whoever talks to it, which nobody outside may lend himself.
+        if (!member && !isDeepStrictEqual(definition.tools, before.tools)) membersOnly('tools')
+        if (!member && servers) membersOnly('mcp_servers')
+        if (!member && !isDeepStrictEqual(definition.subagents, before.subagents)) membersOnly('subagents')
+        if (!member && Object.keys(budget).length > 0) membersOnly('spend_cap_usd')
+        const register = await touchResource(ctx, 'agent', id)
+        if (Object.keys(beside).length > 0) await agentStore.updateBeside(ctx.db, id, beside)
+        if (!same) {
+          await keepVersion(ctx, id, await agentStore.update(ctx.db, id, definition), definition)
+          await ctx.engine.agentChanged(ctx, id)
+        }
+        await tell(ctx, 'updated', register)
+        return showAgent(await read(ctx, id))
+      }),
+
+    ...lifecycleOf({ kind: 'agent', read: async (ctx, id) => showAgent(await read(ctx, id)) }),
+
+    async move(ctx, { id, workspace_id }) {
+      checkTarget(ctx, workspace_id, 'agent:write')
+      const from = agent.of(ctx).workspace_id
+      if (from === workspace_id) return showAgent(agent.of(ctx))
+      return ctx.transaction(async (ctx) => {
+        const register = await touchResource(ctx, 'agent', id, { workspace_id })
+        await tell(ctx, 'moved', register, [`workspace:${from}`])
+        return showAgent(await read(ctx, id))
+      })
+    },
+
+    copy_to_workspace(ctx, { workspace_id }) {
+      checkTarget(ctx, workspace_id, 'agent:write')
+      const { mcp_servers, ...definition } = definitionOf(agent.of(ctx))
+      // A reader of an agent may copy it, and is not given the secrets that it works with.
+      const bare = mcp_servers.map((server) => ({ ...server, header_names: [] }))
+      return ctx.transaction((ctx) => insert(ctx, workspace_id, newId(), { ...definition, mcp_servers: bare }, {}))
+    },
+
+    async versions(ctx, { id, cursor, limit }) {
+      const before = wholeAt(positionOf('agent_versions', id, cursor), 0)
+      const rows = await agentStore.versions(ctx.db, id, before, limit + 1)
+      return pageOf(rows, limit, ({ version }) => cursorOf('agent_versions', id, [version]), showVersion)
+    },
+  },
+  [agent],
+)
+
+/** An agent that another resource names, if the caller may read it; 404 with `param` like what is not there. */
+export async function agentFor(ctx: Context, id: Id, param = 'agent_id'): Promise<AgentRow> {
+  return readableAgent(ctx, await agentStore.get(ctx.db, id), param, id)
+}
+
+/** The same for a row that was read already. */
+export function readableAgent(ctx: Context, row: AgentRow | undefined, param = 'agent_id', id = ''): AgentRow {
+  const gone = { param, message: absent('agent', id) }
+  if (row === undefined || row.status === 'trashed') return refuse('not_found', gone)
+  checkPlace(placeIn(ctx, row.workspace_id, gone), 'agent:read')
+  return row
+}
+
+/**
+ * An agent that something in this workspace hands a task to: of the workspace, or one that the caller may read elsewhere,
+ * where a share will do. Refuses with 404.
+ */
+export async function agentWithin(ctx: Context, id: Id, workspaceId: Id, param = 'agent_id'): Promise<AgentRow> {
+  const row = await agentStore.get(ctx.db, id)
+  const here = row?.workspace_id === workspaceId
+  if (row && row.status !== 'trashed' && (here || (await sharedPlace(ctx.db, ctx.principal, 'agent', row)))) return row
+  return readableAgent(ctx, row, param)
+}
+
+/** A name that reaches nothing would be a tool never offered, or a ban that bans nothing. Names it had may stay. */
+function checkTools({ engine }: Context<AgentHandles>, tools: Definition['tools'], before: Definition['tools']): void {
+  for (const [i, { name }] of tools.entries()) {
+    const called = engine.toolbox.reach(name, {})?.tool
+    if (called === name || called === name.replace('_', '.') || before.some((tool) => tool.name === name)) continue
+    refuse('invalid_parameter', {
+      param: `tools.${i}.name`,
+      message:
+        called === undefined
+          ? `There is no tool \`${name}\` here: name \`find\`, \`describe\`, \`do\`, or an endpoint such as \`drive.list\`.`
+          : `This tool is called \`${called}\`.`,
+    })
+  }
+}
+
+async function checkSubagents(
+  ctx: Context,
+  id: Id,
+  workspaceId: Id,
+  subagents: Definition['subagents'],
+): Promise<void> {
+  for (const [i, { agent_id }] of subagents.entries()) {
+    const param = `subagents.${i}.agent_id`
+    if (agent_id === id) refuse('invalid_parameter', { param, message: 'An agent hands no task to itself.' })
+    await agentWithin(ctx, agent_id, workspaceId, param)
+  }
+}
+
+/** Agents by their ids, whoever may read them; those that are gone are absent. */
+export const agentsById = async (db: Db, ids: readonly Id[]): Promise<Map<Id, AgentRow>> =>
+  new Map((await agentStore.some(db, ids)).map((row) => [row.id, row]))
+
+/**
+ * The agent of something that lives in this workspace and that the caller may run: a person who runs it need not be
+ * able to read the agent, as with a chat that was shared. Another workspace's only where the caller may read it.
+ * Null when it is gone.
+ */
+export async function agentBehind(ctx: Context, id: Id, workspaceId: Id): Promise<AgentRow | null> {
+  return agentWithin(ctx, id, workspaceId).catch(() => null)
+}
+
+const membersOnly = (param: string): never =>
+  refuse('insufficient_role', {
+    param,
+    message: `This agent is shared with you; only members of its workspace choose its \`${param}\`.`,
+  })
+
+/** The columns of what is given of a budget. */
+const budgetOf = (given: {
+  spend_cap_usd?: number | null | undefined
+  spend_cap_period?: Period | undefined
+}): OtherColumns => ({
+  ...(given.spend_cap_usd !== undefined && { spend_cap_nano: nanoOrNull(given.spend_cap_usd) }),
+  ...(given.spend_cap_period !== undefined && { spend_cap_period: given.spend_cap_period }),
+})
+
+/** Inserts an agent, new or copied: whoever takes over a copy answers for what it may use. */
+async function insert(ctx: Context, workspace_id: Id, id: Id, definition: Definition, beside: OtherColumns) {
+  const register = await insertResource(ctx, { id, kind: 'agent', workspace_id })
+  await agentStore.insert(ctx.db, id, definition, { ...beside, tools_by: lendersOf(ctx.principal) })
+  await keepVersion(ctx, id, 1, definition)
+  await tell(ctx, 'created', register)
+  return showAgent(await read(ctx, id))
+}
+
+const keepVersion = (ctx: Context, agent_id: Id, version: number, definition: Definition): Promise<void> =>
+  agentStore.insertVersion(ctx.db, {
+    id: newId(),
+    agent_id,
+    version,
+    definition,
+    created_by: ctx.principal.accountId,
+  })
+
+const read = async (ctx: Context, id: Id): Promise<CountedAgent> =>
+  (await agentStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+
+const tell = (ctx: Context, verb: string, { id, workspace_id, status }: ResourceRow, also: string[] = []) =>
+  ctx.emit({
+    type: `agent.${verb}`,
+    channels: [`workspace:${workspace_id}`, ...also],
+    resource: { type: 'agent', id },
+    data: { id, workspace_id, status },
+  })

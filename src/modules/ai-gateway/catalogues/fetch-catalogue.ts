@@ -1,0 +1,121 @@
+import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { Context } from '#infra/context.ts'
+import { RetrieveFailed, retrieve } from '#infra/http-client/retrieve.ts'
+import { type Snapshot, shippedCatalogue } from '#gateway/catalogue/catalogue.ts'
+import { mergeFetched } from '#gateway/catalogue/merge.ts'
+import type { CatalogueModel } from '#gateway/catalogue/model.ts'
+import { type Fetched, NoCatalogue, readFetched } from '#gateway/catalogue/read-fetched.ts'
+import { refuse } from '#core/errors.ts'
+import { excessOf } from '#core/json/json-text.ts'
+import type { CatalogueRow } from './catalogue-store.ts'
+
+const MOST_BYTES = 32 << 20
+const CATALOGUE = { values: 1_000_000, depth: 64 }
+const TIMEOUT_MS = 30_000
+const LARGEST = 20
+
+/** A catalogue that was fetched and understood. */
+export interface FetchedCatalogue {
+  sha256: string
+  /** The row that it would be stored as after the newest one. Refuses a list that lost half of its prices, unless forced to. */
+  against(
+    newest: { source_url: string; priced_count: number; snapshot: string } | undefined,
+    force: boolean,
+  ): Omit<CatalogueRow, 'id' | 'created_by' | 'created_at'> & { snapshot: string }
+}
+
+/** Fetches the catalogue of the operator's address, checked whole. Refuses with 502 and 504. */
+export async function fetchCatalogue({ engine, signal, now }: Context): Promise<FetchedCatalogue> {
+  const url = new URL(engine.config.catalogueUrl)
+  const bytes = await bytesAt(engine, url, signal)
+  const sha256 = hash('sha256', bytes)
+  const { snapshot, skipped } = understood(bytes, now().toISOString().slice(0, 10), sha256.slice(0, 12))
+  const priced = snapshot.models.filter(({ pricing }) => pricing !== null).length
+  return {
+    sha256,
+    against(newest, force) {
+      // A catalogue from another address is expected to differ.
+      if (!force && newest?.source_url === url.href && priced * 2 < newest.priced_count)
+        refuse('provider_error', {
+          message: `It has prices of ${priced} models where it had ${newest.priced_count}. Set \`force\` to take it all the same.`,
+        })
+      const before = newest === undefined ? null : (JSON.parse(newest.snapshot) as Snapshot)
+      return {
+        source_url: url.href,
+        sha256,
+        models_count: snapshot.models.length,
+        priced_count: priced,
+        changes: { ...changes(before, snapshot), skipped },
+        snapshot: JSON.stringify(snapshot),
+      }
+    },
+  }
+}
+
+async function bytesAt(engine: Context['engine'], url: URL, signal: AbortSignal): Promise<Buffer> {
+  try {
+    const { status, bytes } = await retrieve(engine.outside, {
+      url,
+      headers: ['accept', 'application/json', 'user-agent', 'ukiyo'],
+      mostBytes: MOST_BYTES,
+      timeoutMs: TIMEOUT_MS,
+      hops: 3,
+      credential: '',
+      party: 'catalogue',
+      signal,
+    })
+    if (status !== 200) refuse('provider_error', { message: `The catalogue’s address answered ${status}.` })
+    return bytes
+  } catch (error) {
+    if (!(error instanceof RetrieveFailed)) throw error
+    return refuse(error.why === 'too_slow' ? 'timeout' : 'provider_error', { message: error.message })
+  }
+}
+
+function understood(bytes: Buffer, day: string, version: string): Fetched {
+  const excess = excessOf(bytes, CATALOGUE)
+  if (excess !== null) refuse('provider_error', { message: `What was fetched is not a catalogue. It holds ${excess}.` })
+  try {
+    return readFetched(JSON.parse(bytes.toString()), day, version)
+  } catch (error) {
+    if (!(error instanceof NoCatalogue || error instanceof SyntaxError)) throw error
+    return refuse('provider_error', {
+      message: `What was fetched is not a catalogue. ${error instanceof NoCatalogue ? error.message : 'It is not JSON.'}`,
+    })
+  }
+}
+
+/** The difference that another catalogue makes to the models of the instance. */
+function changes(before: Snapshot | null, snapshot: Snapshot) {
+  const shipped = shippedCatalogue()
+  const earlier = before === null ? shipped : mergeFetched(shipped, before)
+  const old = new Map(earlier.models.map((model) => [model.slug, model]))
+  const now = mergeFetched(shipped, snapshot).models
+  const repriced = now.flatMap((model) => {
+    const known = old.get(model.slug)
+    return known !== undefined && !isDeepStrictEqual(known.pricing, model.pricing)
+      ? [{ slug: model.slug, before: figures(known), now: figures(model) }]
+      : []
+  })
+  return {
+    added: now.filter(({ slug }) => !old.has(slug)).length,
+    repriced: repriced.length,
+    largest: repriced.toSorted((a, b) => move(b) - move(a)).slice(0, LARGEST),
+  }
+}
+
+interface Figures {
+  input: number
+  output: number
+}
+const figures = ({ pricing }: CatalogueModel): Figures | null =>
+  pricing && { input: Number(pricing.input), output: Number(pricing.output) }
+
+/** The factor by which it became dearer or cheaper. */
+function move({ before, now }: { before: Figures | null; now: Figures | null }): number {
+  const sum = (of: Figures | null): number => (of === null ? 0 : of.input + of.output)
+  const [old, fresh] = [sum(before), sum(now)]
+  if (old === fresh) return 1
+  return old === 0 || fresh === 0 ? Number.MAX_VALUE : Math.max(old / fresh, fresh / old)
+}

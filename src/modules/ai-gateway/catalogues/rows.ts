@@ -1,0 +1,212 @@
+import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
+import { providerOf } from '#gateway/providers/every-provider.ts'
+import { type MediaAbilities, isMediaKind, unknownAbilities } from '#gateway/catalogue/media.ts'
+import type { CatalogueModel, Kind, Prices, Pricing } from '#gateway/catalogue/model.ts'
+import type { Listed, OfferedMedia } from '#gateway/model/offer.ts'
+import { type Id, idOf } from '#core/ids.ts'
+import { formatUsd, fromUsd } from '#core/money.ts'
+import type { ListedModel } from '../lists/list-models.ts'
+import { type Source, catalogueProviderOf, isLocal } from '../endpoints/sources.ts'
+import type { EndpointModel } from '../store.ts'
+
+/** A way to serve a model, with all that is known of it. */
+export interface Row extends Listed {
+  id: Id
+  kind: Kind
+  capabilityIndex: number | null
+  capabilityIndexSource: string | null
+  source: Source
+}
+
+/** Models of an endpoint: those it was given, else the catalogue's and, where it was asked, those of its own list. */
+export function rowsOf(source: Source, asked: readonly ListedModel[] | null, catalogue: Catalogue): Row[] {
+  if (source.own !== undefined) return source.own.map((model) => fromCatalogue(source, model, catalogue))
+  if (source.models.length > 0) return source.models.map((model) => fromGiven(source, model, catalogue))
+  const provider = catalogueProviderOf(source.endpoint)
+  const served = provider === null ? [] : (catalogue.byProvider.get(provider) ?? [])
+  const known = served.filter((model) => isIn(source, model))
+  const names = new Set(known.map(({ upstream_model }) => upstream_model))
+  const further = (asked ?? []).filter(({ id }) => id !== '' && !names.has(id))
+  return [
+    ...known.map((model) => fromCatalogue(source, model, catalogue)),
+    ...further.map((model) => fromAsked(source, model, catalogue)),
+  ]
+}
+
+/** Clouds serve the models of several houses, each in a shape of its own; an endpoint has one. */
+const isIn = ({ endpoint: { preset, shape } }: Source, { upstream_model: name }: CatalogueModel): boolean =>
+  providerOf(preset)?.serves?.(shape, name) ?? true
+
+/** A model that nobody serves for the caller now. */
+export const rowOfCatalogue = (model: CatalogueModel, catalogue: Catalogue): Omit<Row, 'source' | 'endpoint'> =>
+  catalogueFields(model, 'catalogue', model.slug, catalogue)
+
+const fromCatalogue = (source: Source, model: CatalogueModel, catalogue: Catalogue): Row => ({
+  ...catalogueFields(model, source.ownerId, `${source.endpoint.slug}/${model.upstream_model}`, catalogue),
+  endpoint: source.endpoint,
+  source,
+})
+
+const catalogueFields = (
+  model: CatalogueModel,
+  owner: string,
+  slug: string,
+  { sources }: Catalogue,
+): Omit<Row, 'source' | 'endpoint'> => ({
+  id: idOf(owner, slug),
+  slug,
+  kind: model.kind,
+  upstreamModel: model.upstream_model,
+  name: model.name,
+  contextLength: model.context_length,
+  maxOutputTokens: model.max_output_tokens,
+  capabilities: model.capabilities,
+  modalities: model.modalities,
+  ...pricedAs(model.kind, model.pricing, model.media),
+  priceSource: model.price_source,
+  priceDate: model.price_date,
+  releasedAt: model.released_at,
+  createdAt: midnight(model.released_at ?? model.price_date ?? sources[0]!.date),
+  capabilityIndex: model.capability_index,
+  capabilityIndexSource: model.capability_index_source,
+})
+
+const midnight = (day: string): string => new Date(day).toISOString()
+
+function fromGiven(source: Source, given: EndpointModel, catalogue: Catalogue): Row {
+  const known = knownAs(source, given.id, catalogue)
+  const kind = given.kind ?? known?.kind ?? (given.capabilities?.includes('embedding') ? 'embedding' : 'text')
+  const media = known?.media?.kind === kind ? known.media : undefined
+  const { pricing, ...sourceOfPrice } = given.pricing
+    ? { pricing: pricingOf(given.pricing), priceSource: 'endpoint', priceDate: source.updatedAt.slice(0, 10) }
+    : priceOf(source, known)
+  return {
+    ...bare(source, given.id),
+    kind,
+    name: given.name ?? known?.name ?? given.id,
+    contextLength: given.context_length ?? known?.context_length ?? null,
+    maxOutputTokens: given.max_output_tokens ?? known?.max_output_tokens ?? null,
+    capabilities: given.capabilities ?? known?.capabilities ?? [],
+    modalities: (known?.kind === kind ? known.modalities : undefined) ?? modalitiesOf(given.capabilities ?? [], kind),
+    ...(given.quantization !== undefined && { quantization: given.quantization }),
+    ...sourceOfPrice,
+    ...pricedAs(kind, pricing, media),
+  }
+}
+
+function fromAsked(source: Source, asked: ListedModel, catalogue: Catalogue): Row {
+  const known = knownAs(source, asked.id, catalogue)
+  const kind = asked.kind ?? known?.kind ?? (asked.embeds ? 'embedding' : kindByName(asked.id))
+  const { pricing, ...sourceOfPrice } = priceOf(source, known)
+  return {
+    ...bare(source, asked.id),
+    kind,
+    name: asked.name ?? asked.id,
+    contextLength: asked.contextLength,
+    maxOutputTokens: asked.maxOutputTokens,
+    capabilities: asked.capabilities,
+    modalities: modalitiesOf(asked.capabilities, kind),
+    createdAt: asked.createdAt ?? source.createdAt,
+    ...sourceOfPrice,
+    ...pricedAs(kind, pricing, known?.media ?? asked.abilities),
+  }
+}
+
+/** The kind of a model that a provider only names, told from the names that makers of media models give them. */
+function kindByName(id: string): Kind {
+  const name = id.slice(id.lastIndexOf('/') + 1).toLowerCase()
+  if (/whisper|transcribe|parakeet|scribe_v\d/.test(name)) return 'transcription'
+  if (/(^|[-_])tts([-_]|$)|kokoro|piper/.test(name)) return 'speech'
+  if (/^(dall-e|gpt-image|imagen-|stable-diffusion|sdxl|sd-turbo|flux[.\d-])/.test(name)) return 'image'
+  return /^(veo-|sora-)/.test(name) ? 'video' : 'text'
+}
+
+/**
+ * A price is of media where it is of units that conversations are not counted in: whoever is asked for text is not charged by
+ * what it says of tokens alone, which would be too little.
+ */
+function pricedAs(
+  kind: Kind,
+  pricing: Pricing | null,
+  abilities: MediaAbilities | undefined,
+): { pricing: Pricing | null; media?: OfferedMedia } {
+  if (!isMediaKind(kind)) return { pricing }
+  return {
+    pricing: pricing !== null && ofMediaAlone.some((bucket) => pricing[bucket] !== undefined) ? null : pricing,
+    media: { kind, pricing, abilities: abilities ?? unknownAbilities(kind) },
+  }
+}
+
+const ofMediaAlone = ['pixel', 'video_second', 'character', 'variants'] as const
+
+const bare = (source: Source, upstreamModel: string) => {
+  const slug = `${source.endpoint.slug}/${upstreamModel}`
+  return {
+    id: idOf(source.ownerId, slug),
+    slug,
+    upstreamModel,
+    endpoint: source.endpoint,
+    source,
+    releasedAt: null,
+    createdAt: source.createdAt,
+    capabilityIndex: null,
+    capabilityIndexSource: null,
+  }
+}
+
+function knownAs(source: Source, upstreamModel: string, catalogue: Catalogue): CatalogueModel | undefined {
+  const provider = catalogueProviderOf(source.endpoint)
+  return provider === null ? undefined : catalogue.find(`${provider}/${upstreamModel}`)
+}
+
+function priceOf(
+  { endpoint, updatedAt }: Source,
+  known: CatalogueModel | undefined,
+): Pick<Row, 'pricing' | 'priceSource' | 'priceDate'> {
+  if (known) return { pricing: known.pricing, priceSource: known.price_source, priceDate: known.price_date }
+  // Hardware of one's own sends no bill (contract, part 7).
+  if (isLocal(endpoint)) return { pricing: NOTHING, priceSource: 'local', priceDate: updatedAt.slice(0, 10) }
+  return { pricing: null, priceSource: null, priceDate: null }
+}
+
+/** The prices of a model on hardware of one's own: 0, whatever it is counted in. */
+export const NOTHING: Pricing = {
+  input: '0',
+  output: '0',
+  image: '0',
+  audio_second: '0',
+  video_second: '0',
+  character: '0',
+}
+
+type GivenPricing = NonNullable<EndpointModel['pricing']>
+
+/** Prices that somebody gave, as exact decimals. */
+export const pricingOf = ({ variants, ...given }: GivenPricing): Pricing => ({
+  input: '0',
+  output: '0',
+  ...decimals(given),
+  ...((given.audio_input !== undefined || given.audio_output !== undefined) && { audio_unit: 'token' as const }),
+  ...(variants !== undefined && {
+    variants: variants.map(({ when, ...over }) => ({ when: Object.fromEntries(said(when)), ...decimals(over) })),
+  }),
+})
+
+const decimals = (given: Omit<GivenPricing, 'variants'>): Partial<Prices> =>
+  Object.fromEntries(said(given).map(([bucket, price]) => [bucket, formatUsd(fromUsd(price))]))
+
+const said = <T>(given: Record<string, T | undefined>): [string, T][] =>
+  Object.entries(given).filter((entry): entry is [string, T] => entry[1] !== undefined)
+
+const mediaModalities: Partial<Record<Kind, { input: string[]; output: string[] }>> = {
+  image: { input: ['text'], output: ['image'] },
+  video: { input: ['text'], output: ['video'] },
+  speech: { input: ['text'], output: ['audio'] },
+  transcription: { input: ['audio'], output: ['text'] },
+}
+
+export const modalitiesOf = (capabilities: readonly string[], kind: Kind = 'text') =>
+  mediaModalities[kind] ?? {
+    input: capabilities.includes('vision') ? ['text', 'image'] : ['text'],
+    output: ['text'],
+  }

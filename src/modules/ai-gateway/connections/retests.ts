@@ -1,0 +1,56 @@
+import type { Log } from '#infra/log.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { Id } from '#core/ids.ts'
+import { connectionStore } from './connection-store.ts'
+
+const LOOK_MS = 5_000
+const AT_ONCE = 16
+
+export interface RetestParts {
+  db: Db
+  log: Log
+  /** Connections that this process has by itself, and no other may know how to test. */
+  own: readonly Id[]
+  test(connection: Id): Promise<void>
+}
+
+/**
+ * Tests connections that fail again, each no sooner than its rhythm says, and those whose test never came to its end. The
+ * rows are the queue: whoever takes one puts it off first, so that no two processes ask at once, and what a killed
+ * process had taken comes up again.
+ */
+export function startRetests({ db, log, own, test }: RetestParts): AsyncDisposable {
+  let closed = false
+  let begun = false
+  const running = new Set<Promise<void>>()
+  let looking: Promise<void> | null = null
+
+  async function look(): Promise<void> {
+    if (!begun) await Promise.all(own.map((id) => connectionStore.begin(db, id, new Date())))
+    begun = true
+    const due = await connectionStore.takeDue(db, own, AT_ONCE - running.size)
+    for (const id of closed ? [] : due) {
+      const work = test(id)
+        .catch((error: unknown) => log.warn({ error, connection: id }, 'a provider endpoint was not tested'))
+        .finally(() => running.delete(work))
+      running.add(work)
+    }
+  }
+
+  const turn = (): void => {
+    if (running.size < AT_ONCE)
+      looking ??= look()
+        .catch((error: unknown) => log.warn({ error }, 'provider endpoints cannot be tested now'))
+        .finally(() => (looking = null))
+  }
+  const timer = setInterval(turn, LOOK_MS)
+  turn()
+  return {
+    async [Symbol.asyncDispose]() {
+      closed = true
+      clearInterval(timer)
+      await looking
+      await Promise.all(running)
+    },
+  }
+}

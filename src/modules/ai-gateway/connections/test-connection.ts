@@ -1,0 +1,51 @@
+import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { ProviderEndpoint } from '#gateway/model/offer.ts'
+import { quirksOwner } from '#gateway/providers/supports.ts'
+import { originOf } from '../endpoints/address.ts'
+import { presetOf } from '../endpoints/presets.ts'
+import { needsModelList, type Source } from '../endpoints/sources.ts'
+import { AskFailed } from '../lists/ask-provider.ts'
+import { type ListedModel, probe } from '../lists/list-models.ts'
+import type { Reason, TestOutcome } from './connection-state.ts'
+
+const TEST_MS = 10_000
+/** Answers of a server that has nothing at this path, nothing that is asked for so, or something else. */
+const NO_LIST: ReadonlySet<number | null> = new Set([200, 404, 405, 501])
+
+export type Tested = { outcome: TestOutcome; models: readonly ListedModel[] | null }
+
+/** Asks the provider for what costs nothing: its list of models, or what else shows whether address and key are good. */
+export async function testConnection(outbound: Outbound, source: Source): Promise<Tested> {
+  const { endpoint } = source
+  const startedAt = performance.now()
+  const latencyMs = (): number => Math.round(performance.now() - startedAt)
+  try {
+    const models = await probe(outbound, endpoint, TEST_MS)
+    const count = quirksOwner(endpoint)?.lists === false ? null : models.length
+    return { outcome: { ok: true, latencyMs: latencyMs(), models: count, provesKey: provesKey(endpoint) }, models }
+  } catch (error) {
+    if (!(error instanceof AskFailed)) throw error
+    return {
+      outcome: { ok: false, latencyMs: latencyMs(), ...told(error, source) },
+      models: null,
+    }
+  }
+}
+
+/** A failure as a word on the connection. */
+export const told = (failure: AskFailed, source: Source): { kind: Reason; message: string } => ({
+  kind: reasonOf(failure, source),
+  message: failure.message,
+})
+
+function reasonOf({ status, kind }: AskFailed, source: Source): Reason {
+  if (NO_LIST.has(status)) return needsModelList(source) ? 'garbage' : 'no_list'
+  // Nothing was asked of it that could be wrong but the address.
+  return kind === 'bad_request' || kind === 'model_not_found' || kind === 'context_length' ? 'garbage' : kind
+}
+
+/** A vendor at its own address lets nobody else do what it is tested by. Of others nobody knows. */
+export function provesKey({ preset, baseUrl }: ProviderEndpoint): boolean {
+  const known = presetOf(preset)
+  return known !== null && !known.local && known.base_url !== null && originOf(known.base_url) === originOf(baseUrl)
+}

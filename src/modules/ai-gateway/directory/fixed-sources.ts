@@ -1,0 +1,46 @@
+import { hostname } from 'node:os'
+import type { Config } from '#config'
+import type { Log } from '#infra/log.ts'
+import type { Secrets } from '#infra/secrets.ts'
+import { idOf } from '#core/ids.ts'
+import { originOf } from '../endpoints/address.ts'
+import { discoveredSources } from '../lists/local-engines.ts'
+import { environmentSources } from '../endpoints/environment.ts'
+import { type OwnSpeech, speechSource } from '../endpoints/own-speech.ts'
+import type { Source } from '../endpoints/sources.ts'
+
+/** The endpoints that a process has without the database: those it was started with, and those that it looks for. */
+export interface FixedSources {
+  given: Source[]
+  looked: Source[]
+}
+
+export async function fixedSources(
+  config: Config,
+  log: Log,
+  secrets: Secrets,
+  speech: OwnSpeech | null,
+): Promise<FixedSources> {
+  const startedAt = new Date().toISOString()
+  const given = environmentSources(config, log, startedAt).map((source) => connected(source, secrets))
+  if (speech !== null) given.push(await speechSource(speech, startedAt))
+  return { given, looked: discoveredSources(config, startedAt).map((source) => connected(source, secrets)) }
+}
+
+/** An engine that was found is another one on another machine; what the environment names is the same everywhere. */
+function connected(source: Source, secrets: Secrets): Source {
+  const { from, endpoint } = source
+  if (from !== 'environment' && from !== 'discovered') return source
+  const { id, shape, baseUrl, apiKey } = endpoint
+  const words = JSON.stringify([from === 'discovered' ? hostname() : null, id, shape, baseUrl, apiKey])
+  const connection = idOf('connection', secrets.sign('provider connection', words).toString('base64url'))
+  return { ...source, endpoint: { ...endpoint, connection } }
+}
+
+export const isDiscovered = ({ from }: Source): boolean => from === 'discovered'
+
+/** Engines that were looked for, but those whose address an administrator has set up. */
+export function unlessGiven(looked: readonly Source[], given: readonly Source[]): Source[] {
+  const places = new Set(given.map(({ endpoint }) => originOf(endpoint.baseUrl)))
+  return looked.filter(({ endpoint }) => !places.has(originOf(endpoint.baseUrl)))
+}

@@ -1,0 +1,213 @@
+/** Models on computers that serve a caller: `local/<name>`, and the platform's names that they are mapped to. */
+import type { Dispatch, ProviderEndpoint } from '#gateway/model/offer.ts'
+import { unknownAbilities } from '#gateway/catalogue/media.ts'
+import { llamaCpp } from '#gateway/providers/local/llama-cpp.ts'
+import { ollama } from '#gateway/providers/local/ollama.ts'
+import { type Id, idOf } from '#core/ids.ts'
+import { NOTHING, modalitiesOf, type Row } from '../catalogues/rows.ts'
+import type { Source } from '../endpoints/sources.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+export interface LocalModel {
+  /** The model's name on its computer. */
+  name: string
+  engine: 'llama' | 'sherpa' | 'ollama'
+  /** The same in two places: the same model. Null: not known. */
+  digest: string | null
+  contextLength: number | null
+  quantization: string | null
+  embeds: boolean
+  /** The platform's id of a model that it answers for. */
+  mapping: string | null
+  /** ISO 8601. */
+  createdAt: string
+}
+
+/** A computer whose models a workspace may use. */
+export interface Machine {
+  id: Id
+  name: string
+  /**
+   * Whether the computer belongs to the workspace and its admins stand for it: it was not only lent to the workspace,
+   * or given by somebody else.
+   */
+  owned: boolean
+  /** The workspace that it belongs to, where its admins stand for it; null: nobody stands for it but whoever gave it. */
+  lender: Id | null
+  /** Whether some process of the instance holds the computer's link. */
+  online: boolean
+  models: readonly LocalModel[]
+  /** Sends OpenAI's requests to its engines. */
+  dispatch: Dispatch
+}
+
+export interface Machines {
+  /** The machines that serve in a workspace; none where the id is not a workspace's. */
+  servingIn(workspaceId: Id): Promise<readonly Machine[]>
+}
+
+export interface LocalOffer {
+  machine: Machine
+  model: LocalModel
+  source: Source
+}
+
+const PREFIX = 'local/'
+const ENGINES = {
+  llama: { shape: llamaCpp.shape, preset: llamaCpp.id, baseUrl: 'http://local.invalid/v1' },
+  // It has no API of its own: what it is asked is the platform's own (`gateway/media/own/computer-speech.ts`).
+  sherpa: { shape: llamaCpp.shape, preset: null, baseUrl: 'http://local.invalid/v1' },
+  ollama: { shape: ollama.shape, preset: ollama.id, baseUrl: 'http://local.invalid' },
+}
+
+/** The models that a workspace's computers offer. */
+export const localOffersOf = (workspaceId: Id, machines: readonly Machine[]): LocalOffer[] =>
+  machines.flatMap((machine) => {
+    const sources = {
+      llama: sourceOf(workspaceId, machine, 'llama'),
+      sherpa: sourceOf(workspaceId, machine, 'sherpa'),
+      ollama: sourceOf(workspaceId, machine, 'ollama'),
+    }
+    return machine.models.map((model) => ({ machine, model, source: sources[model.engine] }))
+  })
+
+function sourceOf(workspaceId: Id, machine: Machine, engine: LocalModel['engine']): Source {
+  const createdAt = machine.models[0]!.createdAt
+  const endpoint: ProviderEndpoint = {
+    id: idOf('computer', workspaceId, machine.id, engine),
+    slug: 'local',
+    name: shorten(machine.name, 120),
+    ...ENGINES[engine],
+    apiKey: null,
+    headers: {},
+    billing: 'free',
+    priority: 0,
+    weight: 1,
+    mayBePrivate: false,
+    dispatch: machine.dispatch,
+    workspaceId,
+    ...(!machine.online && { away: true as const }),
+    // Owners of other machines say themselves what happens on theirs.
+    ...(machine.owned && { dataPolicy: { keeps: false, trains: false } }),
+  }
+  const times = { createdAt, updatedAt: createdAt }
+  return { from: 'computer', computerId: machine.id, ownerId: workspaceId, workspaceId, endpoint, models: [], ...times }
+}
+
+/** The caller's local offers by the names of models: a computer that is reached in two ways counts once. */
+export function byName(offers: readonly LocalOffer[]): Map<string, LocalOffer[]> {
+  const named = new Map<string, LocalOffer[]>()
+  for (const offer of offers) {
+    const same = named.get(offer.model.name)
+    if (same === undefined) named.set(offer.model.name, [offer])
+    else if (!same.some(({ machine }) => machine.id === offer.machine.id)) same.push(offer)
+  }
+  return named
+}
+
+/** The models that a name is looked for among: the caller's own, or all that they reach. */
+export type Among = 'own' | 'all'
+
+/**
+ * Several computers have the very same model: any of them serves it. That it is the same is what each of them says, so
+ * they must be the caller's own, or those of one lender: whoever lends another one gets none of the questions to it.
+ */
+const isOne = (offers: readonly LocalOffer[], among: Among): boolean =>
+  offers.length === 1 ||
+  (offers[0]!.model.digest !== null &&
+    offers.every(({ model: { digest } }) => digest === offers[0]!.model.digest) &&
+    areOnes(offers, among))
+
+/** Whether all offers are the caller's own, or one lender's. */
+const areOnes = (offers: readonly LocalOffer[], among: Among): boolean =>
+  offers.length < 2 ||
+  among === 'own' ||
+  (offers[0]!.machine.lender !== null && offers.every(({ machine }) => machine.lender === offers[0]!.machine.lender))
+
+/** `local/<name>`, or `local/<computer>/<name>` with the computer's name or id. */
+export function resolveLocal(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string, among: Among): Row[] {
+  if (!slug.startsWith(PREFIX)) return []
+  const rest = slug.slice(PREFIX.length)
+  const plain = named.get(rest)
+  if (plain !== undefined) return isOne(plain, among) ? plain.map((offer) => rowOf(offer, slug)) : []
+  const cut = rest.indexOf('/')
+  const where = rest.slice(0, cut).toLowerCase()
+  const there = (named.get(rest.slice(cut + 1)) ?? []).filter(
+    ({ machine }) => machine.id.toLowerCase() === where || wordOf(machine.name) === where,
+  )
+  return there.length > 0 && isOne(there, among) ? there.map((offer) => rowOf(offer, slug)) : []
+}
+
+/**
+ * The names to choose from where several computers have models of this name that are not known to be the same one; empty:
+ * it is another matter.
+ */
+export function namesLike(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string): string[] {
+  const plain = [slug, `${PREFIX}${slug}`].find((one) => one.startsWith(PREFIX))!.slice(PREFIX.length)
+  const offers = named.get(plain) ?? []
+  if (offers.length > 0 && !isOne(offers, 'all')) return offers.map((offer) => longName(offer, offers))
+  const mapped = [...named.values()].flat().filter(({ model }) => model.mapping === slug)
+  return areOnes(mapped, 'all') ? [] : mapped.map((offer) => longName(offer, mapped))
+}
+
+/** The local models that answer for a model of the platform. Those of several lenders do not: whoever maps one gets no questions to another's. */
+export function mappedTo(offers: readonly LocalOffer[], slug: string, among: Among): Row[] {
+  const mapped = [...byName(offers.filter(({ model }) => model.mapping === slug)).values()].flat()
+  return areOnes(mapped, among) ? mapped.map((offer) => rowOf(offer, slug)) : []
+}
+
+/** Every name by which they can be called, each once. The caller's own have a name before those that were lent. */
+export function localRows(offers: readonly LocalOffer[], own: ReadonlySet<LocalOffer>): Row[] {
+  const rows = [...byName(offers)].flatMap(([name, same]) => {
+    const theirs = same.filter((offer) => own.has(offer))
+    const [called, among] = theirs.length > 0 ? ([theirs, 'own'] as const) : ([same, 'all'] as const)
+    if (!isOne(called, among)) return same.map((offer) => rowOf(offer, longName(offer, same)))
+    const apart = same.filter((offer) => !called.includes(offer))
+    return [rowOf(called[0]!, PREFIX + name), ...apart.map((offer) => rowOf(offer, longName(offer, same)))]
+  })
+  return [
+    ...rows,
+    ...offers.flatMap((offer) => (offer.model.mapping === null ? [] : rowOf(offer, offer.model.mapping))),
+  ]
+}
+
+function longName({ machine, model }: LocalOffer, among: readonly LocalOffer[]): string {
+  const word = wordOf(machine.name)
+  const twice = among.filter((offer) => wordOf(offer.machine.name) === word).length > 1
+  return `${PREFIX}${word === '' || twice ? machine.id : word}/${model.name}`
+}
+
+/** The name of a computer as it stands in a model's: `Alice’s Laptop` is `alice-s-laptop`. */
+const wordOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}._]+/gu, '-')
+    .replaceAll(/^-+|-+$/g, '')
+
+const kindOf = ({ engine, embeds }: LocalModel) =>
+  engine === 'sherpa' ? 'transcription' : embeds ? 'embedding' : 'text'
+
+const rowOf = ({ model, source }: LocalOffer, slug: string): Row => ({
+  id: idOf(source.ownerId, source.endpoint.id, slug),
+  slug,
+  kind: kindOf(model),
+  name: model.name,
+  upstreamModel: model.name,
+  contextLength: model.contextLength,
+  maxOutputTokens: null,
+  capabilities: model.embeds ? ['embedding'] : [],
+  modalities: modalitiesOf([], kindOf(model)),
+  ...(model.quantization !== null && { quantization: model.quantization.toLowerCase() }),
+  pricing: { input: '0', output: '0' },
+  ...(model.engine === 'sherpa' && {
+    media: { kind: 'transcription' as const, pricing: NOTHING, abilities: unknownAbilities('transcription') },
+  }),
+  priceSource: 'local',
+  priceDate: model.createdAt.slice(0, 10),
+  releasedAt: null,
+  createdAt: model.createdAt,
+  capabilityIndex: null,
+  capabilityIndexSource: null,
+  endpoint: source.endpoint,
+  source,
+})

@@ -1,0 +1,38 @@
+import type { AddressPolicy } from '#infra/http-client/address.ts'
+import { refuse } from '#core/errors.ts'
+import type { Shape } from '#gateway/model/offer.ts'
+
+/**
+ * A provider's address in the form that is stored: no credentials, query or trailing slash. Refuses what can be refused
+ * without asking anybody: a name is looked up, and what it leads to is checked, whenever it is connected to.
+ */
+export function checkBaseUrl(words: string, shape: Shape, policy: AddressPolicy | null, administers = false): string {
+  const url = URL.parse(words)
+  const wrong = (message: string): never => refuse('invalid_parameter', { param: 'base_url', message })
+  if (url === null || !/^https?:$/.test(url.protocol)) return wrong('`base_url` must begin with https:// or http://.')
+  if (url.username !== '' || url.password !== '')
+    return wrong('`base_url` must not hold a user or a password: give the key as `api_key`.')
+  if (url.search !== '' || url.hash !== '') return wrong('`base_url` must not have a query or a fragment.')
+  if (policy !== null) checkAddress(url, policy, administers)
+  const path = url.pathname.replace(/\/+$/, '')
+  // Paths that clients of these two append begin with the version.
+  const bare = shape === 'anthropic-messages' || shape === 'ollama' ? path.replace(/\/v1$/, '') : path
+  return url.origin + bare
+}
+
+function checkAddress({ hostname, port, protocol }: URL, policy: AddressPolicy, administers: boolean): void {
+  const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const local = /(^|\.)localhost$/.test(host)
+  if (!local && !/^[\d.]+$/.test(host) && !host.includes(':')) return
+  if (policy.permits(host, local ? '127.0.0.1' : host, number)) return
+  const remedy = administers
+    ? 'As the administrator you may add the endpoint with `instance: true`, and it serves everybody here; or allow the address'
+    : 'The administrator can allow it'
+  refuse('policy_denied', {
+    param: 'base_url',
+    message: `${hostname} is a private address, and those are not allowed here. ${remedy} with UK_UPSTREAM_ALLOW=${hostname}:${number}.`,
+  })
+}
+
+export const originOf = (baseUrl: string): string => new URL(baseUrl).origin

@@ -1,0 +1,56 @@
+import type { Context } from '#infra/context.ts'
+import { absent, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { checkPlace, checkWritable } from '#authz/place.ts'
+import { membershipIn } from '#core/principal.ts'
+import { atLeast } from '#core/scopes.ts'
+import { type EndpointRow, INSTANCE } from '../store.ts'
+
+/**
+ * Whether the caller reaches the whole account: not with a key of one workspace, whose holder may be somebody else, nor
+ * in anything that such a key started.
+ */
+export function reachesWholeAccount({ principal: { credential, personalWorkspaceId } }: Context): boolean {
+  return (
+    credential.kind === 'session' || credential.workspaceId === null || credential.workspaceId === personalWorkspaceId
+  )
+}
+
+export const isInstanceAdmin = (ctx: Context): boolean => ctx.principal.administrator && reachesWholeAccount(ctx)
+
+/** Whether the caller looks after the endpoints of this owner. */
+export function administers(ctx: Context, owner: Id): boolean {
+  if (owner === INSTANCE) return isInstanceAdmin(ctx)
+  if (owner === ctx.principal.accountId) return reachesWholeAccount(ctx)
+  const membership = membershipIn(ctx.principal, owner)
+  return membership !== null && atLeast(membership.role, 'admin')
+}
+
+type Owner = Pick<EndpointRow, 'owner_id' | 'account_id' | 'workspace_id'>
+
+/** The owner of a new endpoint; refuses callers who may not make it. */
+export function ownerFor(ctx: Context, asked: Id | null, instance: boolean): Owner {
+  const { principal } = ctx
+  if (instance) {
+    if (asked !== null)
+      refuse('invalid_parameter', {
+        param: 'workspace_id',
+        message: 'An endpoint of the instance belongs to no workspace.',
+      })
+    if (!isInstanceAdmin(ctx))
+      refuse('insufficient_role', {
+        param: 'instance',
+        message: 'Only the administrator of this instance may do this.',
+      })
+    return { owner_id: INSTANCE, account_id: null, workspace_id: null }
+  }
+  const id =
+    asked ??
+    (reachesWholeAccount(ctx) || principal.credential.kind === 'session' ? null : principal.credential.workspaceId)
+  if (id === null) return { owner_id: principal.accountId, account_id: principal.accountId, workspace_id: null }
+  const membership =
+    membershipIn(principal, id) ?? refuse('not_found', { param: 'workspace_id', message: absent('workspace', id) })
+  checkPlace(membership, 'gateway:write', 'admin')
+  checkWritable(membership)
+  return { owner_id: id, account_id: null, workspace_id: id }
+}

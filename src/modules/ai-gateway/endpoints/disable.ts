@@ -1,0 +1,20 @@
+import { rightsChanged } from '#authz/rights.ts'
+import { writeOutboxAll } from '#infra/outbox/outbox.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { Id } from '#core/ids.ts'
+import type { Span } from '#core/time.ts'
+import { endpointStore } from '../store.ts'
+
+/** Switches off endpoints that this account made in this time, because the account has come to its owner. Answers how many. */
+export async function disableEndpointsOf(db: Db, accountId: Id, made: Span): Promise<number> {
+  const rows = await endpointStore.disableOf(db, accountId, made)
+  await rightsChanged(db, [...new Set(rows.map(({ owner_id }) => owner_id))])
+  const events = rows.map(({ id, slug, name, workspace_id }) => ({
+    type: 'provider_endpoint.updated',
+    channels: [workspace_id === null ? `user:${accountId}` : `workspace:${workspace_id}`],
+    resource: { type: 'provider_endpoint', id },
+    data: { id, slug, name },
+  }))
+  await writeOutboxAll(db, events, null)
+  return rows.length
+}

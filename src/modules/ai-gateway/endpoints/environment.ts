@@ -1,0 +1,86 @@
+import type { Config } from '#config'
+import type { Log } from '#infra/log.ts'
+import { idOf } from '#core/ids.ts'
+import type { ProviderEndpoint } from '#gateway/model/offer.ts'
+import { simMediaModels, simModels } from '#gateway/sim/offers.ts'
+import { checkBaseUrl } from './address.ts'
+import { type Preset, presets } from './presets.ts'
+import type { Source } from './sources.ts'
+import { INSTANCE } from '../store.ts'
+
+/** An endpoint that the instance was started with. */
+export function instanceSource(
+  from: Source['from'],
+  endpoint: Pick<ProviderEndpoint, 'slug' | 'name' | 'shape' | 'baseUrl'> & Partial<ProviderEndpoint>,
+  at: string,
+): Source {
+  return {
+    from,
+    ownerId: INSTANCE,
+    workspaceId: null,
+    models: [],
+    createdAt: at,
+    updatedAt: at,
+    endpoint: {
+      id: idOf('instance', from, endpoint.slug),
+      apiKey: null,
+      headers: {},
+      billing: 'credits',
+      priority: 0,
+      weight: 1,
+      preset: null,
+      mayBePrivate: true,
+      // Nothing leaves this machine.
+      ...((from === 'simulated' || from === 'server' || from === 'discovered') && {
+        dataPolicy: { keeps: false, trains: false },
+      }),
+      ...endpoint,
+    },
+  }
+}
+
+/** `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, … each with `…_BASE_URL`, and the simulated models. `at`: when this process began. */
+export function environmentSources(config: Config, log: Log, at: string): Source[] {
+  const sources = presets.flatMap((preset) => fromPreset(config.environment, preset, log, at) ?? [])
+  if (config.sim)
+    sources.push({
+      ...instanceSource('simulated', { slug: 'sim', name: 'Simulated', shape: 'openai-chat', baseUrl: '' }, at),
+      own: [...simModels, ...simMediaModels],
+    })
+  return sources
+}
+
+function fromPreset(
+  environment: Config['environment'],
+  { id, name, shape, env, base_url }: Preset,
+  log: Log,
+  at: string,
+): Source | null {
+  const apiKey = env === null ? undefined : environment[`${env}_API_KEY`]?.trim()
+  if (!apiKey) return null
+  const given = environment[`${env}_BASE_URL`]?.trim() || base_url
+  try {
+    const baseUrl = checkBaseUrl(given ?? '', shape, null)
+    return instanceSource('environment', { slug: id, name, shape, baseUrl, apiKey, preset: id }, at)
+  } catch {
+    log.warn({ variable: `${env}_BASE_URL` }, 'a provider of the instance has no usable address and is left out')
+    return null
+  }
+}
+
+/**
+ * The address at which an Ollama is looked for; null: nowhere. As in Ollama's own clients, the scheme and the port may
+ * be left out.
+ */
+export function ollamaAddress(words: string | undefined): string | null {
+  const given = words?.trim() ?? ''
+  if (given === 'off') return null
+  if (given === '') return 'http://127.0.0.1:11434'
+  const url = URL.parse(/^https?:\/\//.test(given) ? given : `http://${given}`)
+  if (url === null) return null
+  const port = /:\d+\/?$/.test(given) ? '' : url.protocol === 'http:' && !given.startsWith('http') ? ':11434' : ''
+  // The address that a server listens on everywhere is not an address to call.
+  const host =
+    url.hostname === '0.0.0.0' || url.hostname === '[::]' ? `127.0.0.1${url.port && `:${url.port}`}` : url.host
+  return `${url.protocol}//${host}${port}${url.pathname.replace(/\/+$/, '')}`
+}

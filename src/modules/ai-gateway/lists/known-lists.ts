@@ -1,0 +1,124 @@
+import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Log } from '#infra/log.ts'
+import type { Id } from '#core/ids.ts'
+import { AskFailed } from './ask-provider.ts'
+import { type ListedModel, fetchModels } from './list-models.ts'
+import { askDiscovered } from './local-engines.ts'
+import type { Source } from '../endpoints/sources.ts'
+
+/** A provider is asked no sooner again than this, whatever it answered. */
+export const REFRESH_MS = 30_000
+/** The age at which a list that is in use is renewed; a provider that gave none is asked sooner. */
+const STALE_MS = 300_000
+const MOST = 10_000
+
+interface Known {
+  models: readonly ListedModel[] | null
+  /** The reason why the provider did not list its models when it was asked last. */
+  failure: AskFailed | null
+  /** The number of failures in a row. */
+  failures: number
+  at: number
+  running: Promise<void> | null
+}
+
+/** Told what came of asking a provider. */
+type Heard = (source: Source, outcome: { latencyMs: number; models: number } | AskFailed) => void
+
+/** Lists of models that providers gave when they were asked, in this process's memory. */
+export class KnownLists {
+  readonly #known = new Map<string, Known>()
+  readonly #outbound: Outbound
+  readonly #log: Log
+  readonly #changed: (ownerId: Id) => void
+  readonly #heard: Heard
+
+  constructor(outbound: Outbound, log: Log, changed: (ownerId: Id) => void, heard: Heard) {
+    this.#outbound = outbound
+    this.#log = log
+    this.#changed = changed
+    this.#heard = heard
+  }
+
+  of(source: Source): readonly ListedModel[] | null {
+    return this.#known.get(keyOf(source))?.models ?? null
+  }
+
+  /** The reason why nothing is known of a source's models; null where something is, or it was never asked. */
+  whyUnknown(source: Source): AskFailed | null {
+    const known = this.#known.get(keyOf(source))
+    return known === undefined || known.models !== null ? null : known.failure
+  }
+
+  /** Asks a provider that was silent a moment ago again soon, and less and less often. */
+  askSilent(source: Source, timeoutMs: number): Promise<void> {
+    const failures = this.#known.get(keyOf(source))?.failures ?? 0
+    return this.ask(source, timeoutMs, failures === 0 ? REFRESH_MS : Math.min(REFRESH_MS, 500 * 2 ** failures))
+  }
+
+  wasAsked(source: Source): boolean {
+    return this.#known.has(keyOf(source))
+  }
+
+  /** Asks, unless it did a moment ago. Never throws: a provider that does not answer serves what it served. */
+  ask(source: Source, timeoutMs: number, again = REFRESH_MS): Promise<void> {
+    const key = keyOf(source)
+    const known = this.#known.get(key)
+    if (known?.running) return known.running
+    if (known && performance.now() - known.at < again) return Promise.resolve()
+    if (this.#known.size >= MOST) this.#known.clear()
+    const entry: Known = {
+      models: known?.models ?? null,
+      failure: known?.failure ?? null,
+      failures: known?.failures ?? 0,
+      at: performance.now(),
+      running: null,
+    }
+    this.#known.set(key, entry)
+    const startedAt = performance.now()
+    const askFor = source.from === 'discovered' ? askDiscovered : fetchModels
+    entry.running = askFor(this.#outbound, source.endpoint, timeoutMs)
+      .then((models) => {
+        this.#heard(source, { latencyMs: Math.round(performance.now() - startedAt), models: models.length })
+        this.#learn(source, entry, models)
+      })
+      .catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error)
+        entry.failure = error instanceof AskFailed ? error : new AskFailed('It cannot be asked.')
+        entry.failures += 1
+        this.#heard(source, entry.failure)
+        this.#log.debug({ provider: source.endpoint.slug, why }, 'a provider does not say what it serves')
+        if (source.from === 'discovered') this.#learn(source, entry, null)
+      })
+      .finally(() => {
+        entry.at = performance.now()
+        entry.running = null
+      })
+    return entry.running
+  }
+
+  /** Takes over what a test of the endpoint learnt. */
+  learn(source: Source, models: readonly ListedModel[]): void {
+    const entry: Known = { models: null, failure: null, failures: 0, at: performance.now(), running: null }
+    this.#known.set(keyOf(source), entry)
+    this.#learn(source, entry, models)
+  }
+
+  /** Renews what has become old, without anybody waiting for it. */
+  refresh(source: Source, timeoutMs: number): void {
+    const known = this.#known.get(keyOf(source))
+    if (known && performance.now() - known.at > (known.models === null ? REFRESH_MS : STALE_MS))
+      void this.ask(source, timeoutMs)
+  }
+
+  #learn(source: Source, entry: Known, models: readonly ListedModel[] | null): void {
+    const before = JSON.stringify(entry.models)
+    entry.models = models
+    entry.failure = null
+    entry.failures = 0
+    if (JSON.stringify(models) !== before) this.#changed(source.ownerId)
+  }
+}
+
+/** The key of a list: another address or key may list other models. */
+const keyOf = ({ endpoint, updatedAt }: Source): string => `${endpoint.id} ${updatedAt}`

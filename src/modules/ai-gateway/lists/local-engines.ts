@@ -1,0 +1,60 @@
+import type { Config } from '#config'
+import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { ProviderEndpoint } from '#gateway/model/offer.ts'
+import { AskFailed, exchange, getJson } from './ask-provider.ts'
+import { instanceSource, ollamaAddress } from '../endpoints/environment.ts'
+import { type ListedModel, fetchModels, native, openaiModel, rowsIn } from './list-models.ts'
+import { everyProvider, providerOf } from '#gateway/providers/every-provider.ts'
+import { ollama } from '#gateway/providers/local/ollama.ts'
+import { presetOf } from '../endpoints/presets.ts'
+import type { Source } from '../endpoints/sources.ts'
+
+/** Local engines that are looked for at the ports they open unless told otherwise. */
+const engines = everyProvider.filter(({ engine }) => engine !== undefined)
+
+/** An Ollama and the others, wherever the configuration says to look. */
+export function discoveredSources({ environment, localEngines }: Config, at: string): Source[] {
+  const atOllama = ollamaAddress(environment.OLLAMA_HOST)
+  const others =
+    localEngines === null
+      ? engines.map(({ id, baseUrl }) => ({ preset: id, baseUrl: baseUrl! }))
+      : localEngines.map(({ preset, origin }) => ({
+          preset,
+          baseUrl: origin + new URL(presetOf(preset)!.base_url!).pathname.replace(/\/$/, ''),
+        }))
+  return [...(atOllama === null ? [] : [{ preset: ollama.id, baseUrl: atOllama }]), ...others].map(
+    ({ preset, baseUrl }) => {
+      const { id, name, shape } = presetOf(preset)!
+      return instanceSource('discovered', { slug: id, name, shape, baseUrl, billing: 'free', preset }, at)
+    },
+  )
+}
+
+/** Models of an engine that is looked for. Throws `AskFailed` where nobody answers, or somebody else. */
+export async function askDiscovered(
+  outbound: Outbound,
+  endpoint: ProviderEndpoint,
+  timeoutMs: number,
+): Promise<ListedModel[]> {
+  const engine = providerOf(endpoint.preset)?.engine
+  if (engine === undefined) return fetchModels(outbound, endpoint, timeoutMs)
+  const somebodyElse = `What answers at ${endpoint.baseUrl} is not ${endpoint.name}.`
+  if ('page' in engine) {
+    const { path, says, model } = engine.page
+    const { text } = await exchange(outbound, endpoint, path, undefined, timeoutMs)
+    if (!text.includes(says)) throw new AskFailed(somebodyElse)
+    return [openaiModel({ id: model })]
+  }
+  const { path, beside } = engine.list
+  const listed = await getJson(outbound, beside === 'v1' ? native(endpoint) : endpoint, path, { timeoutMs })
+  const rows = rowsIn(listed, 'data')
+  // A server that answers there may be anybody's: it is the engine only when every model that it lists bears the
+  // engine's own mark.
+  if (!rows.every((row) => engine.isIts(row))) throw new AskFailed(somebodyElse)
+  return rows
+    .map((row) => {
+      const { row: further = row, ...more } = engine.read?.(row) ?? {}
+      return { ...openaiModel(further), ...more }
+    })
+    .filter(({ id }) => id !== '' && id.length <= 256)
+}

@@ -1,0 +1,341 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { callersAccount } from '#modules/accounts/service.ts'
+import { checkLive } from '#authz/live.ts'
+import type { Context } from '#infra/context.ts'
+import { addressPolicy } from '#infra/http-client/address.ts'
+import { sqlState } from '#infra/postgres/client.ts'
+import { workspaceGone } from '#authz/resources.ts'
+import { rightsChanged } from '#authz/rights.ts'
+import type { GatewayFaces } from '#gateway/mount.ts'
+import type { HealthView } from '#gateway/routing/health.ts'
+import { finder } from '#core/context.ts'
+import { absent, refuse } from '#core/errors.ts'
+import { implementWith } from '#core/implement.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#core/paging.ts'
+import { reachableWorkspaces } from '#core/principal.ts'
+import { iso } from '#core/time.ts'
+import { checkBaseUrl, originOf } from './endpoints/address.ts'
+import { aiGateway } from './contract.ts'
+import { connectionStore } from './connections/connection-store.ts'
+import type { HasEndpoints } from './directory/has-endpoints.ts'
+import { administers, isInstanceAdmin, ownerFor, reachesWholeAccount } from './endpoints/administer.ts'
+import { checkHasKey, hasKey, presetOf, presets, whyKeyless } from './endpoints/presets.ts'
+import { previewRoute } from './preview.ts'
+import { sealHeaders, sealKey, whyUnreadable } from './endpoints/sealing.ts'
+import { showEndpoint, showPreset, showProvider } from './show.ts'
+import { getRequest, listRequests } from './requests/requests.ts'
+import { exportUsage } from './usage/export.ts'
+import { gatewayUsage } from './usage/report.ts'
+import { type EndpointChanges, type EndpointRow, INSTANCE, endpointStore } from './store.ts'
+
+export type { EndpointDirectory, HasEndpoints } from './directory/has-endpoints.ts'
+export type { HasVoices, Voices } from './voices/voices.ts'
+export { TransportFailed } from '#gateway/providers/transport/transport.ts'
+export type { LocalModel, Machine, Machines } from './directory/local-models.ts'
+export { disableEndpointsOf } from './endpoints/disable.ts'
+export { connectionSchedules } from './connections/endpoint-tests.ts'
+export { catalogueService } from './catalogues/catalogues.ts'
+export { type Row, rowOfCatalogue } from './catalogues/rows.ts'
+
+const MOST_ENDPOINTS = 100
+
+export const endpoints = finder<Context, EndpointRow>('provider_endpoint', async (ctx, id) => {
+  const row = await endpointStore.get(ctx.db, id)
+  if (row === undefined) return null
+  // An endpoint of the instance is the administrator's as if it were their own.
+  if (row.owner_id === INSTANCE) return isInstanceAdmin(ctx) ? { ...row, account_id: ctx.principal.accountId } : null
+  return row.account_id !== null && !reachesWholeAccount(ctx) ? null : row
+})
+
+export interface GatewayHandles extends HasEndpoints, Pick<GatewayFaces, 'previewRoute'> {
+  providerHealth: HealthView
+}
+
+export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
+  aiGateway,
+  {
+    async providers(ctx, { cursor, limit }) {
+      const { models, mediaModels, failingModels } = ctx.engine.endpoints
+      const { principal } = ctx
+      const all = [...(await models(principal)), ...(await mediaModels(principal)), ...(await failingModels(principal))]
+      const byEndpoint = Map.groupBy(all, ({ endpoint }) => endpoint.id)
+      const sources = (await ctx.engine.endpoints.sources(ctx.principal))
+        // An engine that was looked for and is not there serves nobody.
+        .filter(({ from, endpoint }) => from !== 'discovered' || byEndpoint.has(endpoint.id))
+      const standings = await ctx.engine.endpoints.standings(sources)
+      const ordered = sources
+        .map((source, i) =>
+          showProvider(
+            source,
+            byEndpoint.get(source.endpoint.id) ?? [],
+            standings[i]!,
+            { administersInstance: isInstanceAdmin(ctx), administers: administers(ctx, source.ownerId) },
+            ctx.engine.providerHealth,
+          ),
+        )
+        .toSorted((a, b) => compare(keyOf(a), keyOf(b)))
+      const after = positionOf('providers', ctx.principal.accountId, cursor)?.[0]
+      const left =
+        after === undefined ? ordered : ordered.filter((provider) => compare(keyOf(provider), String(after)) > 0)
+      return pageOf(
+        left.slice(0, limit + 1),
+        limit,
+        (last) => cursorOf('providers', ctx.principal.accountId, [keyOf(last)]),
+        (row) => row,
+      )
+    },
+
+    async usage(ctx, asked) {
+      const { id, created_at } = await callersAccount(ctx)
+      return { id, created_at: iso(created_at), ...(await gatewayUsage(ctx, asked)) }
+    },
+    usage_export: (ctx, asked) => exportUsage(ctx, asked),
+    requests: (ctx, asked) => listRequests(ctx, asked),
+    request: (ctx, { id }) => getRequest(ctx, id),
+    routing_preview: (ctx, input) => previewRoute(ctx, input),
+
+    async list(ctx, { workspace_id, enabled, cursor, limit }) {
+      const all = [
+        ...(reachesWholeAccount(ctx) ? [ctx.principal.accountId] : []),
+        ...(isInstanceAdmin(ctx) ? [INSTANCE] : []),
+        ...reachableWorkspaces(ctx.principal, 'gateway:read'),
+      ]
+      if (workspace_id !== undefined && !all.includes(workspace_id))
+        refuse('not_found', { param: 'workspace_id', message: absent('workspace', workspace_id) })
+      const filters = { accountId: ctx.principal.accountId, workspace_id, enabled }
+      const before = positionOf('provider_endpoints', filters, cursor)
+      const rows = await endpointStore.list(ctx.db, workspace_id === undefined ? all : [workspace_id], {
+        enabled,
+        before: (before?.[0] as Id) ?? null,
+        limit: limit + 1,
+      })
+      const standings = await ctx.engine.endpoints.standingsOf(rows)
+      const standingOf = new Map(rows.map(({ id }, i) => [id, standings[i]!]))
+      return pageOf(
+        rows,
+        limit,
+        ({ id }) => cursorOf('provider_endpoints', filters, [id]),
+        (row) => showEndpoint(row, ctx.engine.secrets, standingOf.get(row.id)!, administers(ctx, row.owner_id)),
+      )
+    },
+
+    async presets(ctx, { cursor, limit }) {
+      const catalogue = ctx.engine.endpoints.catalogue()
+      const after = Number(positionOf('provider_presets', null, cursor)?.[0] ?? 0)
+      const rows = presets.map((preset, index) => ({ preset, index })).slice(after, after + limit + 1)
+      return pageOf(
+        rows,
+        limit,
+        ({ index }) => cursorOf('provider_presets', null, [index + 1]),
+        ({ preset }) => showPreset(preset, catalogue),
+      )
+    },
+
+    get: (ctx) => shown(ctx, endpoints.of(ctx)),
+
+    async create(ctx, input) {
+      const preset =
+        input.preset === null
+          ? null
+          : (presetOf(input.preset) ??
+            refuse('invalid_parameter', {
+              param: 'preset',
+              message: `There is no preset ${input.preset}. GET /ai-gateway/provider-endpoints/presets lists them.`,
+            }))
+      const owner = ownerFor(ctx, input.workspace_id, input.instance)
+      const shape = input.shape ?? preset?.shape ?? missing('shape')
+      const slug = input.slug ?? preset?.id ?? missing('slug')
+      const [id, connection] = [newId(), newId()]
+      const toTest = input.test && input.enabled
+      const { secrets } = ctx.engine
+      const sealed = { ...sealKey(secrets, id, input.api_key), ...sealHeaders(secrets, id, input.headers) }
+      const base_url = checked(ctx, input.base_url ?? preset?.base_url ?? missing('base_url'), shape, owner.owner_id)
+      checkHasKey({ preset: preset?.id ?? null, base_url, ...sealed })
+      const row = await change(ctx, 'provider_endpoint.created', async (ctx) => {
+        if ((await endpointStore.countForCreate(ctx.db, owner.owner_id)) >= MOST_ENDPOINTS)
+          refuse('limit_reached', {
+            message: `There may be ${MOST_ENDPOINTS} endpoints at most.`,
+            details: { limit: MOST_ENDPOINTS },
+          })
+        await connectionStore.begin(ctx.db, connection, toTest ? inCaseOfDeath(ctx) : null)
+        return endpointStore
+          .insert(ctx.db, {
+            id,
+            ...owner,
+            slug,
+            name: input.name ?? preset?.name ?? slug,
+            preset: preset?.id ?? null,
+            shape,
+            base_url,
+            ...sealed,
+            models: input.models,
+            enabled: input.enabled,
+            priority: input.priority,
+            weight: input.weight,
+            data_policy: input.data_policy,
+            connection,
+            created_by: ctx.principal.accountId,
+          })
+          .catch(slugTaken(slug))
+          .catch(workspaceGone)
+      })
+      if (toTest) await testSoon(ctx, row)
+      return shown(ctx, row)
+    },
+
+    async update(ctx, { id, api_key, headers, models, base_url, test, ...plain }) {
+      const { secrets } = ctx.engine
+      let toTest = false
+      const row = await change(ctx, 'provider_endpoint.updated', async (ctx) => {
+        await checkLive(ctx)
+        const row = await present(ctx, id)
+        const shape = plain.shape ?? row.shape
+        const sealed = {
+          ...(api_key !== undefined && sealKey(secrets, id, api_key)),
+          ...(headers !== undefined && sealHeaders(secrets, id, headers)),
+        }
+        const changes: EndpointChanges = {
+          ...given(plain),
+          ...(models !== undefined && { models: JSON.stringify(models) }),
+          ...sealed,
+        }
+        if (base_url !== undefined || plain.shape !== undefined) {
+          changes.base_url = checked(ctx, base_url ?? row.base_url, shape, row.owner_id)
+          // A secret that was given for one host must not be sent to another one because somebody may edit the address.
+          if (originOf(changes.base_url) !== originOf(row.base_url)) {
+            if (row.sealed_key !== null && api_key === undefined) again('api_key')
+            if (row.sealed_headers !== null && headers === undefined) again('headers')
+          }
+        }
+        // One that never had a key may still be renamed, switched off, or given one.
+        if (hasKey(row)) checkHasKey({ ...row, ...sealed, base_url: changes.base_url ?? row.base_url })
+        // Secrets are sealed and not compared: one that is given is a change.
+        const renewed = api_key !== undefined || headers !== undefined
+        if (!renewed && isDeepStrictEqual(row, { ...row, ...changes, models: models ?? row.models }))
+          return { unchanged: row }
+        const isAnother = renewed || (changes.base_url ?? row.base_url) !== row.base_url || shape !== row.shape
+        if (isAnother) changes.connection = newId()
+        toTest = test && (plain.enabled ?? row.enabled) && (isAnother || !row.enabled)
+        if (isAnother) await connectionStore.begin(ctx.db, changes.connection as Id, toTest ? inCaseOfDeath(ctx) : null)
+        return endpointStore.update(ctx.db, id, changes).catch(slugTaken(plain.slug ?? row.slug))
+      })
+      if (toTest) await testSoon(ctx, row)
+      return shown(ctx, row)
+    },
+
+    async delete(ctx, { id }) {
+      await change(ctx, 'provider_endpoint.deleted', async (ctx) => {
+        const row = await present(ctx, id)
+        await endpointStore.delete(ctx.db, id)
+        return row
+      })
+      return { id }
+    },
+
+    async test(ctx) {
+      const row = endpoints.of(ctx)
+      const about = { id: row.id, created_at: iso(ctx.now()) }
+      const why = whyKeyless(row) ?? whyUnreadable(ctx.engine.secrets, row)
+      if (why !== null) return { ...about, ok: false, latency_ms: 0, models_count: null, error: why }
+      const outcome = await ctx.engine.endpoints.test(asStored(row))
+      const [standing] = outcome.ok ? await ctx.engine.endpoints.standingsOf([asStored(row)]) : []
+      return {
+        ...about,
+        ok: outcome.ok,
+        latency_ms: outcome.latencyMs,
+        models_count: standing?.modelsCount ?? null,
+        error: outcome.ok ? null : outcome.message,
+      }
+    },
+  },
+  [endpoints],
+)
+
+/** The finder lends endpoints of the instance to the administrator. */
+const asStored = (row: EndpointRow): EndpointRow => ({
+  ...row,
+  account_id: row.owner_id === INSTANCE ? null : row.account_id,
+})
+
+async function shown(ctx: Context<HasEndpoints>, row: EndpointRow) {
+  const [standing] = await ctx.engine.endpoints.standingsOf([asStored(row)])
+  return showEndpoint(row, ctx.engine.secrets, standing!, administers(ctx, row.owner_id))
+}
+
+/** The caller is not kept waiting for a provider that is silent: its test goes on without them. */
+const PATIENCE_MS = 3_000
+
+async function testSoon(ctx: Context<HasEndpoints>, row: EndpointRow): Promise<void> {
+  if (!hasKey(row) || whyUnreadable(ctx.engine.secrets, row) !== null) return
+  const testing = ctx.engine.endpoints.test(asStored(row)).catch((error: unknown) => {
+    ctx.engine.log.warn({ error, provider_endpoint: row.id }, 'a provider endpoint was not tested')
+  })
+  await Promise.race([testing, sleep(PATIENCE_MS, undefined, { ref: false })])
+}
+
+/** The time at which another process tests an endpoint that this one leaves untested. */
+const inCaseOfDeath = (ctx: Context): Date => new Date(ctx.now().getTime() + 30_000)
+
+/** The checked address: only the administrator may send the instance's calls to addresses that are not public. */
+const checked = (ctx: Context, baseUrl: string, shape: EndpointRow['shape'], owner: Id): string =>
+  checkBaseUrl(
+    baseUrl,
+    shape,
+    owner === INSTANCE ? null : addressPolicy(ctx.engine.config.upstreamAllow),
+    isInstanceAdmin(ctx),
+  )
+
+const missing = (param: string): never =>
+  refuse('missing_parameter', { param, message: `\`${param}\` is required: no preset gives it.` })
+const again = (param: string): never =>
+  refuse('missing_parameter', {
+    param,
+    message: `\`base_url\` has another origin, so \`${param}\` must be given again.`,
+  })
+
+const given = <T extends object>(fields: T): T =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
+
+const slugTaken =
+  (slug: string) =>
+  (error: unknown): never => {
+    if (sqlState(error) !== '23505') throw error
+    return refuse('already_exists', { param: 'slug', message: `There is an endpoint ${slug} already.` })
+  }
+
+async function present(ctx: Context, id: Id): Promise<EndpointRow> {
+  const row = (await endpointStore.getForUpdate(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+  if (ctx.unchangedSince && ctx.unchangedSince.getTime() !== row.updated_at.getTime()) refuse('precondition_failed')
+  return row
+}
+
+/** A change of who serves: durable, in force here before the answer leaves, in every process within half a second. */
+async function change(
+  ctx: Context<HasEndpoints>,
+  type: string,
+  work: (ctx: Context<HasEndpoints>) => Promise<EndpointRow | { unchanged: EndpointRow }>,
+): Promise<EndpointRow> {
+  const row = await ctx.transaction(async (ctx) => {
+    const row = await work(ctx)
+    if ('unchanged' in row) return row.unchanged
+    await rightsChanged(ctx.db, [row.owner_id])
+    await ctx.emit({
+      type,
+      channels: [
+        row.workspace_id === null
+          ? `user:${row.created_by ?? ctx.principal.accountId}`
+          : `workspace:${row.workspace_id}`,
+      ],
+      resource: { type: 'provider_endpoint', id: row.id },
+      data: { id: row.id, slug: row.slug, name: row.name },
+    })
+    return row
+  })
+  await ctx.engine.endpoints.refresh()
+  return row
+}
+
+const keyOf = ({ slug, id }: { slug: string; id: Id }): string => `${slug} ${id}`
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

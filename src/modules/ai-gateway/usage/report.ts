@@ -1,0 +1,124 @@
+import { sql } from 'kysely'
+import type { z } from 'zod'
+import type { Context } from '#infra/context.ts'
+import type { UsageFilters, CallsOwner } from '#infra/ledger/calls/calls.ts'
+import { type Grouped, sumDays } from '#infra/ledger/calls/usage-days.ts'
+import { placeIn } from '#authz/resources.ts'
+import { absent, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { atLeast } from '#core/scopes.ts'
+import { periodKey } from '#core/time.ts'
+import type { Billing } from '#core/usage.ts'
+import type { GatewayUsage } from '../contract-usage.ts'
+import { isInstanceAdmin } from '../endpoints/administer.ts'
+
+const DAYS = 30
+const MOST_DAYS = 366 * 10
+/** Rows of the series, days times models: those beyond, of the oldest days, are left out. */
+const MOST_ROWS = 20_000
+
+interface ReportQuery extends Pick<UsageFilters, 'from' | 'to' | 'model' | 'provider' | 'surface' | 'billing'> {
+  workspace_id?: Id | undefined
+  instance?: boolean | undefined
+  key_id?: Id | undefined
+  series: 'model' | 'provider' | 'key'
+  limit: number
+}
+
+/** Sums of calls as dashboards show them, from what each settlement keeps per day: never from the calls themselves. */
+export async function gatewayUsage(
+  ctx: Context,
+  { workspace_id, instance, key_id, series, limit, ...filters }: ReportQuery,
+): Promise<Omit<z.output<typeof GatewayUsage>, 'id' | 'created_at'>> {
+  const view = viewOf(ctx, workspace_id, instance === true)
+  const today = ctx.now()
+  const to = filters.to ?? periodKey('day', today)
+  const from = filters.from ?? daysBefore(to, DAYS - 1)
+  if (from > to || from < daysBefore(to, MOST_DAYS))
+    refuse('invalid_parameter', { param: 'from', message: '`from` must lie before `to`, ten years at most.' })
+  await ctx.engine.ledger.flush()
+  const named = { ...filters, from, to, keyId: key_id }
+  const sets = [
+    [],
+    ['model'],
+    ['provider'],
+    ['key'],
+    ['day'],
+    ['surface'],
+    ['billing'],
+    ['account'],
+    ['day', series],
+  ] as const
+  const sums = await sumDays(ctx.db, view.whose, named, sets, MOST_ROWS)
+  const [[total], models, providers, keys, days, surfaces, billings, accounts, both] = sums as [
+    [Grouped],
+    ...Grouped[][],
+  ]
+  const top = (all: Grouped[] | undefined): Grouped[] => all!.slice(0, limit)
+  const names = await namesOf(ctx, idsOf(top(keys), 'key'), idsOf(top(accounts), 'account'))
+  return {
+    whose: view.of,
+    workspace_id: workspace_id ?? null,
+    from,
+    to,
+    total: total.sums,
+    by_model: top(models).map(({ of, sums }) => ({ model: of.model!, ...sums })),
+    by_provider: top(providers).map(({ of, sums }) => ({ provider: of.provider!, ...sums })),
+    by_key: top(keys).map(({ of: { key = null }, sums }) => ({
+      key_id: key,
+      name: key === null ? null : (names.get(key) ?? null),
+      ...sums,
+    })),
+    by_day: days!.map(({ of, sums }) => ({ day: of.day!, ...sums })),
+    by_surface: top(surfaces).map(({ of, sums }) => ({ surface: of.surface!, ...sums })),
+    by_billing: top(billings).map(({ of, sums }) => ({ billing: of.billing as Billing, ...sums })),
+    by_member: top(accounts).map(({ of, sums }) => ({
+      user_id: of.account!,
+      name: names.get(of.account!) ?? null,
+      ...sums,
+    })),
+    series: both!.map(({ of, sums }) => ({ day: of.day!, name: of[series] ?? null, ...sums })),
+    applied_filters: Object.fromEntries(
+      Object.entries({ ...filters, key_id, workspace_id, instance, series }).filter(([, value]) => value !== undefined),
+    ),
+  }
+}
+
+/** The calls that the caller may see, by whose they are. `role`: who sees those of everybody in a workspace. */
+export function viewOf(
+  ctx: Context,
+  workspaceId: Id | undefined,
+  instance: boolean,
+  role: 'admin' | 'owner' = 'admin',
+): { whose: CallsOwner; of: 'account' | 'workspace' | 'instance' } {
+  const { accountId, credential } = ctx.principal
+  if (instance) {
+    if (!isInstanceAdmin(ctx))
+      refuse('insufficient_role', {
+        param: 'instance',
+        message: 'Only the administrator of this instance may do this.',
+      })
+    return { whose: workspaceId === undefined ? {} : { workspaceIds: [workspaceId] }, of: 'instance' }
+  }
+  const heldTo = credential.kind === 'session' ? null : credential.workspaceId
+  const id = workspaceId ?? heldTo
+  if (id === null) return { whose: { accountId }, of: 'account' }
+  const { role: own, permissions } = placeIn(ctx, id, { param: 'workspace_id', message: absent('workspace') })
+  const all = atLeast(own, role) && (permissions === null || permissions.has('gateway:read'))
+  return all
+    ? { whose: { workspaceIds: [id] }, of: 'workspace' }
+    : { whose: { accountId, workspaceIds: [id] }, of: 'account' }
+}
+
+/** Names of keys and people, gone ones left out. */
+async function namesOf({ db }: Context, keys: readonly Id[], accounts: readonly Id[]): Promise<Map<Id, string>> {
+  const { rows } = await sql<{ id: Id; name: string }>`select id, name from api_keys where id = any(${keys}::ulid[])
+    union all select id, name from accounts where id = any(${accounts}::ulid[])`.execute(db)
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
+const idsOf = (rows: readonly Grouped[], dimension: 'key' | 'account'): Id[] =>
+  rows.flatMap(({ of }) => of[dimension] ?? [])
+
+const daysBefore = (day: string, days: number): string =>
+  new Date(Date.parse(`${day}T00:00:00Z`) - days * 86_400_000).toISOString().slice(0, 10)

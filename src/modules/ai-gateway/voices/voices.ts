@@ -1,0 +1,189 @@
+import type { Log } from '#infra/log.ts'
+import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Offer } from '#gateway/model/offer.ts'
+import { openai } from '#gateway/providers/clouds/openai.ts'
+import { type Id, idOf, parseId } from '#core/ids.ts'
+import { refuse } from '#core/errors.ts'
+import type { Principal } from '#core/principal.ts'
+import type { Row } from '../catalogues/rows.ts'
+import type { EndpointDirectory } from '../directory/has-endpoints.ts'
+import type { OwnEngine, OwnSpeech } from '../endpoints/own-speech.ts'
+import { type Source, catalogueProviderOf } from '../endpoints/sources.ts'
+import { geminiVoices, isMadeThere, openaiVoices } from './built-in.ts'
+import { fetchVoices, listsVoices } from './fetch-voices.ts'
+import type { FoundVoice } from './found-voice.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+/** A voice that a caller can speak with. */
+export interface Voice extends Omit<FoundVoice, 'id' | 'model' | 'createdAt'> {
+  id: Id
+  /** `provider/voice`. */
+  slug: string
+  provider: string
+  /** The voice's name in requests to the provider. */
+  vendorId: string
+  /** Slugs of the models that speak with it. */
+  models: readonly string[]
+  createdAt: string
+}
+
+export interface HasVoices {
+  voices: Voices
+}
+
+export interface Voices {
+  /** Every voice of the providers that serve this caller, by slug. */
+  of(principal: Principal): Promise<readonly Voice[]>
+  /**
+   * The provider's name for a voice that was named by slug, by id or by that name itself. `offer` is as the directory
+   * gave it. Null: the provider does not have the voice. Where its voices are not known, the name is taken as it was
+   * given.
+   */
+  find(offer: Offer, named: string): Promise<string | null>
+  /** The same. Refuses what the provider lacks with 400 `invalid_parameter`, `param: voice`. */
+  voiceFor(offer: Offer, named: string): Promise<string>
+}
+
+const KEPT_MS = 3_600_000
+/** A provider that did not tell is asked again after this. */
+const AGAIN_MS = 30_000
+const MOST_KNOWN = 10_000
+const MOST_TOLD = 10
+
+interface Known {
+  voices: readonly FoundVoice[] | null
+  /** The time until which the list holds, by the clock of `performance.now()`. */
+  until: number
+  asking: Promise<void> | null
+}
+
+/** The voices of providers, kept in this process's memory for an hour: another process asks for itself. */
+export function createVoices({
+  outbound,
+  directory,
+  speech,
+  log,
+}: {
+  outbound: Outbound
+  directory: Pick<EndpointDirectory, 'mediaModels'>
+  speech: OwnSpeech | null
+  log: Log
+}): Voices {
+  const known = new Map<string, Known>()
+
+  /** Null: nobody says which voices it has. */
+  async function foundAt(source: Source): Promise<readonly FoundVoice[] | null> {
+    const { endpoint, from } = source
+    if (from === 'server') return ownVoices(speech)
+    if (listsVoices(endpoint)) return fetched(source)
+    if (endpoint.shape === 'gemini') return geminiVoices
+    return catalogueProviderOf(endpoint) === openai.catalogue ? openaiVoices : null
+  }
+
+  async function fetched(source: Source): Promise<readonly FoundVoice[] | null> {
+    // Another address or key may say something else.
+    const key = `${source.endpoint.id} ${source.updatedAt}`
+    const before = known.get(key)
+    if (before?.asking) await before.asking
+    else if (before === undefined || performance.now() > before.until) {
+      if (known.size >= MOST_KNOWN) known.clear()
+      const entry: Known = { voices: before?.voices ?? null, until: 0, asking: null }
+      known.set(key, entry)
+      entry.asking = ask(source, entry)
+      await entry.asking
+    }
+    return known.get(key)?.voices ?? null
+  }
+
+  async function ask({ endpoint }: Source, entry: Known): Promise<void> {
+    try {
+      entry.voices = await fetchVoices(outbound, endpoint)
+      entry.until = performance.now() + KEPT_MS
+    } catch (error) {
+      log.debug({ provider: endpoint.slug, error }, 'a provider does not say which voices it has')
+      entry.until = performance.now() + AGAIN_MS
+    }
+    entry.asking = null
+  }
+
+  const speakersOf = async (principal: Principal): Promise<Row[]> =>
+    (await directory.mediaModels(principal)).filter(({ media }) => media?.kind === 'speech')
+
+  return {
+    async of(principal) {
+      const bySource = Map.groupBy(await speakersOf(principal), ({ source }) => source)
+      const all = await Promise.all(
+        [...bySource].map(async ([source, rows]) =>
+          ((await foundAt(source)) ?? []).map((voice) => voiceOf(source, voice, rows)),
+        ),
+      )
+      const bySlug = new Map<string, Voice>()
+      for (const voice of all.flat())
+        if (voice.models.length > 0 && !bySlug.has(voice.slug)) bySlug.set(voice.slug, voice)
+      return [...bySlug.values()].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
+    },
+
+    find,
+
+    async voiceFor(offer, named) {
+      const found = await find(offer, named)
+      if (found !== null) return found
+      const { source, slug } = offer as Row
+      const others = ((await foundAt(source)) ?? []).filter((voice) => speaksWith(voice, offer)).slice(0, MOST_TOLD)
+      return refuse('invalid_parameter', {
+        param: 'voice',
+        message: `\`${slug}\` has no voice ${JSON.stringify(shorten(named, 100))}. Some that it has: ${others.map(({ id }) => `\`${id}\``).join(', ')}. GET /audio/voices lists all of them.`,
+      })
+    },
+  }
+
+  async function find(offer: Offer, named: string): Promise<string | null> {
+    // The directory's offers are rows.
+    const { source } = offer as Row
+    const found = await foundAt(source)
+    const plain = named.startsWith(`${source.endpoint.slug}/`) ? named.slice(source.endpoint.slug.length + 1) : named
+    if (found === null) return plain
+    const id = parseId(named)
+    const fits = found.filter((voice) => speaksWith(voice, offer))
+    const same =
+      fits.find((voice) => voice.id === plain || idIn(source, voice) === id) ??
+      fits.find(({ name }) => name.toLowerCase() === plain.toLowerCase())
+    return same?.id ?? (isMadeThere(plain) && !listsVoices(source.endpoint) ? plain : null)
+  }
+}
+
+/** The model is the voice's own, or the family that it belongs to: `aura-2` speaks with `aura-2-thalia-en`. */
+const speaksWith = ({ model }: FoundVoice, { upstreamModel }: Pick<Offer, 'upstreamModel'>): boolean =>
+  model === null || model === upstreamModel || model.startsWith(`${upstreamModel}-`)
+
+const slugIn = ({ endpoint }: Source, { id }: FoundVoice): string => `${endpoint.slug}/${id}`
+const idIn = (source: Source, voice: FoundVoice): Id => idOf('voice', source.ownerId, slugIn(source, voice))
+
+function voiceOf(source: Source, voice: FoundVoice, rows: readonly Row[]): Voice {
+  const { id, model: _, createdAt, ...about } = voice
+  return {
+    ...about,
+    id: idIn(source, voice),
+    slug: slugIn(source, voice),
+    provider: source.endpoint.slug,
+    vendorId: id,
+    models: rows.filter((row) => speaksWith(voice, row)).map(({ slug }) => slug),
+    createdAt: createdAt ?? source.createdAt,
+  }
+}
+
+async function ownVoices(speech: OwnSpeech | null): Promise<FoundVoice[]> {
+  if (speech === null) return []
+  const of = async (engine: OwnEngine): Promise<FoundVoice[]> =>
+    (await speech.voices(engine).catch(() => [])).map(({ name, title, languages, gender }) => ({
+      id: name,
+      name: title,
+      languages,
+      gender,
+      styles: [],
+      previewUrl: null,
+      model: engine,
+      createdAt: null,
+    }))
+  return (await Promise.all(speech.engines.map(of))).flat()
+}

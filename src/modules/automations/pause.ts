@@ -1,0 +1,84 @@
+/** An automation acts in its account's rights, so nobody with fewer of them chooses unseen what its agent does. */
+import type { Context } from '#infra/context.ts'
+import { writeOutboxAll } from '#infra/outbox/outbox.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { type Membership, type Principal, hasScope, membershipIn } from '#core/principal.ts'
+import { type Scope, atLeast, scopes as allScopes } from '#core/scopes.ts'
+import type { Span } from '#core/time.ts'
+import { automationEvent } from './events.ts'
+import { type AutomationRow, automationStore, wantsVouching } from './store.ts'
+
+/** Pauses its automations within the transaction that changes an agent. */
+export const agentChanged = async (ctx: Context, agentId: Id): Promise<void> =>
+  pauseUnlessVouched(ctx, await automationStore.behindAgent(ctx.db, agentId))
+
+/** Pauses its automations within the transaction that gives a chat another agent. */
+export const chatChanged = async (ctx: Context, chatId: Id): Promise<void> =>
+  pauseUnlessVouched(ctx, await automationStore.inChat(ctx.db, chatId))
+
+/** Pauses those whose account has rights that the caller lacks, until somebody who has them all lets them go on. */
+async function pauseUnlessVouched(ctx: Context, rows: readonly AutomationRow[]): Promise<void> {
+  const known = new Map<string, Promise<boolean>>()
+  for (const row of rows) {
+    const key = JSON.stringify([row.account_id, row.scopes, row.held_to, row.workspace_id])
+    const vouched = known.get(key) ?? hasRightsOf(ctx, row)
+    known.set(key, vouched)
+    if (await vouched) continue
+    await automationStore.update(ctx.db, row.id, { paused_reason: 'agent_changed', paused_at: ctx.now() })
+    await ctx.emit(automationEvent({ ...row, paused_reason: 'agent_changed' }, 'paused'))
+  }
+}
+
+/** Pauses those that this account made in this time, because the account has come to its owner. Answers how many. */
+export async function pauseAutomationsOf(db: Db, accountId: Id, made: Span): Promise<number> {
+  const rows = await automationStore.heldBy(db, accountId, made)
+  const paused_reason = 'account_recovered'
+  for (const { id } of rows) await automationStore.update(db, id, { paused_reason, paused_at: new Date() })
+  await writeOutboxAll(
+    db,
+    rows.map((row) => automationEvent({ ...row, paused_reason }, 'paused')),
+    null,
+  )
+  return rows.length
+}
+
+/** Whether the caller may do all that the automation may where it lives. */
+export async function hasRightsOf(
+  { engine, principal, signal }: Context,
+  row: Pick<AutomationRow, 'account_id' | 'scopes' | 'held_to' | 'workspace_id'>,
+): Promise<boolean> {
+  const owner = await engine.actAs({
+    accountId: row.account_id,
+    scopes: row.scopes ?? allScopes,
+    workspaceId: row.held_to,
+    payingKeyId: null,
+    signal,
+  })
+  const place = owner && membershipIn(owner.principal, row.workspace_id)
+  // An account that may do nothing there now may be back tomorrow, with rights that nobody knows yet.
+  if (!place) return false
+  const mine = membershipIn(principal, row.workspace_id)
+  if (mine === null || !atLeast(mine.role, place.role)) return false
+  return allScopes.every((scope) => !may(owner.principal, place, scope) || may(principal, mine, scope))
+}
+
+const may = (principal: Principal, { permissions }: Membership, scope: Scope): boolean =>
+  hasScope(principal, scope) && (permissions === null || permissions.has(scope))
+
+/** Whether one of these runs is an automation's that waits for somebody's word. */
+export const isPausedByAgent = async (db: Db, runIds: readonly Id[]): Promise<boolean> =>
+  (await automationStore.ofRuns(db, runIds)).some(wantsVouching)
+
+/** Refuses to let it go on at the word of somebody who could not do what it does. */
+export async function checkRightsOf(ctx: Context, row: AutomationRow): Promise<void> {
+  if (!wantsVouching(row) || (await hasRightsOf(ctx, row))) return
+  refuse('insufficient_role', {
+    message:
+      row.paused_reason === 'account_recovered'
+        ? 'It was paused when its account came to the owner of its address, and your rights are fewer than that account has or may have. Its account lets it go on, or change its `action`, and it acts in your rights.'
+        : 'Its agent was changed by somebody with fewer rights than its account has or may have, and so are yours. Its account lets it go on, or change its `action`, and it acts in your rights.',
+    details: { paused_reason: row.paused_reason },
+  })
+}

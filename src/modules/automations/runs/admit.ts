@@ -1,0 +1,73 @@
+import type { Db } from '#infra/postgres/client.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { type AutomationRunRow, type SkipReason, type Trigger, runStore } from './run-store.ts'
+import { type StartsLeft, takeStart } from './starts-store.ts'
+import { type AutomationRow } from '../store.ts'
+
+/** Runs of one automation that wait at most; firings beyond it are skipped. */
+export const MOST_QUEUED = 100
+
+/** A firing of an automation that is to become a row. */
+export interface Firing {
+  automation: Pick<AutomationRow, 'id' | 'workspace_id' | 'overlap' | 'account_id'>
+  trigger: Trigger
+  at: Date | null
+  webhookId: string | null
+  payload: string | null
+  /** The reason why the firing is not run. */
+  skip: SkipReason | null
+}
+
+/** Rows that firings have made, and the runs that have to give way to them. */
+export interface AdmittedRuns {
+  rows: AutomationRunRow[]
+  giveWay: Id[]
+}
+
+/**
+ * Makes rows of firings, in their order, as each automation's overlap policy says, and no more of them than their accounts
+ * have starts left. Its automations are held.
+ */
+export async function admit(
+  db: Db,
+  firings: readonly Firing[],
+  now: Date,
+  left: StartsLeft = new Map(),
+): Promise<AdmittedRuns> {
+  const busy = await runStore.busy(db, [...new Set(firings.map(({ automation }) => automation.id))])
+  const giveWay = new Set<Id>()
+  const rows = firings.map(({ automation, trigger, at, webhookId, payload, skip }) => {
+    const others = busy.get(automation.id) ?? []
+    let reason = skip
+    if (reason === null && others.length > 0 && (automation.overlap === 'skip' || others.length >= MOST_QUEUED))
+      reason = 'overlap'
+    if (reason === null && !takeStart(left, automation.account_id)) reason = 'rate_limited'
+    if (reason === null && automation.overlap === 'cancel_previous') for (const id of others.splice(0)) giveWay.add(id)
+    const id = newId()
+    if (reason === null) busy.set(automation.id, [...others, id])
+    return {
+      id,
+      automation_id: automation.id,
+      workspace_id: automation.workspace_id,
+      status: reason === null ? ('queued' as const) : ('skipped' as const),
+      skip_reason: reason,
+      trigger,
+      scheduled_for: at,
+      webhook_id: webhookId,
+      payload: reason === null ? payload : null,
+      completed_at: reason === null ? null : now,
+    }
+  })
+  const inserted: AutomationRunRow[] = []
+  for (let i = 0; i < rows.length; i += 1_000) inserted.push(...(await runStore.insert(db, rows.slice(i, i + 1_000))))
+  // A run that gives way to one of the same batch was never there before.
+  const made = new Set(inserted.map(({ id }) => id))
+  const instead = rows.filter(({ id }) => giveWay.has(id)).map(({ id }) => id)
+  for (const id of instead)
+    if (made.has(id)) {
+      const at = inserted.findIndex((row) => row.id === id)
+      inserted[at] = await runStore.update(db, id, { status: 'skipped', skip_reason: 'overlap', completed_at: now })
+      giveWay.delete(id)
+    }
+  return { rows: inserted, giveWay: [...giveWay] }
+}

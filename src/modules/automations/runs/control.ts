@@ -1,0 +1,144 @@
+/** The runs of automations as people ask for them. */
+import { checkLive } from '#authz/live.ts'
+import type { Context } from '#infra/context.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#core/paging.ts'
+import { admit } from './admit.ts'
+import { checkRightsOf } from '../pause.ts'
+import { type AutomationRunRow, runStore } from './run-store.ts'
+import { giveWayTo, stopRuns } from './stop.ts'
+import { type AutomationRow, inactiveReason, automationStore } from '../store.ts'
+import type { ChatHandles } from '#modules/chats/service.ts'
+import { runEvent, showRun } from './show-run.ts'
+
+interface OneRun {
+  id: Id
+  runId: Id
+}
+
+export async function listRuns(
+  ctx: Context,
+  place: { automationId: Id } | { workspaceId: Id },
+  {
+    status,
+    cursor,
+    limit,
+  }: { status?: AutomationRunRow['status'] | undefined; cursor?: string | undefined; limit: number },
+) {
+  const filters = { place, status }
+  const before = (positionOf('automation_runs', filters, cursor)?.[0] as Id) ?? null
+  const rows = await runStore.list(ctx.db, { in: place, status, before, limit: limit + 1 })
+  return pageOf(rows, limit, ({ id }) => cursorOf('automation_runs', filters, [id]), showRun)
+}
+
+/** An automation that was paused because its agent was changed goes on at the word of a person who may do what it does. */
+async function letGoOn(ctx: Context, locked: AutomationRow): Promise<AutomationRow> {
+  await checkRightsOf(ctx, locked)
+  if (ctx.agent?.consented === false)
+    refuse('consent_required', {
+      message:
+        locked.paused_reason === 'account_recovered'
+          ? 'Its account came to the owner of its address. A person lets it go on.'
+          : 'Its agent was changed by somebody with fewer rights than its account. A person lets it go on.',
+      details: { endpoint: 'automations.test_fire' },
+    })
+  const going = { paused_reason: null, paused_at: null }
+  await automationStore.update(ctx.db, locked.id, going)
+  return { ...locked, ...going }
+}
+
+/**
+ * Fires at a person's word, which also lets go on what is paused. A run that goes on already is treated as the overlap
+ * policy says.
+ */
+export async function testFire(ctx: Context<ChatHandles>, { id }: { id: Id }) {
+  const row = await ctx.transaction(async (ctx) => {
+    await checkLive(ctx)
+    const found = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+    const locked = inactiveReason(found) === 'paused' ? await letGoOn(ctx, found) : found
+    checkActive(locked)
+    const firing = {
+      automation: locked,
+      trigger: 'test' as const,
+      at: null,
+      webhookId: null,
+      payload: null,
+      skip: null,
+    }
+    const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
+    const [run] = rows
+    if (run!.status === 'queued') {
+      await automationStore.update(ctx.db, id, { last_fired_at: ctx.now() })
+      await ctx.emit(runEvent(run!, 'queued', locked))
+    }
+    giveWayTo(ctx, giveWay)
+    return run!
+  })
+  ctx.engine.bus.poke('automations')
+  return showRun(row)
+}
+
+export async function cancelRun(ctx: Context<ChatHandles>, { id, runId }: OneRun) {
+  const run = await runOf(ctx, id, runId)
+  if (run.status === 'cancelled') return showRun(run)
+  if (run.status !== 'queued' && run.status !== 'running') refuseIn(run)
+  await stopRuns(ctx.engine, [runId], 'cancelled')
+  return showRun(await runOf(ctx, id, runId))
+}
+
+export async function retryRun(ctx: Context, { id, runId }: OneRun) {
+  const row = await ctx.transaction(async (ctx) => {
+    const locked = await automationStore.lock(ctx.db, id)
+    await runOf(ctx, id, runId)
+    const run = (await runStore.lock(ctx.db, runId))!
+    if (!locked) return refuse('not_found', { param: 'id' })
+    checkActive(locked)
+    if (!['failed', 'timed_out', 'cancelled'].includes(run.status)) refuseIn(run)
+    const again = await runStore.update(ctx.db, runId, {
+      status: 'queued',
+      trigger: 'retry',
+      attempt: run.attempt + 1,
+      error: null,
+      chat_id: null,
+      run_id: null,
+      operation_id: null,
+      started_at: null,
+      completed_at: null,
+    })
+    await ctx.emit(runEvent(again, 'queued', locked))
+    return again
+  })
+  ctx.engine.bus.poke('automations')
+  return showRun(row)
+}
+
+/** Refuses where it does not fire now. */
+export function checkActive(locked: AutomationRow): void {
+  const status = inactiveReason(locked)
+  if (status === null) return
+  refuse('invalid_state', {
+    message:
+      status === 'archived'
+        ? 'What is archived, or in an archived workspace, does not fire.'
+        : 'It is paused, because its agent was changed by somebody with fewer rights than its account: its account lets it go on.',
+    details: { status, allowed: ['unarchive'] },
+  })
+}
+
+export async function runOf(ctx: Context, automationId: Id, runId: Id): Promise<AutomationRunRow> {
+  const run = await runStore.get(ctx.db, runId)
+  if (run?.automation_id !== automationId)
+    return refuse('not_found', { param: 'runId', message: 'The run does not exist in this automation.' })
+  return run
+}
+
+const allowed: Partial<Record<AutomationRunRow['status'], string[]>> = {
+  queued: ['cancel'],
+  running: ['cancel'],
+  failed: ['retry'],
+  timed_out: ['retry'],
+  cancelled: ['retry'],
+}
+const refuseIn = ({ status }: AutomationRunRow): never =>
+  refuse('invalid_state', { message: `This run is ${status}.`, details: { status, allowed: allowed[status] ?? [] } })

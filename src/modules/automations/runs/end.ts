@@ -1,0 +1,63 @@
+import { sql } from 'kysely'
+import { writeOutbox } from '#infra/outbox/outbox.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { ErrorBody } from '#core/errors.ts'
+import type { Nano } from '#core/money.ts'
+import { automationEvent } from '../events.ts'
+import { type AutomationRunRow, runStore } from './run-store.ts'
+import { automationStore } from '../store.ts'
+import { runEvent } from './show-run.ts'
+
+/** The number of failures in a row after which an automation is archived: it would only go on failing. */
+const MOST_FAILURES = 10
+
+export interface End {
+  status: 'succeeded' | 'failed' | 'cancelled' | 'timed_out'
+  error: ErrorBody['error'] | null
+  /** The cost of all its attempts so far, as far as it is known. */
+  cost: Nano | null
+}
+
+const verbs = { succeeded: 'succeeded', failed: 'failed', timed_out: 'failed', cancelled: 'cancelled' } as const
+
+/**
+ * Ends a run that the transaction holds; one that has ended keeps its end, and learns its cost. Tells of it, and pauses
+ * what keeps failing.
+ */
+export async function end(db: Db, run: AutomationRunRow, { status, error, cost }: End): Promise<AutomationRunRow> {
+  const known = cost === null || (run.cost_nano !== null && run.cost_nano >= cost) ? run.cost_nano : cost
+  if (run.status !== 'queued' && run.status !== 'running')
+    return known === run.cost_nano ? run : runStore.update(db, run.id, { cost_nano: known })
+  const now = new Date()
+  const ended = await runStore.update(db, run.id, {
+    status,
+    error: error === null ? null : JSON.stringify(error),
+    cost_nano: known,
+    completed_at: now,
+  })
+  const automation = await automationStore.lock(db, run.automation_id)
+  if (!automation) return ended
+  await writeOutbox(db, runEvent(ended, verbs[status], automation), null)
+  if (status === 'succeeded' && automation.failures > 0)
+    await automationStore.update(db, automation.id, { failures: 0 })
+  if (status !== 'failed' && status !== 'timed_out') return ended
+  const failures = automation.failures + 1
+  // An automation that is paused for another reason waits for that to be mended: this one would hide it.
+  const awake = automation.status === 'active' && automation.paused_reason === null
+  const pause = failures >= MOST_FAILURES && awake && run.trigger !== 'test'
+  await automationStore.update(db, automation.id, {
+    failures,
+    ...(pause && { paused_reason: 'failures', paused_at: now }),
+  })
+  if (!pause) return ended
+  await sql`update resources set status = 'archived', archived_at = ${now},
+    updated_at = greatest(clock_timestamp(), updated_at + interval '1 millisecond') where id = ${automation.id}`.execute(
+    db,
+  )
+  await writeOutbox(
+    db,
+    automationEvent({ ...automation, status: 'archived', paused_reason: 'failures' }, 'paused'),
+    null,
+  )
+  return ended
+}

@@ -1,0 +1,157 @@
+import { type ChatHandles, type Outcome, outcomesOf, spentFor, stopRun } from '#modules/chats/service.ts'
+import { execOperation } from '#modules/computers/service.ts'
+import type { Engine } from '#infra/context.ts'
+import type { Consumer, DeliveredEvent } from '#infra/outbox/deliveries.ts'
+import { writeOutboxAll } from '#infra/outbox/outbox.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { ErrorBody } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { Nano } from '#core/money.ts'
+import { settleCommands } from './commands.ts'
+import { end } from './end.ts'
+import { type AutomationRunRow, runStore } from './run-store.ts'
+import { stopRuns } from './stop.ts'
+import { automationStore } from '../store.ts'
+import { runEvent } from './show-run.ts'
+
+/** Runs that are tended at once: to stop one may take its seconds. */
+const LANES = 8
+
+const status = { completed: 'succeeded', failed: 'failed', cancelled: 'cancelled' } as const
+
+/** A run of a chat, or a command, has ended: if an automation started it, so has the automation's run. */
+export const automationConsumer = (engine: Engine): Consumer => ({
+  name: 'automations.runs',
+  types: [
+    'run.completed',
+    'run.failed',
+    'run.cancelled',
+    'operation.succeeded',
+    'operation.failed',
+    'operation.cancelled',
+    'operation.expired',
+  ],
+  sift:
+    async () =>
+    ({ type, data }) =>
+      type.startsWith('run.')
+        ? data.automation_run_id !== null
+        : (data.operation as { kind?: string } | undefined)?.kind === execOperation.name,
+  handle: (event) => settleAll(engine, [event]),
+  together: (events) => settleAll(engine, events),
+})
+
+async function settleAll(engine: Engine, events: readonly DeliveredEvent[]): Promise<void> {
+  const of = (kind: string): Id[] =>
+    events.filter(({ type }) => type.startsWith(kind)).map(({ resource_id }) => resource_id as Id)
+  const [runs, operations] = [of('run.'), of('operation.')]
+  if (runs.length > 0) await settleRuns(engine, runs)
+  if (operations.length > 0) await settleCommands(engine, operations)
+}
+
+async function settleRuns(engine: Engine, runIds: readonly Id[]): Promise<void> {
+  const settled = await engine.postgres.db.transaction().execute(async (db) => {
+    const locked = await runStore.lockOf(db, runIds)
+    if (locked.length === 0) return null
+    const outcomes = await outcomesOf(db, runIds)
+    const costs = await spentFor(
+      db,
+      locked.map(({ run }) => run.id),
+    )
+    const well: { id: Id; cost: Nano | null }[] = []
+    const others: { run: AutomationRunRow; told: Told }[] = []
+    for (const { runId, run } of locked) {
+      const outcome = outcomes.get(runId) ?? null
+      const cost = costs.get(run.id) ?? null
+      if (run.run_id === runId && run.status === 'running' && outcome?.status === 'completed')
+        well.push({ id: run.id, cost })
+      else others.push({ run, told: { runId, outcome, cost } })
+    }
+    // First what forgives earlier failures: one that came after it is not to end the automation as the last of many.
+    if (well.length > 0) await succeed(db, well)
+    for (const { run, told } of others) await settle(db, run, told)
+    return { more: await runStore.waits(db, [...new Set(locked.map(({ run }) => run.automation_id))]) }
+  })
+  if (settled === null) return
+  engine.bus.poke('outbox')
+  if (settled.more) engine.bus.poke('automations')
+}
+
+/** Ends many runs that went well: what `end` does for each, in a few statements. */
+async function succeed(db: Db, well: readonly { id: Id; cost: Nano | null }[]): Promise<void> {
+  const ended = await runStore.succeed(db, well, new Date())
+  const ids = [...new Set(ended.map(({ automation_id }) => automation_id))]
+  await automationStore.forgive(db, ids)
+  const automations = await automationStore.some(db, ids)
+  await writeOutboxAll(
+    db,
+    ended.flatMap((run) => {
+      const automation = automations.get(run.automation_id)
+      return automation ? [runEvent(run, 'succeeded', automation)] : []
+    }),
+    null,
+  )
+}
+
+interface Told {
+  runId: Id
+  outcome: Outcome | null
+  cost: Nano | null
+}
+
+async function settle(db: Db, run: AutomationRunRow, { runId, outcome, cost }: Told): Promise<void> {
+  if (run.run_id !== runId) {
+    // Only the cost counts of an attempt that another has followed.
+    if (cost !== null && cost > (run.cost_nano ?? 0n)) await runStore.update(db, run.id, { cost_nano: cost })
+  } else if (outcome?.status === 'failed' && isUnpaid(outcome.error, cost) && run.trigger === 'cron')
+    await skipped(db, run, outcome.error)
+  else if (outcome === null)
+    await end(db, run, {
+      status: 'failed',
+      error: { type: 'not_found', message: 'The chat of this run is gone.' },
+      cost,
+    })
+  else if (outcome.status in status)
+    await end(db, run, {
+      status: status[outcome.status as keyof typeof status],
+      error: outcome.error,
+      cost,
+    })
+}
+
+const unpaid: readonly (string | undefined)[] = ['insufficient_credits', 'spend_cap_reached', 'budget_reached']
+
+/** Balance, cap or budget let it not even begin. */
+const isUnpaid = (error: ErrorBody['error'] | null, cost: Nano | null): boolean =>
+  unpaid.includes(error?.code) && (cost === null || cost === 0n)
+
+/** A tick that nobody could pay for has not run, and is not a failure of the automation. */
+async function skipped(db: Db, { id, status }: AutomationRunRow, error: ErrorBody['error'] | null): Promise<void> {
+  if (status !== 'running') return
+  await runStore.update(db, id, {
+    status: 'skipped',
+    skip_reason: 'budget',
+    error: error && JSON.stringify(error),
+    completed_at: new Date(),
+  })
+}
+
+/** Ends runs that no event told of, and those that have gone on for too long. One that fails holds up none of the others. */
+export async function tendRuns(engine: Engine<ChatHandles>): Promise<void> {
+  const { db } = engine.postgres
+  const each = async <T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {
+    const left = [...all]
+    const lane = async (): Promise<void> => {
+      for (let one = left.pop(); one !== undefined; one = left.pop())
+        await work(one).catch((error: unknown) =>
+          engine.log.error({ error }, 'a run of an automation cannot be tended'),
+        )
+    }
+    await Promise.all(Array.from({ length: LANES }, lane))
+  }
+  await each(await runStore.superseded(db), (id) => stopRuns(engine, [id], 'cancelled'))
+  await each(await runStore.unstopped(db), ({ id, chat_id }) => stopRun(engine, chat_id, id))
+  await each(await runStore.unsettled(db), (runId) => settleRuns(engine, [runId]))
+  await each(await runStore.unsettledCommands(db), (id) => settleCommands(engine, [id]))
+  await each(await runStore.overdue(db), ({ id }) => stopRuns(engine, [id], 'timed_out'))
+}

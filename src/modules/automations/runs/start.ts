@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type ChatHandles,
+  type NewChat,
+  type NewChatPermit,
+  bulkCreate,
+  permitNewChat,
+} from '#modules/chats/service.ts'
+import { type AgentRow, agentsById } from '#modules/agents/service.ts'
+import type { Context, Engine } from '#infra/context.ts'
+import { writeOutboxEach } from '#infra/outbox/outbox.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import { Refusal, errorBody } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { actorOf } from '#core/principal.ts'
+import { end } from './end.ts'
+import { ownerOf, skipInactive, promptOf } from './launch.ts'
+import { type AutomationRunRow, runStore } from './run-store.ts'
+import { type AutomationRow, inactiveReason, automationStore } from '../store.ts'
+import { runEvent } from './show-run.ts'
+
+/** Runs that are begun in one transaction, and workspaces that share them: each gets its part, however many wait in one. */
+const AT_ONCE = 200
+const WORKSPACES = 100
+/** Runs of chats that one process carries at most before it leaves what waits to others, or to later. */
+const MOST_GOING = 5_000
+/** Characters of their words together; a run with more is started alone. */
+const MOST_CHARACTERS = 4_000_000
+/** The time to judge an owner's rights: one whose provider is slower to say what it serves holds nobody else up. */
+const JUDGED_MS = 1_000
+
+export interface Started {
+  /** The number of runs that were locked: they have begun, have ended, or are among `alone`. */
+  locked: number
+  /** Runs that are to be started one by one: they run a command, speak in a chat that is there, or something of all went wrong. */
+  alone: Id[]
+  /** The workspace behind which the next look begins; null: all were looked at. */
+  after: Id | null
+}
+
+export interface StartOptions {
+  /** The workspace behind which it begins. */
+  after: Id | null
+  /** Runs that are being started already. */
+  but: ReadonlySet<Id>
+  signal: AbortSignal
+}
+
+/**
+ * Begins runs that wait, many in one transaction: their chats, messages and runs are there with the moves of their own
+ * rows or not at all, so a process that dies leaves nothing half begun. What each one's owner may do is judged now, before
+ * any row is held, for it takes connections and providers of its own; a refusal fails that run alone.
+ */
+export async function startSome(engine: Engine<ChatHandles>, { after, but, signal }: StartOptions): Promise<Started> {
+  const { db } = engine.postgres
+  const { runs } = engine
+  const room = Math.min(AT_ONCE, MOST_GOING - runs.going)
+  const places = room <= 0 || runs.draining ? [] : await runStore.waitingIn(db, after, WORKSPACES)
+  const next = places.length === WORKSPACES ? places.at(-1)! : null
+  if (places.length === 0) return { locked: 0, alone: [], after: null }
+  let locked: Id[] = []
+  try {
+    const ready = await runStore.ready(db, places, { each: Math.ceil(room / places.length), but: [...but] })
+    const judge = await judging(engine, ready, signal)
+    const { alone, begin } = await db.transaction().execute(async (tx) => {
+      locked = await runStore.lockEach(tx, ready)
+      return locked.length === 0 ? { alone: [], begin: null } : beginAll(engine, tx, locked, judge)
+    })
+    begin?.()
+    if (locked.length > 0) engine.bus.poke('outbox')
+    return { locked: locked.length, alone, after: next }
+  } catch (error) {
+    engine.log.warn({ error }, 'runs of automations could not be started together, so they are started one by one')
+    return { locked: locked.length, alone: locked, after: next }
+  }
+}
+
+async function beginAll(engine: Engine<ChatHandles>, db: Db, locked: readonly Id[], judge: Judge) {
+  const rows = await runStore.stillReady(db, locked)
+  const automations = await automationStore.some(db, [...new Set(rows.map(({ automation_id }) => automation_id))])
+  const alone: Id[] = []
+  let characters = 0
+  const newChats: (NewChat & { run: AutomationRunRow; automation: AutomationRow })[] = []
+  for (const run of rows) {
+    const automation = automations.get(run.automation_id)!
+    const { action } = automation
+    characters += action.type === 'agent' ? action.prompt.length + (run.payload?.length ?? 0) : 0
+    const permit = action.type === 'agent' && action.chat_id === null ? judge(automation, action.agent_id) : undefined
+    const asleep = inactiveReason(automation)
+    if (asleep !== null) await skipInactive(db, run, asleep)
+    else if (action.type === 'command' || permit === undefined || characters > MOST_CHARACTERS) alone.push(run.id)
+    else
+      try {
+        newChats.push({
+          run,
+          automation,
+          permit: await permit,
+          title: automation.name,
+          text: promptOf(action.prompt, run),
+          automationId: automation.id,
+          automationRunId: run.id,
+          budget: automation.max_cost_nano,
+        })
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        await end(db, run, { status: 'failed', error: errorBody(error).error, cost: null })
+      }
+  }
+  if (newChats.length === 0) return { alone, begin: null }
+  const created = await bulkCreate(engine, db, newChats)
+  const begun = newChats.map(({ run }, i) => ({
+    id: run.id,
+    chat_id: created.runs[i]!.chat_id,
+    run_id: created.runs[i]!.id,
+  }))
+  await runStore.begin(db, begun)
+  await writeOutboxEach(
+    db,
+    newChats.map(({ run, automation, permit: { ctx } }, i) => ({
+      event: runEvent({ ...run, ...begun[i]!, status: 'running', error: null }, 'started', automation),
+      actor: { ...actorOf(ctx.principal), run_id: begun[i]!.run_id, automation_id: automation.id },
+    })),
+  )
+  return { alone, begin: created.begin }
+}
+
+/** Whether an automation's owner may open a chat with the agent; undefined: that is not known yet. */
+type Judge = (automation: AutomationRow, agentId: Id) => Promise<NewChatPermit> | undefined
+
+/** Judges what the owners of these runs may do, once for all of theirs. */
+async function judging(engine: Engine<ChatHandles>, runIds: readonly Id[], signal: AbortSignal): Promise<Judge> {
+  const { db } = engine.postgres
+  const automations = (await automationStore.ofRuns(db, runIds)).filter(
+    (automation) => inactiveReason(automation) === null,
+  )
+  const named = automations.flatMap(({ action }) => (action.type === 'agent' ? [action.agent_id] : []))
+  const agents: ReadonlyMap<Id, AgentRow> = await agentsById(db, [...new Set(named)])
+  const callers = new Map<string, Promise<Context<ChatHandles>>>()
+  const permits = new Map<string, Promise<NewChatPermit>>()
+  const settled = new Map<string, Promise<NewChatPermit>>()
+  for (const automation of automations) {
+    const { action, workspace_id } = automation
+    if (action.type !== 'agent' || action.chat_id !== null) continue
+    const key = permitKeyOf(automation, action.agent_id)
+    if (permits.has(key)) continue
+    const who = ownerIn(automation)
+    const caller = callers.get(who) ?? ownerOf(engine, automation, signal)
+    callers.set(who, caller)
+    const permit = caller.then((ctx) => permitNewChat(ctx, workspace_id, agents.get(action.agent_id)))
+    permits.set(key, permit)
+    const keep = (): void => void settled.set(key, permit)
+    permit.then(keep, keep)
+  }
+  await Promise.race([Promise.allSettled(permits.values()), sleep(JUDGED_MS, undefined, { ref: false })])
+  return (automation, agentId) => settled.get(permitKeyOf(automation, agentId))
+}
+
+const ownerIn = ({ account_id, scopes, held_to, key_id }: AutomationRow): string =>
+  JSON.stringify([account_id, scopes, held_to, key_id])
+const permitKeyOf = (automation: AutomationRow, agentId: Id): string =>
+  JSON.stringify([ownerIn(automation), automation.workspace_id, agentId])

@@ -1,0 +1,50 @@
+import { type ChatHandles, stopRun } from '#modules/chats/service.ts'
+import { cancelOperation } from '#modules/operations/service.ts'
+import type { Context, Engine } from '#infra/context.ts'
+import { type ErrorBody, Refusal, errorBody } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { end } from './end.ts'
+import { type AutomationRunRow, runStore } from './run-store.ts'
+
+/** Ends runs from outside: in the rows first, so that what their chats tell later finds them ended; then in their chats. */
+export async function stopRuns(
+  engine: Engine<ChatHandles>,
+  ids: readonly Id[],
+  status: 'cancelled' | 'timed_out',
+): Promise<AutomationRunRow[]> {
+  const ended: AutomationRunRow[] = []
+  const lanes: Promise<void>[] = []
+  for (const id of ids) {
+    const row = await engine.postgres.db.transaction().execute(async (db) => {
+      const run = await runStore.lock(db, id)
+      if (!run || (run.status !== 'queued' && run.status !== 'running')) return null
+      return end(db, run, { status, error: status === 'timed_out' ? tooLong() : null, cost: null })
+    })
+    if (row === null) continue
+    ended.push(row)
+    engine.bus.poke('outbox')
+    if (row.operation_id !== null) await cancelOperation(engine, row.operation_id)
+    if (row.chat_id !== null && row.run_id !== null)
+      // Side by side: each may take its seconds to end.
+      lanes.push(
+        stopRun(engine, row.chat_id, row.run_id).catch((error: unknown) =>
+          engine.log.warn({ error, automation_run: id }, 'the run of a chat was not stopped'),
+        ),
+      )
+  }
+  await Promise.all(lanes)
+  if (ended.length > 0) engine.bus.poke('automations')
+  return ended
+}
+
+/** Ends what gives way to a firing, once that is durable. Nobody waits for it: it may take its seconds to end. */
+export const giveWayTo = (ctx: Context<ChatHandles>, ids: readonly Id[]): void =>
+  ctx.afterCommit(
+    () =>
+      void stopRuns(ctx.engine, ids, 'cancelled').catch((error: unknown) =>
+        ctx.log.warn({ error }, 'runs of automations cannot be stopped now'),
+      ),
+  )
+
+const tooLong = (): ErrorBody['error'] =>
+  errorBody(new Refusal('timeout', { message: 'The run took longer than `timeout_seconds`.' })).error

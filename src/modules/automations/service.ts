@@ -1,0 +1,293 @@
+import { checkLive } from '#authz/live.ts'
+import type { Context, Engine } from '#infra/context.ts'
+import { type Schedule as Job, every } from '#infra/jobs/jobs.ts'
+import { lifecycleOf } from '#authz/lifecycle.ts'
+import { writeAudit } from '#authz/audit.ts'
+import { insertResource, lockResource, updateResource, visibleWorkspaces } from '#authz/resources.ts'
+import { newWebhookSecret } from '#core/text/standard-webhooks.ts'
+import { hashSecret } from '#authz/api-key.ts'
+import { finder } from '#core/context.ts'
+import { refuse } from '#core/errors.ts'
+import { implementWith } from '#core/implement.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { nanoOrNull } from '#core/money.ts'
+import { cursorOf, pageOf, positionOf } from '#core/paging.ts'
+import { behalfOf } from '#core/principal.ts'
+import { iso } from '#core/time.ts'
+import { automations } from './contract.ts'
+import { automationEvent } from './events.ts'
+import { fire } from './webhooks/fire.ts'
+import { tendRuns } from './runs/outcomes.ts'
+import { checkAction } from './check-action.ts'
+import { checkRightsOf, hasRightsOf } from './pause.ts'
+import { firingsOf } from './schedule/firings.ts'
+import { firstTick, scheduleOf } from './schedule/schedule.ts'
+import { showAutomation } from './show.ts'
+import { giveWayTo, stopRuns } from './runs/stop.ts'
+import { runStore } from './runs/run-store.ts'
+import { cancelRun, listRuns, retryRun, runOf, testFire } from './runs/control.ts'
+import { type AutomationRow, inactiveReason, automationStore, wantsVouching } from './store.ts'
+import { newToken } from './webhooks/token.ts'
+import { clockOf, fireTicks } from './worker.ts'
+import type { ChatHandles } from '#modules/chats/service.ts'
+import { showRun, showStats } from './runs/show-run.ts'
+
+export { automationConsumer } from './runs/outcomes.ts'
+export { agentChanged, chatChanged, isPausedByAgent, pauseAutomationsOf } from './pause.ts'
+export { automationSecrets } from './store.ts'
+export { startAutomations } from './worker.ts'
+
+const TEND_SECONDS = 5
+/** Automations that one account answers for, the archived among them. */
+const MOST_AUTOMATIONS = 1_000
+const DAY_SECONDS = 86_400
+
+export const automationSchedules = (engine: Engine<ChatHandles>): Job[] => [
+  every('automations.tend', TEND_SECONDS, () => tendRuns(engine)),
+  every('automations.retain', DAY_SECONDS, () => runStore.retain(engine.postgres.db)),
+]
+
+const automation = finder('automation', async (ctx: Context, id) => (await automationStore.get(ctx.db, id)) ?? null)
+
+const doors = lifecycleOf({ kind: 'automation', read: async (ctx, id) => showAutomation(await read(ctx, id)) })
+
+export const automationService = implementWith<Context<ChatHandles>>()(
+  automations,
+  {
+    async list(ctx, { workspace_id, status, cursor, limit }) {
+      const workspaces = visibleWorkspaces(ctx, 'automation:read', workspace_id)
+      const filters = { workspace_id, status }
+      const before = (positionOf('automations', filters, cursor)?.[0] as Id) ?? null
+      const rows = await automationStore.list(ctx.db, { workspaces, status, before, limit: limit + 1 })
+      return pageOf(rows, limit, ({ id }) => cursorOf('automations', filters, [id]), showAutomation)
+    },
+
+    get: (ctx) => showAutomation(automation.of(ctx)),
+
+    async create(ctx, given) {
+      const { kind, schedule, time_zone = 'UTC' } = given
+      const workspaceId = ctx.workspace!.id
+      if (kind === 'cron' && schedule === undefined)
+        refuse('missing_parameter', { param: 'schedule', message: 'An automation by the clock needs a `schedule`.' })
+      if (kind === 'webhook' && (schedule !== undefined || given.time_zone !== undefined))
+        refuse('invalid_parameter', { param: 'schedule', message: 'A webhook automation has no schedule.' })
+      const cron = kind === 'cron' ? { schedule: schedule!, time_zone } : null
+      if (cron) scheduleOf(cron.schedule, cron.time_zone)
+      await checkAction(ctx, given.action, workspaceId)
+      const id = newId()
+      const token = kind === 'webhook' ? newToken() : null
+      const secret = kind === 'webhook' ? newWebhookSecret() : null
+      return ctx.transaction(async (ctx) => {
+        await checkRoom(ctx)
+        await insertResource(ctx, { id, kind: 'automation', workspace_id: workspaceId })
+        await automationStore.insert(ctx.db, {
+          id,
+          name: given.name,
+          kind,
+          schedule: schedule ?? null,
+          time_zone: kind === 'cron' ? time_zone : null,
+          action: given.action,
+          overlap: given.overlap,
+          catch_up: given.catch_up,
+          catch_up_window_seconds: given.catch_up_window_seconds,
+          max_cost_nano: nanoOrNull(given.max_cost_usd),
+          timeout_seconds: given.timeout_seconds,
+          ...behalfOf(ctx.principal),
+          next_fire_at: cron && firstTick(cron.schedule, cron.time_zone, await clockOf(ctx.db)),
+          token_hash: token === null ? null : hashSecret(token),
+          sealed_secret: secret === null ? null : ctx.engine.secrets.seal(secret, id),
+        })
+        const row = await read(ctx, id)
+        await ctx.emit(automationEvent(row, 'created'))
+        return { ...showAutomation(row), token, secret }
+      })
+    },
+
+    async update(ctx, { id, ...given }) {
+      const before = automation.of(ctx)
+      if (given.action) await checkAction(ctx, given.action, before.workspace_id)
+      if (before.kind === 'webhook' && (given.schedule !== undefined || given.time_zone !== undefined))
+        refuse('invalid_parameter', { param: 'schedule', message: 'A webhook automation has no schedule.' })
+      return ctx.transaction(async (ctx) => {
+        await checkLive(ctx)
+        const locked = await lockWithChat(ctx, id)
+        const schedule = given.schedule ?? locked.schedule
+        const timeZone = given.time_zone ?? locked.time_zone
+        const moved = schedule !== locked.schedule || timeZone !== locked.time_zone
+        // A caller who says when another's fires, or what it may spend, would spend their money: they answer for it, too.
+        const another = locked.account_id !== ctx.principal.accountId && (moved || given.max_cost_usd !== undefined)
+        if (another && !given.action) await checkAction(ctx, locked.action, locked.workspace_id)
+        const answers = another || given.action !== undefined
+        if (answers && locked.account_id !== ctx.principal.accountId) await checkRoom(ctx)
+        // At the word of somebody who may do what it does, or in whose rights it acts from now on.
+        const paused = wantsVouching(locked)
+        const goesOn = paused && (answers || (await hasRightsOf(ctx, locked)))
+        const now = await clockOf(ctx.db)
+        if (moved || goesOn) await fireLeft(ctx, locked, now)
+        await updateResource(ctx, id, {})
+        await automationStore.update(ctx.db, id, {
+          ...(given.name !== undefined && { name: given.name }),
+          ...(given.overlap !== undefined && { overlap: given.overlap }),
+          ...(given.catch_up !== undefined && { catch_up: given.catch_up }),
+          ...(given.catch_up_window_seconds !== undefined && {
+            catch_up_window_seconds: given.catch_up_window_seconds,
+          }),
+          ...(given.timeout_seconds !== undefined && { timeout_seconds: given.timeout_seconds }),
+          ...(given.max_cost_usd !== undefined && { max_cost_nano: nanoOrNull(given.max_cost_usd) }),
+          // A caller who changes what it does answers for it from then on.
+          ...(given.action !== undefined && { action: JSON.stringify(given.action) }),
+          ...(answers && behalfOf(ctx.principal)),
+          ...(goesOn && { paused_reason: null, paused_at: null }),
+          ...(moved && {
+            schedule,
+            time_zone: timeZone,
+            next_fire_at: firstTick(schedule!, timeZone!, now),
+          }),
+        })
+        const row = await read(ctx, id)
+        await ctx.emit(automationEvent(row, 'updated'))
+        return showAutomation(row)
+      })
+    },
+
+    async delete(ctx, { id }) {
+      const going = await runStore.busy(ctx.db, [id])
+      await stopRuns(ctx.engine, going.get(id) ?? [], 'cancelled')
+      await ctx.transaction(async (ctx) => {
+        const row = automation.of(ctx)
+        await lockWithChat(ctx, id)
+        await ctx.db.deleteFrom('resources').where('id', '=', id).execute()
+        await writeAudit(ctx, {
+          action: 'automation.deleted',
+          workspaceId: row.workspace_id,
+          subject: { type: 'automation', id },
+          details: { name: row.name, kind: row.kind },
+        })
+        await ctx.emit(automationEvent(row, 'deleted'))
+      })
+      return { id }
+    },
+
+    archive: doors.archive,
+
+    unarchive: (ctx, { id }) =>
+      ctx.transaction(async (ctx) => {
+        await checkLive(ctx)
+        const locked = await lockWithChat(ctx, id)
+        await checkRightsOf(ctx, locked)
+        if (inactiveReason(locked) !== null) await fireLeft(ctx, locked, await clockOf(ctx.db))
+        await automationStore.update(ctx.db, id, { failures: 0, paused_reason: null, paused_at: null })
+        return doors.unarchive(ctx, { id })
+      }),
+
+    fire,
+
+    firings: (ctx, { schedule, time_zone, count }) => ({
+      id: newId(),
+      created_at: iso(ctx.now()),
+      schedule,
+      time_zone,
+      firings: firingsOf(schedule, time_zone, ctx.now(), count),
+    }),
+
+    test_fire: testFire,
+
+    async cost_stats(ctx, { id }) {
+      const { created_at } = automation.of(ctx)
+      const stats = await runStore.stats(ctx.db, { automationId: id })
+      return { id, created_at: iso(created_at), ...showStats(stats.get(id)) }
+    },
+
+    async keyed_cost_stats(ctx) {
+      const { id } = ctx.workspace!
+      const stats = await runStore.stats(ctx.db, { workspaceId: id })
+      return {
+        id,
+        created_at: iso(ctx.now()),
+        automations: Object.fromEntries([...stats].map(([automationId, row]) => [automationId, showStats(row)])),
+      }
+    },
+
+    run: async (ctx, { id, runId }) => showRun(await runOf(ctx, id, runId)),
+
+    runs: (ctx, { id, ...page }) => listRuns(ctx, { automationId: id }, page),
+
+    workspace_runs: (ctx, { workspace_id, ...page }) => listRuns(ctx, { workspaceId: workspace_id }, page),
+
+    cancel: cancelRun,
+
+    retry: retryRun,
+
+    async rotate_secret(ctx, { id, overlap_seconds }) {
+      const row = automation.of(ctx)
+      if (row.kind !== 'webhook')
+        refuse('invalid_state', { message: 'Only a webhook automation has a secret.', details: { kind: row.kind } })
+      const token = newToken()
+      const secret = newWebhookSecret()
+      return ctx.transaction(async (ctx) => {
+        const locked = await lockWithChat(ctx, id)
+        const { secrets } = ctx.engine
+        // A caller who can say what is sent to it answers for it from then on.
+        const another = locked.account_id !== ctx.principal.accountId
+        if (another) {
+          await checkAction(ctx, locked.action, locked.workspace_id)
+          await checkRoom(ctx)
+        }
+        const former = {
+          id: newId(),
+          automation_id: id,
+          token_hash: locked.token_hash!,
+          expires_at: new Date(ctx.now().getTime() + overlap_seconds * 1000),
+        }
+        const sealed_secret = secrets.seal(secrets.open(locked.sealed_secret!, id), former.id)
+        await automationStore.retire(ctx.db, id, overlap_seconds === 0 ? null : { ...former, sealed_secret })
+        await updateResource(ctx, id, {})
+        await automationStore.update(ctx.db, id, {
+          token_hash: hashSecret(token),
+          sealed_secret: secrets.seal(secret, id),
+          ...(another && behalfOf(ctx.principal)),
+        })
+        await writeAudit(ctx, {
+          action: 'automation.secret_rotated',
+          workspaceId: locked.workspace_id,
+          subject: { type: 'automation', id },
+          details: { overlap_seconds },
+        })
+        return { ...showAutomation(await read(ctx, id)), token, secret }
+      })
+    },
+  },
+  [automation],
+)
+
+const read = async (ctx: Context, id: Id): Promise<AutomationRow> =>
+  (await automationStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+
+/** Refuses when the caller answers for as many automations as an account may. */
+async function checkRoom(ctx: Context): Promise<void> {
+  if ((await automationStore.countHeld(ctx.db, ctx.principal.accountId)) >= MOST_AUTOMATIONS)
+    refuse('limit_reached', {
+      message: `An account has ${MOST_AUTOMATIONS} automations at most. Delete one first.`,
+      details: { limit: MOST_AUTOMATIONS },
+    })
+}
+
+/** Locks the automation's own row, then the register's: every caller takes them in this order. */
+async function lockWithChat(ctx: Context, id: Id): Promise<AutomationRow> {
+  const locked = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+  await lockResource(ctx, 'automation', id)
+  return locked
+}
+
+/** The ticks that are due and nobody has fired: each becomes its row before the schedule or the state changes. */
+async function fireLeft(ctx: Context<ChatHandles>, locked: AutomationRow, now: Date): Promise<void> {
+  if (locked.next_fire_at === null || locked.next_fire_at > now) return
+  const { more, giveWay } = await fireTicks(ctx.engine, ctx.db, [locked], now)
+  if (more)
+    refuse('not_ready', { message: 'It still makes up for ticks that the server missed. Try again in a while.' })
+  ctx.afterCommit(() => {
+    ctx.engine.bus.poke('outbox')
+    ctx.engine.bus.poke('automations')
+  })
+  giveWayTo(ctx, giveWay)
+}

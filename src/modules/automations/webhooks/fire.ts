@@ -1,0 +1,121 @@
+import type { Context } from '#infra/context.ts'
+import { isSigned, newWebhookSecret } from '#core/text/standard-webhooks.ts'
+import { hashSecret } from '#authz/api-key.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { admit } from '../runs/admit.ts'
+import { checkActive } from '../runs/control.ts'
+import { giveWayTo } from '../runs/stop.ts'
+import { isToken, newToken } from './token.ts'
+import { runStore } from '../runs/run-store.ts'
+import { type AutomationRow, automationStore } from '../store.ts'
+import type { ChatHandles } from '#modules/chats/service.ts'
+import { runEvent, showRun } from '../runs/show-run.ts'
+import { shorten } from '#core/text/shorten.ts'
+import { storable } from '#core/text/storable.ts'
+import { readText } from './body.ts'
+
+const LARGEST = 1 << 20
+/** Characters of a body that an agent is shown. */
+const SHOWN_CHARACTERS = 200_000
+
+export interface Fired {
+  id: Id
+  authorization?: string | undefined
+  webhook_id?: string | undefined
+  webhook_timestamp?: string | undefined
+  webhook_signature?: string | undefined
+}
+
+/** Fires a webhook automation for a caller with its token or secret. One `webhook-id` is one run, sent once or more. */
+export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
+  const body = await wholeOf(ctx)
+  const row = await automationStore.get(ctx.db, id)
+  const webhook = row?.kind === 'webhook' ? row : null
+  await checkSender(ctx, id, webhook, given, body)
+  // Most repeats end here, and wait for nobody.
+  const known = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
+  if (known) {
+    ctx.answer.status = 200
+    return showRun(known)
+  }
+  const { coding = null, mimeType: type = null } = ctx.upload ?? {}
+  const text = await readText({ bytes: body, coding, type }, LARGEST)
+  const done = await ctx.transaction(async (ctx) => {
+    // Held: of a thousand deliveries of one webhook at once, one makes the run.
+    const locked = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+    const before = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
+    if (before) return { run: before, made: false }
+    checkActive(locked)
+    const firing = {
+      automation: locked,
+      trigger: 'webhook' as const,
+      at: null,
+      webhookId: given.webhook_id ?? null,
+      payload: shorten(storable(text), SHOWN_CHARACTERS),
+      skip: null,
+    }
+    const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
+    if (rows[0]!.status === 'queued') {
+      await automationStore.update(ctx.db, id, { last_fired_at: ctx.now() })
+      await ctx.emit(runEvent(rows[0]!, 'queued', locked))
+    }
+    giveWayTo(ctx, giveWay)
+    return { run: rows[0]!, made: true }
+  })
+  ctx.engine.bus.poke('automations')
+  if (!done.made) ctx.answer.status = 200
+  return showRun(done.run)
+}
+
+/** A caller with neither token nor secret is told the same, by the same work, whether there is such a webhook or not. */
+async function checkSender(
+  ctx: Context,
+  id: Id,
+  row: AutomationRow | null,
+  given: Omit<Fired, 'id'>,
+  body: Buffer,
+): Promise<void> {
+  const { secrets } = ctx.engine
+  const former = await automationStore.formerSecrets(ctx.db, id, ctx.now())
+  const decoy = decoyOf(secrets, id)
+  const present = row ?? decoy
+  const bearer = /^Bearer +(ukw_[0-9A-Za-z]{43})$/i.exec(given.authorization ?? '')?.[1]
+  if (bearer !== undefined) {
+    const known = isToken(bearer, [present.token_hash!, ...former.map(({ token_hash }) => token_hash)])
+    if (known && row !== null) return
+    return refuse('invalid_signature', { message: 'This is not the token of this webhook.' })
+  }
+  const { webhook_id, webhook_timestamp, webhook_signature } = given
+  if (webhook_id === undefined || webhook_timestamp === undefined || webhook_signature === undefined)
+    return refuse('invalid_signature', {
+      message:
+        'Send `Authorization: Bearer ukw_…`, or the headers webhook-id, webhook-timestamp and webhook-signature of Standard Webhooks.',
+    })
+  const known = [{ id, sealed_secret: present.sealed_secret! }, ...former].map(({ id, sealed_secret }) =>
+    secrets.open(sealed_secret, id),
+  )
+  const signed = { id: webhook_id, timestamp: webhook_timestamp, signature: webhook_signature, body }
+  if (!isSigned(signed, known, ctx.now()) || row === null)
+    refuse('invalid_signature', {
+      message: 'The signature was not made over these bytes with this secret, or more than 5 minutes ago.',
+    })
+}
+
+/** A secret that nobody has stands for a webhook that does not exist. */
+function decoyOf(secrets: Context['engine']['secrets'], id: Id): Pick<AutomationRow, 'token_hash' | 'sealed_secret'> {
+  return { token_hash: hashSecret(newToken()), sealed_secret: secrets.seal(newWebhookSecret(), id) }
+}
+
+async function wholeOf({ upload }: Context): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of upload?.bytes ?? []) {
+    size += part.length
+    if (size > LARGEST)
+      refuse('payload_too_large', { message: 'A webhook may hold 1 MiB at most.', details: { limit_bytes: LARGEST } })
+    // A copy: the line only lends them.
+    parts.push(Uint8Array.from(part))
+  }
+  return Buffer.concat(parts)
+}

@@ -1,0 +1,182 @@
+import { type Rounds, startRounds } from '#infra/bus/rounds.ts'
+import type { Engine } from '#infra/context.ts'
+import { writeOutboxAll } from '#infra/outbox/outbox.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { Id } from '#core/ids.ts'
+import { type Firing, admit } from './runs/admit.ts'
+import { launch } from './runs/launch.ts'
+import { placesFor } from './runs/places.ts'
+import { scheduleOf } from './schedule/schedule.ts'
+import { startsStore } from './runs/starts-store.ts'
+import { type Started, startSome } from './runs/start.ts'
+import { type AutomationRow, automationStore, inactiveReason } from './store.ts'
+import { stopRuns } from './runs/stop.ts'
+import { type Due, dueTicks } from './schedule/ticks.ts'
+import type { ChatHandles } from '#modules/chats/service.ts'
+import { runEvent } from './runs/show-run.ts'
+
+/** How often the server looks whether an automation is due: the latest that one fires. */
+const LOOK_MS = 250
+/** How often the server looks for queued runs whose announcement was lost. */
+const LOST_MS = 1_000
+/** Automations fired in one transaction, and ticks of all together: one that missed a year keeps no other waiting. */
+const AT_ONCE = 500
+const MOST_TICKS = 5_000
+const LAUNCHES = 8
+
+/**
+ * Fires what is due and starts what waits. Every process does: rows that one holds are left by the others, and a tick is
+ * a row that can be written once, so no two fire the same. The clock is the database's, which all of them share.
+ */
+export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
+  const { bus, log } = engine
+  const closing = new AbortController()
+  const stopping = new Set<Promise<unknown>>()
+  const inBackground = (work: Promise<unknown>): void => {
+    const watched = work
+      .catch((error: unknown) => log.warn({ error }, 'runs of automations cannot be stopped now'))
+      .finally(() => stopping.delete(watched))
+    stopping.add(watched)
+  }
+
+  const rounds = (pollMs: number, work: () => Promise<void>, trouble: string): Rounds =>
+    startRounds({ bus, poke: 'automations', pollMs }, work, (error) => log.warn({ error }, trouble))
+
+  const launching = new Set<Id>()
+  const place = placesFor(LAUNCHES)
+  const starting = rounds(
+    LOST_MS,
+    async () => {
+      let after: Id | null = null
+      let some = false
+      while (!closing.signal.aborted) {
+        const started: Started = await startSome(engine, { after, but: launching, signal: closing.signal })
+        for (const id of started.alone) inBackground(launchAlone(id))
+        after = started.after
+        some ||= started.locked > 0
+        if (after !== null) continue
+        if (!some) return
+        some = false
+      }
+    },
+    'runs of automations cannot be started now',
+  )
+  const firing = rounds(
+    LOOK_MS,
+    async () => {
+      while (!closing.signal.aborted && (await fireDue(engine, undefined, inBackground))) starting.wake()
+    },
+    'automations cannot be fired now',
+  )
+
+  /** Aside, so that who waits for a provider holds up nobody. Faults of ours are tried again later, not in a circle. */
+  async function launchAlone(id: Id): Promise<void> {
+    launching.add(id)
+    try {
+      await launch(engine, id, closing.signal, place)
+      launching.delete(id)
+      if (launching.size === 0) starting.wake()
+    } catch (error) {
+      log.error({ error, automation_run: id }, 'a run of an automation cannot be started now')
+      setTimeout(() => launching.delete(id), LOOK_MS).unref()
+    }
+  }
+
+  return {
+    async [Symbol.asyncDispose]() {
+      closing.abort()
+      await firing[Symbol.asyncDispose]()
+      await starting[Symbol.asyncDispose]()
+      await Promise.all(stopping)
+    },
+  }
+}
+
+/** Fires one batch of what is due; whether more may be. Runs that give way are stopped `inBackground`: it may take seconds. */
+export async function fireDue(
+  engine: Engine<ChatHandles>,
+  now?: Date,
+  inBackground?: (work: Promise<unknown>) => void,
+): Promise<boolean> {
+  if (now === undefined && !(await automationStore.isDue(engine.postgres.db))) return false
+  const done = await engine.postgres.db.transaction().execute(async (db) => {
+    const at = now ?? (await clockOf(db))
+    const due = await automationStore.due(db, at, AT_ONCE)
+    if (due.length === 0) return null
+    const fired = await fireTicks(engine, db, due, at)
+    return { ...fired, more: fired.more || due.length === AT_ONCE }
+  })
+  if (done === null) return false
+  engine.bus.poke('outbox')
+  if (done.giveWay.length > 0) {
+    const stopped = stopRuns(engine, done.giveWay, 'cancelled')
+    if (inBackground) inBackground(stopped)
+    else await stopped
+  }
+  return done.more
+}
+
+/** Fires the ticks of automations that the transaction holds, up to a moment; the runs that give way are still to be stopped. */
+export async function fireTicks(
+  engine: Pick<Engine, 'log' | 'config'>,
+  db: Db,
+  due: readonly AutomationRow[],
+  at: Date,
+): Promise<{ more: boolean; giveWay: Id[] }> {
+  const firings: Firing[] = []
+  const moves: { id: Id; next: Date | null; fired: Date | null }[] = []
+  const most = Math.max(1, Math.floor(MOST_TICKS / due.length))
+  let more = false
+  for (const automation of due) {
+    const found = ticksOf(engine, automation, at, most)
+    if (found === null) {
+      moves.push({ id: automation.id, next: null, fired: null })
+      continue
+    }
+    more ||= found.more
+    const asleep = inactiveReason(automation)
+    for (const tick of found.ticks)
+      firings.push({
+        automation,
+        trigger: 'cron',
+        at: tick.at,
+        webhookId: null,
+        payload: null,
+        skip: asleep ?? (tick.does === 'missed' ? 'missed' : null),
+      })
+    moves.push({ id: automation.id, next: found.next, fired: null })
+  }
+  const accounts = due.map(({ account_id }) => account_id)
+  const left = await startsStore.lock(db, accounts, engine.config.limits.inference, at)
+  const admitted = await admit(db, firings, at, left)
+  await startsStore.keep(db, left)
+  const names = new Map(due.map((automation) => [automation.id, automation]))
+  const queued = admitted.rows.filter(({ status }) => status === 'queued')
+  // In the order of time: the last of each stays.
+  const lastRuns = new Map(queued.map(({ automation_id, scheduled_for }) => [automation_id, scheduled_for]))
+  for (const move of moves) move.fired = lastRuns.get(move.id) ?? null
+  await automationStore.advance(db, moves)
+  await writeOutboxAll(
+    db,
+    queued.map((row) => runEvent(row, 'queued', names.get(row.automation_id)!)),
+    null,
+  )
+  return { more, giveWay: admitted.giveWay }
+}
+
+function ticksOf({ log }: Pick<Engine, 'log'>, row: AutomationRow, at: Date, most: number): Due | null {
+  try {
+    const catchUp = { policy: row.catch_up, windowSeconds: row.catch_up_window_seconds }
+    return dueTicks(scheduleOf(row.schedule!, row.time_zone!), row.next_fire_at!, at, catchUp, most)
+  } catch (error) {
+    // A zone that the runtime no longer knows, say: it must not hold up the others.
+    log.error({ error, automation: row.id }, 'the schedule of an automation cannot be read: it fires no more')
+    return null
+  }
+}
+
+/** The time of the database, which all processes share. */
+export async function clockOf(db: Db): Promise<Date> {
+  const { now } = await db.selectNoFrom((of) => of.fn<Date>('clock_timestamp').as('now')).executeTakeFirstOrThrow()
+  return now
+}

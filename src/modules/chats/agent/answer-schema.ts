@@ -1,0 +1,81 @@
+/** Whether an answer is what the schema of its agent asks for: vendors promise that with more or less zeal. */
+import { z } from 'zod'
+import { firstOf, goesOn, sayFault } from '#core/faults/schema-faults.ts'
+
+/** Values in a schema, as often as they are looked at: a checker of many more takes seconds to make, or too deep a stack. */
+const MOST_VALUES = 2_000
+/** The same times characters of the answer. A check runs beside everyone's calls: this much takes some tens of milliseconds. */
+const MOST_WORK = 2 ** 19
+
+/** The fault of an answer, in words for people; null where it matches, or where its schema cannot be checked in bounded time. */
+export function mismatch(schema: Record<string, unknown>, text: string): string | null {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return 'it is not JSON'
+  }
+  if (valuesIn(schema, schema, [], MOST_VALUES) * text.length > MOST_WORK) return null
+  const checked = checkerOf(schema)?.safeParse(value, { error: sayFault })
+  const issues = checked?.error?.issues ?? []
+  if (issues.length === 0) return null
+  const fault = firstOf(issues)
+  const field = fault.path.length === 0 ? 'the answer' : `\`${fault.path.join('.')}\``
+  return fault.code === 'unrecognized_keys'
+    ? `${field} has a field that is not in the schema: \`${fault.keys[0]}\``
+    : `${field}${goesOn(fault.message)}`
+}
+
+/** Null for what no checker is made of. */
+function checkerOf(schema: Record<string, unknown>): z.ZodType | null {
+  try {
+    return z.fromJSONSchema(withoutPatterns(schema) as Parameters<typeof z.fromJSONSchema>[0])
+  } catch {
+    return null
+  }
+}
+
+/** A pattern may take for ever, and a format is an annotation (JSON Schema 2020-12, validation 7.2). */
+function withoutPatterns(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withoutPatterns)
+  if (typeof node !== 'object' || node === null) return node
+  const open = 'patternProperties' in node ? ['patternProperties', 'additionalProperties'] : []
+  const left = new Set([
+    ...open,
+    'format',
+    ...('pattern' in node && typeof node.pattern === 'string' ? ['pattern'] : []),
+  ])
+  return Object.fromEntries(
+    Object.entries(node).flatMap(([name, inner]) =>
+      left.has(name) && !(name === 'format' && typeof inner !== 'string') ? [] : [[name, withoutPatterns(inner)]],
+    ),
+  )
+}
+
+/**
+ * The values of a schema, references followed; infinite for one that refers to itself or has more than `most`. Counted only so
+ * far: a few references to references stand for millions.
+ */
+function valuesIn(root: Record<string, unknown>, node: unknown, within: readonly string[], most: number): number {
+  let values = 1
+  if (typeof node !== 'object' || node === null) return values
+  for (const [name, inner] of Object.entries(node)) {
+    if (values > most) return Infinity
+    if (name === '$ref' && typeof inner === 'string') {
+      if (within.includes(inner) || within.length > 32) return Infinity
+      values += valuesIn(root, targetOf(root, inner), [...within, inner], most - values)
+    } else if (name !== '$defs' && name !== 'definitions') values += valuesIn(root, inner, within, most - values)
+  }
+  return values > most ? Infinity : values
+}
+
+const targetOf = (root: Record<string, unknown>, ref: string): unknown =>
+  ref
+    .replace(/^#\/?/, '')
+    .split('/')
+    .filter((name) => name !== '')
+    .reduce<unknown>(
+      (at, name) =>
+        typeof at === 'object' && at !== null && Object.hasOwn(at, name) ? (at as Record<string, unknown>)[name] : null,
+      root,
+    )

@@ -1,0 +1,118 @@
+import { rulesFor } from '#core/principal.ts'
+import { callersAccount } from '#modules/accounts/service.ts'
+import { type AgentRow, agentBehind } from '#modules/agents/service.ts'
+import type { Context } from '#infra/context.ts'
+import type { Listed, Offer } from '#gateway/model/offer.ts'
+import { brokenRule } from '#gateway/routing/filter.ts'
+import { noSuchModel, visibleModels } from '#gateway/routing/model-names/unknown-model.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { ChatRow } from '../store.ts'
+import type { HasEndpoints } from '#modules/ai-gateway/service.ts'
+
+/**
+ * The model that answers in this chat, and for which agent. A provider may be asked what it serves: a caller that holds
+ * rows asks before.
+ */
+export async function answererOf(
+  ctx: Context<HasEndpoints>,
+  chat: ChatRow,
+  named?: string,
+): Promise<{ model: string; agent: AgentRow | null }> {
+  const agent = await agentOf(ctx, chat)
+  return { model: await chooseModel(ctx, [named, chat.model, agent?.model], chat.workspace_id), agent }
+}
+
+async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow): Promise<AgentRow | null> {
+  if (agent_id === null) return null
+  const agent = await agentBehind(ctx, agent_id, workspace_id)
+  if (agent === null)
+    refuse('invalid_state', {
+      message: 'The agent of this chat is gone or in the trash. Restore it, or give the chat another `agent_id`.',
+      param: 'agent_id',
+    })
+  return agent
+}
+
+/**
+ * The model of an answer: the message's, else the chat's, its agent's, the one of the account's settings, of the instance
+ * (`UK_DEFAULT_MODEL`), else a sensible one of those that the caller may use. Refuses a model that the caller may not use, or where there is none.
+ */
+export async function chooseModel(
+  ctx: Context<HasEndpoints>,
+  named: readonly (string | null | undefined)[],
+  workspaceId: Id,
+): Promise<string> {
+  const given = named.find((name) => name !== null && name !== undefined)
+  const first = given ?? (await settingOf(ctx))
+  if (first === null)
+    return (
+      (await serversChoice(ctx, workspaceId)) ??
+      refuse('missing_parameter', {
+        param: 'model',
+        message: 'Name a `model`: none is set, and none can be used here.',
+      })
+    )
+  const { endpoints } = ctx.engine
+  const offers = await endpoints.offers(ctx.principal, first)
+  if (offers.length === 0)
+    refuse('not_found', {
+      param: 'model',
+      message:
+        noSuchModel(first, await visibleModels(endpoints, ctx.principal)) +
+        (given === undefined ? ' It is the default model of your settings: change `default_model` there.' : ''),
+    })
+  return first
+}
+
+/** The model of an answer where nothing of the chat names one; null where none can be used. */
+export const defaultModel = async (ctx: Context<HasEndpoints>, workspaceId: Id): Promise<string | null> =>
+  (await settingOf(ctx)) ?? (await serversChoice(ctx, workspaceId))
+
+/** The model that answers this caller in the chat where the message names none; null where none can be used. */
+export async function modelIn(ctx: Context<HasEndpoints>, chat: ChatRow): Promise<string | null> {
+  const agent = await agentOf(ctx, chat)
+  return chat.model ?? agent?.model ?? defaultModel(ctx, chat.workspace_id)
+}
+
+async function serversChoice(ctx: Context<HasEndpoints>, workspaceId: Id): Promise<string | null> {
+  const { endpoints, config } = ctx.engine
+  const rules = rulesFor(ctx.principal, workspaceId)
+  const isAllowed = (offer: Offer): boolean => rules === undefined || brokenRule(offer, { rules }) === undefined
+  // Named by the instance and not by the caller: where it cannot be had, another answers.
+  const ofInstance = config.defaultModel
+  const refuses = (offer: Offer): boolean => endpoints.refuses(offer)
+  const named = ofInstance === '' ? [] : (await endpoints.offers(ctx.principal, ofInstance)).filter(isAllowed)
+  if (named.some((offer) => !refuses(offer))) return ofInstance
+  const models = (await endpoints.models(ctx.principal)).filter(isAllowed)
+  // Of models that all fail, the one that the instance names.
+  if (named.length > 0 && models.every(refuses)) return ofInstance
+  return sensibleModel(models, refuses)
+}
+
+async function settingOf(ctx: Context): Promise<string | null> {
+  const { settings } = await callersAccount(ctx)
+  return (settings as { default_model?: string | null }).default_model ?? null
+}
+
+const PAID_BY = { byok: 0, free: 1, credits: 2 } as const
+
+/**
+ * The model that answers where nobody named one: on the caller's own key before what is free before credits, of these
+ * the newest. A simulated model comes after all that answer, and before those that refuse every call.
+ */
+export function sensibleModel(models: readonly Listed[], refuses: (model: Listed) => boolean): string | null {
+  const speaking = models.filter(
+    ({ modalities }) => modalities.output.includes('text') && modalities.input.includes('text'),
+  )
+  const real = speaking.filter(({ endpoint }) => endpoint.slug !== 'sim')
+  const [best] = real.toSorted(
+    (a, b) =>
+      Number(refuses(a)) - Number(refuses(b)) ||
+      PAID_BY[a.endpoint.billing] - PAID_BY[b.endpoint.billing] ||
+      (b.releasedAt ?? '').localeCompare(a.releasedAt ?? '') ||
+      a.slug.localeCompare(b.slug),
+  )
+  const simulated = speaking.find(({ slug }) => slug === 'sim/echo')
+  return (best === undefined || refuses(best) ? (simulated ?? best) : best)?.slug ?? null
+}

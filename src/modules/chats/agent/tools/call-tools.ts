@@ -1,0 +1,159 @@
+import { isUnclear } from '#gateway/wire/parts/meaning.ts'
+import type { Engine } from '#infra/context.ts'
+import type { Budget } from '#core/money.ts'
+import { Refusal, errorBody } from '#core/errors.ts'
+import { iso } from '#core/time.ts'
+import { isApproved } from '../../approvals/approvals.ts'
+import { isWatched } from '../../runs/acting.ts'
+import { mayBeRemembered } from './tool-policy.ts'
+import type { Toolset, UsableTool } from './toolset.ts'
+import { STOPPED } from '../../runs/abort-reasons.ts'
+import type { Part } from '../../messages/parts.ts'
+import { type PendingAction, type RunRow, approvedCalls } from '../../runs/run-store.ts'
+import { type StepRow, stepStore } from '../../runs/step-store.ts'
+import { type OpenCall, type Result, argumentsOf, bounded, mistake, openCalls } from '../../messages/tool-calls.ts'
+import type { RunEvent } from '../../runs/facts.ts'
+
+/** The time that a person has for a decision; a call not allowed by then is denied. */
+const DECIDE_MS = 7 * 86_400_000
+
+/** Calls of one run's tools, on the parts of its answer. */
+export interface Calling {
+  engine: Engine
+  run: RunRow
+  /** The budgets that its calls count for. */
+  budgets: readonly Budget[]
+  toolset: Toolset
+  parts: Part[]
+  /** The model's answer ended at its limit of tokens, so its last call may be a part of what was meant. */
+  isCut: boolean
+  /** Fires when the run is to end. */
+  signal: AbortSignal
+  /** Resolves when what was told is durable. */
+  tell(facts: readonly RunEvent[]): Promise<void>
+  /** The steps that tools of this attempt took before, when it is a run that goes on. */
+  before: readonly StepRow[]
+}
+
+/** Gives every open call its result; answers those that a person has to decide first. */
+export async function answerCalls(calling: Calling): Promise<PendingAction[]> {
+  const pending: PendingAction[] = []
+  const last = calling.parts.findLast(({ type }) => type !== 'tool_result')
+  for (const open of openCalls(calling.parts)) {
+    calling.signal.throwIfAborted()
+    if (calling.isCut && open.call === last) {
+      await give(calling, open, mistake('The answer reached its limit of tokens within this call, so it was not made.'))
+      continue
+    }
+    const decided = await decide(calling, open)
+    // One of an id at a time: a decision names what was shown. The next is asked about once that is decided.
+    if ('kind' in decided) pending.push(...(pending.some(({ id }) => id === decided.id) ? [] : [decided]))
+    else await give(calling, open, decided)
+  }
+  return pending
+}
+
+async function give({ parts, tell }: Calling, { call }: OpenCall, result: Result): Promise<void> {
+  const { output, is_error } = bounded(result)
+  parts.push({ type: 'tool_result', tool_call_id: call.id, output, is_error })
+  await tell([{ type: 'tool_result', data: { tool_call_id: call.id, output, is_error } }])
+}
+
+async function decide(calling: Calling, open: OpenCall): Promise<Result | PendingAction> {
+  const { toolset, before, run } = calling
+  const { call, index } = open
+  const given = argumentsOf(call)
+  const parameters = toolset.offer.find(({ name }) => name === call.name)?.parameters
+  if (given === null || isUnclear(given, parameters))
+    return mistake('The arguments are not a JSON object. Write them as one.')
+  const last = before.findLast(({ input }) => (input as { part?: number } | null)?.part === index)
+  // Its result was kept, its telling was not: it is not done again.
+  if (last?.status === 'completed') return last.result as Result
+  const tool = toolset.reach(call.name, given)
+  if ('unusable' in tool) return mistake(tool.unusable)
+  if (tool.policy === 'deny') return mistake(`This agent may not use \`${tool.name}\`.`)
+  if (tool.consent && !isWatched(run)) return unwatched(tool.name)
+  const pending = (kind: string): PendingAction => ({
+    id: call.id,
+    kind,
+    tool: tool.name,
+    arguments: given,
+    agent_version: toolset.version,
+    definition: tool.definition,
+    can_remember: kind === 'approval' && isWatched(run) && !tool.consent && mayBeRemembered(tool.name),
+    expires_at: iso(new Date(Date.now() + DECIDE_MS)),
+  })
+  // Also what was allowed: it was allowed once.
+  if (last?.status === 'running' && !tool.repeatable) return pending('interrupted')
+  const approved = approvedCalls(run).some(({ part, definition }) => part === index && definition === tool.definition)
+  if (tool.consent && !approved) return pending('approval')
+  if (tool.policy === 'ask' && !approved && !(await isApproved(calling.engine.postgres.db, run, tool)))
+    return pending('approval')
+  return carryOut(calling, open, tool, given, approved)
+}
+
+/** The result of a call that a person has to agree to, in a run that no person has begun. */
+const unwatched = (tool: string): Result => ({
+  output: errorBody(
+    new Refusal('consent_required', {
+      message: `A person has to agree before an agent calls \`${tool}\`, and nobody watches this run. Say what is to be done, so that somebody does it.`,
+      details: { endpoint: tool },
+    }),
+  ),
+  is_error: true,
+})
+
+/**
+ * Carries out a call. The step is written before the call begins, so that a process that takes the run over knows what
+ * may have been done.
+ */
+async function carryOut(
+  { engine, run, budgets, signal, tell }: Calling,
+  open: OpenCall,
+  { name, repeatable, limitMs, use }: UsableTool,
+  given: Record<string, unknown>,
+  consented: boolean,
+): Promise<Result | PendingAction> {
+  const { call, index } = open
+  const { db } = engine.postgres
+  const step = await stepStore.begin(db, run, {
+    kind: 'tool',
+    name,
+    idempotent: repeatable,
+    input: { tool_call_id: call.id, part: index, arguments: given },
+  })
+  if (step === null) throw new Error('another process has the run')
+  const until = limitMs === null ? signal : AbortSignal.any([signal, AbortSignal.timeout(limitMs)])
+  const result = await Promise.race([use({ run, call: open, budgets, consented, signal: until, tell }), ended(until)])
+  if (signal.aborted) {
+    // Left for any other reason the run goes on elsewhere, where it counts that this may have been done.
+    if (signal.reason === STOPPED) await stepStore.end(db, run.id, step, 'cancelled', null)
+    signal.throwIfAborted()
+  }
+  if (result && 'waits' in result) {
+    await stepStore.interrupt(db, run, index)
+    return {
+      id: call.id,
+      kind: 'subagent',
+      tool: name,
+      arguments: { ...given, ...result.waits },
+      agent_version: null,
+      definition: null,
+      can_remember: false,
+      expires_at: null,
+    }
+  }
+  const kept = bounded(
+    result ??
+      mistake(`The call took longer than ${(limitMs ?? 0) / 1000} seconds. What it had done by then is not undone.`),
+  )
+  await stepStore.end(db, run.id, step, 'completed', kept)
+  return kept
+}
+
+/** Null once the signal has fired. */
+const ended = (signal: AbortSignal): Promise<null> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(null)
+    else signal.addEventListener('abort', () => resolve(null), { once: true })
+  })

@@ -1,0 +1,30 @@
+/** The tool that hands a task to another agent, as a model is offered it. */
+import type { AgentRow } from '#modules/agents/service.ts'
+import type { Tool } from '#gateway/model/canonical-request.ts'
+
+export const DELEGATE = 'delegate'
+
+const LONGEST_TASK = 100_000
+
+export const delegateTool = (agents: readonly AgentRow[]): Tool => ({
+  name: DELEGATE,
+  description: [
+    'Hand a task to another agent. It works in a chat of its own and answers with its result; it knows nothing of this conversation, so say all that it needs.',
+    ...agents.map(({ id, name, description }) => `${id}: ${name}${description === null ? '' : `, ${description}`}`),
+  ].join('\n'),
+  parameters: {
+    type: 'object',
+    properties: {
+      agent_id: { type: 'string', enum: agents.map(({ id }) => id) },
+      task: { type: 'string', description: 'What to do, and what to answer with.' },
+    },
+    required: ['agent_id', 'task'],
+    additionalProperties: false,
+  },
+})
+
+/** The task as it was given; a sentence for the model where there is none. */
+export const taskOf = ({ task }: Record<string, unknown>): { task: string } | { unusable: string } =>
+  typeof task !== 'string' || task.trim() === '' || task.length > LONGEST_TASK
+    ? { unusable: `Say in \`task\` what is to be done, in ${LONGEST_TASK} characters at most.` }
+    : { task }

@@ -1,0 +1,135 @@
+/** An agent lends nobody the rights of whoever talks to it: its tools do what both it and those who chose them may do. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { loadContracts } from '#modules/contracts.ts'
+import { list } from '#core/registry.ts'
+import { call, results, say, script, tools } from '#test/chats/chats.ts'
+import { isOver, runIs } from '#test/automations/hooks.ts'
+import { validBody } from '#test/pipeline/least-call.ts'
+import { type Caller, type Person, testServer } from '#test/server.ts'
+
+// Tests look into answers freely.
+async function made(path: string, body: object, who: Caller): Promise<any> {
+  const answer = await who.post(path, body)
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body.data
+}
+
+async function teamOf() {
+  const server = await testServer()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  const { id: team } = await made('/workspaces', { name: 'Team' }, alice)
+  const { token } = await made(
+    `/workspaces/${team}/invitations`,
+    { email: bob.email, role: 'member', permissions: ['agent:read', 'agent:write'] },
+    alice,
+  )
+  await bob.post('/invitations/accept', { token })
+  return { server, alice, bob, team, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+const bold = tools({ 'chats.create': 'allow', 'agents.create': 'allow', 'agents.list': 'allow', do: 'allow' })
+const create = (workspace_id: string) => call('chats_create', { workspace_id, title: 'made by an agent' })
+
+/** The outcome of a call that alice's agent makes in a chat of hers: the refusal's code, or `done`. */
+async function outcome(
+  alice: Person,
+  agent: { id: string; workspace_id: string },
+  ...steps: object[]
+): Promise<string[]> {
+  const { workspace_id } = agent
+  const chat = await made('/chats', { agent_id: agent.id, workspace_id }, alice)
+  const said = await alice.post(`/chats/${chat.id}/messages`, { content: script(steps, [say('over')]) })
+  assert.equal(said.body.data?.run?.status, 'completed', said.text)
+  return results(said.body.data).map(({ output, is_error }) =>
+    is_error ? (output.error.code ?? output.error.type) : 'done',
+  )
+}
+
+test('bob, who may only write agents, sets tools: alice’s runs of them do what bob may do, also of copies and by subagents, until she sets them herself', async () => {
+  await using place = await teamOf()
+  const { alice, bob, team } = place
+  const base = { name: 'Clerk', model: 'sim/script', workspace_id: team }
+  const his = await made('/agents', { ...base, tools: bold }, bob)
+  const list = call('agents_list', { workspace_id: team })
+  assert.deepEqual(await outcome(alice, his, create(team), list), ['insufficient_role', 'done'])
+
+  // Hers, whose tools he sets anew.
+  const hers = await made('/agents', { ...base, tools: bold }, alice)
+  assert.deepEqual(await outcome(alice, hers, create(team)), ['done'])
+  assert.equal((await bob.patch(`/agents/${hers.id}`, { tools: bold })).status, 200)
+  assert.deepEqual(await outcome(alice, hers, create(team)), ['insufficient_role'])
+
+  // A copy is its maker's; a boss of his hands on no more than he may do; nor does an agent that his agent makes.
+  const copied = await made(`/agents/${hers.id}/copy-to-workspace`, { workspace_id: team }, bob)
+  assert.deepEqual(await outcome(alice, copied, create(team)), ['insufficient_role'])
+  const whole = await made('/agents', { ...base, tools: bold }, alice)
+  const boss = await made('/agents', { ...base, subagents: [{ agent_id: whole.id, policy: 'allow' }] }, bob)
+  const chat = await made('/chats', { agent_id: boss.id, workspace_id: team }, alice)
+  const task = script([create(team)], [say('over')])
+  const handed = script([call('delegate', { agent_id: whole.id, task })], [say('over')])
+  await alice.post(`/chats/${chat.id}/messages`, { content: handed })
+  const [below] = (await alice.get(`/chats?parent_chat_id=${chat.id}`)).body.data
+  const last = (await alice.get(`/chats/${below.id}/messages`)).body.data.at(-1)
+  assert.equal(results(last)[0]!.output.error.code, 'insufficient_role')
+  const maker = call('agents_create', { ...base, name: 'Made', tools: bold })
+  assert.deepEqual(await outcome(alice, his, maker), ['done'])
+  const child = (await alice.get(`/agents?workspace_id=${team}`)).body.data.find((one: any) => one.name === 'Made')
+  assert.deepEqual(await outcome(alice, child, create(team)), ['insufficient_role'])
+
+  // An automation of hers does not do for him what he cannot do.
+  const action = { type: 'agent', agent_id: his.id, prompt: script([create(team)], [say('over')]) }
+  const hook = { name: 'Nightly', kind: 'webhook', workspace_id: team, action }
+  const automation = await made('/automations', hook, alice)
+  const fired = await alice.post(`/automations/${automation.id}/test-fire`)
+  const run = await runIs(alice, automation, fired.body.data.id, isOver)
+  const told = (await alice.get(`/chats/${run.chat_id}/messages`)).body.data.at(-1)
+  assert.equal(results(told)[0]!.output.error.code, 'insufficient_role')
+
+  // She sets them, though to what they were; a person who has left lends nothing.
+  assert.equal((await alice.patch(`/agents/${hers.id}`, { tools: bold })).status, 200)
+  assert.deepEqual(await outcome(alice, hers, create(team)), ['done'])
+  await alice.delete(`/workspaces/${team}/members/${bob.id}`)
+  assert.deepEqual(await outcome(alice, his, list), ['not_found'])
+})
+
+test('a narrow key sets tools: they reach as far as the key did', async () => {
+  await using place = await teamOf()
+  const { alice, team } = place
+  const narrow = await alice.key({ scopes: ['agent:write'] })
+  const agent = await made('/agents', { name: 'N', model: 'sim/script', workspace_id: team, tools: bold }, narrow)
+  const list = call('agents_list', { workspace_id: team })
+  assert.deepEqual(await outcome(alice, agent, create(team), list), ['missing_scope', 'done'])
+})
+
+/** What an account reads and changes as its own; calls a person agrees to each time never run by a policy alone. */
+const personal = list(await loadContracts()).filter(
+  ({ name, endpoint: { path, auth, consent, ofAccount, method } }) =>
+    auth !== 'session' &&
+    consent === undefined &&
+    !['me.get', 'me.limits', 'invitations.accept'].includes(name) &&
+    (ofAccount ||
+      /^\/(me|settings|notifications|shared-with-me)\b/.test(path) ||
+      `${method} ${path}` === 'GET /invitations'),
+)
+
+test('tools that bob chose neither read nor change what is personal to alice, whatever they are called with', async () => {
+  await using place = await teamOf()
+  const { alice, bob, team } = place
+  await alice.patch(`/workspaces/${team}/members/${bob.id}`, { permissions: null })
+  const { id } = await made('/notifications', { title: 'For alice' }, alice)
+  const calls = personal.map(({ name, endpoint }) =>
+    call(name.replace('.', '_'), { ...(endpoint.path.includes(':id') && { id }), ...validBody(endpoint) }),
+  )
+  assert.ok(calls.length >= 12, `${calls.length} endpoints`)
+  const policies = tools(Object.fromEntries(personal.map(({ name }) => [name, 'allow'])))
+  const base = { name: 'Clerk', model: 'sim/script', workspace_id: team, tools: policies }
+  const his = await made('/agents', base, bob)
+  for (const [i, result] of (await outcome(alice, his, ...calls)).entries())
+    assert.notEqual(result, 'done', personal[i]!.name)
+  const { status } = (await alice.get(`/notifications/${id}`)).body.data
+  assert.equal(status, 'unread')
+  const hers = await made('/agents', base, alice)
+  const listed = call('notifications_list')
+  assert.deepEqual(await outcome(alice, hers, listed, call('shared_with_me_list')), ['done', 'done'])
+})

@@ -1,0 +1,295 @@
+/** The tools of an agent's outside servers: what each offers, by names that models take, and how a call of one goes out. */
+import { createHash, hash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type AgentRow, outsideServers } from '#modules/agents/service.ts'
+import type { Engine } from '#infra/context.ts'
+import { OutsideFailed, type OutsideMcp, type OutsideTool, outsideMcp } from '#infra/http-client/mcp.ts'
+import type { Id } from '#core/ids.ts'
+import type { Tool } from '#gateway/model/canonical-request.ts'
+import { type Result, mistake } from '../../messages/tool-calls.ts'
+import type { Policy } from './tool-policy.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+type Server = AgentRow['mcp_servers'][number]
+
+/** A tool of an outside server as an agent has it. */
+export interface OfferedOutsideTool {
+  /** The address of its server, and what the server calls it. */
+  url: string
+  tool: string
+  /** The tool's own description of itself, as a hash: a person allows this, and not whatever comes to have its name. */
+  definition: string
+  policy: Policy
+  timeoutMs: number
+  call(given: Record<string, unknown>, signal: AbortSignal): Promise<Result>
+}
+
+/** The tools that an agent's outside servers give it in one run. */
+export interface OutsideSession extends AsyncDisposable {
+  offer: Tool[]
+  /** The reasons why a server, or some of its tools, cannot be used now. */
+  problems: { server: string; message: string }[]
+  /** The tool by the name that the model knows; null where no server of the agent has it. */
+  reach(name: string): OfferedOutsideTool | { unusable: string } | null
+}
+
+const MOST_TOOLS = 128
+const MOST_SCHEMA = 32_768
+const MOST_SCHEMAS = 262_144
+const LONGEST_DESCRIPTION = 4_096
+/** The time that a list of a server's tools is taken for known, and the time that one which failed is left in peace. */
+const KNOWN_MS = 300_000
+const FAILED_MS = 15_000
+const TOO_LARGE_MS = KNOWN_MS
+const MOST_KNOWN = 100
+/** The time that the account's next listing waits for one whose server doesn't answer. */
+const LISTING_MS = 1_000
+const LONGEST_NAME = 128
+/** A copy: a slice would keep all that it is cut from. */
+const cut = (words: string): string => Buffer.from(shorten(words, LONGEST_DESCRIPTION)).toString()
+
+export const noOutsideSession: OutsideSession = {
+  offer: [],
+  problems: [],
+  reach: () => null,
+  async [Symbol.asyncDispose]() {},
+}
+
+type ListedTool = OutsideTool & Pick<OfferedOutsideTool, 'definition'>
+type Listing = { tools: ListedTool[]; leftOut: number } | { failed: string }
+
+/**
+ * The listings of outside servers, in this process's memory: the oldest is forgotten first. With several processes each
+ * asks for itself, so a server is asked once per process in the time that its listing, or its refusal, is remembered.
+ */
+export class OutsideTools {
+  readonly #known = new Map<string, { until: number; listing: Listing }>()
+  readonly #turns = new Map<Id, Promise<void>>()
+  readonly #listingMs: number
+
+  constructor(listingMs: number) {
+    this.#listingMs = listingMs
+  }
+
+  /** What is remembered under any of these names. */
+  known(...names: string[]): Listing | null {
+    for (const name of names) {
+      const entry = this.#known.get(name)
+      if (entry && entry.until > Date.now()) return entry.listing
+    }
+    return null
+  }
+
+  remember(name: string, listing: Listing, forMs: number): void {
+    this.#known.delete(name)
+    for (const oldest of this.#known.keys()) if (this.#known.size >= MOST_KNOWN) this.#known.delete(oldest)
+    this.#known.set(name, { until: Date.now() + forMs, listing })
+  }
+
+  clear(): void {
+    this.#known.clear()
+  }
+
+  /**
+   * Runs one listing of an account after the other: reading a large one holds up everyone. One that has no answer after
+   * a second lets the next one begin, so a silent server doesn't delay the others.
+   */
+  async inTurn<T>(account: Id, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(account) ?? Promise.resolve()
+    const { promise: passedOn, resolve: passOn } = Promise.withResolvers<void>()
+    const turn = before.then(() => passedOn)
+    this.#turns.set(account, turn)
+    void turn.then(() => this.#turns.get(account) === turn && this.#turns.delete(account))
+    const late = new AbortController()
+    try {
+      await untilLeft(before, signal)
+      void sleep(this.#listingMs, undefined, { ref: false, signal: late.signal }).then(passOn, () => {})
+      return await work()
+    } finally {
+      late.abort()
+      passOn()
+    }
+  }
+}
+export const createOutsideTools = (listingMs = LISTING_MS): OutsideTools => new OutsideTools(listingMs)
+
+/** Waits, and throws when the signal fires first. */
+async function untilLeft(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  const { promise: left, reject } = Promise.withResolvers<never>()
+  const leave = (): void => reject(signal.reason as Error)
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    await Promise.race([work, left])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+/** Asks the servers what they have, all at once; one that does not answer is a problem and no more. `party`: whose run it is. */
+export async function outsideOf(
+  engine: Engine<{ outsideTools: OutsideTools }>,
+  agent: AgentRow,
+  party: Id,
+  signal: AbortSignal,
+): Promise<OutsideSession> {
+  const servers = outsideServers(engine, agent)
+  if (servers.length === 0) return noOutsideSession
+  const named = new Map<string, OfferedOutsideTool>()
+  const offer: Tool[] = []
+  const problems: OutsideSession['problems'] = []
+  const connections: OutsideMcp[] = []
+  const listings = await Promise.all(
+    servers.map(async (server) => {
+      const credential = `${agent.id} ${server.name} ${hash('sha256', JSON.stringify(server.headers))}`
+      const mcp = outsideMcp(engine.outside, server, { credential, party })
+      connections.push(mcp)
+      return {
+        server,
+        mcp,
+        listing: await listed(
+          engine.outsideTools,
+          { key: keyOf(agent, server.name), url: server.url, party },
+          mcp,
+          signal,
+        ),
+      }
+    }),
+  )
+  for (const { server, mcp, listing } of listings) {
+    const secrets = Object.values(server.headers).flatMap(secretsIn)
+    if ('failed' in listing) {
+      problems.push({ server: server.name, message: hideIn(listing.failed, secrets) })
+      continue
+    }
+    let hidden = listing.leftOut
+    for (const { name, description, parameters, definition } of listing.tools) {
+      const policy = policyIn(server, name)
+      const as = nameOf(server.name, name)
+      if (named.has(as)) {
+        hidden++
+        continue
+      }
+      named.set(as, {
+        url: server.url,
+        tool: name,
+        definition,
+        policy,
+        timeoutMs: server.timeoutMs,
+        call: async (given, until) => {
+          try {
+            return hideIn(await mcp.call(name, given, until), secrets)
+          } catch (error) {
+            // JSON that is nested beyond what can be written out again.
+            if (error instanceof RangeError) return mistake(`${server.name}: its answer is nested too deeply.`)
+            if (!(error instanceof OutsideFailed)) throw error
+            return hideIn(mistake(`${server.name}: ${error.message}`), secrets)
+          }
+        },
+      })
+      if (policy !== 'deny') offer.push(hideIn({ name: as, description, parameters }, secrets))
+    }
+    if (hidden > 0)
+      problems.push({ server: server.name, message: `${hidden} of its tools are too many or too large to be offered.` })
+  }
+  return {
+    offer,
+    problems,
+    reach(name) {
+      const use = named.get(name)
+      if (use) return use
+      const server = servers.find((one) => name.startsWith(nameOf(one.name, '')))
+      if (!server) return null
+      const problem = problems.find((one) => one.server === server.name)
+      return { unusable: problem ? `${server.name}: ${problem.message}` : `${server.name} does not have this tool.` }
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(connections.map((mcp) => mcp[Symbol.asyncDispose]()))
+    },
+  }
+}
+
+const policyIn = ({ tools, policy }: Pick<Server, 'tools' | 'policy'>, name: string): Policy =>
+  tools.find((tool) => tool.name === name)?.policy ?? policy
+
+/** The policy of another agent for the same tool of the same server; null where that agent does not have the server. */
+export function outsidePolicy(
+  { mcp_servers }: Pick<AgentRow, 'mcp_servers'>,
+  { url, tool }: Pick<OfferedOutsideTool, 'url' | 'tool'>,
+): Policy | null {
+  const server = mcp_servers.find((one) => one.url === url)
+  return server ? policyIn(server, tool) : null
+}
+
+const keyOf = ({ id, updated_at }: Pick<AgentRow, 'id' | 'updated_at'> & { id: Id }, server: string): string =>
+  `${id} ${updated_at.getTime()} ${server}`
+
+async function listed(
+  all: OutsideTools,
+  { key, url, party }: { key: string; url: string; party: Id },
+  mcp: OutsideMcp,
+  signal: AbortSignal,
+): Promise<Listing> {
+  // Under the address alone: a server whose listing is too large isn't asked again because its agent was changed.
+  const refused = `${party} ${url}`
+  const before = all.known(key, refused)
+  if (before !== null) return before
+  try {
+    const listing = bounded(await mcp.tools(signal, (work) => all.inTurn(party, signal, work)))
+    all.remember(key, listing, KNOWN_MS)
+    return listing
+  } catch (error) {
+    if (signal.aborted || !(error instanceof OutsideFailed)) throw error
+    const listing = { failed: error.message }
+    if (error.tooLarge) all.remember(refused, listing, TOO_LARGE_MS)
+    else all.remember(key, listing, FAILED_MS)
+    return listing
+  }
+}
+
+/** The tools that a model is given: as many as it is asked to read, and none that is larger than that. */
+function bounded(all: readonly OutsideTool[]): Listing {
+  const tools: ListedTool[] = []
+  let size = 0
+  for (const { name, description, parameters } of all) {
+    if (tools.length >= MOST_TOOLS || name.length > LONGEST_NAME) continue
+    const schema = sortedJson(parameters)
+    if (schema === null || schema.length > MOST_SCHEMA || size + schema.length > MOST_SCHEMAS) continue
+    size += schema.length
+    const definition = hash('sha256', JSON.stringify([name, description, schema]))
+    tools.push({ name, description: cut(description), parameters, definition })
+  }
+  return { tools, leftOut: all.length - tools.length }
+}
+
+/** JSON whose objects have their keys in order: a server may write the same ones in another. Null: nested too deeply. */
+function sortedJson(value: object): string | null {
+  try {
+    return JSON.stringify(value, (_, inner: unknown) =>
+      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        : inner,
+    )
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+/** `mcp__<server>__<tool>` in the letters that vendors take for names of functions, 64 at most. */
+function nameOf(server: string, tool: string): string {
+  const name = `mcp__${server}__${tool.replace(/[^A-Za-z0-9_-]/g, '_')}`
+  return name.length <= 64
+    ? name
+    : `${name.slice(0, 55)}_${createHash('sha256').update(tool).digest('hex').slice(0, 8)}`
+}
+
+/** The secrets in a header's value: all of it, and what follows the word that says which kind of credential it is. */
+const secretsIn = (value: string): string[] => [value, ...value.split(' ').slice(1)].filter(({ length }) => length >= 8)
+
+/** A server that repeats what it was sent tells no secrets to the model, nor to readers of the chat. */
+function hideIn<Told>(told: Told, secrets: readonly string[]): Told {
+  const hide = (words: string) => secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), words)
+  const json = JSON.stringify(told, (_, value: unknown) => (typeof value === 'string' ? hide(value) : value))
+  return JSON.parse(json) as Told
+}

@@ -1,0 +1,118 @@
+/** Tools that a person lets an agent use in a chat without being asked again: in their own rights, and no others'. */
+import { type Generated, type Selectable, sql } from 'kysely'
+import type { z } from 'zod'
+import type { Context } from '#infra/context.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import { refuse } from '#core/errors.ts'
+import { type Id, newId } from '#core/ids.ts'
+import type { Principal } from '#core/principal.ts'
+import { iso } from '#core/time.ts'
+import type { Approval } from '../contract-approvals.ts'
+import { isWatched } from '../runs/acting.ts'
+import type { PendingAction, RunRow } from '../runs/run-store.ts'
+
+declare module '#infra/postgres/tables.ts' {
+  interface Database {
+    chat_approvals: ApprovalTable
+  }
+}
+
+interface ApprovalTable {
+  id: Id
+  chat_id: Id
+  account_id: Id
+  /** The key that gave it, whose runs alone it is for; null: the person was signed in. */
+  key_id: Id | null
+  agent_id: Id
+  agent_version: number
+  tool: string
+  /** The tool's description when it was approved. */
+  definition: string | null
+  created_at: Generated<Date>
+}
+export type ApprovalRow = Selectable<ApprovalTable>
+
+/** The approvals `a` that hold: their agent `g` is as it was when they were given. */
+const holding = sql`chat_approvals a join agents g on g.id = a.agent_id and g.version = a.agent_version`
+
+const keyOf = ({ credential }: Principal): Id | null => (credential.kind === 'key' ? credential.id : null)
+
+/**
+ * Whether the run may use the tool without asking. Only what a person's message began: nobody watches the others. A tool
+ * that has come to say that it is something else ends what was allowed under its name.
+ */
+export async function isApproved(
+  db: Db,
+  run: RunRow,
+  { name, definition }: { name: string; definition: string | null },
+): Promise<boolean> {
+  if (!isWatched(run) || run.agent_id === null) return false
+  const { rows } = await sql<
+    Pick<ApprovalRow, 'id' | 'definition'>
+  >`select a.id, a.definition from ${holding} where a.chat_id = ${run.chat_id} and a.account_id = ${run.account_id}
+    and a.agent_id = ${run.agent_id} and a.tool = ${name} and (a.key_id is null or a.key_id = ${run.key_id})`.execute(
+    db,
+  )
+  const over = rows.flatMap((row) => (row.definition === definition ? [] : row.id))
+  if (over.length > 0) await db.deleteFrom('chat_approvals').where('id', 'in', over).execute()
+  return over.length < rows.length
+}
+
+/** Remembers that the caller allows what this action does, for as long as the chat and this version of the agent last. */
+export async function approve(ctx: Context, run: RunRow, action: PendingAction, param: string): Promise<void> {
+  const { principal, db } = ctx
+  if (action.can_remember !== true || run.agent_id === null)
+    refuse('invalid_parameter', {
+      param,
+      message: `\`${action.tool}\` is asked about every time: \`can_remember\` of the action is false.`,
+    })
+  const key = keyOf(principal)
+  if (principal.accountId !== run.account_id || (key !== null && key !== run.key_id))
+    refuse('consent_required', {
+      param,
+      message: `\`${action.tool}\` is done in the rights of whoever sent the message: only they can allow it from here on, signed in or by the key that it was sent with.`,
+    })
+  await sql`delete from chat_approvals where chat_id = ${run.chat_id} and account_id = ${run.account_id}
+    and agent_id = ${run.agent_id} and tool = ${action.tool} and key_id is not distinct from ${key}`.execute(db)
+  const { rows } =
+    await sql`insert into chat_approvals (id, chat_id, account_id, key_id, agent_id, agent_version, tool, definition)
+    select ${newId()}, ${run.chat_id}, ${run.account_id}, ${key}::ulid, id, version, ${action.tool}, ${action.definition ?? null}
+      from agents where id = ${run.agent_id} and version = ${action.agent_version ?? null} returning id`.execute(db)
+  if (rows.length === 0)
+    refuse('invalid_state', {
+      param,
+      message: `The agent was changed since it asked for \`${action.tool}\`, so it can be allowed this once: decide without \`remember\`.`,
+      details: { status: run.status, allowed: ['actions'] },
+    })
+}
+
+export const showApproval = ({ id, chat_id, agent_id, tool, created_at }: ApprovalRow): z.output<typeof Approval> => ({
+  id,
+  chat_id,
+  agent_id,
+  tool,
+  created_at: iso(created_at),
+})
+
+export const approvals = {
+  /** The caller's approvals that hold; a key is told of its own. */
+  async list(
+    { db, principal }: Context,
+    chatId: Id,
+    { before, limit }: { before: Id | null; limit: number },
+  ): Promise<ApprovalRow[]> {
+    const key = keyOf(principal)
+    const { rows } = await sql<ApprovalRow>`select a.* from ${holding} where a.chat_id = ${chatId}
+      and a.account_id = ${principal.accountId} and (${key}::ulid is null or a.key_id = ${key}::ulid)
+      and (${before}::ulid is null or a.id < ${before}::ulid) order by a.id desc limit ${limit}`.execute(db)
+    return rows
+  },
+
+  /** Revokes any of the caller's approvals: to be asked again is not a right that a key could lack. */
+  async revoke({ db, principal }: Context, chatId: Id, id: Id): Promise<void> {
+    const { rows } = await sql`delete from chat_approvals
+      where id = ${id} and chat_id = ${chatId} and account_id = ${principal.accountId} returning id`.execute(db)
+    if (rows.length === 0)
+      refuse('not_found', { param: 'approval_id', message: 'You have given no such approval in this chat.' })
+  },
+}

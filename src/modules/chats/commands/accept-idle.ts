@@ -1,0 +1,99 @@
+import type { AgentRow } from '#modules/agents/service.ts'
+import type { Context } from '#infra/context.ts'
+import { actorOf, behalfOf } from '#core/principal.ts'
+import { messageStore } from '../messages/message-store.ts'
+import { titleOf } from '../messages/parts.ts'
+import { onBehalfOf } from '../runs/acting.ts'
+import { ownBudgets } from '../runs/budgets.ts'
+import { type RunRow, asMade } from '../runs/run-store.ts'
+import { type Claim, startEvents, messageEvent, numberedEvents, runEvent } from '../runs/transitions.ts'
+import type { ChatRow } from '../store.ts'
+import type { ChatHandles } from '../worker/runs.ts'
+import { type NewMessage, newRunColumns, messagesOf } from './fresh-run.ts'
+
+/** Characters of the content of a message that goes with others. */
+const LONGEST = 100_000
+
+/**
+ * Takes a message into a chat that is idle, as a caller found it: those of one moment in one statement, which writes
+ * nothing where the chat has changed since. The first word of an answer waits for every round trip, and hundreds that
+ * begin at once wait for one another's. Null where it is to be taken in under the chat's lock.
+ */
+export async function acceptIdle(
+  ctx: Context<ChatHandles>,
+  chat: ChatRow,
+  sent: NewMessage,
+  { model, agent }: { model: string; agent: AgentRow | null },
+): Promise<RunRow | null> {
+  const { engine } = ctx
+  const { runs } = engine
+  if (!isPlain(ctx, chat, sent) || runs.draining) return null
+  const content = JSON.stringify(sent.content)
+  if (content.length > LONGEST) return null
+  const parentId = sent.parent_id === undefined ? chat.head_message_id : sent.parent_id
+  const at = ctx.now()
+  // Its line and its depth are its parent's, which the statement knows.
+  const { input, output } = messagesOf(ctx, chat, { parentId, parent: null, content: sent.content, at, waits: false })
+  const made = {
+    ...behalfOf(ctx.principal),
+    ...newRunColumns(engine, { input, output, at, waits: false }),
+    budget_nano: sent.budget ?? null,
+    chat_id: chat.id,
+    workspace_id: chat.workspace_id,
+    agent_id: chat.agent_id,
+    automation_run_id: null,
+    automation_id: null,
+    status_reason: null,
+    on_busy: sent.on_busy,
+    model,
+    named_model: sent.model ?? null,
+  }
+  const events = numberedEvents(startEvents(asMade({ ...made, place: 0n }), output), 0)
+  const [place, before] = await Promise.all([
+    engine.chatBatches.insertIntoIdle({
+      seen: chat.updated_at,
+      input,
+      output,
+      run: made,
+      title: chat.title_source === 'default' ? titleOf(input.text) : null,
+      events,
+      told: [messageEvent(input, chat.workspace_id, 'created'), runEvent({ ...made, goal_id: null }, 'started')].map(
+        (event) => ({
+          event,
+          actor: actorOf(ctx.principal),
+        }),
+      ),
+    }),
+    // The words said before in a chat that is idle stay as they are.
+    parentId === null ? [] : messageStore.said(engine.postgres, parentId).catch(() => null),
+  ])
+  if (place === null) return null
+  engine.bus.poke('outbox')
+  const run = asMade({ ...made, place })
+  const claim: Claim = {
+    run,
+    output,
+    events,
+    lastSeq: events.length,
+    ...(before && {
+      known: {
+        principal: onBehalfOf(ctx.principal),
+        agent,
+        said: [...before, input],
+        lineage: [ownBudgets(run, agent, chat.max_cost_nano)],
+      },
+    }),
+  }
+  runs.begin(claim)
+  return run
+}
+
+/** A person's message to a chat where nothing runs, by itself: nothing else is to be as durable as it. */
+const isPlain = ({ db, engine, principal, unchangedSince }: Context, chat: ChatRow, sent: NewMessage): boolean =>
+  db === engine.postgres.db &&
+  unchangedSince === null &&
+  principal.credential.kind !== 'server' &&
+  chat.status === 'active' &&
+  chat.active_run_id === null &&
+  sent.automationRunId === undefined &&
+  sent.goalId === undefined

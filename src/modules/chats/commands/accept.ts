@@ -1,0 +1,109 @@
+import type { Context } from '#infra/context.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { behalfOf } from '#core/principal.ts'
+import { answererOf } from '../agent/choose-model.ts'
+import { lockActiveChat } from '../lock.ts'
+import { messageStore } from '../messages/message-store.ts'
+import { titleOf } from '../messages/parts.ts'
+import { type OnBusy, type RunRow, runStore } from '../runs/run-store.ts'
+import { startEvents, messageEvent, numberedEvents, runEvent } from '../runs/transitions.ts'
+import type { ChatRow } from '../store.ts'
+import type { ChatHandles } from '../worker/runs.ts'
+import { acceptIdle } from './accept-idle.ts'
+import { type NewMessage, beginOrWake, newRunColumns, messagesOf } from './fresh-run.ts'
+import { insertSent } from '../runs/sent-store.ts'
+import { stopAll } from './stop.ts'
+
+const MOST_WAITING = 100
+/** Runs that stand above one another, each begun by a tool of the one above it. */
+const MOST_DEPTH = 5
+
+/**
+ * Takes a message in: the message, the answer to come and the run that writes it are durable when this resolves. The
+ * run begins at once in this process when the chat is idle.
+ */
+export async function accept(outer: Context<ChatHandles>, chat: ChatRow, sent: NewMessage): Promise<RunRow> {
+  const answerer = await answererOf(outer, chat, sent.model)
+  const run = await acceptIdle(outer, chat, sent, answerer)
+  return run ?? acceptHeld(outer, chat, sent, answerer.model)
+}
+
+/** The same under the chat's lock, whatever goes on there. */
+async function acceptHeld(
+  outer: Context<ChatHandles>,
+  chat: ChatRow,
+  sent: NewMessage,
+  model: string,
+): Promise<RunRow> {
+  const { engine } = outer
+  const { runs } = engine
+  const done = await outer.transaction(async (ctx) => {
+    const locked = await lockActiveChat(ctx, chat.id)
+    const parentId = sent.parent_id === undefined ? locked.head_message_id : sent.parent_id
+    const parent = parentId === null ? null : await messageStore.parent(ctx.db, locked.id, parentId)
+    if (parentId !== null && parent === null)
+      refuse('not_found', { param: 'parent_id', message: 'The message does not exist in this chat.' })
+    const above = await runAbove(ctx)
+    const busy = locked.busy ? await makeRoom(ctx, locked.id, sent.on_busy) : []
+    const at = ctx.now()
+    const waits = busy.length > 0 || runs.draining
+    const { input, output } = messagesOf(ctx, locked, { parentId, parent, content: sent.content, at, waits })
+    const run = await runStore.insert(ctx.db, {
+      ...behalfOf(ctx.principal),
+      ...(sent.budget !== undefined && { budget_nano: sent.budget }),
+      ...(sent.automationRunId !== undefined && { automation_run_id: sent.automationRunId }),
+      automation_id: automationBehind(ctx),
+      ...(above !== null && { parent_run_id: above.id, depth: above.depth + 1, parent_call: sent.call ?? null }),
+      ...(sent.goalId !== undefined && { goal_id: sent.goalId }),
+      ...newRunColumns(engine, { input, output, at, waits }),
+      chat_id: locked.id,
+      workspace_id: locked.workspace_id,
+      agent_id: locked.agent_id,
+      status_reason: busy.length > 0 ? 'chat_busy' : waits ? 'restarted' : null,
+      on_busy: sent.on_busy,
+      model,
+      named_model: sent.model ?? null,
+    })
+    const title = locked.title_source === 'default' ? titleOf(input.text) : null
+    const events = waits ? [] : numberedEvents(startEvents(run, output), 0)
+    await insertSent(ctx.db, { chatId: locked.id, messages: [input, output], at, title, runId: run.id, events })
+    await ctx.emit(messageEvent(input, locked.workspace_id, 'created'), runEvent(run, waits ? 'queued' : 'started'))
+    return { busy, claim: waits ? null : { run, output, events, lastSeq: events.length }, run }
+  })
+  // Nothing can be run before a larger transaction around this one is durable.
+  outer.afterCommit(() => {
+    beginOrWake(outer, done.claim)
+    if (sent.on_busy === 'interrupt') runs.stop(done.busy.map(({ id }) => id))
+  })
+  return done.run
+}
+
+const automationBehind = ({ principal: { credential } }: Context): Id | null =>
+  credential.kind === 'server' ? (credential.automationId ?? null) : null
+
+/** The run whose agent sends this, if one does. Agents that send to one another come to an end. */
+async function runAbove({ db, principal: { credential } }: Context): Promise<Pick<RunRow, 'id' | 'depth'> | null> {
+  const id = credential.kind === 'server' ? credential.run?.id : undefined
+  const [run] = id === undefined ? [] : await runStore.byIds(db, [id])
+  if (run !== undefined && run.depth >= MOST_DEPTH)
+    refuse('limit_reached', {
+      message: `Agents have handed this on ${MOST_DEPTH} times; it goes no further.`,
+      details: { limit: MOST_DEPTH },
+    })
+  return run ?? null
+}
+
+/** Makes room as `on_busy` says; answers the runs that are still to be waited for. */
+async function makeRoom(ctx: Context, chatId: Id, onBusy: OnBusy): Promise<RunRow[]> {
+  const busy = await runStore.unfinished(ctx.db, chatId)
+  if (busy.length > 0 && onBusy === 'reject')
+    refuse('chat_busy', { details: { run_id: busy[0]!.id, status: busy[0]!.status } })
+  if (onBusy === 'interrupt') return stopAll(ctx, busy)
+  if (busy.length > MOST_WAITING)
+    refuse('limit_reached', {
+      message: `${MOST_WAITING} messages wait in this chat. Wait for an answer, or stop its runs.`,
+      details: { limit: MOST_WAITING },
+    })
+  return busy
+}

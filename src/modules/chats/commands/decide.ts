@@ -1,0 +1,105 @@
+import type { Context } from '#infra/context.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { hasScope } from '#core/principal.ts'
+import { writeAudit } from '#authz/audit.ts'
+import { approve } from '../approvals/approvals.ts'
+import { type Decision, decideCalls } from '../runs/decisions.ts'
+import { type RunRow, allowedMoves, runStore } from '../runs/run-store.ts'
+import type { ChatHandles } from '../worker/runs.ts'
+import { claimNext } from '../runs/transitions.ts'
+import { lockActiveChat } from '../lock.ts'
+import { chatStore } from '../store.ts'
+
+/** Decides calls that a run waits with; once none is left it goes on. */
+export async function decide(
+  outer: Context<ChatHandles>,
+  chatId: Id,
+  runId: Id,
+  decisions: readonly Decision[],
+): Promise<RunRow> {
+  const { engine } = outer
+  const { runs } = engine
+  return outer.transaction(async (ctx) => {
+    await lockActiveChat(ctx, chatId)
+    const run =
+      (await runStore.get(ctx.db, chatId, runId)) ??
+      refuse('not_found', { param: 'run_id', message: 'The run does not exist in this chat.' })
+    if (run.status !== 'requires_action')
+      return refuse('invalid_state', {
+        message: `The run does not wait for a decision: it is ${run.status}.`,
+        details: { status: run.status, allowed: allowedMoves(run) },
+      })
+    for (const decision of decisions) checkDecider(ctx, run, decision)
+    const all = [...decisions, ...(await remember(ctx, run, decisions))]
+    const decided = await decideCalls(ctx.db, run, all)
+    await auditAllowed(ctx, run, all)
+    if (decided.status !== 'queued' || runs.draining) return decided
+    const claimed = await claimNext(ctx.db, chatId, engine.processId)
+    if (claimed) ctx.afterCommit(() => runs.begin(claimed))
+    return claimed?.run ?? decided
+  })
+}
+
+/** Writes down who let the run call what. The workspace of a temporary chat is not told. */
+async function auditAllowed(ctx: Context, run: RunRow, decisions: readonly Decision[]): Promise<void> {
+  const allowed = decisions.filter(({ decision, output }) => decision === 'allow' && output === undefined)
+  if (allowed.length === 0) return
+  const workspaceId = (await chatStore.isTemporary(ctx.db, run.chat_id)) ? null : run.workspace_id
+  for (const { id, remember } of allowed) {
+    const { tool, kind } = run.pending_actions.find((one) => one.id === id)!
+    await writeAudit(ctx, {
+      action: 'tool_call.allowed',
+      workspaceId,
+      subject: { type: 'run', id: run.id },
+      details: {
+        chat_id: run.chat_id,
+        agent_id: run.agent_id,
+        // In whose rights it is called.
+        account_id: run.account_id,
+        tool,
+        kind,
+        tool_call_id: id,
+        remember: remember ?? null,
+      },
+    })
+  }
+}
+
+/** Remembers what is to be, and answers what follows from it: other calls of these tools that the run waits with. */
+async function remember(ctx: Context, run: RunRow, decisions: readonly Decision[]): Promise<Decision[]> {
+  const tools = new Set<string>()
+  for (const [i, { id, decision, output, remember }] of decisions.entries()) {
+    const action = run.pending_actions.find((one) => one.id === id)
+    // One that the run does not wait with is refused where it is decided.
+    if (remember === undefined || action === undefined) continue
+    const param = `actions.${i}.remember`
+    if (decision !== 'allow' || output !== undefined)
+      refuse('invalid_parameter', { param, message: 'Only a call that is allowed can be allowed from here on.' })
+    await approve(ctx, run, action, param)
+    tools.add(action.tool)
+  }
+  return run.pending_actions
+    .filter(({ id, tool, can_remember }) => can_remember && tools.has(tool) && !decisions.some((one) => one.id === id))
+    .map(({ id }) => ({ id, decision: 'allow' }))
+}
+
+/**
+ * A call that needs a person's consent is done in the rights of whoever the run works for: they alone allow it, by a
+ * session or by a key that could do it itself. Anybody who may run the chat denies it.
+ */
+function checkDecider({ engine, principal }: Context<ChatHandles>, run: RunRow, { id, decision }: Decision): void {
+  const action = run.pending_actions.find((one) => one.id === id)
+  const consent = action && engine.toolbox.reach(action.tool, {})?.consent
+  if (!consent || decision !== 'allow') return
+  if (principal.accountId !== run.account_id)
+    refuse('consent_required', {
+      message: `\`${action.tool}\` is done in the rights of whoever sent the message: only they can allow it.`,
+      details: { endpoint: action.tool },
+    })
+  if (consent.scope !== null && !hasScope(principal, consent.scope))
+    refuse('missing_scope', {
+      message: `The key lacks the scope \`${consent.scope}\`, which what it would allow needs.`,
+      details: { required_scope: consent.scope },
+    })
+}

@@ -1,0 +1,104 @@
+/** A task that an agent hands to another one: a run of its own, in a chat of its own, below the run that hands it on. */
+import { agentWithin } from '#modules/agents/service.ts'
+import type { Context, Engine } from '#infra/context.ts'
+import { sqlState } from '#infra/postgres/client.ts'
+import { checkTarget } from '#authz/resources.ts'
+import { Refusal, errorBody, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { accept } from './accept.ts'
+import { claimStore } from '../runs/claim-store.ts'
+import type { ChatHandles } from '../worker/runs.ts'
+import { untilSettled } from '../worker/follow.ts'
+import { actingFor } from '../runs/acting.ts'
+import type { Delegate, ToolUse } from '../agent/tools/toolset.ts'
+import { messageStore } from '../messages/message-store.ts'
+import { finalText, titleOf } from '../messages/parts.ts'
+import { type RunRow, runStore } from '../runs/run-store.ts'
+import { insertChat } from './post-message.ts'
+import { mistake } from '../messages/tool-calls.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+/** Tasks of one run at most. */
+const MOST_TASKS = 32
+/** The longest time that a timer takes: a task lasts as long as its run. */
+const EVER_MS = 2 ** 31 - 1
+
+/**
+ * Sees a task to its end, wherever its run is: handed on once however often this call is made. Answers what the other
+ * agent said last; or where it waits for a person.
+ */
+export const delegate =
+  (engine: Engine<ChatHandles>): Delegate =>
+  async (agentId, task, use) => {
+    const { run, call, signal } = use
+    const key = `${run.attempt}:${call.index}`
+    const { db } = engine.postgres
+    let child = await runStore.delegated(db, run.id, key)
+    if (!child)
+      try {
+        child = await handOn(engine, agentId, task, key, use)
+        const { id, chat_id } = child
+        const data = { tool_call_id: call.call.id, agent_id: agentId, chat_id, run_id: id }
+        await use.tell([{ type: 'subagent.started', data }])
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        return { output: errorBody(error), is_error: true }
+      }
+    const ended = await untilSettled(engine, child.id, EVER_MS, signal)
+    if (ended === undefined) return mistake('The chat of this task was deleted.')
+    if (ended === null) return mistake('Nobody waited for the end of this task.')
+    if (ended.status === 'requires_action') return { waits: { chat_id: ended.chat_id, run_id: ended.id } }
+    const said = await messageStore.get(db, ended.chat_id, ended.output_message_id)
+    return {
+      output: {
+        status: ended.status,
+        text: said ? finalText(said.content) : '',
+        ...(ended.error && { error: ended.error }),
+        chat_id: ended.chat_id,
+        run_id: ended.id,
+      },
+      is_error: ended.status !== 'completed',
+    }
+  }
+
+/** Hands a task on, in the rights of the run that does so. */
+async function handOn(
+  engine: Engine<ChatHandles>,
+  agentId: Id,
+  task: string,
+  key: string,
+  use: ToolUse,
+): Promise<RunRow> {
+  const { run } = use
+  const acting = await actingFor(engine, run, run.held_to, { ...use, consented: false })
+  if (acting === null) return refuse('not_found', { message: 'Who asked is gone.' })
+  try {
+    return await acting.transaction((ctx) => begin(ctx, run, agentId, task, key))
+  } catch (error) {
+    // Handed on by this very call meanwhile, in another process.
+    const known = sqlState(error) === '23505' && (await runStore.delegated(engine.postgres.db, run.id, key))
+    if (known) return known
+    throw error
+  }
+}
+
+async function begin(ctx: Context<ChatHandles>, run: RunRow, agentId: Id, task: string, key: string): Promise<RunRow> {
+  if (!(await claimStore.isHeld(ctx.db, run))) throw new Error('another process has the run')
+  checkTarget(ctx, run.workspace_id, 'chat:write')
+  checkTarget(ctx, run.workspace_id, 'chat:run')
+  const agent = await agentWithin(ctx, agentId, run.workspace_id)
+  if ((await runStore.tasks(ctx.db, run)) >= MOST_TASKS)
+    refuse('limit_reached', {
+      message: `A run hands on ${MOST_TASKS} tasks at most.`,
+      details: { limit: MOST_TASKS },
+    })
+  const title = shorten(`${agent.name}: ${titleOf(task)}`, 200).toWellFormed()
+  const chat = await insertChat(ctx, run.workspace_id, agent.id, title, run.chat_id)
+  return accept(ctx, chat, {
+    content: [{ type: 'text', text: task }],
+    on_busy: 'enqueue',
+    // A model of the agent's own is the new chat's default.
+    ...(agent.model === null && { model: run.model }),
+    call: key,
+  })
+}

@@ -1,0 +1,119 @@
+import type { Context, Engine } from '#infra/context.ts'
+import { type Id, newId } from '#core/ids.ts'
+import type { Nano } from '#core/money.ts'
+import type { MessageRow, Parent } from '../messages/message-store.ts'
+import { type Part, textOf } from '../messages/parts.ts'
+import type { OnBusy } from '../runs/run-store.ts'
+import type { Claim } from '../runs/transitions.ts'
+import type { LockedChat } from '../store.ts'
+import type { ChatHandles } from '../worker/runs.ts'
+
+/** A message as it is to be taken in. */
+export interface NewMessage {
+  content: Part[]
+  parent_id?: Id | null | undefined
+  model?: string | undefined
+  on_busy: OnBusy
+  /** The most that the run may spend; null: what its chat and its payer may. */
+  budget?: Nano | null
+  /** The automation's run that says it. */
+  automationRunId?: Id
+  /** The call of the run above that hands this on as a task. */
+  call?: string
+  /** The goal that it is a turn of. */
+  goalId?: Id
+}
+
+/** A run as it begins: here and now, or with the next turn that is free. */
+export const newRunColumns = (
+  { processId }: Pick<Engine, 'processId'>,
+  { input, output, at, waits }: { input: MessageRow; output: MessageRow; at: Date; waits: boolean },
+) => ({
+  id: input.run_id!,
+  status: waits ? ('queued' as const) : ('running' as const),
+  input_message_id: input.id,
+  output_message_id: output.id,
+  process_id: waits ? null : processId,
+  fence: waits ? 0 : 1,
+  queued_at: at,
+  started_at: waits ? null : at,
+  created_at: at,
+  updated_at: at,
+})
+
+/** A message and the answer to it that is to come. */
+export function messagesOf(
+  { principal }: Context,
+  chat: Pick<LockedChat, 'id' | 'last_seq'>,
+  {
+    parentId,
+    parent,
+    content,
+    at,
+    waits,
+  }: { parentId: Id | null; parent: Parent | null; content: Part[]; at: Date; waits: boolean },
+): { input: MessageRow; output: MessageRow } {
+  const id = newId(at.getTime())
+  const input: MessageRow = {
+    ...BLANK,
+    id,
+    chat_id: chat.id,
+    parent_id: parentId,
+    line_id: parent === null || parent.continued ? id : parent.line_id,
+    depth: parent === null ? 0 : parent.depth + 1,
+    seq: chat.last_seq + 1,
+    run_id: newId(),
+    role: 'user',
+    status: 'completed',
+    content,
+    text: textOf(content),
+    created_by: principal.accountId,
+    created_at: at,
+    updated_at: at,
+  }
+  const output = answerTo(chat, { ...input, continued: false }, input.run_id!, input.seq + 1, at)
+  return { input, output: { ...output, status: waits ? 'queued' : 'in_progress' } }
+}
+
+/** The answer to a message, as it is to come. */
+export function answerTo(
+  chat: Pick<LockedChat, 'id'>,
+  to: Parent & { id: Id },
+  runId: Id,
+  seq: number,
+  at: Date,
+): MessageRow {
+  const id = newId(at.getTime())
+  return {
+    ...BLANK,
+    id,
+    chat_id: chat.id,
+    parent_id: to.id,
+    line_id: to.continued ? id : to.line_id,
+    depth: to.depth + 1,
+    seq,
+    run_id: runId,
+    created_at: at,
+    updated_at: at,
+  }
+}
+
+const BLANK = {
+  role: 'assistant' as const,
+  status: 'queued' as const,
+  content: [],
+  text: '',
+  model: null,
+  provider: null,
+  finish_reason: null,
+  usage: null,
+  cost_nano: null,
+  created_by: null,
+}
+
+/** Runs here what this process has claimed; a server that stops tells the others of what waits. Call it after the commit. */
+export function beginOrWake({ engine }: Context<ChatHandles>, claimed: Claim | null): void {
+  const { runs } = engine
+  if (claimed) runs.begin(claimed)
+  else if (runs.draining) runs.wake()
+}

@@ -1,0 +1,59 @@
+import type { Context } from '#infra/context.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { behalfOf } from '#core/principal.ts'
+import { answererOf } from '../agent/choose-model.ts'
+import { lockActiveChat } from '../lock.ts'
+import { type Parent, messageStore } from '../messages/message-store.ts'
+import { type RunRow, allowedMoves, runStore } from '../runs/run-store.ts'
+import { claim, runEvent } from '../runs/transitions.ts'
+import { type ChatRow, chatStore } from '../store.ts'
+import type { ChatHandles } from '../worker/runs.ts'
+import { answerTo, beginOrWake } from './fresh-run.ts'
+
+/**
+ * A new attempt of a failed run, with an answer of its own beside the failed one: by the model named here, else by the one
+ * that the message named, else by the chat's as it is now.
+ */
+export async function retry(outer: Context<ChatHandles>, chat: ChatRow, runId: Id, named?: string): Promise<RunRow> {
+  const { engine } = outer
+  const { run: tried } = await failedRun(outer, chat.id, runId)
+  const { model } = await answererOf(outer, chat, named ?? tried.named_model ?? undefined)
+  const { runs } = engine
+  const done = await outer.transaction(async (ctx) => {
+    const locked = await lockActiveChat(ctx, chat.id)
+    const { run: before, input } = await failedRun(ctx, locked.id, runId)
+    const busy = await runStore.unfinished(ctx.db, locked.id)
+    const output = answerTo(
+      locked,
+      { id: before.input_message_id, ...input },
+      before.id,
+      locked.last_seq + 1,
+      ctx.now(),
+    )
+    await messageStore.insert(ctx.db, [output])
+    const waits = busy.length > 0 ? 'chat_busy' : runs.draining ? 'restarted' : null
+    const queued = (await runStore.requeue(ctx.db, before.id, output.id, waits, {
+      ...behalfOf(ctx.principal),
+      model,
+    }))!
+    await chatStore.grow(ctx.db, locked.id, { head: output.id, lastSeq: output.seq, at: ctx.now(), title: null })
+    await ctx.emit(runEvent(queued, 'queued'))
+    const claimed = waits !== null ? null : await claim(ctx.db, queued.id, engine.processId)
+    return { run: claimed?.run ?? queued, claim: claimed }
+  })
+  beginOrWake(outer, done.claim)
+  return done.run
+}
+
+async function failedRun({ db }: Context, chatId: Id, runId: Id): Promise<{ run: RunRow; input: Parent }> {
+  const run = await runStore.get(db, chatId, runId)
+  if (!run) return refuse('not_found', { param: 'run_id', message: 'The run does not exist in this chat.' })
+  const input = await messageStore.parent(db, chatId, run.input_message_id)
+  if (run.status !== 'failed' || !input)
+    return refuse('invalid_state', {
+      message: `Only a failed run can be tried again; this one is ${run.status}.`,
+      details: { status: run.status, allowed: allowedMoves(run) },
+    })
+  return { run, input }
+}

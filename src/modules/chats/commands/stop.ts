@@ -1,0 +1,54 @@
+import type { Context, Engine } from '#infra/context.ts'
+import type { Id } from '#core/ids.ts'
+import { untilSettled } from '../worker/follow.ts'
+import { type RunRow, runStore } from '../runs/run-store.ts'
+import type { ChatHandles } from '../worker/runs.ts'
+import { chatStore } from '../store.ts'
+import { cancelWaiting, claimNext, endFromOutside } from '../runs/transitions.ts'
+
+/** The time that a run may take to end by itself. Stopped runs must have ended within 10 s. */
+const GRACE_MS = 5_000
+
+/** Ends the runs that wait and asks those that run to stop; answers the latter. Tell `Runs.stop` after the commit. */
+export async function stopAll(ctx: Pick<Context, 'db'>, runs: readonly RunRow[]): Promise<RunRow[]> {
+  const running: RunRow[] = []
+  for (const run of runs) {
+    const asked = await runStore.requestCancel(ctx.db, run.id)
+    if (asked?.status === 'running') running.push(asked)
+    else if (asked) await cancelWaiting(ctx.db, asked)
+  }
+  return running
+}
+
+/** Stops a run for the server itself, which asks nobody: only where it goes on. */
+export async function stopRun(engine: Engine<ChatHandles>, chatId: Id, runId: Id): Promise<void> {
+  const done = await engine.postgres.db.transaction().execute(async (db) => {
+    if ((await chatStore.lock(db, chatId)) === null) return null
+    const run = await runStore.get(db, chatId, runId)
+    if (!run || run.status === 'completed' || run.status === 'failed' || run.status === 'cancelled') return null
+    await stopAll({ db }, [run])
+    return { run, next: await claimNext(db, chatId, engine.processId) }
+  })
+  if (done === null) return
+  if (done.next) engine.runs.begin(done.next)
+  engine.bus.poke('outbox')
+  await ensureStopped({ engine }, done.run)
+}
+
+/** Sees a run to its end that was asked to stop: by itself, else by taking it from a process that does not answer. */
+export async function ensureStopped(
+  { engine }: { engine: Engine<ChatHandles> },
+  { id, chat_id }: RunRow,
+): Promise<void> {
+  const { runs } = engine
+  runs.stop([id])
+  // Also when the caller has left: what was begun is done.
+  if ((await untilSettled(engine, id, GRACE_MS, new AbortController().signal)) !== null) return
+  const next = await engine.postgres.db.transaction().execute(async (tx) => {
+    if ((await chatStore.lock(tx, chat_id)) === null) return null
+    const run = await runStore.get(tx, chat_id, id)
+    if (run?.status === 'running') await endFromOutside(tx, run, engine.processId, { status: 'cancelled' })
+    return claimNext(tx, chat_id, engine.processId)
+  })
+  if (next) runs.begin(next)
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { base, endpoint, idOut, one, page, time, usd } from '#core/contract.ts'
+import { usageSchema } from '#core/usage.ts'
+
+export const Cost = z
+  .object({
+    id: idOut,
+    created_at: time,
+    cost_usd: usd.describe(
+      'Of all runs on all branches and of the tasks that agents handed on; runs of models without a price count 0.',
+    ),
+    usage: usageSchema,
+    runs: z.number().int(),
+    by_model: z.array(
+      z.object({
+        model: z.string(),
+        provider: z.string().nullable(),
+        messages: z.number().int(),
+        cost_usd: usd,
+        usage: usageSchema,
+      }),
+    ),
+  })
+  .meta({ id: 'ChatCost' })
+
+export const MessageCost = z
+  .object({
+    ...base,
+    role: z.enum(['system', 'user', 'assistant', 'tool']),
+    status: z.string(),
+    model: z.string().nullable(),
+    provider: z.string().nullable(),
+    usage: usageSchema.nullable(),
+    cost_usd: usd.nullable(),
+    run: z
+      .object({
+        id: idOut,
+        status: z.string(),
+        attempt: z.number().int(),
+        usage: usageSchema.nullable(),
+        cost_usd: usd.nullable(),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'MessageCost' })
+
+export const costEndpoints = {
+  cost: endpoint('GET /chats/:id/cost', {
+    summary: 'What a chat cost, in total and by model',
+    scope: 'chat:read',
+    on: 'chat',
+    reply: one(Cost),
+  }),
+  message_costs: endpoint('GET /chats/:id/message-costs', {
+    summary: 'What each message and its run cost, in the order of making',
+    scope: 'chat:read',
+    on: 'chat',
+    reply: page(MessageCost),
+  }),
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { base, id, idOut, mediaSource, usd, words } from '#core/contract.ts'
+import { usageSchema } from '#core/usage.ts'
+
+const text = words(1_000_000)
+const TextPart = z.strictObject({ type: z.literal('text'), text })
+const givenSource = z.discriminatedUnion('kind', [
+  ...mediaSource.options,
+  z.strictObject({
+    kind: z.literal('file'),
+    file_id: id.describe(
+      'A file of the drive that the caller may read; one of another workspace is copied to the chat’s.',
+    ),
+  }),
+])
+const source = z.discriminatedUnion('kind', [
+  ...mediaSource.options,
+  z.object({
+    kind: z.literal('file'),
+    file_id: idOut,
+    name: z.string(),
+    media_type: z.string(),
+    size_bytes: z.number().int(),
+    sha256: z.string().describe('Of the bytes that it had when the message was sent: these are what models see.'),
+  }),
+])
+const fileName = z.string().max(255).nullable().default(null)
+const ImagePart = z.strictObject({ type: z.literal('image'), source: givenSource })
+const FilePart = z.strictObject({ type: z.literal('file'), source: givenSource, name: fileName })
+/** The parts that people send. */
+const GivenPart = z.discriminatedUnion('type', [TextPart, ImagePart, FilePart])
+/** The parts of any message: beside what people send, what models, tools and the platform add. */
+export const Part = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('text'), text: z.string() }),
+    z.object({ type: z.literal('image'), source }),
+    z.object({ type: z.literal('file'), source, name: z.string().nullable() }),
+    z.object({
+      type: z.literal('reasoning'),
+      text: z.string(),
+      opaque: z.record(z.string(), z.string()).nullable().describe('What the provider wants back unchanged.'),
+    }),
+    z.object({
+      type: z.literal('tool_call'),
+      id: z.string(),
+      name: z.string(),
+      arguments: z.string().describe('JSON text, as the model wrote it.'),
+    }),
+    z.object({ type: z.literal('tool_result'), tool_call_id: z.string(), output: z.unknown(), is_error: z.boolean() }),
+    z.object({ type: z.literal('compaction'), summary: z.string(), until_message_id: idOut.nullable() }),
+  ])
+  .meta({ id: 'MessagePart' })
+
+export const GivenContent = z
+  .union([text.transform((text) => [{ type: 'text' as const, text }]), z.array(GivenPart).max(100)])
+  .refine((parts) => parts.some((part) => part.type !== 'text' || part.text.trim() !== ''), 'must say something')
+  .describe('Text, or parts: text, image, file; media by its address, its bytes, or as a file of the drive.')
+
+export const model = z.string().min(1).max(200).describe('A model as `GET /models` lists it, such as `openai/gpt-5`.')
+
+export const Message = z
+  .object({
+    ...base,
+    chat_id: idOut,
+    parent_id: idOut.nullable().describe('The message before it. Several with one parent are branches.'),
+    run_id: idOut.nullable().describe('The run that it started or that wrote it.'),
+    role: z.enum(['system', 'user', 'assistant', 'tool']),
+    status: z
+      .enum(['queued', 'in_progress', 'completed', 'incomplete', 'failed'])
+      .describe('`incomplete`: its run was stopped, what had come by then is kept.'),
+    content: z.array(Part),
+    text: z.string().describe('The text parts of the content, joined.'),
+    model: z.string().nullable(),
+    provider: z.string().nullable(),
+    finish_reason: z.string().nullable(),
+    usage: usageSchema.nullable(),
+    cost_usd: usd.nullable().describe('Null until it is known, and where the model has no price.'),
+    seq: z.number().int().describe('Its number in the chat, in the order of making, across branches.'),
+    created_by: idOut.nullable(),
+  })
+  .meta({ id: 'Message' })

@@ -1,0 +1,171 @@
+import { attach } from '#modules/drive/service.ts'
+import type { Context } from '#infra/context.ts'
+import { type Db, sqlState } from '#infra/postgres/client.ts'
+import { insertResource } from '#authz/resources.ts'
+import { refuse } from '#core/errors.ts'
+import { type Id, idAt, newId } from '#core/ids.ts'
+import { type MessageRow, messageStore } from '../messages/message-store.ts'
+import type { Part } from '../messages/parts.ts'
+import { chatStore } from '../store.ts'
+import { type Origin, importStore } from './import-store.ts'
+
+/** The most files of an import: each is looked up, in one transaction. */
+const MOST_FILES = 1_000
+
+interface GivenMessage {
+  id: string
+  parent_id: string | null
+  role: 'system' | 'user' | 'assistant'
+  text: string
+  created_at?: string | undefined
+  model: string | null
+  files: readonly Id[]
+}
+
+export interface GivenChat {
+  source: string
+  external_id: string
+  title: string
+  created_at?: string | undefined
+  messages: readonly GivenMessage[]
+  head_id?: string | undefined
+  dry_run: boolean
+}
+
+/**
+ * A chat with the messages that it had elsewhere, once: by its source and its id there, whatever else is given. `dry_run` says
+ * whether it is there.
+ */
+export async function importChat(outer: Context, workspaceId: Id, given: GivenChat) {
+  const named = given.messages.reduce((sum, { files }) => sum + files.length, 0)
+  if (named > MOST_FILES)
+    refuse('invalid_parameter', {
+      param: 'messages',
+      message: `The messages name ${named} files; those of one chat may name ${MOST_FILES}.`,
+    })
+  const now = outer.now()
+  const began = given.created_at ?? given.messages.find(({ created_at }) => created_at !== undefined)?.created_at
+  const begun = past(began, now, now)
+  const origin = { workspace_id: workspaceId, source: given.source, external_id: given.external_id }
+  // Listed by the time that it was begun.
+  const id = idAt(begun.getTime(), newId())
+  const rows = treeOf(outer, id, begun, given)
+  const head =
+    given.head_id === undefined ? rows.at(-1)! : rows[given.messages.findIndex((one) => one.id === given.head_id)]
+  if (head === undefined)
+    refuse('invalid_parameter', { param: 'head_id', message: 'None of the messages has this id.' })
+  const before = await thereAlready(outer, origin, begun)
+  if (before) return { ...before, created: false }
+  if (given.dry_run) return { id: null, created: true, status: 'active' as const, message_count: rows.length }
+  try {
+    return await outer.transaction(async (ctx) => {
+      const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: workspaceId })
+      await ctx.db.updateTable('resources').set({ created_at: begun }).where('id', '=', id).execute()
+      await chatStore.insert(ctx.db, { id, title: given.title, title_source: 'user', agent_id: null, model: null })
+      await importStore.keep(ctx.db, origin, id)
+      await addFiles(ctx, workspaceId, rows, given)
+      await messageStore.insertMany(ctx.db, rows)
+      const at = rows.reduce((latest, row) => (row.created_at > latest ? row.created_at : latest), begun)
+      await chatStore.grow(ctx.db, id, { head: head.id, lastSeq: rows.length, at, title: null })
+      await ctx.emit({
+        type: 'chat.created',
+        channels: [`chat:${id}`, `workspace:${workspaceId}`],
+        resource: { type: 'chat', id },
+        data: { id, workspace_id: workspaceId, status: register.status },
+      })
+      return { id, created: true, status: register.status, message_count: rows.length }
+    })
+  } catch (error) {
+    // Somebody brought the same one meanwhile.
+    const there = sqlState(error) === '23505' ? await thereAlready(outer, origin, begun) : null
+    if (there === null) throw error
+    return { ...there, created: false }
+  }
+}
+
+async function thereAlready({ db }: Context, origin: Origin, begun: Date) {
+  const id = await importStore.find(db, origin)
+  if (id !== null) return shown(db, id)
+  // Of those that were brought before their origin was kept, the id followed from it and from the time.
+  for (const ms of [begun.getTime(), 0]) {
+    const former = idAt(ms, 'import', origin.workspace_id, origin.source, origin.external_id)
+    const there = await shown(db, former)
+    if (there !== null) return there
+  }
+  return null
+}
+
+async function shown(db: Db, id: Id) {
+  const row = await chatStore.get(db, id)
+  return row && { id, status: row.status, message_count: row.last_seq }
+}
+
+/** Puts the files of the drive that messages name behind their words; one that several name is taken along once. */
+async function addFiles(ctx: Context, workspaceId: Id, rows: MessageRow[], { messages }: GivenChat): Promise<void> {
+  const attached = new Map<Id, Awaited<ReturnType<typeof attach>>>()
+  for (const [i, { files }] of messages.entries()) {
+    const parts: Part[] = []
+    for (const [j, file] of files.entries()) {
+      const held = attached.get(file) ?? (await attach(ctx, file, workspaceId, `messages.${i}.files.${j}`))
+      attached.set(file, held)
+      const source = { kind: 'file' as const, ...held }
+      const picture = source.media_type.startsWith('image/')
+      parts.push(picture ? { type: 'image', source } : { type: 'file', source, name: source.name })
+    }
+    const row = rows[i]!
+    if (parts.length > 0) row.content = [...(row.text.trim() === '' ? [] : row.content), ...parts]
+  }
+}
+
+/** A time of another clock, which may be wrong: never ahead of us, and the beginning of 1970 is what clocks say that know none. */
+function past(given: string | undefined, fallback: Date, now: Date): Date {
+  if (given === undefined) return fallback
+  const at = new Date(given)
+  if (at.getTime() <= 0) return fallback
+  return at > now ? now : at
+}
+
+/** Rows on their lines, in the order in which they were given. */
+function treeOf(ctx: Context, chatId: Id, begun: Date, { messages }: GivenChat): MessageRow[] {
+  const now = ctx.now()
+  const placed = new Map<string, { row: MessageRow; continued: boolean }>()
+  messages.forEach((given, i) => {
+    const param = `messages.${i}`
+    if (placed.has(given.id))
+      refuse('invalid_parameter', { param: `${param}.id`, message: 'Another message above has this id.' })
+    const parent =
+      given.parent_id === null
+        ? null
+        : (placed.get(given.parent_id) ??
+          refuse('invalid_parameter', {
+            param: `${param}.parent_id`,
+            message: 'No message above has this id: each stands behind the one that it answers.',
+          }))
+    const at = past(given.created_at, begun, now)
+    const id = idAt(at.getTime(), chatId, given.id)
+    const row: MessageRow = {
+      id,
+      chat_id: chatId,
+      parent_id: parent?.row.id ?? null,
+      line_id: parent === null || parent.continued ? id : parent.row.line_id,
+      depth: parent === null ? 0 : parent.row.depth + 1,
+      seq: i + 1,
+      run_id: null,
+      role: given.role,
+      status: 'completed',
+      content: [{ type: 'text', text: given.text }],
+      text: given.text,
+      model: given.model,
+      provider: null,
+      finish_reason: null,
+      usage: null,
+      cost_nano: null,
+      created_by: given.role === 'user' ? ctx.principal.accountId : null,
+      created_at: at,
+      updated_at: at,
+    }
+    if (parent !== null) parent.continued = true
+    placed.set(given.id, { row, continued: false })
+  })
+  return [...placed.values()].map(({ row }) => row)
+}

@@ -1,0 +1,42 @@
+/** Ends runs and goals that go on in an account's name. */
+import { sql } from 'kysely'
+import { writeOutboxAll } from '#infra/outbox/outbox.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { Id } from '#core/ids.ts'
+import type { Span } from '#core/time.ts'
+import { goalStore } from './goal-store.ts'
+import { goalEvent } from './show.ts'
+
+/** Runs that this account asked for in this time and that have not ended: `stopRun` ends each. */
+export async function unfinishedRunsOf(
+  db: Db,
+  accountId: Id,
+  { from, until }: Span,
+): Promise<{ id: Id; chat_id: Id }[]> {
+  const { rows } = await sql<{ id: Id; chat_id: Id }>`
+    select id, chat_id from runs where status in ('running', 'requires_action')
+      and account_id = ${accountId} and created_at between ${from} and ${until}
+    union all
+    select id, chat_id from runs where status = 'queued' and account_id = ${accountId} and created_at between ${from} and ${until}`.execute(
+    db,
+  )
+  return rows
+}
+
+/** Ends the goals that this account set in this time: none takes another turn. Answers how many. */
+export async function endGoalsOf(db: Db, accountId: Id, { from, until }: Span): Promise<number> {
+  const active = await db
+    .selectFrom('goals')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('status', '=', 'active')
+    .where('created_at', '>=', from)
+    .where('created_at', '<=', until)
+    .orderBy('id')
+    .execute()
+  const ended = []
+  for (const { id } of active) ended.push(await goalStore.finish(db, id, 'ended'))
+  const events = ended.flatMap((goal) => (goal === undefined ? [] : [goalEvent(goal, 'ended')]))
+  await writeOutboxAll(db, events, null)
+  return events.length
+}

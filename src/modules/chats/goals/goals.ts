@@ -1,0 +1,147 @@
+import type { Context } from '#infra/context.ts'
+import { refuse } from '#core/errors.ts'
+import { newId } from '#core/ids.ts'
+import { nanoOrNull } from '#core/money.ts'
+import { behalfOf } from '#core/principal.ts'
+import { chooseModel } from '../agent/choose-model.ts'
+import { stopAll } from '../commands/stop.ts'
+import { lockActiveChat } from '../lock.ts'
+import { type GoalRow, goalStore } from './goal-store.ts'
+import { pursueSoon } from './pursue.ts'
+import { runStore } from '../runs/run-store.ts'
+import type { ChatHandles } from '../worker/runs.ts'
+import { type ChatRow, chatStore } from '../store.ts'
+import { goalEvent, showGoal } from './show.ts'
+
+interface Caps {
+  max_turns?: number | undefined
+  max_cost_usd?: number | undefined
+  max_duration_seconds?: number | undefined
+}
+interface Wanted extends Caps {
+  objective: string
+  criteria?: string | null | undefined
+  model?: string | undefined
+  judge_model?: string | undefined
+  max_turns: number
+}
+
+const shown = async (ctx: Pick<Context, 'db'>, goal: GoalRow) => showGoal(goal, await goalStore.spent(ctx.db, goal))
+
+export async function startGoal(outer: Context<ChatHandles>, { id: chatId, workspace_id }: ChatRow, wanted: Wanted) {
+  // Refused now rather than at the first turn.
+  for (const model of [wanted.model, wanted.judge_model])
+    if (model !== undefined) await chooseModel(outer, [model], workspace_id)
+  return outer.transaction(async (ctx) => {
+    const locked = await lockActiveChat(ctx, chatId)
+    const before = await goalStore.active(ctx.db, locked.id)
+    if (before)
+      refuse('invalid_state', {
+        message: 'This chat has a goal already. End it before you set another.',
+        details: { status: 'active', allowed: ['end'], goal_id: before.id },
+      })
+    const goal = await goalStore.insert(ctx.db, {
+      ...behalfOf(ctx.principal),
+      id: newId(),
+      chat_id: locked.id,
+      workspace_id: locked.workspace_id,
+      objective: wanted.objective,
+      criteria: wanted.criteria ?? null,
+      model: wanted.model ?? null,
+      judge_model: wanted.judge_model ?? null,
+      max_turns: wanted.max_turns,
+      max_cost_nano: nanoOrNull(wanted.max_cost_usd ?? null),
+      max_duration_seconds: wanted.max_duration_seconds ?? null,
+      active_since: ctx.now(),
+    })
+    await pursueSoon(ctx, goal.id)
+    await ctx.emit(goalEvent(goal, 'started'))
+    return shown(ctx, goal)
+  })
+}
+
+const noGoal = () => refuse('not_found', { message: 'No goal governs the active branch of this chat.' })
+
+export const readGoal = async (ctx: Context, chat: ChatRow) => (await goalOrNone(ctx, chat)) ?? noGoal()
+
+export async function goalOrNone(ctx: Context, { id }: ChatRow) {
+  const goal = await goalStore.governing(ctx.db, id)
+  return goal ? shown(ctx, goal) : null
+}
+
+/** Ends the active goal, and stops the turn that is under way. */
+export async function endGoalOf(outer: Context<ChatHandles>, { id: chatId }: ChatRow) {
+  const [goal, running] = await outer.transaction(async (ctx) => {
+    if ((await chatStore.lock(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })
+    const active = await goalStore.active(ctx.db, chatId)
+    if (!active) {
+      const last = (await goalStore.governing(ctx.db, chatId)) ?? noGoal()
+      if (last.status === 'ended') return [last, []] as const
+      return refuse('invalid_state', {
+        message: `The goal is over: it is ${last.status}.`,
+        details: {
+          status: last.status,
+          allowed: last.status === 'exhausted' || last.status === 'stalled' ? ['resume'] : [],
+        },
+      })
+    }
+    const ended = (await goalStore.finish(ctx.db, active.id, 'ended'))!
+    await ctx.emit(goalEvent(ended, 'ended'))
+    const turn = (await runStore.unfinished(ctx.db, chatId)).filter(({ goal_id }) => goal_id === active.id)
+    return [ended, await stopAll(ctx, turn)] as const
+  })
+  outer.engine.runs.stop(running.map(({ id }) => id))
+  outer.engine.runs.wake()
+  return { id: goal.id }
+}
+
+/** The caller who resumes it pays for it from then on. */
+export function resumeGoal(outer: Context, { id: chatId }: ChatRow, caps: Caps) {
+  return outer.transaction(async (ctx) => {
+    await lockActiveChat(ctx, chatId)
+    const goal = (await goalStore.governing(ctx.db, chatId)) ?? noGoal()
+    if (goal.status !== 'exhausted' && goal.status !== 'stalled')
+      refuse('invalid_state', {
+        message: `Only a goal that is exhausted or stalled can be resumed; this one is ${goal.status}.`,
+        details: { status: goal.status, allowed: goal.status === 'active' ? ['end'] : [] },
+      })
+    const bigger = biggerCaps(goal, caps)
+    const other = await goalStore.active(ctx.db, chatId)
+    if (other)
+      refuse('invalid_state', { message: 'Another goal is active.', details: { status: 'active', allowed: [] } })
+    const resumed = (await goalStore.resume(ctx.db, goal.id, { ...behalfOf(ctx.principal), ...bigger })) ?? noGoal()
+    await pursueSoon(ctx, resumed.id)
+    await ctx.emit(goalEvent(resumed, 'resumed'))
+    return shown(ctx, resumed)
+  })
+}
+
+const CAP_OF = { turns: 'max_turns', cost: 'max_cost_usd', time: 'max_duration_seconds' } as const
+
+/** The caps it goes on with: those that are given must be bigger than before, and the one that ended it must be given. */
+function biggerCaps(goal: GoalRow, { max_turns, max_cost_usd, max_duration_seconds }: Caps) {
+  const cost = max_cost_usd === undefined ? undefined : nanoOrNull(max_cost_usd)!
+  const needed = goal.exhausted_by === null ? null : CAP_OF[goal.exhausted_by]
+  const given = [
+    ['max_turns', max_turns, goal.max_turns],
+    ['max_cost_usd', cost, goal.max_cost_nano],
+    ['max_duration_seconds', max_duration_seconds, goal.max_duration_seconds],
+  ] as const
+  for (const [param, cap, before] of given) {
+    if (cap === undefined) {
+      if (param === needed)
+        refuse('missing_parameter', {
+          param,
+          message: `The goal is exhausted by this cap: give a bigger \`${param}\`.`,
+        })
+    } else if (before !== null && cap <= before)
+      refuse('invalid_parameter', { param, message: `\`${param}\` must be bigger than it was.` })
+  }
+  if (given.every(([, cap]) => cap === undefined))
+    refuse('missing_parameter', { param: 'max_turns', message: 'Give a bigger cap: of turns, cost or time.' })
+  return {
+    max_turns: max_turns ?? goal.max_turns,
+    max_cost_nano: cost ?? goal.max_cost_nano,
+    max_duration_seconds: max_duration_seconds ?? goal.max_duration_seconds,
+  }
+}

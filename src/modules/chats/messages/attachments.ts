@@ -1,0 +1,48 @@
+/** Files of the drive in messages: named when a message is sent, and taken along when its chat is copied elsewhere. */
+import type { z } from 'zod'
+import { type Attachment, attach, carry } from '#modules/drive/service.ts'
+import type { Context } from '#infra/context.ts'
+import type { Id } from '#core/ids.ts'
+import type { GivenContent } from '../contract-messages.ts'
+import { lockActiveChat } from '../lock.ts'
+import { messageStore } from './message-store.ts'
+import { type Part, isFromDrive } from './parts.ts'
+import type { ChatRow } from '../store.ts'
+
+type Given = z.output<typeof GivenContent>[number]
+export const namesFiles = (content: readonly Given[]): boolean =>
+  content.some((part) => part.type !== 'text' && part.source.kind === 'file')
+
+/** The parts of a message, with its files as they are now. Within the transaction that takes it in. */
+export async function withFiles(ctx: Context, chat: ChatRow, content: readonly Given[]): Promise<Part[]> {
+  // The chat before its files, as whoever copies it holds them.
+  const { workspace_id } = await lockActiveChat(ctx, chat.id)
+  const parts: Part[] = []
+  for (const [i, part] of content.entries())
+    if (part.type === 'text' || part.source.kind !== 'file') parts.push(part as Part)
+    else {
+      const held = await attach(ctx, part.source.file_id, workspace_id, `content.${i}.source.file_id`)
+      const source = { kind: 'file' as const, ...held }
+      parts.push(part.type === 'image' ? { type: 'image', source } : { ...part, name: part.name ?? held.name, source })
+    }
+  return parts
+}
+
+/** Gives a chat that was copied to another workspace files of its own there. */
+export async function carryFiles(ctx: Context, chatId: Id, workspaceId: Id): Promise<void> {
+  const rows = await messageStore.withFiles(ctx.db, chatId)
+  const all = new Map<string, Attachment>()
+  for (const { content } of rows)
+    for (const part of content) if (isFromDrive(part)) all.set(keyOf(part.source), part.source)
+  if (all.size === 0) return
+  const carried = await carry(ctx, [...all.values()], workspaceId)
+  const fresh = new Map([...all.keys()].map((key, i) => [key, carried[i]!]))
+  for (const { id, content } of rows) {
+    const moved = content.map((part): Part =>
+      isFromDrive(part) ? { ...part, source: { kind: 'file', ...fresh.get(keyOf(part.source))! } } : part,
+    )
+    await messageStore.keep(ctx.db, id, { content: moved })
+  }
+}
+
+const keyOf = ({ file_id, sha256 }: Attachment): string => `${file_id} ${sha256}`

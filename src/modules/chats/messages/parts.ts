@@ -1,0 +1,43 @@
+import type { z } from 'zod'
+import type { Part as PartSchema } from '../contract-messages.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+/** A part of a message's content, as it is stored and shown. */
+export type Part = z.output<typeof PartSchema>
+
+type Media = Extract<Part, { type: 'image' | 'file' }>
+/** A part that is a file of the drive. */
+export type FromDrive = Media & { source: Extract<Media['source'], { kind: 'file' }> }
+
+export const isFromDrive = (part: Part): part is FromDrive =>
+  (part.type === 'image' || part.type === 'file') && part.source.kind === 'file'
+
+export const textOf = (parts: readonly Part[]): string =>
+  parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+
+/** The text that was said after the last tool had answered. */
+export const finalText = (content: readonly Part[]): string =>
+  textOf(content.slice(content.findLastIndex(({ type }) => type === 'tool_result') + 1)) || textOf(content)
+
+/** In code points. */
+const LONGEST_TITLE = 60
+
+/** A title from the first message: its first line with words in it, cut at a word where it is long. Null without one. */
+export function titleOf(text: string): string | null {
+  const line = text
+    .split(/\r?\n/)
+    // A heading, a list item or a quotation is titled by its words.
+    .map((line) =>
+      line
+        .replace(/^[\s#>*`-]+/, '')
+        .replace(/\s+/g, ' ')
+        .trim(),
+    )
+    .find((line) => line !== '')
+  if (line === undefined) return null
+  const start = Array.from(line.slice(0, 2 * LONGEST_TITLE + 2))
+  if (start.length <= LONGEST_TITLE) return line
+  const cut = shorten(line, start.slice(0, LONGEST_TITLE - 1).join('').length)
+  const space = cut.lastIndexOf(' ')
+  return `${(space > LONGEST_TITLE / 2 ? cut.slice(0, space) : cut).trimEnd()}…`
+}

@@ -1,0 +1,77 @@
+/** The files of messages as whoever reads them needs them: a model within what a request holds, a transcript with all bytes. */
+import { type Attachment, bytesAttached, textAttached } from '#modules/drive/service.ts'
+import type { Engine } from '#infra/context.ts'
+import { Refusal } from '#core/errors.ts'
+import type { PathMessage } from './history.ts'
+import { type FromDrive, type Part, isFromDrive } from './parts.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+/** Bytes of pictures and PDFs in one call of a model, and characters of texts. */
+const MOST_BYTES = 20 << 20
+const MOST_CHARACTERS = 1_000_000
+const LONGEST_TEXT = 200_000
+
+/** The media types that vendors see as a picture. */
+const PICTURE = /^image\/(png|jpeg|gif|webp)$/
+
+/** A path with its files in it, the newest first where not all have room. A note says which file cannot be read. */
+export async function readFiles(
+  engine: Engine,
+  path: readonly PathMessage[],
+  signal: AbortSignal,
+): Promise<PathMessage[]> {
+  if (!path.some(({ content }) => content.some(isFromDrive))) return [...path]
+  const room = { bytes: MOST_BYTES, characters: MOST_CHARACTERS }
+  const said: PathMessage[] = []
+  for (const message of path.toReversed()) {
+    const content: Part[] = []
+    for (const part of message.content)
+      content.push(isFromDrive(part) ? await forModel(engine, part, room, signal) : part)
+    said.unshift({ ...message, content })
+  }
+  return said
+}
+
+async function forModel(
+  engine: Engine,
+  { source, ...part }: FromDrive,
+  room: { bytes: number; characters: number },
+  signal: AbortSignal,
+): Promise<Part> {
+  const { media_type, size_bytes, name } = source
+  const picture = PICTURE.test(media_type)
+  if (picture || media_type === 'application/pdf') {
+    if (size_bytes > room.bytes) return note(source, 'it has no room beside the newer files')
+    const bytes = await bytesAttached(engine, source)
+    if (bytes === null) return note(source, 'it was deleted')
+    room.bytes -= bytes.length
+    const held = { kind: 'base64' as const, media_type, data: bytes.toString('base64') }
+    if (picture) return { type: 'image', source: held }
+    return { type: 'file', source: held, name: 'name' in part ? part.name : name }
+  }
+  try {
+    const text = await textAttached(engine, source, signal)
+    if (Math.min(text.length, LONGEST_TEXT) > room.characters)
+      return note(source, 'it has no room beside the newer files')
+    const cut = shorten(text, LONGEST_TEXT).toWellFormed()
+    room.characters -= cut.length
+    const more = text.length > cut.length ? `\n[The first ${cut.length} of ${text.length} characters.]` : ''
+    return { type: 'text', text: `[${name}]\n${cut}${more}` }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof Refusal) return note(source, error.message)
+    if ((await bytesAttached(engine, source)) === null) return note(source, 'it was deleted')
+    throw error
+  }
+}
+
+const note = ({ name }: Attachment, why: string): Part => ({ type: 'text', text: `[${name} is not shown: ${why}]` })
+
+/** A part as a transcript holds it: with its bytes. */
+export async function embedded(engine: Engine, part: Part): Promise<Part> {
+  if (!isFromDrive(part)) return part
+  const bytes = await bytesAttached(engine, part.source)
+  if (bytes === null) return note(part.source, 'it was deleted')
+  const source = { kind: 'base64' as const, media_type: part.source.media_type, data: bytes.toString('base64') }
+  return part.type === 'image' ? { type: 'image', source } : { type: 'file', source, name: part.name }
+}

@@ -1,0 +1,69 @@
+import type { Db } from '#infra/postgres/client.ts'
+import { refuse } from '#core/errors.ts'
+import { messageStore } from '../messages/message-store.ts'
+import { eventStore } from './event-store.ts'
+import { type PendingAction, type RunRow, approvedCalls, runStore } from './run-store.ts'
+import { stepStore } from './step-store.ts'
+import { bounded, mistake, openCalls } from '../messages/tool-calls.ts'
+import type { RunEvent } from './facts.ts'
+import { numberedEvents } from './transitions.ts'
+
+export interface Decision {
+  id: string
+  decision: 'allow' | 'deny'
+  /** The result to take for the call: it is not carried out. */
+  output?: unknown
+  /** The tool is not asked about again in this chat. */
+  remember?: 'chat' | undefined
+}
+
+const DENIED = mistake('A person denied this call.').output
+const UNANSWERED = mistake('Nobody decided about this call in time, so it was not allowed.').output
+
+/**
+ * Decides calls that a run waits with, in a transaction that holds its chat; once none is left it is queued. Refuses for
+ * what it does not wait for.
+ */
+export async function decideCalls(db: Db, run: RunRow, decisions: readonly Decision[]): Promise<RunRow> {
+  const message = (await messageStore.get(db, run.chat_id, run.output_message_id)) ?? refuse('not_found')
+  const open = openCalls(message.content)
+  const waiting = new Map(run.pending_actions.map((action) => [action.id, action]))
+  const approved = approvedCalls(run)
+  const facts: RunEvent[] = []
+  const content = [...message.content]
+  for (const [i, { id, decision, output }] of decisions.entries()) {
+    const call = open.find(({ call }) => call.id === id)
+    const action = waiting.get(id)
+    waiting.delete(id)
+    if (!action || !call)
+      refuse('not_found', { param: `actions.${i}.id`, message: 'The run does not wait for this action.' })
+    if (decision === 'allow' && output === undefined) {
+      // A step of this call that had begun is done with: to do it again was allowed once.
+      await stepStore.interrupt(db, run, call.index)
+      approved.push({ part: call.index, definition: action.definition ?? null })
+      continue
+    }
+    const result = bounded({ output: output ?? DENIED, is_error: decision === 'deny' })
+    content.push({ type: 'tool_result', tool_call_id: id, ...result })
+    facts.push({ type: 'tool_result', data: { tool_call_id: id, ...result } })
+  }
+  const { seq } = await eventStore.last(db, run.id)
+  await eventStore.insert(db, run.id, numberedEvents(facts, seq))
+  await messageStore.keep(db, message.id, { content })
+  return runStore.decide(db, run.id, { pending: [...waiting.values()], approved })
+}
+
+/** Denies what nobody has decided in time: the model is told, and the run goes on. */
+export const denyExpired = (db: Db, run: RunRow, at: Date): Promise<RunRow> =>
+  decideCalls(
+    db,
+    run,
+    // One decision an id: vendors use one twice.
+    [...new Set(run.pending_actions.filter((action) => isOver(action, at)).map(({ id }) => id))].map((id) => ({
+      id,
+      decision: 'deny' as const,
+      output: UNANSWERED,
+    })),
+  )
+
+const isOver = ({ expires_at }: PendingAction, at: Date): boolean => expires_at !== null && new Date(expires_at) <= at

@@ -1,0 +1,103 @@
+import { sql } from 'kysely'
+import type { Engine } from '#infra/context.ts'
+import type { Consumer, DeliveredEvent } from '#infra/outbox/deliveries.ts'
+import type { Interrupted } from '#infra/ledger/settle/reconcile.ts'
+import { writeOutbox } from '#infra/outbox/outbox.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { Id } from '#core/ids.ts'
+import type { Nano } from '#core/money.ts'
+import { eventStore } from './event-store.ts'
+import { messageStore } from '../messages/message-store.ts'
+import { hasShown, keptParts } from './facts.ts'
+import { type RunRow, runStore } from './run-store.ts'
+import { stepStore } from './step-store.ts'
+import { messageEvent } from './transitions.ts'
+
+export const interrupted = {
+  type: 'unavailable',
+  code: 'interrupted',
+  message: 'The server stopped while this was running.',
+} as const
+
+/**
+ * The part of an answer that is kept when another process goes on with it: nothing where its readers saw nothing.
+ * Null when it cannot go on.
+ */
+export async function keptOf(tx: Db, { id, chat_id, output_message_id }: RunRow) {
+  const events = await eventStore.all(tx, id)
+  const before = await messageStore.get(tx, chat_id, output_message_id)
+  const kept = hasShown(events.map(({ type }) => type))
+    ? keptParts(output_message_id, before?.content ?? [], events)
+    : []
+  return { before, kept, lastSeq: events.at(-1)?.seq ?? 0 }
+}
+
+/** A call of a run's model, or of its judge, that was paid for and that no step tells of. */
+interface Untold {
+  id: Id
+  message_id: Id | null
+  model: string
+  provider: string
+  cost: Nano
+  at: Date
+  source: string | null
+}
+
+/**
+ * The cost that the ledger settled for a process that died reaches the message and the run of the call: the estimate is
+ * all that anybody will ever know of its cost. Its step is what makes a second delivery harmless.
+ */
+export const interruptedCalls = (engine: Engine): Consumer => ({
+  name: 'chats.interrupted_calls',
+  types: ['call.interrupted'],
+  async handle({ data, at }: DeliveredEvent) {
+    const { call_id: id, chat_id, run_id, message_id, model, provider, cost_nano } = data as Interrupted
+    if (chat_id === null || run_id === null) return
+    await engine.postgres.db.transaction().execute(async (db) => {
+      const run = await runStore.lock(db, chat_id, run_id)
+      if (!run || (await stepStore.hasCall(db, run_id, id))) return
+      await tell(db, run, {
+        id,
+        message_id,
+        model,
+        provider,
+        cost: BigInt(cost_nano),
+        at: new Date(at),
+        source: 'estimated',
+      })
+    })
+  },
+})
+
+/**
+ * The same for what the process had settled itself before it died, in the moment before its step was written: a call is
+ * settled first. Within a transaction of whoever goes on with the run, or judges it anew.
+ */
+export async function logSettledStep(db: Db, run: RunRow): Promise<void> {
+  // Whoever tells of the same call at this moment has ended when the run is locked, and its step is seen.
+  if (!(await runStore.lock(db, run.chat_id, run.id))) return
+  const { rows } = await sql<Untold>`select c.id, c.message_id, c.model, c.provider, c.cost_nano as cost,
+      c.cost_source as source, c.created_at as at
+    from calls c where c.run_id = ${run.id} and c.surface in ('chat', 'judge') and c.cost_nano > 0
+      and not exists (select from steps s where s.run_id = c.run_id and (s.result ->> 'call_id')::ulid = c.id)`.execute(
+    db,
+  )
+  for (const call of rows) await tell(db, run, call)
+}
+
+async function tell(db: Db, run: RunRow, { id, message_id, model, provider, cost, at, source }: Untold): Promise<void> {
+  await runStore.addCost(db, run.id, cost)
+  await stepStore.insert(db, run, {
+    kind: 'model',
+    name: model,
+    status: 'interrupted',
+    idempotent: true,
+    result: { call_id: id, model, provider, cost_source: source },
+    error: null,
+    cost_nano: cost,
+    started_at: at,
+  })
+  const message =
+    message_id === null ? undefined : await messageStore.addCost(db, message_id, { model, provider, cost })
+  if (message) await writeOutbox(db, messageEvent(message, run.workspace_id, 'updated'), null)
+}

@@ -1,0 +1,84 @@
+import { promisify } from 'node:util'
+import { zstdCompress, zstdCompressSync, zstdDecompress } from 'node:zlib'
+import { sql } from 'kysely'
+import type { Engine } from '#infra/context.ts'
+import { type Schedule, every } from '#infra/jobs/jobs.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { SealedColumns } from '#infra/reseal.ts'
+import type { CanonicalRequest } from '#gateway/model/canonical-request.ts'
+import { type Id, newId } from '#core/ids.ts'
+import type { Part } from '../messages/parts.ts'
+
+/**
+ * A run's request to a model and what it said, whole: enough to play the run again without asking anybody. How the call
+ * went (provider, seed, usage, error) is the result of its step.
+ */
+export interface ModelRequest {
+  request: CanonicalRequest
+  answer: readonly Part[]
+  finish_reason: string | null
+}
+
+/** A request as its row keeps it, under the id that it is sealed for. */
+export interface SealedRequest {
+  id: Id
+  sealed: string
+}
+
+/** Bytes of one that is kept: larger ones carry files, which are kept as files. */
+const LARGEST = 16 << 20
+/** Up to here compressing costs less than handing it to another thread, where each that waits has memory of its own. */
+const AT_ONCE = 32_768
+
+const compress = promisify(zstdCompress)
+const decompress = promisify(zstdDecompress)
+
+/** Knowing the length, zstd takes memory for that much, and not the 0.8 MB of a stream that may become long. */
+function compressed(bytes: Buffer): Buffer | Promise<Buffer> {
+  const options = { pledgedSrcSize: bytes.length }
+  return bytes.length <= AT_ONCE ? zstdCompressSync(bytes, options) : compress(bytes, options)
+}
+
+/** Compressed, then sealed. Null where nothing is to be kept, or it is larger than 16 MiB. */
+export async function sealRequest(
+  { config, secrets }: Pick<Engine, 'config' | 'secrets'>,
+  asked: ModelRequest,
+): Promise<SealedRequest | null> {
+  if (config.requestRetentionDays === 0) return null
+  const bytes = Buffer.from(JSON.stringify(asked))
+  if (bytes.length > LARGEST) return null
+  const id = newId()
+  return { id, sealed: secrets.seal((await compressed(bytes)).toString('base64'), id) }
+}
+
+/** The requests of a run's attempt that are still kept, in the order of its steps. */
+export async function requestsOf(
+  { postgres: { db }, secrets }: Pick<Engine, 'postgres' | 'secrets'>,
+  runId: Id,
+  attempt: number,
+): Promise<(ModelRequest & { index: number })[]> {
+  const { rows } = await sql<SealedRequest & { index: number }>`select m.id, m.sealed, m.index from model_requests m
+    join steps s on s.run_id = m.run_id and s.index = m.index
+    where m.run_id = ${runId} and s.attempt = ${attempt} order by m.index`.execute(db)
+  return Promise.all(
+    rows.map(async ({ id, sealed, index }) => {
+      const bytes = await decompress(Buffer.from(secrets.open(sealed, id), 'base64'))
+      return { index, ...(JSON.parse(bytes.toString()) as ModelRequest) }
+    }),
+  )
+}
+
+/**
+ * Removes requests older than so many days; all of them where none are kept any more, also one of this moment: its time is
+ * rounded to a millisecond, and may lie ahead.
+ */
+export async function retainRequests(db: Db, days: number): Promise<void> {
+  const old = days === 0 ? sql`true` : sql`created_at <= now() - make_interval(days => ${days})`
+  await sql`delete from model_requests where ${old}`.execute(db)
+}
+
+export const requestSchedules = ({ postgres: { db }, config }: Engine): Schedule[] => [
+  every('model_requests.retain', 3600, () => retainRequests(db, config.requestRetentionDays)),
+]
+
+export const requestSecrets: readonly SealedColumns[] = [{ table: 'model_requests', columns: ['sealed'] }]

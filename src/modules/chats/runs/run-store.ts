@@ -1,0 +1,310 @@
+import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
+import { type Db, nextTime } from '#infra/postgres/client.ts'
+import { newestFirst } from '#infra/postgres/newest-first.ts'
+import type { ErrorBody } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { Behalf } from '#core/principal.ts'
+import type { Nano } from '#core/money.ts'
+import type { Usage } from '#core/usage.ts'
+
+declare module '#infra/postgres/tables.ts' {
+  interface Database {
+    runs: RunTable
+  }
+}
+
+export type RunStatus = 'queued' | 'running' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+export const isFinished = (status: RunStatus): boolean =>
+  status === 'completed' || status === 'failed' || status === 'cancelled'
+/** The moves that a run allows as it stands. */
+export const allowedMoves = ({ status }: RunRow): string[] =>
+  status === 'failed' ? ['retry'] : status === 'completed' || status === 'cancelled' ? [] : ['stop']
+export type OnBusy = 'enqueue' | 'reject' | 'interrupt'
+type Json<T> = ColumnType<T, string | null | undefined, string | null>
+
+interface RunTable extends Behalf {
+  id: Id
+  chat_id: Id
+  workspace_id: Id
+  agent_id: Id | null
+  /** The run whose agent began it. */
+  parent_run_id: Generated<Id | null>
+  /** The call there that handed it a task: `<attempt>:<part>`. Null where a tool merely sent a message. */
+  parent_call: Generated<string | null>
+  /** The number of runs above it. */
+  depth: Generated<number>
+  /** The cost of those below it: a part of `cost_nano`. */
+  children_nano: Generated<Nano>
+  goal_id: Generated<Id | null>
+  automation_run_id: Generated<Id | null>
+  /** The automation that it goes back to, by its own run or by one above. */
+  automation_id: Generated<Id | null>
+  /** The most that it may spend; null: what its payer may. */
+  budget_nano: Generated<Nano | null>
+  status: RunStatus
+  status_reason: string | null
+  on_busy: OnBusy
+  place: Generated<bigint>
+  model: string
+  /** The one that the message named when it was sent; null: its chat chose. */
+  named_model: Generated<string | null>
+  /** `approved`: the calls that a person has allowed, read by `approvedCalls`. */
+  options: ColumnType<unknown, string | undefined, string>
+  input_message_id: Id
+  output_message_id: Id
+  pending_actions: ColumnType<PendingAction[], string | undefined, string>
+  /** The time when the first of the actions is denied by itself. */
+  actions_expire_at: Generated<Date | null>
+  error: Json<ErrorBody['error'] | null>
+  /** The same with what is told to its account alone; null: there is nothing more. */
+  payer_error: ColumnType<ErrorBody['error'] | null, never, null>
+  usage: Json<Usage | null>
+  cost_nano: Generated<Nano | null>
+  attempt: Generated<number>
+  process_id: Id | null
+  fence: Generated<number>
+  /** The number of times that it was taken over from a process that was no more. */
+  adoptions: Generated<number>
+  cancel_requested_at: Generated<Date | null>
+  queued_at: Date
+  started_at: Date | null
+  completed_at: Generated<Date | null>
+  created_at: Date
+  updated_at: Date
+}
+export type RunRow = Selectable<RunTable>
+
+export interface PendingAction {
+  id: string
+  kind: string
+  tool: string
+  arguments: unknown
+  /** The version of the agent that asks; these three are absent in older rows. */
+  agent_version?: number | null
+  /** The tool's description by its outside server, as a hash; null: it is this server's own. */
+  definition?: string | null
+  can_remember?: boolean
+  expires_at: string | null
+}
+
+/** A call that a person has allowed: by its place among the parts of the answer, and what the tool was said to be then. */
+export interface ApprovedCall {
+  part: number
+  definition: string | null
+}
+
+/** The approved calls of a run, as its `options` have them; older ones have a bare place and no definition. */
+export const approvedCalls = ({ options }: { options: unknown }): ApprovedCall[] =>
+  ((options as { approved?: (number | ApprovedCall)[] } | null)?.approved ?? []).map((one) =>
+    typeof one === 'number' ? { part: one, definition: null } : one,
+  )
+
+export const firstExpiry = (pending: readonly PendingAction[]): Date | null => {
+  const times = pending.flatMap(({ expires_at }) => (expires_at === null ? [] : [Date.parse(expires_at)]))
+  return times.length === 0 ? null : new Date(Math.min(...times))
+}
+
+/** A run as it is made. */
+export type FreshRun = Pick<
+  RunRow,
+  | keyof Behalf
+  | 'id'
+  | 'chat_id'
+  | 'workspace_id'
+  | 'agent_id'
+  | 'automation_run_id'
+  | 'automation_id'
+  | 'budget_nano'
+  | 'status'
+  | 'status_reason'
+  | 'on_busy'
+  | 'model'
+  | 'input_message_id'
+  | 'output_message_id'
+  | 'process_id'
+  | 'fence'
+  | 'queued_at'
+  | 'started_at'
+  | 'created_at'
+  | 'updated_at'
+>
+
+/** The row of a run that was made just now by itself, as the table has it. */
+export const asMade = (run: FreshRun & Pick<RunRow, 'named_model' | 'place'>): RunRow => ({
+  ...run,
+  parent_run_id: null,
+  parent_call: null,
+  depth: 0,
+  children_nano: 0n,
+  goal_id: null,
+  options: {},
+  pending_actions: [],
+  actions_expire_at: null,
+  error: null,
+  payer_error: null,
+  usage: null,
+  cost_nano: null,
+  attempt: 1,
+  adoptions: 0,
+  cancel_requested_at: null,
+  completed_at: null,
+})
+
+/** JSON has no whole numbers beyond 2⁵³. */
+export const decimal = (nano: Nano | null): string | null => (nano === null ? null : String(nano))
+
+const UNFINISHED: RunStatus[] = ['queued', 'running', 'requires_action']
+
+export const runStore = {
+  get: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
+    db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).executeTakeFirst(),
+
+  /** Holds the run until the transaction ends. */
+  lock: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
+    db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).forUpdate().executeTakeFirst(),
+
+  async addCost(db: Db, id: Id, cost: Nano): Promise<void> {
+    await db
+      .updateTable('runs')
+      .set({ cost_nano: sql<Nano>`coalesce(cost_nano, 0) + ${cost}`, updated_at: nextTime })
+      .where('id', '=', id)
+      .execute()
+  },
+
+  byIds: (db: Db, ids: readonly Id[]): Promise<RunRow[]> =>
+    ids.length === 0 ? Promise.resolve([]) : db.selectFrom('runs').selectAll().where('id', 'in', ids).execute(),
+
+  list: (
+    db: Db,
+    chatId: Id,
+    { status, before, limit }: { status: RunStatus | undefined; before: Id | null; limit: number },
+  ): Promise<RunRow[]> =>
+    db
+      .selectFrom('runs')
+      .selectAll()
+      .where('chat_id', '=', chatId)
+      .$if(status !== undefined, (query) => query.where('status', '=', status!))
+      .$call(newestFirst('id', before, limit))
+      .execute(),
+
+  /** Runs of a chat that are not finished, the one that goes first first. */
+  unfinished: (db: Db, chatId: Id): Promise<RunRow[]> =>
+    db
+      .selectFrom('runs')
+      .selectAll()
+      .where('chat_id', '=', chatId)
+      .where('status', 'in', UNFINISHED)
+      .orderBy(sql`status = 'queued'`)
+      .orderBy('place')
+      .execute(),
+
+  newest: (db: Db, chatId: Id): Promise<RunRow | undefined> =>
+    db
+      .selectFrom('runs')
+      .selectAll()
+      .where('chat_id', '=', chatId)
+      .orderBy('updated_at', 'desc')
+      .limit(1)
+      .executeTakeFirst(),
+
+  insert: (
+    db: Db,
+    run: Omit<FreshRun, 'automation_run_id' | 'budget_nano'> & Pick<RunRow, 'named_model'>,
+  ): Promise<RunRow> => db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow(),
+
+  /** Inserts many runs at once, in no order. */
+  async insertMany(db: Db, runs: readonly FreshRun[]): Promise<RunRow[]> {
+    const json = JSON.stringify(runs.map((run) => ({ ...run, budget_nano: decimal(run.budget_nano) })))
+    const { rows } =
+      await sql<RunRow>`insert into runs (id, chat_id, workspace_id, account_id, key_id, scopes, held_to, agent_id,
+        automation_run_id, automation_id, budget_nano, status, status_reason, on_busy, model, input_message_id, output_message_id, process_id,
+        fence, queued_at, started_at, created_at, updated_at)
+      select id, chat_id, workspace_id, account_id, key_id, scopes, held_to, agent_id, automation_run_id, automation_id, budget_nano, status,
+        status_reason, on_busy, model, input_message_id, output_message_id, process_id, fence, queued_at, started_at, created_at,
+        updated_at
+      from jsonb_to_recordset(${json}::jsonb) as x(id ulid, chat_id ulid, workspace_id ulid, account_id ulid, key_id ulid,
+        scopes text[], held_to ulid, agent_id ulid, automation_run_id ulid, automation_id ulid, budget_nano bigint, status text, status_reason text,
+        on_busy text, model text, input_message_id ulid, output_message_id ulid, process_id ulid, fence int,
+        queued_at timestamptz, started_at timestamptz, created_at timestamptz, updated_at timestamptz)
+      returning *`.execute(db)
+    return rows
+  },
+
+  /** Writes what a person has decided; when nothing is left, it takes its turn again, before all that wait. */
+  decide: (
+    db: Db,
+    id: Id,
+    { pending, approved }: { pending: readonly PendingAction[]; approved: readonly ApprovedCall[] },
+  ): Promise<RunRow> =>
+    db
+      .updateTable('runs')
+      .set({
+        pending_actions: JSON.stringify(pending),
+        actions_expire_at: firstExpiry(pending),
+        options: JSON.stringify({ approved }),
+        ...(pending.length === 0 && { status: 'queued', status_reason: 'restarted' }),
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+
+  /** Failed → queued, for a new attempt with an answer of its own. */
+  requeue: (
+    db: Db,
+    id: Id,
+    output: Id,
+    reason: string | null,
+    who: Pick<RunRow, 'account_id' | 'key_id' | 'scopes' | 'held_to' | 'model'>,
+  ): Promise<RunRow | undefined> =>
+    db
+      .updateTable('runs')
+      .set({
+        ...who,
+        status: 'queued',
+        options: '{}',
+        status_reason: reason,
+        attempt: sql<number>`attempt + 1`,
+        output_message_id: output,
+        error: null,
+        payer_error: null,
+        cancel_requested_at: null,
+        completed_at: null,
+        started_at: null,
+        queued_at: sql<Date>`date_trunc('milliseconds', clock_timestamp())`,
+        place: sql<bigint>`nextval('run_places')`,
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .where('status', '=', 'failed')
+      .returningAll()
+      .executeTakeFirst(),
+
+  requestCancel: (db: Db, id: Id): Promise<RunRow | undefined> =>
+    db
+      .updateTable('runs')
+      .set({
+        cancel_requested_at: sql<Date>`coalesce(cancel_requested_at, date_trunc('milliseconds', clock_timestamp()))`,
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .where('status', 'in', UNFINISHED)
+      .returningAll()
+      .executeTakeFirst(),
+
+  /** The run of a task that a call of another run handed on. */
+  delegated: (db: Db, parentId: Id, call: string): Promise<RunRow | undefined> =>
+    db
+      .selectFrom('runs')
+      .selectAll()
+      .where('parent_run_id', '=', parentId)
+      .where('parent_call', '=', call)
+      .executeTakeFirst(),
+
+  /** The number of tasks that an attempt of a run has handed on. */
+  async tasks(db: Db, { id, attempt }: Pick<RunRow, 'id' | 'attempt'>): Promise<number> {
+    const { rows } = await sql<{ count: number }>`select count(*)::int as count from runs
+      where parent_run_id = ${id} and parent_call like ${`${attempt}:%`}`.execute(db)
+    return rows[0]!.count
+  },
+}

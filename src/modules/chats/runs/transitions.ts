@@ -1,0 +1,259 @@
+/** The moves of a run, each within a transaction that holds its chat. */
+import type { AgentRow } from '#modules/agents/service.ts'
+import { type Emitted, writeOutbox, writeOutboxEach } from '#infra/outbox/outbox.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { ErrorBody } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { type Nano, toUsd } from '#core/money.ts'
+import type { Actor, Principal } from '#core/principal.ts'
+import { type Usage, addUsage } from '#core/usage.ts'
+import type { RunBudgets } from './budgets.ts'
+import { claimStore } from './claim-store.ts'
+import { type MessageRow, messageStore } from '../messages/message-store.ts'
+import { type Part, textOf } from '../messages/parts.ts'
+import { showMessage } from '../messages/show.ts'
+import { type Logged, eventStore } from './event-store.ts'
+import { type RunEvent, isEnd, partsOf } from './facts.ts'
+import type { PendingAction, RunRow } from './run-store.ts'
+import { showRun } from './show.ts'
+import { type Step, stepStore } from './step-store.ts'
+
+/** A run that a process has taken, and what its log holds so far. */
+export interface Claim {
+  run: RunRow
+  output: MessageRow
+  /** The events that were written with the claim: readers have not seen them yet. */
+  events: Logged[]
+  lastSeq: number
+  /** The rows that the transaction that began it read and judged: they need not be asked again. */
+  known?: {
+    principal: Principal
+    agent: AgentRow | null
+    said: Pick<MessageRow, 'id' | 'role' | 'content'>[]
+    lineage: readonly RunBudgets[]
+  }
+}
+
+/** The end of a run, as it is written. */
+export interface Ending {
+  status: 'completed' | 'failed' | 'cancelled'
+  parts: Part[]
+  model: string | null
+  provider: string | null
+  finishReason: string | null
+  usage: Usage | null
+  cost: Nano | null
+  /** The usage of its answer before the call that ended it. */
+  before?: Usage | null
+  error: ErrorBody['error'] | null
+  /** The same as its payer alone is told it. */
+  payerError?: ErrorBody['error'] | null
+  step: Step | null
+}
+
+export const numberedEvents = (facts: readonly RunEvent[], lastSeq: number): Logged[] => {
+  const at = new Date()
+  return facts.map((fact, i) => ({ ...fact, seq: lastSeq + 1 + i, at }))
+}
+
+export const startEvents = (run: RunRow, output: MessageRow): RunEvent[] => [
+  { type: 'run.started', data: { run: showRun(run) } },
+  { type: 'message.started', data: { message: showMessage(output) } },
+]
+
+/** Told to whoever may read the chat: ids and states, no words. */
+export const runEvent = (
+  run: Pick<RunRow, 'id' | 'chat_id' | 'workspace_id' | 'status' | 'goal_id' | 'automation_run_id'>,
+  verb: string,
+): Emitted => ({
+  type: `run.${verb}`,
+  channels: [`chat:${run.chat_id}`, `workspace:${run.workspace_id}`],
+  resource: { type: 'run', id: run.id },
+  data: {
+    id: run.id,
+    chat_id: run.chat_id,
+    workspace_id: run.workspace_id,
+    status: run.status,
+    goal_id: run.goal_id,
+    automation_run_id: run.automation_run_id,
+  },
+})
+
+export const messageEvent = (message: MessageRow, workspaceId: Id, verb: string): Emitted => ({
+  type: `message.${verb}`,
+  channels: [`chat:${message.chat_id}`, `workspace:${workspaceId}`],
+  resource: { type: 'message', id: message.id },
+  data: {
+    id: message.id,
+    chat_id: message.chat_id,
+    workspace_id: workspaceId,
+    run_id: message.run_id,
+    role: message.role,
+    status: message.status,
+  },
+})
+
+/** The server, going on with what somebody asked for. */
+const actorOf = ({ account_id, key_id, id, automation_id }: RunRow): Actor => ({
+  account_id,
+  via: 'server',
+  ...(key_id !== null && { key_id }),
+  run_id: id,
+  ...(automation_id !== null && { automation_id }),
+})
+
+/** Queued → running. Null when somebody else was first. */
+export async function claim(db: Db, runId: Id, processId: Id): Promise<Claim | null> {
+  const run = await claimStore.start(db, runId, processId)
+  if (!run) return null
+  const output = await messageStore.setStatus(db, run.output_message_id, 'in_progress')
+  const { seq, type } = await eventStore.last(db, runId)
+  // One that was released before it had shown anything has told its beginning already.
+  const events = type === null || isEnd(type) ? numberedEvents(startEvents(run, output), seq) : []
+  await eventStore.insert(db, runId, events)
+  await writeOutbox(db, runEvent(run, 'started'), actorOf(run))
+  return { run, output, events, lastSeq: seq + events.length }
+}
+
+export async function claimNext(db: Db, chatId: Id, processId: Id): Promise<Claim | null> {
+  const next = await claimStore.next(db, chatId)
+  return next === null ? null : claim(db, next, processId)
+}
+
+/** A run that is to end. `begun`: its answer was told of. */
+export interface End {
+  run: RunRow
+  ending: Ending
+  lastSeq: number
+  begun?: boolean
+}
+export interface Ended {
+  run: RunRow
+  output: MessageRow
+  events: Logged[]
+}
+
+/** Ends a run, with all events that tell of it. Null when the claim does not hold any more. */
+export async function end(db: Db, one: End): Promise<Ended | null> {
+  const [ended] = await endAll(db, [one])
+  return ended ?? null
+}
+
+/** The same for many of different chats, in as many statements as for one. In their order; null where the claim no longer holds. */
+export async function endAll(db: Db, ends: readonly End[]): Promise<(Ended | null)[]> {
+  const runs = await claimStore.finish(
+    db,
+    ends.map(({ run, ending: { status, error, payerError = null, usage, cost } }) => ({
+      run,
+      status,
+      error,
+      payer_error: payerError,
+      usage: addUsage(run.usage, usage),
+      cost,
+    })),
+  )
+  const over = ends.flatMap(({ run: before, ...end }) => {
+    const run = runs.get(before.id)
+    return run ? [{ run, ...end }] : []
+  })
+  if (over.length === 0) return ends.map(() => null)
+  const outputs = await messageStore.finish(
+    db,
+    over.map(({ run, ending: { status, parts, ...ending } }) => ({
+      id: run.output_message_id,
+      status: status === 'cancelled' ? 'incomplete' : status,
+      content: parts,
+      text: textOf(parts),
+      model: ending.model,
+      provider: ending.provider,
+      finish_reason: ending.finishReason,
+      usage: ending.usage && addUsage(ending.before ?? null, ending.usage),
+      cost_nano: ending.cost,
+    })),
+  )
+  await stepStore.insertMany(
+    db,
+    over.flatMap(({ run, ending: { step } }) => (step ? [{ run, step }] : [])),
+  )
+  const ended = over.map(({ run, ending, lastSeq, begun = lastSeq > 0 }): Ended => {
+    const output = outputs.get(run.output_message_id)
+    if (!output) throw new Error('the answer of a run is gone')
+    return { run, output, events: numberedEvents(endingFacts(run, output, ending, begun), lastSeq) }
+  })
+  await eventStore.insertMany(db, ended)
+  await writeOutboxEach(
+    db,
+    ended.flatMap(({ run, output }) => {
+      const actor = actorOf(run)
+      const verb = run.status === 'failed' ? 'failed' : 'completed'
+      return [
+        { event: messageEvent(output, run.workspace_id, verb), actor },
+        { event: runEvent(run, run.status), actor },
+      ]
+    }),
+  )
+  const byId = new Map(ended.map((one) => [one.run.id, one]))
+  return ends.map(({ run }) => byId.get(run.id) ?? null)
+}
+
+function endingFacts(run: RunRow, output: MessageRow, { status, error }: Ending, begun: boolean): RunEvent[] {
+  const { usage, cost_nano: cost } = output
+  const facts: RunEvent[] = []
+  if (begun && status !== 'failed') facts.push({ type: 'message.completed', data: { message: showMessage(output) } })
+  if (usage !== null) facts.push({ type: 'usage', data: { usage, cost_usd: cost === null ? null : toUsd(cost) } })
+  facts.push({ type: `run.${status}`, data: { run: showRun(run), ...(status === 'failed' && { error }) } })
+  return facts
+}
+
+const NOTHING = {
+  parts: [],
+  model: null,
+  provider: null,
+  finishReason: null,
+  usage: null,
+  cost: null,
+  error: null,
+  step: null,
+}
+
+/** Pauses a run until a person has decided. Null when the claim does not hold any more. */
+export async function pause(
+  db: Db,
+  before: RunRow,
+  { pending, parts }: { pending: readonly PendingAction[]; parts: Part[] },
+  lastSeq: number,
+): Promise<Logged[] | null> {
+  const run = await claimStore.pause(db, before, pending)
+  if (!run) return null
+  await messageStore.keep(db, run.output_message_id, { content: parts })
+  const events = numberedEvents([{ type: 'run.requires_action', data: { run: showRun(run) } }], lastSeq)
+  await eventStore.insert(db, run.id, events)
+  await writeOutbox(db, runEvent(run, 'requires_action'), actorOf(run))
+  return events
+}
+
+/** A run that waits, for its turn or for a person, is over at once. */
+export async function cancelWaiting(db: Db, run: RunRow): Promise<RunRow> {
+  const events = await eventStore.all(db, run.id)
+  const parts = partsOf(run.output_message_id, events)
+  const last = events.at(-1)
+  // A retry that waits has the log of the attempts before it.
+  const begun = last !== undefined && !isEnd(last.type)
+  const ending = { ...NOTHING, status: 'cancelled' as const, parts }
+  const ended = await end(db, { run, ending, lastSeq: last?.seq ?? 0, begun })
+  return ended?.run ?? run
+}
+
+/** Ends a run from outside, by taking it from whoever had it: what was shown is kept. Null when it had ended. */
+export async function endFromOutside(
+  db: Db,
+  before: RunRow,
+  processId: Id,
+  why: { status: 'cancelled' } | { status: 'failed'; error: ErrorBody['error'] },
+): Promise<RunRow | null> {
+  const run = await claimStore.takeOver(db, before, processId)
+  if (!run) return null
+  const events = await eventStore.all(db, run.id)
+  const ending = { ...NOTHING, ...why, parts: partsOf(run.output_message_id, events) }
+  return (await end(db, { run, ending, lastSeq: events.at(-1)?.seq ?? 0 }))?.run ?? null
+}

@@ -1,0 +1,71 @@
+import { createBatches } from '#infra/batches.ts'
+import type { Log } from '#infra/log.ts'
+import type { Db, Postgres } from '#infra/postgres/client.ts'
+import type { Id } from '#core/ids.ts'
+import { claimStore } from '../runs/claim-store.ts'
+import type { RunRow } from '../runs/run-store.ts'
+import { chatStore } from '../store.ts'
+import { type Claim, type End, type Ended, claim, claimNext, end, endAll } from '../runs/transitions.ts'
+
+/** A run that has ended, and the one whose turn it is now. */
+export interface Finished {
+  ended: Ended
+  next: Claim | null
+}
+
+const AT_ONCE = 200
+
+/**
+ * Writes the ends of this process's runs: those of one moment in one transaction, each with the turn given to whoever
+ * waits in its chat. One that cannot go with the others, for its chat is held or its words cannot be stored, goes alone.
+ * Null when the run or its chat is gone, or somebody else has it.
+ */
+export function createFinisher({ postgres, processId, log }: { postgres: Postgres; processId: Id; log: Log }) {
+  const { db } = postgres
+  const together = createBatches(AT_ONCE, async (items: Finishing[]): Promise<(Finished | null | 'alone')[]> => {
+    try {
+      return await db.transaction().execute((tx) => finishAll(tx, items))
+    } catch (error) {
+      log.debug({ error, runs: items.length }, 'ends of runs were not written together')
+      return items.map(() => 'alone')
+    }
+  })
+
+  async function finishAll(tx: Db, items: readonly Finishing[]): Promise<(Finished | null | 'alone')[]> {
+    const locked = await chatStore.lockFree(
+      tx,
+      items.map(({ run }) => run.chat_id),
+    )
+    const free = items.filter(({ run }) => locked.has(run.chat_id))
+    const ended = new Map((await endAll(tx, free)).map((one, i) => [free[i]!.run.id, one]))
+    const turns = free.filter(({ handOn, run }) => handOn && ended.get(run.id)).map(({ run }) => run.chat_id)
+    const next = new Map<Id, Claim>()
+    for (const id of turns.length === 0 ? [] : await claimStore.nextOf(tx, turns)) {
+      const claimed = await claim(tx, id, processId)
+      if (claimed) next.set(claimed.run.chat_id, claimed)
+    }
+    return items.map(({ run }) => {
+      const one = ended.get(run.id)
+      if (one === undefined) return 'alone'
+      return one && { ended: one, next: next.get(run.chat_id) ?? null }
+    })
+  }
+
+  const alone = ({ handOn, ...one }: Finishing): Promise<Finished | null> =>
+    db.transaction().execute(async (tx) => {
+      if ((await chatStore.lock(tx, one.run.chat_id)) === null) return null
+      const ended = await end(tx, one)
+      return ended && { ended, next: handOn ? await claimNext(tx, one.run.chat_id, processId) : null }
+    })
+
+  return async (item: Finishing): Promise<Finished | null> => {
+    const done = await together(item)
+    return done === 'alone' ? alone(item) : done
+  }
+}
+
+/** `handOn`: whoever waits in the chat gets its turn in this process. */
+interface Finishing extends End {
+  run: RunRow
+  handOn: boolean
+}

@@ -1,0 +1,117 @@
+import type { z } from 'zod'
+import type { Context, Engine } from '#infra/context.ts'
+import { iterate } from '#infra/iterate-feed.ts'
+import type { Feed, Sink } from '#core/answers.ts'
+import { type Code, Refusal, codes } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { Answered } from '../contract-runs.ts'
+import { messageStore } from '../messages/message-store.ts'
+import { type RunRow, isFinished, runStore } from '../runs/run-store.ts'
+import { showAnswered, visibleTo } from '../runs/show.ts'
+import type { HasRuns } from './runs.ts'
+import { UNREAD_BYTES } from './tail.ts'
+
+/**
+ * The events of a run behind `after`, those to come included, until it has ended. From memory where this process runs
+ * it, else from the log; whoever runs it may change meanwhile.
+ */
+export function follow(engine: Engine<HasRuns>, runId: Id, after: number, signal: AbortSignal): Feed {
+  const attach = (sink: Sink): Disposable => {
+    const left = new AbortController()
+    pour(engine, runId, sink, after, AbortSignal.any([signal, left.signal, engine.runs.closing]))
+      .catch((error: unknown) => engine.log.warn({ error, run: runId }, 'a reader of a run was left'))
+      .finally(() => sink.end())
+    return { [Symbol.dispose]: () => left.abort() }
+  }
+  return {
+    attach,
+    // A reader who may still read the chat reads on.
+    recheck: async () => {},
+    [Symbol.asyncIterator]: () => iterate(attach, signal),
+  }
+}
+
+async function pour(engine: Engine<HasRuns>, runId: Id, sink: Sink, after: number, until: AbortSignal): Promise<void> {
+  const { runs } = engine
+  for (let seq = after; !until.aborted;) {
+    const tail = runs.live(runId)?.tail
+    if (tail?.reaches(seq)) {
+      seq = await tail.pour(sink, seq, until)
+      if (tail.isOver(seq)) return
+      await sink.drained()
+      continue
+    }
+    const { batch, upTo, over } = await runs.watch.page(runId, seq)
+    if (upTo > seq && sink.write(batch) > UNREAD_BYTES) await sink.drained()
+    if (over) return
+    if (upTo === seq && tail === undefined) await runs.watch.moved(runId, seq, until)
+    seq = upTo
+  }
+}
+
+/**
+ * The run once it has ended or needs a person; null when the time is over or the signal has fired before, undefined when
+ * it was deleted.
+ */
+export async function untilSettled(
+  engine: Engine<HasRuns>,
+  runId: Id,
+  ms: number,
+  signal: AbortSignal,
+): Promise<RunRow | null | undefined> {
+  const { runs } = engine
+  const late = new AbortController()
+  const until = AbortSignal.any([signal, late.signal, runs.closing])
+  const timer = setTimeout(() => late.abort(), ms)
+  try {
+    for (;;) {
+      const [run] = await runStore.byIds(engine.postgres.db, [runId])
+      if (run === undefined || isFinished(run.status) || run.status === 'requires_action') return run
+      if (until.aborted) return null
+      const live = runs.live(runId)
+      if (live) await live.tail.over(until)
+      else await runs.watch.moved(runId, EVER, until)
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+const EVER = 2 ** 31 - 1
+
+/** The time that a caller waits inline. */
+const INLINE_MS = 600_000
+
+/**
+ * The finished answer with its run, or the run's error; null when it goes on for longer than anybody waits, or nobody
+ * waits any more. A server that stops fires `ctx.signal` at once but lets runs end for a while, so that is waited for.
+ */
+export async function untilAnswered(
+  ctx: Context<HasRuns>,
+  runId: Id,
+  ms = INLINE_MS,
+): Promise<z.output<typeof Answered> | null> {
+  const { runs } = ctx.engine
+  const first = await untilSettled(ctx.engine, runId, ms, ctx.signal)
+  const run = first === null && runs.draining ? await untilSettled(ctx.engine, runId, ms, runs.closing) : first
+  if (run === null) return null
+  if (run === undefined) throw gone()
+  if (run.status === 'failed') throw refusalOf(visibleTo(ctx.principal, run))
+  const message = await messageStore.get(ctx.db, run.chat_id, run.output_message_id)
+  if (!message) throw gone()
+  return showAnswered(message, run)
+}
+
+const gone = (): Refusal => new Refusal('not_found', { message: 'The chat was deleted.' })
+
+/** A failed run's error as its sender is refused. */
+function refusalOf({ id, error }: RunRow): Refusal {
+  const { code, type, message, param, details } = error!
+  const words = code ?? type
+  const known: Code = (codes as string[]).includes(words) ? (words as Code) : 'internal_error'
+  return new Refusal(known, {
+    message,
+    ...(param !== undefined && { param }),
+    details: { ...details, run_id: id },
+    ...(known === 'rate_limited' && { headers: { 'retry-after': '1' } }),
+  })
+}

@@ -1,0 +1,23 @@
+import { sql } from 'kysely'
+import type { Engine } from '#infra/context.ts'
+import { type Schedule, every } from '#infra/jobs/jobs.ts'
+import type { Db } from '#infra/postgres/client.ts'
+
+/** Far longer than a statement takes that began before a deletion. */
+const LATE_SECONDS = 300
+
+/**
+ * Removes what was written for a run in the very moment of its deletion: the batches of events look at the run without a
+ * lock, so that nobody who writes waits for somebody who deletes.
+ */
+export async function removeLateWrites(db: Db, olderThanSeconds = LATE_SECONDS): Promise<void> {
+  await sql`with late as (
+      delete from deleted_runs where deleted_at < now() - make_interval(secs => ${olderThanSeconds}) returning id
+    ), events as (delete from run_events where run_id in (select id from late)),
+    requests as (delete from model_requests where run_id in (select id from late))
+    delete from steps where run_id in (select id from late)`.execute(db)
+}
+
+export const deletedRunSchedules = ({ postgres: { db } }: Engine): Schedule[] => [
+  every('deleted_runs.sweep', 60, () => removeLateWrites(db)),
+]

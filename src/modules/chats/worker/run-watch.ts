@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '#infra/log.ts'
+import type { Postgres } from '#infra/postgres/client.ts'
+import type { Id } from '#core/ids.ts'
+import { eventStore } from '../runs/event-store.ts'
+import { isFinished, runStore } from '../runs/run-store.ts'
+import { RunEventBatch } from '../runs/show.ts'
+
+const POLL_MS = 50
+const PAGE = 500
+
+/** A page of a run's log. `over`: the run has ended, and nothing comes behind it. */
+interface Page {
+  batch: RunEventBatch
+  upTo: number
+  over: boolean
+}
+
+interface Watcher {
+  runId: Id
+  seq: number
+  wake: () => void
+}
+
+/**
+ * Runs that this process does not run, watched for its readers: one look at the database for all of them, as long as
+ * somebody waits, and one reading of what has come for all who read it at once.
+ */
+export class RunWatch {
+  readonly #postgres: Postgres
+  readonly #log: Log
+  readonly #watchers = new Set<Watcher>()
+  readonly #pages = new Map<string, Promise<Page>>()
+  #looking = false
+
+  constructor(postgres: Postgres, log: Log) {
+    this.#postgres = postgres
+    this.#log = log
+  }
+
+  /** Resolves when the run has an event beyond `seq`, has come to an end or is gone, or the signal fires. */
+  moved(runId: Id, seq: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const watcher: Watcher = {
+      runId,
+      seq,
+      wake: () => {
+        this.#watchers.delete(watcher)
+        signal.removeEventListener('abort', watcher.wake)
+        resolve()
+      },
+    }
+    signal.addEventListener('abort', watcher.wake, { once: true })
+    this.#watchers.add(watcher)
+    void this.#look()
+    return promise
+  }
+
+  /** The events that the table has behind `seq`. */
+  page(runId: Id, seq: number): Promise<Page> {
+    const key = keyOf({ id: runId, seq })
+    const known = this.#pages.get(key)
+    if (known) return known
+    const page = this.#read(runId, seq).finally(() => this.#pages.delete(key))
+    this.#pages.set(key, page)
+    return page
+  }
+
+  async #read(runId: Id, seq: number): Promise<Page> {
+    // Asked before the events are read: a run that ends in between comes with the next look.
+    const [run] = await runStore.byIds(this.#postgres.db, [runId])
+    const events = await eventStore.after(this.#postgres, runId, seq, PAGE)
+    return {
+      batch: new RunEventBatch(runId, events),
+      upTo: events.at(-1)?.seq ?? seq,
+      over: (run === undefined || isFinished(run.status)) && events.length < PAGE,
+    }
+  }
+
+  async #look(): Promise<void> {
+    if (this.#looking) return
+    this.#looking = true
+    while (this.#watchers.size > 0) {
+      await sleep(POLL_MS)
+      try {
+        const asked = [...this.#watchers].map(({ runId, seq }) => ({ id: runId, seq }))
+        const each = [...new Map(asked.map((one) => [keyOf(one), one])).values()]
+        const moved = new Set((await eventStore.moved(this.#postgres, each)).map(keyOf))
+        for (const watcher of this.#watchers)
+          if (moved.has(keyOf({ id: watcher.runId, seq: watcher.seq }))) watcher.wake()
+      } catch (error) {
+        this.#log.warn({ error }, 'runs cannot be watched now')
+      }
+    }
+    this.#looking = false
+  }
+}
+
+const keyOf = ({ id, seq }: { id: Id; seq: number }): string => `${id} ${seq}`

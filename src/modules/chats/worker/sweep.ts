@@ -1,0 +1,101 @@
+import type { Engine } from '#infra/context.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { Id } from '#core/ids.ts'
+import { startRounds } from '#infra/bus/rounds.ts'
+import { claimStore } from '../runs/claim-store.ts'
+import { denyExpired } from '../runs/decisions.ts'
+import { interrupted, keptOf, logSettledStep } from '../runs/interrupted.ts'
+import { type RunRow, approvedCalls, runStore } from '../runs/run-store.ts'
+import { chatStore } from '../store.ts'
+import { sweepStore } from './sweep-store.ts'
+import { type Claim, cancelWaiting, claimNext, endFromOutside } from '../runs/transitions.ts'
+
+const SWEEP_MS = 1_000
+/** A run that was taken over so often takes its servers down with it. */
+const MOST_ADOPTIONS = 3
+
+/** The runs that go on in this process. */
+export interface LocalRuns {
+  readonly draining: boolean
+  readonly closing: AbortSignal
+  has(id: Id): boolean
+  ids(): Id[]
+  begin(claim: Claim): void
+  stop(id: Id): void
+  lose(id: Id): void
+}
+
+/** Looks each second, and when it is woken, for runs that nobody is at and for what was asked elsewhere of those here. */
+export function startSweeping({ postgres: { db }, bus, log, processId }: Engine, here: LocalRuns): AsyncDisposable {
+  /** A look takes the runs that are nobody's, and does here what somebody asked for elsewhere. */
+  async function sweep(): Promise<void> {
+    if (here.ids().length === 0 && !(await sweepStore.someGoOn(db))) return
+    for (const id of await sweepStore.toCancel(db, processId)) here.stop(id)
+    for (const run of await sweepStore.forsaken(db))
+      await inChat(run.chat_id, (tx) => forsake(tx, run)).catch(left(run.id))
+    for (const id of await sweepStore.lost(db, processId, here.ids())) here.lose(id)
+    if (here.draining) return
+    for (const run of await sweepStore.orphans(db, processId))
+      if (!here.has(run.id)) await adopt(run).catch(left(run.id))
+    for (const run of await sweepStore.expired(db))
+      await inChat(run.chat_id, (tx) => expire(tx, run)).catch(left(run.id))
+    for (const run of await sweepStore.reunited(db))
+      await inChat(run.chat_id, (tx) => reunite(tx, run)).catch(left(run.id))
+    for (const chatId of await sweepStore.stalled(db)) {
+      const next = await inChat(chatId, (tx) => claimNext(tx, chatId, processId))
+      if (next) here.begin(next)
+    }
+  }
+  /** Logs a run that cannot be taken over now, and goes on with the others. */
+  const left = (runId: Id) => (error: unknown) => log.warn({ error, run: runId }, 'a run cannot be taken over now')
+
+  /** A run whose process is gone begins again where its readers cannot tell, or goes on from what was kept; else it has failed. */
+  async function adopt(orphan: RunRow): Promise<void> {
+    const claim = await inChat(orphan.chat_id, async (tx) => {
+      await logSettledStep(tx, orphan)
+      const { before, kept, lastSeq } = await keptOf(tx, orphan)
+      if (orphan.cancel_requested_at !== null) await endFromOutside(tx, orphan, processId, { status: 'cancelled' })
+      else if (kept === null || orphan.adoptions >= MOST_ADOPTIONS)
+        await endFromOutside(tx, orphan, processId, { status: 'failed', error: interrupted })
+      else {
+        const run = await claimStore.takeOver(tx, orphan, processId)
+        const output = before && { ...before, content: kept }
+        return run && output ? { run, output, events: [], lastSeq } : null
+      }
+      return claimNext(tx, orphan.chat_id, processId)
+    })
+    if (claim) here.begin(claim)
+    bus.poke('outbox')
+  }
+
+  /** Decides what nobody has decided in time: the run goes on with the next look for those that wait. */
+  async function expire(tx: Db, { chat_id, id }: RunRow): Promise<void> {
+    const run = await runStore.get(tx, chat_id, id)
+    if (run?.status === 'requires_action') await denyExpired(tx, run, new Date())
+  }
+
+  /** A task that has ended is no longer waited for: the run that handed it on takes its turn, and reads what came of it. */
+  async function reunite(tx: Db, { chat_id, id }: RunRow): Promise<void> {
+    const run = await runStore.get(tx, chat_id, id)
+    if (run?.status !== 'requires_action') return
+    const pending = run.pending_actions.filter(({ kind }) => kind !== 'subagent')
+    await runStore.decide(tx, id, { pending, approved: approvedCalls(run) })
+  }
+
+  async function forsake(tx: Db, { id }: RunRow): Promise<void> {
+    const asked = await runStore.requestCancel(tx, id)
+    if (asked?.status === 'running') here.stop(id)
+    else if (asked) await cancelWaiting(tx, asked)
+  }
+
+  const inChat = <T>(chatId: Id, work: (tx: Db) => Promise<T>): Promise<T | null> =>
+    db.transaction().execute(async (tx) => ((await chatStore.lock(tx, chatId)) === null ? null : work(tx)))
+
+  return startRounds(
+    { bus, poke: 'runs', pollMs: SWEEP_MS },
+    async () => {
+      if (!here.closing.aborted) await sweep()
+    },
+    (error) => log.warn({ error }, 'runs cannot be swept now'),
+  )
+}

@@ -1,0 +1,127 @@
+/** The rights on a computer, derived from the caller's memberships, the owner and the exposures. Pure. */
+import { checkPlace, checkWritable } from '#authz/place.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { type Membership, type Principal, hasScope, membershipIn } from '#core/principal.ts'
+import { CAPABILITIES, type Capability, type Role, type Scope, atLeast, roles } from '#core/scopes.ts'
+import type { ComputerRow } from './store.ts'
+
+/** The scope that a capability takes. A viewer has none of them, whatever it is. */
+const SCOPE: Record<Capability, Scope> = {
+  exec: 'computer:exec',
+  terminal: 'computer:exec',
+  fs_read: 'computer:read',
+  fs_write: 'computer:write',
+  ports: 'computer:read',
+  inference: 'computer:write',
+  users: 'computer:write',
+}
+
+/** A workspace of the caller that reaches the computer: the one that it belongs to, or one that it is exposed to. */
+interface Way {
+  workspaceId: Id
+  membership: Membership
+  owns: boolean
+  capabilities: readonly Capability[]
+}
+
+export function waysTo(principal: Principal, row: ComputerRow): Way[] {
+  const ways: Way[] = []
+  const own = membershipIn(principal, row.workspace_id)
+  if (own) ways.push({ workspaceId: row.workspace_id, membership: own, owns: true, capabilities: CAPABILITIES })
+  for (const { workspace_id: workspaceId, capabilities } of row.exposures) {
+    const membership = membershipIn(principal, workspaceId)
+    if (membership) ways.push({ workspaceId, membership, owns: false, capabilities })
+  }
+  return ways
+}
+
+/**
+ * The place that `permit` holds an endpoint against: the most that any way gives. A service then asks `checkManages` or
+ * `checkMayUse`, which look at each way by itself. Null is a stranger's.
+ */
+export function placeWith(ways: readonly Way[]): Membership | null {
+  if (ways.length === 0) return null
+  const places = ways.map(({ membership }) => membership)
+  const role = roles.findLast((one) => places.some((place) => place.role === one))!
+  const narrowed = places.flatMap(({ permissions }) => (permissions === null ? [] : [...permissions]))
+  const status = places.some((place) => place.status === 'active') ? 'active' : 'archived'
+  return {
+    role,
+    permissions: places.some(({ permissions }) => permissions === null) ? null : new Set(narrowed),
+    status,
+  }
+}
+
+/** Refuses whoever may not change whose it is, who may use it, or what it is called: exposures give no right to that. */
+export function checkManages(principal: Principal, row: ComputerRow, scope: Scope, role: Role): void {
+  const own = membershipIn(principal, row.workspace_id)
+  if (own === null)
+    return refuse('insufficient_role', {
+      message: 'This computer belongs to others, who let your workspace use it. Only they may do this.',
+    })
+  checkPlace(own, scope, role)
+  if (!scope.endsWith(':read')) checkWritable(own)
+}
+
+/** Tells whether the caller stands for what belongs to this workspace: so do its admins, and everybody in their own. */
+export const vouchesIn = (principal: Principal, workspaceId: Id): boolean => {
+  const place = membershipIn(principal, workspaceId)
+  return place !== null && atLeast(place.role, 'admin')
+}
+
+const uses = (
+  { membership: { role, permissions, status }, capabilities }: Way,
+  capability: Capability,
+  scope: Scope = SCOPE[capability],
+): boolean =>
+  capabilities.includes(capability) &&
+  status === 'active' &&
+  atLeast(role, 'member') &&
+  (permissions === null || permissions.has(scope))
+
+/** The workspace by which the caller may use the computer so, for what goes on there in its name; null: by none. */
+export const workspaceFor = (principal: Principal, row: ComputerRow, capability: Capability): Id | null =>
+  waysTo(principal, row).find((way) => uses(way, capability))?.workspaceId ?? null
+
+/** The capabilities of the caller: owner or exposure ∩ what the machine allows ∩ scopes. */
+export const capabilitiesOf = (principal: Principal, row: ComputerRow): Capability[] => {
+  const ways = waysTo(principal, row)
+  return CAPABILITIES.filter(
+    (capability) =>
+      row.allows.includes(capability) &&
+      hasScope(principal, SCOPE[capability]) &&
+      ways.some((way) => uses(way, capability)),
+  )
+}
+
+/**
+ * Refuses callers that lack the capability, with the person who can grant it. `scope`: the scope of the endpoint, for
+ * endpoints that only read what the capability is for.
+ */
+export function checkMayUse(
+  principal: Principal,
+  row: ComputerRow,
+  capability: Capability,
+  scope: Scope = SCOPE[capability],
+): void {
+  if (!hasScope(principal, scope))
+    refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })
+  const ways = waysTo(principal, row)
+  if (!ways.some((way) => uses(way, capability, scope))) {
+    const granting = ways.find((way) => way.capabilities.includes(capability))
+    if (granting) {
+      checkPlace(granting.membership, scope, 'member')
+      checkWritable(granting.membership)
+    }
+    refuse('capability_denied', {
+      message: `Your workspace may use this computer, but not for \`${capability}\`. Its owner can allow that.`,
+      details: { capability, granted: [...new Set(ways.flatMap((way) => way.capabilities))] },
+    })
+  }
+  if (!row.allows.includes(capability))
+    refuse('capability_denied', {
+      message: `The machine itself does not allow \`${capability}\`: run \`uk computer run --allow …\` on it.`,
+      details: { capability, allows: row.allows },
+    })
+}

@@ -1,0 +1,202 @@
+/** The actions on cloud computers change rows; whoever looks after the host does the rest. */
+import type { Input } from '#core/contract.ts'
+import type { Context } from '#infra/context.ts'
+import { insertResource } from '#authz/resources.ts'
+import { writeAudit } from '#authz/audit.ts'
+import { checkPlace } from '#authz/place.ts'
+import { defineOperation, startOperation } from '#modules/operations/service.ts'
+import { Refusal, absent, refuse } from '#core/errors.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { membershipIn } from '#core/principal.ts'
+import type { cloudComputers } from '../contract-cloud.ts'
+import { vouchesIn } from '../access.ts'
+import { tell } from '../events.ts'
+import type { HasLinks } from '../link/links.ts'
+import { change, checkRoom } from '../manage.ts'
+import { showComputer } from '../show.ts'
+import { type Lifecycle, computerStore } from '../store.ts'
+import type { HasCloud } from './handle.ts'
+import { checkAttended, checkCloud } from './check-cloud.ts'
+import { ALLOWED, POKE } from './look-after.ts'
+import { snapshotStore } from './snapshot-store.ts'
+import { cloudStore, move } from './store.ts'
+
+type Create = (typeof cloudComputers)['endpoints']['create']
+type Ctx = Context<HasLinks & HasCloud>
+
+export async function create(ctx: Ctx, given: Input<Create>) {
+  const { name, image: wanted, cpu, memory_mb, processes, disk_mb, network, idle_stop_seconds, from_snapshot } = given
+  const { driver, probe } = await chosen(ctx, given.driver)
+  const image = wanted ?? probe.images[0]!
+  if (!probe.images.includes(image))
+    unknown('image', `\`${image}\` is not an image of \`${driver.name}\` here.`, probe.images)
+  if (!probe.network.includes(network))
+    unknown('network', `\`${driver.name}\` has no \`${network}\` here. ${probe.reason ?? ''}`, probe.network)
+  const workspaceId = ctx.workspace!.id
+  const started = await ctx.transaction(async (ctx) => {
+    await checkRoom(ctx, workspaceId, 'cloud')
+    if (from_snapshot !== undefined) await checkSnapshot(ctx, from_snapshot, disk_mb)
+    const id = newId()
+    await insertResource(ctx, { id, kind: 'computer', workspace_id: workspaceId })
+    await computerStore.insert(ctx.db, {
+      id,
+      kind: 'cloud',
+      name,
+      os: process.platform,
+      arch: process.arch,
+      hostname: null,
+      daemon_version: null,
+      protocol: null,
+      allows: ALLOWED,
+      vouched: vouchesIn(ctx.principal, workspaceId),
+      lifecycle: 'provisioning',
+      driver: driver.name,
+      image,
+      limits: {
+        cpu,
+        memory_mb,
+        processes,
+        enforced: probe.limitsEnforced,
+        disk_mb,
+        disk_enforced: probe.diskLimitsEnforced,
+      },
+    })
+    await cloudStore.insert(ctx.db, {
+      computer_id: id,
+      driver: driver.name,
+      host: ctx.engine.cloud.hostId,
+      image,
+      cpu,
+      memory_mb,
+      processes,
+      disk_mb,
+      network,
+      idle_stop_seconds,
+      from_snapshot: from_snapshot ?? null,
+    })
+    const row = (await computerStore.get(ctx.db, id))!
+    await tell(ctx, 'created', row)
+    await writeAudit(ctx, {
+      action: 'computer.made',
+      workspaceId,
+      subject: { type: 'computer', id },
+      details: { name, driver: driver.name, image, network },
+    })
+    ctx.afterCommit(() => ctx.engine.bus.poke(POKE))
+    return startOperation(
+      ctx,
+      createOperation,
+      { computer_id: id },
+      { resource: { type: 'computer', id }, workspaceId },
+    )
+  })
+  return started
+}
+
+async function chosen(ctx: Ctx, name: string | undefined) {
+  const probes = await ctx.engine.cloud.probes()
+  const found =
+    name === undefined ? probes.find(({ probe }) => probe.available) : probes.find(({ driver }) => driver.name === name)
+  if (found === undefined && name !== undefined)
+    unknown(
+      'driver',
+      `\`${name}\` is not a driver here.`,
+      probes.map(({ driver }) => driver.name),
+    )
+  if (found?.probe.available) return found
+  const reasons = Object.fromEntries(probes.map(({ driver, probe }) => [driver.name, probe.reason]))
+  return refuse('not_supported', {
+    param: 'driver',
+    message: `Cloud computers cannot be made here. ${found?.probe.reason ?? Object.values(reasons).join(' ')}`.trim(),
+    details: { reasons },
+  })
+}
+
+const unknown = (param: string, message: string, allowed: readonly string[]): never =>
+  refuse('invalid_parameter', { param, message: message.trim(), details: { allowed } })
+
+async function checkSnapshot(ctx: Ctx, id: Id, diskMb: number | null): Promise<void> {
+  const row = await snapshotStore.get(ctx.db, id)
+  const place = row && membershipIn(ctx.principal, row.workspace_id)
+  if (row === null || place === null)
+    return refuse('not_found', { param: 'from_snapshot', message: absent('snapshot') })
+  // A clone has all that its computer had: whoever may not change that computer may not take its home elsewhere.
+  checkPlace(place, 'computer:write')
+  if (row.status !== 'ready')
+    refuse('invalid_state', {
+      param: 'from_snapshot',
+      message: `The snapshot is \`${row.status}\`, not \`ready\`.`,
+      details: { status: row.status, allowed: ['ready'] },
+    })
+  const needed = Number(row.home_bytes ?? 0)
+  const room = Math.min(await ctx.engine.cloud.room(), diskMb === null ? Infinity : diskMb * 1_048_576)
+  if (needed > room)
+    refuse('storage_full', {
+      param: 'from_snapshot',
+      message: `The home in this snapshot takes ${needed} bytes, and there is room for ${room}.`,
+      details: { free_bytes: room, needed_bytes: needed },
+    })
+}
+
+const PATIENCE_SECONDS = 600
+
+export const createOperation = defineOperation<{ computer_id: Id }, HasLinks & HasCloud>(
+  'computers.create',
+  async (ctx, { computer_id }, operation) => {
+    for (;;) {
+      // Whoever looks after the computer wakes this; a poke may be lost.
+      const woken = nextPoke(ctx, operation.signal)
+      const row = await computerStore.get(ctx.db, computer_id)
+      if (row === null) return refuse('not_found', { message: 'The computer was deleted while it was made.' })
+      if (row.lifecycle === 'error')
+        throw new Refusal('not_supported', { message: row.reason ?? 'It could not be made.', details: { computer_id } })
+      if (row.lifecycle !== 'provisioning' && row.lifecycle !== 'starting')
+        return { result: showComputer(ctx.principal, row), resource: { type: 'computer', id: computer_id } }
+      await woken
+      operation.signal.throwIfAborted()
+    }
+  },
+  { repeatable: true, attempts: 100, scope: 'computer:write', expiresInSeconds: PATIENCE_SECONDS },
+)
+
+const LOOK_MS = 1_000
+
+function nextPoke(ctx: Context, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      woken[Symbol.dispose]()
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, LOOK_MS)
+    const woken = ctx.engine.bus.on(POKE, done)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}
+
+export const start = (ctx: Ctx, id: Id) =>
+  ask(ctx, id, 'starting', ['stopped', 'error'], ['provisioning', 'starting', 'running'])
+export const stop = (ctx: Ctx, id: Id) =>
+  ask(ctx, id, 'stopping', ['provisioning', 'starting', 'running', 'error'], ['stopping', 'stopped'])
+
+async function ask(ctx: Ctx, id: Id, to: Lifecycle, from: readonly Lifecycle[], holds: readonly Lifecycle[]) {
+  const { cloud } = ctx.engine
+  const row = await change(ctx, id, 'member', async (ctx, before) => {
+    checkCloud(before, to === 'starting' ? 'started' : 'stopped')
+    if (holds.includes(before.lifecycle)) return before
+    const { host } = (await cloudStore.get(ctx.db, id))!
+    await checkAttended(ctx.db, cloud, host, before.lifecycle)
+    if (!(await move(ctx.db, id, from, to)))
+      refuse('invalid_state', {
+        message: `It is \`${before.lifecycle}\`: wait until it is one of \`${from.join('`, `')}\`.`,
+        details: { status: before.lifecycle, allowed: from },
+      })
+    ctx.afterCommit(() => {
+      ctx.engine.bus.poke('outbox')
+      ctx.engine.bus.poke(POKE)
+    })
+    return (await computerStore.get(ctx.db, id))!
+  })
+  return showComputer(ctx.principal, row)
+}

@@ -1,0 +1,23 @@
+import { refuse } from '#core/errors.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { ComputerRow, Lifecycle } from '../store.ts'
+import type { Cloud } from './handle.ts'
+import { cloudStore } from './store.ts'
+
+/** Refuses what only cloud computers do. `verb`: a past participle, such as `started`. */
+export function checkCloud({ kind }: ComputerRow, verb: string): void {
+  if (kind !== 'cloud')
+    refuse('not_supported', {
+      message: `A paired machine is not ${verb} from here: its owner does that on the machine itself.`,
+    })
+}
+
+/** Refuses what only a process on the computer's own host can do, where none is there. */
+export async function checkAttended(db: Db, { hostId }: Cloud, host: string, status: Lifecycle): Promise<void> {
+  if (host !== hostId && !(await cloudStore.isAttended(db, host)))
+    refuse('invalid_state', {
+      message:
+        'The host that has its home is not there: no server runs on it. Start one there, or delete the computer; a snapshot of it begins another one elsewhere.',
+      details: { status, allowed: ['delete'] },
+    })
+}

@@ -1,0 +1,16 @@
+import type { Context } from '#infra/context.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { cloudStore } from './store.ts'
+
+/** Refuses what is more than a cloud computer may still keep, as far as was measured; any other computer says so itself. */
+export async function checkDisk(ctx: Context, computerId: Id, needed: number): Promise<void> {
+  const disk = await cloudStore.disk(ctx.db, computerId)
+  if (disk === null) return
+  const free = Math.max(0, disk.limit - disk.used)
+  if (needed > free)
+    refuse('storage_full', {
+      message: `The computer may keep ${disk.limit} bytes on its disk and has ${disk.used}: ${needed} more do not fit.`,
+      details: { free_bytes: free, needed_bytes: needed },
+    })
+}

@@ -1,0 +1,83 @@
+/** One installation over the link, whatever becomes of the link meanwhile. */
+import type { ReadableFile } from '#modules/drive/service.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { type Input, InstallProgress, type Output } from '#daemon-protocol/operations.ts'
+import { type AskedStream, LinkLost, StreamReset } from '#daemon-protocol/stream.ts'
+import type { z } from 'zod'
+import type { Links } from '../link/links.ts'
+
+const RETRY_MS = 250
+/** The time that a lost computer is waited for: one that is switched off for the night goes on in the morning. */
+const PATIENCE_MS = 7 * 86_400_000
+
+interface Asked {
+  computerId: Id
+  input: Input<'engine.install'>
+  /** The file of a source `upload`. */
+  file: ReadableFile | null
+  signal: AbortSignal
+  progress(progress: z.output<typeof InstallProgress>): void
+}
+
+export async function installOverLink(
+  links: Links,
+  { computerId, input, file, signal, progress }: Asked,
+): Promise<Output<'engine.install'>> {
+  let lostAt: number | null = null
+  for (;;) {
+    try {
+      const stream = await links.open(computerId, 'engine.install', input, { signal })
+      for await (const item of stream) {
+        lostAt = null
+        if (item.type !== 'event') continue
+        const told = InstallProgress.safeParse(item.event)
+        if (told.success) progress(told.data)
+        else if (file !== null) feed(stream, file, Number((item.event as { offset?: unknown }).offset))
+      }
+      return await stream.output
+    } catch (error) {
+      signal.throwIfAborted()
+      // Only this server's own end leaves the installation to the next one.
+      if (error instanceof StreamReset || (error instanceof Refusal && error.code === 'shutting_down'))
+        refuse('interrupted', { message: `The installation was broken off: ${error.message.replace(/\.$/, '')}.` })
+      if (!(error instanceof LinkLost || (lostAt !== null && isOffline(error)))) throw error
+      lostAt ??= Date.now()
+      const left = lostAt + PATIENCE_MS - Date.now()
+      if (left <= 0 || !(await back(links, computerId, left, signal)))
+        refuse('computer_offline', {
+          message: 'The computer was lost while a model was installed, and has not come back.',
+        })
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    }
+  }
+}
+
+const isOffline = (error: unknown): boolean => error instanceof Refusal && error.code === 'computer_offline'
+
+/** Waits until the computer is back. An installation that is given up meanwhile does not wait for it. */
+async function back(links: Links, id: Id, waitMs: number, signal: AbortSignal): Promise<boolean> {
+  const until = Date.now() + waitMs
+  while (Date.now() < until) {
+    if (await links.online(id, Math.min(1_000, until - Date.now()))) return true
+    signal.throwIfAborted()
+  }
+  return false
+}
+
+/** Sends the bytes of a file from the offset that the computer has. */
+function feed(stream: AskedStream<'engine.install'>, file: ReadableFile, from: number): void {
+  void (async () => {
+    if (!Number.isSafeInteger(from) || from < 0 || from > file.size) return stream.reset('an offset that cannot be')
+    let at = from
+    if (at < file.size)
+      for await (const bytes of file.read(from)) {
+        await stream.write(bytes, 0, at)
+        at += bytes.length
+      }
+    stream.finish()
+  })().catch((error: unknown) => {
+    // The reader of the stream hears of a lost link; bytes that cannot be read are ours to tell of.
+    stream.reset(error instanceof Refusal ? error.message : 'the bytes of the file could not be read')
+  })
+}

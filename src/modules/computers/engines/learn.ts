@@ -1,0 +1,149 @@
+/** Keeps the rows of a computer's models, and the state of its engine, as its daemon tells them. */
+import { sql } from 'kysely'
+import { rightsChanged } from '#authz/rights.ts'
+import type { Engine } from '#infra/context.ts'
+import type { Consumer } from '#infra/outbox/deliveries.ts'
+import { writeOutbox } from '#infra/outbox/outbox.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import { type Id, newId } from '#core/ids.ts'
+import type { Input, Output } from '#daemon-protocol/operations.ts'
+import { channelsOf } from '../events.ts'
+import type { HasLinks } from '../link/links.ts'
+import { type ComputerRow, type EngineState, computerStore } from '../store.ts'
+import { localModels } from './model-store.ts'
+
+type Told = Output<'engine.control'>
+type Parts = Pick<Engine<HasLinks>, 'bus' | 'links' | 'log' | 'postgres'>
+
+const ANSWER_MS = 15_000
+
+const STATES: Record<Told['engines'][number]['status'], EngineState> = {
+  absent: 'absent',
+  stopped: 'stopped',
+  installing: 'starting',
+  running: 'ready',
+  failed: 'error',
+}
+/** The states of engines by rank: of several engines, the computer is said to have the highest. */
+const ORDER: readonly EngineState[] = ['absent', 'error', 'stopped', 'starting', 'ready']
+
+const stateOf = ({ engines }: Told): EngineState =>
+  engines
+    .map(({ status }) => STATES[status])
+    .reduce<EngineState>((best, one) => (ORDER.indexOf(one) > ORDER.indexOf(best) ? one : best), 'absent')
+
+/** Asks the daemon for its models. Throws what `Links.ask` throws. */
+export async function learnModels(
+  engine: Parts,
+  computerId: Id,
+  signal: AbortSignal,
+  mostMs = ANSWER_MS,
+): Promise<void> {
+  const withinMs = Math.min(mostMs, engine.links.limits.answerMs)
+  const place = await placeOfQuestion(engine)
+  const { models, silent } = await engine.links.ask(computerId, 'engine.models', {}, { signal, withinMs })
+  await change(engine, computerId, async (db, row) => {
+    if (row.models_asked > place) return false
+    await computerStore.update(db, computerId, { models_asked: place })
+    if (!(await localModels.learn(db, computerId, newId, models, silent))) return false
+    await tellOf(db, row, 'local_models_changed')
+    return true
+  })
+}
+
+/** Has the daemon do something with its engines, and notes how they are after it. Throws what `Links.ask` throws. */
+export async function controlEngines(
+  engine: Parts,
+  computerId: Id,
+  asked: Input<'engine.control'>,
+  signal: AbortSignal,
+): Promise<Told> {
+  const place = await placeOfQuestion(engine)
+  const told = await engine.links.ask(computerId, 'engine.control', asked, { signal })
+  const state = stateOf(told)
+  let overtaken = false
+  await change(engine, computerId, async (db, row) => {
+    overtaken = row.engines_asked > place
+    if (overtaken) return false
+    await computerStore.update(db, computerId, { engine: state, engines_asked: place })
+    if (row.engine !== state) await tellOf(db, row, 'updated')
+    return false
+  })
+  // A question that came after this one may have been answered before its start or stop was done.
+  if (overtaken && asked.action !== 'status')
+    await engineStatus(engine, computerId, signal).catch((error: unknown) =>
+      engine.log.debug({ error, computer_id: computerId }, 'a computer does not say how its engines are now'),
+    )
+  return told
+}
+
+/** Asks the daemon for the state of its engines, and notes it. */
+export const engineStatus = (engine: Parts, computerId: Id, signal: AbortSignal): Promise<Told> =>
+  controlEngines(engine, computerId, { action: 'status', engine: null, model: null }, signal)
+
+/**
+ * The place of a question among all that any process asks, taken before it is asked. The answer of an earlier question
+ * may come last and tells of what is over: where that of a later one was noted, it is dropped.
+ */
+export async function placeOfQuestion({ postgres }: Pick<Parts, 'postgres'>): Promise<bigint> {
+  const { rows } = await sql<{ place: bigint }>`select nextval('questions_to_daemons') as place`.execute(postgres.db)
+  return rows[0]!.place
+}
+
+/**
+ * Changes a computer's models within a transaction that holds the computer; `work` answers whether somebody is served
+ * otherwise now.
+ */
+export async function change(
+  { postgres, bus }: Pick<Parts, 'bus' | 'postgres'>,
+  computerId: Id,
+  work: (db: Db, row: ComputerRow) => Promise<boolean>,
+): Promise<void> {
+  const served = await postgres.db.transaction().execute(async (db) => {
+    await db.selectFrom('computers').select('id').where('id', '=', computerId).forUpdate().executeTakeFirst()
+    const row = await computerStore.get(db, computerId)
+    if (row === null || !(await work(db, row))) return false
+    await rightsChanged(db, workspacesOf(row))
+    return true
+  })
+  bus.poke('outbox')
+  if (served) bus.poke('rights')
+}
+
+/** The workspaces whose members the computer may serve. */
+export const workspacesOf = (row: ComputerRow): Id[] => [
+  row.workspace_id,
+  ...row.exposures.map(({ workspace_id }) => workspace_id),
+]
+
+export const tellOf = (db: Db, row: ComputerRow, verb: string, more: object = {}): Promise<void> =>
+  writeOutbox(
+    db,
+    {
+      type: `computer.${verb}`,
+      channels: channelsOf(row),
+      resource: { type: 'computer', id: row.id },
+      data: { id: row.id, workspace_id: row.workspace_id, name: row.name, ...more },
+    },
+    null,
+  )
+
+/** A computer that comes is asked what models it has: they may have changed while it was away. */
+export const localModelConsumer = (engine: Parts): Consumer => ({
+  name: 'local_models',
+  types: ['computer.connected'],
+  async handle({ resource_id: id }) {
+    // Its turn comes before the next one's: a daemon that does not answer is asked again when its models are looked at.
+    const row = id && (await computerStore.get(engine.postgres.db, id))
+    if (!row || !row.allows.includes('inference')) return
+    void learnAll(engine, row.id).catch((error: unknown) =>
+      engine.log.debug({ error, computer_id: row.id }, 'a computer does not say which models it has'),
+    )
+  },
+})
+
+async function learnAll(engine: Parts, id: Id): Promise<void> {
+  const signal = AbortSignal.timeout(ANSWER_MS)
+  await learnModels(engine, id, signal)
+  await engineStatus(engine, id, signal)
+}

@@ -1,0 +1,57 @@
+/** Ends commands that nobody waits for any more on the computers that this process is linked to. */
+import { createRounds } from '#infra/bus/rounds.ts'
+import type { Engine } from '#infra/context.ts'
+import { LinkLost } from '#daemon-protocol/stream.ts'
+import { Refusal } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { HasLinks } from '../../link/links.ts'
+import { type Unwanted, commandsUnderWay } from './under-way.ts'
+
+/** The longest time that a cancelled command lives on while its computer is linked. */
+const LOOK_MS = 2_000
+const KILL_MS = 30_000
+
+export function endUnwantedCommands(engine: Engine<HasLinks>): AsyncDisposable {
+  const { links, log, postgres } = engine
+  const busy = new Map<Id, Promise<void>>()
+  const stopping = new AbortController()
+
+  async function end({ operation_id: key, computer_id: computerId, settled }: Unwanted): Promise<void> {
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(KILL_MS)])
+    try {
+      // The computer has all that the command started; where it knows of none, that has ended.
+      const { found } = await links.ask(computerId, 'exec.kill', { key, signal: null }, { signal })
+      if (found || settled) await commandsUnderWay.forget(postgres.db, key)
+    } catch (error) {
+      // The row stays until the computer has said so.
+      if (!stopping.signal.aborted && !(error instanceof Refusal || error instanceof LinkLost))
+        log.warn({ error, computer_id: computerId }, 'a command that was cancelled was not ended')
+    }
+  }
+
+  const rounds = createRounds(
+    {},
+    async () => {
+      const held = links.held()
+      if (held.length === 0) return
+      for (const one of await commandsUnderWay.unwanted(postgres.db, held)) {
+        const { operation_id: key } = one
+        if (!busy.has(key))
+          busy.set(
+            key,
+            end(one).finally(() => busy.delete(key)),
+          )
+      }
+    },
+    (error) => log.warn({ error }, 'commands that were cancelled were not looked for'),
+  )
+  const timer = setInterval(rounds.poll, LOOK_MS)
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      stopping.abort()
+      await rounds[Symbol.asyncDispose]()
+      await Promise.all(busy.values())
+    },
+  }
+}

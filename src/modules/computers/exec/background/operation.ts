@@ -1,0 +1,81 @@
+/** A command in the background: an operation whose content grows as it puts something out. */
+import type { Context } from '#infra/context.ts'
+import { type Running, defineOperation } from '#modules/operations/service.ts'
+import type { Id } from '#core/ids.ts'
+import type { HasLinks } from '../../link/links.ts'
+import { checkPermitted, whilePermitted } from '../permitted.ts'
+import { MOST_BYTES, createCapture, createTextCutter } from '../capture.ts'
+import { type Command, runExec } from '../run-exec.ts'
+import { resultOf } from '../result.ts'
+import { commandsUnderWay } from './under-way.ts'
+
+export interface ExecInput {
+  computer_id: Id
+  base64: boolean
+  /** The most bytes of each output in the result, where its caller wants no more. */
+  most: number | null
+  command: Omit<Command, 'stdin' | 'key'> & { stdin_base64: string | null }
+}
+
+const DAY_SECONDS = 86_400
+/** A computer that is away, or a server that restarts, does not end what goes on there. */
+const PATIENCE_MS = 7 * DAY_SECONDS * 1000
+/** The most bytes of each channel in the result: the content has all of it that is kept. */
+const MOST_RESULT_BYTES = 1_048_576
+
+export const execOperation = defineOperation<ExecInput, HasLinks>('computers.exec', runInBackground, {
+  // A command that is asked for again with its key is not begun twice.
+  repeatable: true,
+  attempts: 1_000,
+  scope: 'computer:exec',
+  expiresInSeconds: 7 * DAY_SECONDS,
+})
+
+async function runInBackground(
+  ctx: Context<HasLinks>,
+  { computer_id, base64, most, command }: ExecInput,
+  operation: Running,
+) {
+  const { stdin_base64, ...rest } = command
+  await checkPermitted(ctx, computer_id, 'exec')
+  await commandsUnderWay.note(ctx.db, operation.id, computer_id)
+  await using permitted = whilePermitted(ctx, computer_id, 'exec', operation.cancelled)
+  const parts = runExec(
+    ctx.engine.links,
+    computer_id,
+    { ...rest, key: operation.id, stdin: stdin_base64 === null ? null : Buffer.from(stdin_base64, 'base64') },
+    {
+      signal: permitted.signal,
+      patienceMs: PATIENCE_MS,
+      leaving: operation.signal,
+      // The command may go on there, begun by a server that was restarted: its computer comes back when it has noticed.
+      underWay: operation.attempt > 1,
+    },
+  )
+  const shown = { stdout: 0, stderr: 0 }
+  const result = createCapture(
+    Math.min(most ?? MOST_RESULT_BYTES, MOST_RESULT_BYTES),
+    most === null ? 'first' : 'both_ends',
+  )
+  const cutters = { stdout: createTextCutter(), stderr: createTextCutter() }
+  for await (const part of parts) {
+    if (part.type === 'bytes') {
+      result.add(part.channel, part.offset, part.bytes)
+      shown[part.channel] += part.bytes.length
+      if (shown[part.channel] <= MOST_BYTES)
+        operation.append(cutters[part.channel].add(part.offset, part.bytes)?.text ?? '')
+    } else if (part.type === 'ended') {
+      await commandsUnderWay.forget(ctx.db, operation.id)
+      for (const cutter of Object.values(cutters)) operation.append(cutter.end()?.text ?? '')
+      return { result: storable(resultOf(operation.id, part.end, result, base64)) }
+    }
+  }
+  throw new Error('a command ended without an end')
+}
+
+/** The text without NUL, which PostgreSQL does not hold. */
+const storable = <T extends { stdout: string; stderr: string }>(result: T): T => ({
+  ...result,
+  stdout: result.stdout.replaceAll('\0', '\uFFFD'),
+  stderr: result.stderr.replaceAll('\0', '\uFFFD'),
+})

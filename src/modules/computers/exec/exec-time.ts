@@ -1,0 +1,70 @@
+/** The server's limit for a command. The computer enforces `timeout_ms` itself, unless it hangs. */
+import { Refusal } from '#core/errors.ts'
+import { type Id, newId } from '#core/ids.ts'
+import type { Links } from '../link/links.ts'
+
+interface ExecTime extends AsyncDisposable {
+  /** Aborts with the caller's signal, and with a refusal if the computer is silent for too long. */
+  readonly signal: AbortSignal
+  /** The command has begun; `goesOn` gives it its time. */
+  begins(): void
+  /** Starts the clock: the server waits for the computer. */
+  goesOn(): void
+  /** Stops the clock: the caller is reading output, or the computer is away. */
+  rests(): void
+}
+
+interface Whose {
+  signal: AbortSignal
+  leaving: AbortSignal | undefined
+  joins: true | undefined
+}
+
+/**
+ * A command has `answerMs` to start. After that its limit is its own `timeout_ms` plus `answerMs`. A foreground command
+ * without a timeout may run for as long as the keeper of the computer responds.
+ */
+export function timeOf(
+  links: Links,
+  computerId: Id,
+  { timeout_ms }: { timeout_ms: number | null },
+  { signal, leaving, joins }: Whose,
+): ExecTime {
+  const { answerMs } = links.limits
+  const limit = links.limit(computerId, signal, answerMs)
+  const stuck = new AbortController()
+  const both = AbortSignal.any([limit.signal, stuck.signal])
+  const asks = timeout_ms === null && leaving === undefined && joins === undefined
+  let until: number | null = null
+  let moved = performance.now()
+  let looking: Promise<void> | null = null
+  /** Checks that the keeper responds: only the keeper can answer for an unknown command. */
+  const look = async (): Promise<void> => {
+    try {
+      await links.ask(computerId, 'exec.kill', { key: newId(), signal: null }, { signal: both })
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'timeout') stuck.abort(error)
+    }
+  }
+  const lookIfStill = (): void => {
+    if (until === null || performance.now() - moved < answerMs) return
+    looking ??= look().finally(() => (looking = null))
+  }
+  const timer = asks ? setInterval(lookIfStill, answerMs) : undefined
+  return {
+    signal: both,
+    begins: () => void (until ??= performance.now() + (timeout_ms ?? Infinity) + answerMs),
+    goesOn() {
+      moved = performance.now()
+      limit.moved(until === null ? answerMs : Math.max(answerMs, until - moved))
+    },
+    rests() {
+      moved = Infinity
+      limit.rest()
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      limit[Symbol.dispose]()
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/** The callers who began the commands whose stdin was left open: nobody else writes to it. */
+import { type Generated, sql } from 'kysely'
+import type { Db } from '#infra/postgres/client.ts'
+import { type Id, parseId } from '#core/ids.ts'
+import { type Principal, membershipIn } from '#core/principal.ts'
+
+declare module '#infra/postgres/tables.ts' {
+  interface Database {
+    open_stdins: OpenStdinTable
+  }
+}
+interface OpenStdinTable {
+  exec_id: Id
+  computer_id: Id
+  account_id: Id
+  workspace_id: Id | null
+  created_at: Generated<Date>
+}
+type Whose = Pick<OpenStdinTable, 'account_id' | 'workspace_id'>
+
+/** The days that a row is kept: longer than a computer goes on with what nobody follows. */
+const KEPT_DAYS = 16
+
+export const openStdins = {
+  /** Notes a command before it is begun. One in the background has its operation. */
+  note: async (db: Db, row: Omit<OpenStdinTable, 'created_at'>): Promise<void> =>
+    void (await db.insertInto('open_stdins').values(row).execute()),
+
+  async of(db: Db, computerId: Id, execId: string): Promise<Whose | null> {
+    const id = parseId(execId)
+    if (id === null) return null
+    const { rows } = await sql<Whose>`
+      select account_id, workspace_id from open_stdins where exec_id = ${id} and computer_id = ${computerId}
+      union all
+      select account_id, workspace_id from operations
+        where id = ${id} and kind = 'computers.exec' and resource_id = ${computerId}`.execute(db)
+    return rows[0] ?? null
+  },
+
+  async retain(db: Db): Promise<void> {
+    await sql`delete from open_stdins where created_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db)
+  },
+}
+
+/** Tells whether the caller began the command: the same account, by a way that this key or session still has. */
+export const isTheirs = (principal: Principal, { account_id, workspace_id }: Whose): boolean =>
+  account_id === principal.accountId && (workspace_id === null || membershipIn(principal, workspace_id) !== null)

@@ -1,0 +1,171 @@
+/** One command over the link, whatever becomes of the link meanwhile. */
+import { z } from 'zod'
+import { Refusal, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { iso } from '#core/time.ts'
+import { CHANNEL, type Input, type Output } from '#daemon-protocol/operations.ts'
+import type { AskedStream } from '#daemon-protocol/stream.ts'
+import type { Links } from '../link/links.ts'
+import { lossesOf } from '../link/losses.ts'
+import { timeOf } from './exec-time.ts'
+
+export interface Command {
+  /** The key of the command: asked again with it, the same command goes on. */
+  key: string
+  argv: readonly string[]
+  cwd: string | null
+  env: Record<string, string>
+  user: string | null
+  timeout_ms: number | null
+  stdin: Uint8Array | null
+  /** The input goes on behind `stdin`, with the bytes that `writeStdin` brings. */
+  stdin_open?: boolean
+}
+
+export type OutputChannel = 'stdout' | 'stderr'
+export type ExecPart =
+  | { type: 'started'; pid: number | null }
+  /** `offset` is beyond the end of what came before where the computer kept no more. */
+  | { type: 'bytes'; channel: OutputChannel; offset: number; bytes: Uint8Array }
+  | { type: 'ended'; end: Output<'exec'> }
+
+export interface RunMore {
+  /** The signal that ends the command. */
+  signal: AbortSignal
+  /** The time that a lost computer is waited for, in milliseconds. */
+  patienceMs?: number
+  /** Where it fires before `signal`, the command goes on by itself: a later call with its key takes it up. */
+  leaving?: AbortSignal
+  /**
+   * The command may have been begun before, by a server that has died: the computer is waited for as if it had been
+   * lost since.
+   */
+  underWay?: boolean
+  /** Follows a command that another call began, and leaves it as it is: refuses with `not_found` where none did. */
+  joins?: true
+}
+
+/** The first event of a daemon. It may say anything. */
+const Started = z.object({
+  type: z.literal('started'),
+  pid: z.number().int().nullable().default(null),
+  stdin: z.number().int().min(0).default(0),
+})
+
+/** The time that a lost link is waited for before its caller is told. */
+const PATIENCE_MS = 60_000
+const KILL_MS = 60_000
+/** The time beyond all patience after which the computer ends the command: then its caller has died, too. */
+const ALONE_MS = 60_000
+
+/**
+ * Runs a command and hands over its output as it comes; a slow reader slows it. Ends with its end, or throws why there
+ * is none. To stop reading, or `signal`, ends the command with all that it has started.
+ */
+export async function* runExec(
+  links: Links,
+  computerId: Id,
+  command: Command,
+  { signal, patienceMs = PATIENCE_MS, leaving, underWay = false, joins }: RunMore,
+): AsyncGenerator<ExecPart, void> {
+  const from = { stdout: 0, stderr: 0 }
+  let begun = false
+  let over = false
+  let stream: AskedStream<'exec'> | null = null
+  /** The stream that has been given the stdin. */
+  let fed: AskedStream<'exec'> | null = null
+  await using time = timeOf(links, computerId, command, { signal, leaving, joins })
+  const waiting = leaving ? AbortSignal.any([time.signal, leaving]) : time.signal
+  const losses = lossesOf(links, computerId, { signal: waiting, patienceMs, underWay, gone: lost })
+  const leave = (): void => {
+    if (!signal.aborted) stream?.lose('the server stops')
+  }
+  leaving?.addEventListener('abort', leave)
+  try {
+    for (;;) {
+      try {
+        const input = { ...inputOf(command, from), alone_ms: patienceMs + ALONE_MS, ...(joins && { joins }) }
+        stream = await links.open(computerId, 'exec', input, { signal: time.signal, movable: leaving !== undefined })
+        if (leaving) time.goesOn()
+        for await (const item of stream) {
+          losses.over()
+          if (item.type === 'event') {
+            const { data: started } = Started.safeParse(item.event)
+            if (started === undefined || fed === stream) continue
+            fed = stream
+            time.begins()
+            if (!joins) void feed(stream, command, started.stdin)
+            time.rests()
+            if (!begun) yield { type: 'started', pid: started.pid }
+            begun = true
+            time.goesOn()
+          } else if (item.type === 'bytes') {
+            const channel = item.channel === CHANNEL.stderr ? 'stderr' : 'stdout'
+            from[channel] = item.offset + item.bytes.length
+            time.rests()
+            yield { type: 'bytes', channel, offset: item.offset, bytes: item.bytes }
+            time.goesOn()
+          }
+        }
+        const end = await stream.output
+        over = true
+        return yield { type: 'ended', end }
+      } catch (error) {
+        if (time.signal.aborted) throw time.signal.reason instanceof Refusal ? time.signal.reason : error
+        if (leaving?.aborted) throw error
+        // A background command outlasts a computer that is offline for days.
+        if (leaving) time.rests()
+        await losses.outlast(error).catch((why: unknown) => {
+          // A refused command was never begun, or has ended.
+          over = why === error && error instanceof Refusal
+          throw why
+        })
+      }
+    }
+  } finally {
+    leaving?.removeEventListener('abort', leave)
+    if (!over && joins) stream?.reset('the caller left')
+    else if (!over && stream !== null && (signal.aborted || !leaving?.aborted)) {
+      stream.reset('the caller left')
+      void kill(links, computerId, command.key, Math.min(patienceMs, PATIENCE_MS)).catch(() => {})
+    }
+  }
+}
+
+/**
+ * Ends a command that its caller left, with all that it has started: at once, or when its computer is back soon. After that
+ * the computer ends it by itself, as nobody follows it; one in the background: `background/ending.ts`.
+ */
+async function kill(links: Links, computerId: Id, key: string, waitMs: number): Promise<void> {
+  if (await links.online(computerId, waitMs))
+    await links.ask(computerId, 'exec.kill', { key, signal: null }, { signal: AbortSignal.timeout(KILL_MS) })
+}
+
+const lost = (lostAt: Date): never =>
+  refuse('computer_offline', {
+    message: 'The computer was lost while the command was running, and has not come back. It is ended when it does.',
+    details: { last_seen_at: iso(lostAt) },
+  })
+
+const inputOf = (
+  { stdin, stdin_open, argv, ...command }: Command,
+  from: { stdout: number; stderr: number },
+): Input<'exec'> => ({
+  ...command,
+  argv: [...argv],
+  stdin: stdin !== null || stdin_open === true,
+  from: { ...from },
+})
+
+async function feed(
+  stream: AskedStream<'exec'>,
+  { stdin, stdin_open = false }: Command,
+  arrived: number,
+): Promise<void> {
+  try {
+    if (stdin !== null && arrived < stdin.length) await stream.write(stdin.subarray(arrived), CHANNEL.stdin, arrived)
+    if (stdin !== null && !stdin_open) stream.finish()
+  } catch {
+    // The command has ended without having read it all, or the link is lost: the reader of the stream hears of that.
+  }
+}

@@ -1,0 +1,86 @@
+import type { Context } from '#infra/context.ts'
+import type { Page } from '#core/answers.ts'
+import type { Input } from '#core/contract.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { cursorOf, positionOf } from '#core/paging.ts'
+import type { Output } from '#daemon-protocol/operations.ts'
+import { checkMayUse } from '../access.ts'
+import type { fileEndpoints } from '../contract-files.ts'
+import { whilePermitted } from '../exec/permitted.ts'
+import type { HasLinks } from '../link/links.ts'
+import type { ComputerRow } from '../store.ts'
+
+type Given = Input<typeof fileEndpoints.fs>
+type Entry = Output<'fs.stat'>
+
+/** The fields that each of them takes, beside `op` and `path`. */
+const TAKES: Record<Given['op'], readonly (keyof Given)[]> = {
+  list: ['cursor'],
+  stat: [],
+  mkdir: ['parents'],
+  remove: ['recursive'],
+}
+
+export async function fs(ctx: Context<HasLinks>, row: ComputerRow, given: Given) {
+  const { id, op, parents = false, recursive = false } = given
+  const isRead = op === 'list' || op === 'stat'
+  const capability = isRead ? 'fs_read' : 'fs_write'
+  checkMayUse(ctx.principal, row, capability)
+  checkFields(given)
+  const { links } = ctx.engine
+  if (given.path === undefined && !isRead)
+    refuse('missing_parameter', { param: 'path', message: `\`${op}\` needs \`path\`.` })
+  const path = given.path ?? (await startOf(ctx, id))
+  // A large folder takes long to remove, and a right that is withdrawn meanwhile ends that.
+  await using permitted = whilePermitted(ctx, id, capability, ctx.signal)
+  const more = { signal: permitted.signal }
+  switch (op) {
+    case 'list':
+      return await list(ctx, { ...given, path })
+    case 'stat':
+      return shown(await links.ask(id, 'fs.stat', { path }, more))
+    case 'mkdir':
+      return shown(await links.ask(id, 'fs.mkdir', { path, parents }, more))
+    case 'remove': {
+      const { removed } = await links.ask(id, 'fs.remove', { path, recursive }, more)
+      return { path, removed }
+    }
+  }
+}
+
+function checkFields(given: Given): void {
+  const others = (['recursive', 'parents', 'cursor'] as const).filter((one) => !TAKES[given.op].includes(one))
+  const other = others.find((field) => given[field] !== undefined)
+  if (other !== undefined)
+    refuse('unknown_parameter', { param: other, message: `\`${given.op}\` does not take \`${other}\`.` })
+}
+
+/** Returns the folder where browsing starts. Earlier daemons don't know it: there it is their home. */
+async function startOf({ engine: { links }, signal }: Context<HasLinks>, id: Id): Promise<string> {
+  try {
+    return (await links.ask(id, 'fs.start', {}, { signal })).path
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === 'not_supported')) throw error
+    return (await links.ask(id, 'daemon.probe', {}, { signal })).home ?? '/'
+  }
+}
+
+async function list(
+  { engine, signal }: Context<HasLinks>,
+  { id, path, cursor, ...given }: Given & { path: string },
+): Promise<Page<Entry>> {
+  const filters = { id, path }
+  const from = positionOf('computer_files', filters, cursor)?.[0]
+  // A call that comes without a query, such as an agent's, may leave it out whatever its type says.
+  const limit = (given.limit as number | undefined) ?? 25
+  const input = { path, cursor: from === undefined ? null : String(from), limit }
+  const { entries, next_cursor } = await engine.links.ask(id, 'fs.list', input, { signal })
+  return {
+    rows: entries.slice(0, limit).map(shown),
+    next: next_cursor === null ? null : cursorOf('computer_files', filters, [next_cursor]),
+  }
+}
+
+/** An entry with its time in milliseconds, whatever a machine says. */
+export const shown = (entry: Entry): Entry => ({ ...entry, modified_at: new Date(entry.modified_at).toISOString() })

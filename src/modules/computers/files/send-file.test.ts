@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Refusal } from '#core/errors.ts'
+import { CLOSE } from '#daemon-protocol/mux.ts'
+import { linkUp } from '#test/link/daemon.ts'
+import type { Answerer } from '#test/link/pair.ts'
+import { pairedComputer } from '#test/makers.ts'
+import { testServer } from '#test/server.ts'
+
+const server = await testServer()
+after(() => server[Symbol.asyncDispose]())
+const alice = await server.person('Alice')
+
+test('a computer that says of an upload without end that it goes on elsewhere is asked a few times, ever later, and then left', async () => {
+  const { id, credential } = await pairedComputer(alice)
+  const bytes = Buffer.alloc(300_000, 7)
+  const asked: number[] = []
+  const stale: Answerer = ({ op }) => {
+    if (op === 'fs.upload_offset') return Promise.resolve({ offset: 100_000 })
+    asked.push(performance.now())
+    return Promise.reject(new Refusal('stale_update', { details: { offset: 100_000 } }))
+  }
+  // First it takes a part, and its link breaks.
+  const first = await linkUp(server.origin, credential, async (_, stream) => {
+    let came = 0
+    for await (const item of stream) if (item.type === 'bytes' && (came += item.bytes.length) >= 200_000) break
+    first.mux.close(CLOSE.restart, 'it breaks')
+    return {}
+  })
+  const answer = alice.request('POST', `/computers/${id}/fs/upload?path=/tmp/file`, bytes, {
+    'content-type': 'application/octet-stream',
+  })
+  await first.closed
+  using _second = await linkUp(server.origin, credential, stale)
+  const { status, body } = await answer
+  assert.deepEqual([status, body.error.code], [503, 'interrupted'], JSON.stringify(body))
+  assert.ok(asked.length > 2 && asked.length < 12, `${asked.length}`)
+  // The pauses double: without them the attempts would follow each other at once.
+  assert.ok(asked.at(-1)! - asked[0]! > 1_000, asked.join())
+})

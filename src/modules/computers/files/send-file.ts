@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { Refusal, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { CHANNEL, type Input, type Output } from '#daemon-protocol/operations.ts'
+import { type AskedStream, LinkLost, StreamReset } from '#daemon-protocol/stream.ts'
+import type { UseLimit } from '../link/limits.ts'
+import type { Links } from '../link/links.ts'
+import { lossesOf } from '../link/losses.ts'
+import { type Replay, replayOf } from './replay.ts'
+
+export interface Sending {
+  links: Links
+  computerId: Id
+  /** The file to write; `offset`: where `source` begins. */
+  file: Omit<Input<'fs.write'>, 'offset'> & { offset: number }
+  source: AsyncIterable<Uint8Array>
+  signal: AbortSignal
+}
+
+/** The offset up to which the computer has written, as it says from time to time. */
+const Progress = z.object({ type: z.literal('offset'), offset: z.number().int().min(0) })
+
+/**
+ * The times that a computer may say that it is somewhere else with an upload, and come no further; it is asked again
+ * ever later.
+ */
+const MOST_STALE = 6
+const STALE_MS = 50
+
+/** Sends bytes to a file of a computer, over as many links as it takes. Holds no more than the computer has not yet written. */
+export async function sendFile({
+  links,
+  computerId,
+  file,
+  source,
+  signal: caller,
+}: Sending): Promise<Output<'fs.write'>> {
+  // Counts while the server waits for the computer, not for the source.
+  using limit = links.limit(computerId, caller, links.limits.stillMs)
+  const { signal } = limit
+  const replay = replayOf(source, file.offset)
+  using _source = { [Symbol.dispose]: () => replay.close() }
+  const losses = lossesOf(links, computerId, { signal })
+  let stale = 0
+  let kept = file.offset
+  for (let at = file.offset, again = false; ;) {
+    try {
+      if (again) at = await offsetOf()
+      const stream = await links.open(computerId, 'fs.write', { ...file, offset: at }, { signal })
+      return await feed(stream, replay, at, { limit, goesOn: () => losses.over() })
+    } catch (error) {
+      signal.throwIfAborted()
+      // The link before this one was still writing when it was asked how far it had come.
+      if (again && error instanceof Refusal && error.code === 'stale_update' && isKept(replay, error.details?.offset)) {
+        // A computer that comes further is the same one still.
+        stale = replay.kept.from > kept ? 1 : stale + 1
+        kept = replay.kept.from
+        if (stale > MOST_STALE)
+          refuse('interrupted', {
+            message: 'The computer says of this upload again and again that it goes on elsewhere.',
+          })
+        await sleep(STALE_MS * 2 ** stale, undefined, { signal })
+        continue
+      }
+      await losses.outlast(error)
+      again = true
+    }
+  }
+
+  async function offsetOf(): Promise<number> {
+    const { offset } = await links.ask(computerId, 'fs.upload_offset', { path: file.path, key: file.key }, { signal })
+    if (!isKept(replay, offset))
+      return refuse('stale_update', {
+        param: 'offset',
+        message: `The computer was lost, and has ${offset} bytes of this upload. Send the rest.`,
+        details: { offset },
+      })
+    return offset
+  }
+}
+
+const isKept = ({ kept }: Replay, offset: unknown): boolean =>
+  typeof offset === 'number' && offset >= kept.from && offset <= kept.to
+
+/** Writes bytes, and listens meanwhile how far the computer has come. */
+async function feed(
+  stream: AskedStream<'fs.write'>,
+  replay: Replay,
+  from: number,
+  { limit, goesOn }: { limit: UseLimit; goesOn(): void },
+): Promise<Output<'fs.write'>> {
+  let fault: unknown = null
+  /** The offset up to which bytes have left: no computer can have more, whatever it says. */
+  let sent = from
+  /** Whether the server waits for the source. */
+  let isResting = false
+  async function write(): Promise<void> {
+    for (let at = from; ;) {
+      isResting = at === replay.kept.to && !replay.isFull
+      if (isResting) limit.rest()
+      const bytes = await replay.at(at)
+      isResting = false
+      limit.moved()
+      if (bytes === null) return stream.finish()
+      await stream.write(bytes, CHANNEL.body, at)
+      limit.moved()
+      at += bytes.length
+      sent = at
+    }
+  }
+  const writing = write().catch((error: unknown) => {
+    // The end of the stream tells that it is over.
+    if (error instanceof LinkLost || error instanceof StreamReset) return
+    fault = error
+    stream.reset('the sender broke off')
+  })
+  try {
+    for await (const item of stream) {
+      const { data } = Progress.safeParse(item.type === 'event' ? item.event : null)
+      if (data === undefined) continue
+      replay.acknowledge(Math.min(data.offset, sent))
+      if (!isResting) limit.moved()
+      goesOn()
+    }
+    return await stream.output
+  } catch (error) {
+    if (fault !== null) await writing
+    throw fault ?? error
+  }
+}

@@ -1,0 +1,109 @@
+import { hash } from 'node:crypto'
+import type { Context } from '#infra/context.ts'
+import { type Bytes, isStored } from '#core/answers.ts'
+import type { Upload } from '#core/context.ts'
+import type { Input } from '#core/contract.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { fileEndpoints } from '../contract-files.ts'
+import type { HasLinks } from '../link/links.ts'
+import { partIn } from './content-range.ts'
+import { shown } from './fs.ts'
+import { sendFile } from './send-file.ts'
+import { checkDisk } from '../drivers/check-disk.ts'
+
+type Ctx = Context<HasLinks>
+type Given = Input<typeof fileEndpoints.upload>
+
+/** The name of an upload on the computer: a caller who broke one off goes on with it, through any server process. */
+const keyOf = (...parts: string[]): string => hash('sha256', parts.join('\0'), 'hex')
+
+/** The name of an upload of a caller's own bytes. */
+const keyOfCaller = (ctx: Ctx, path: string, tag: string | undefined): string =>
+  keyOf(ctx.principal.accountId, path, ...(tag === undefined ? [] : ['tag', tag]))
+
+export async function upload(ctx: Ctx, given: Given) {
+  const { path } = given
+  if (path === undefined) return refuse('missing_parameter', { param: 'path', message: '`path` is required.' })
+  if (ctx.upload !== null) {
+    if (given.drive_source !== undefined) refuse('invalid_parameter', { param: 'drive_source' })
+    return fromCaller(ctx, { ...given, path }, ctx.upload)
+  }
+  if (given.drive_source === undefined)
+    return refuse('missing_parameter', {
+      param: 'drive_source',
+      message: 'Send the bytes with `path` in the query, or `drive_source`.',
+    })
+  return fromDrive(ctx, { ...given, path }, given.drive_source.file_id)
+}
+
+async function fromCaller(
+  ctx: Ctx,
+  { id, path, overwrite = false, mode, modified_at, tag, content_range }: Given & { path: string },
+  { bytes, size: length }: Upload,
+) {
+  const about = { mode: mode ?? null, modified_at: modified_at ?? null }
+  const { start, end, size } = partIn(content_range, length)
+  const complete = end === null || end === size
+  if (size !== null) await checkDisk(ctx, id, size - start)
+  const { offset, entry } = await sendFile({
+    links: ctx.engine.links,
+    computerId: id,
+    file: { path, key: keyOfCaller(ctx, path, tag), overwrite, offset: start, size, complete, ...about },
+    source: end === null ? bytes : exactly(bytes, end - start),
+    signal: ctx.signal,
+  })
+  if (entry !== null) return shown(entry)
+  ctx.answer.status = 202
+  ctx.answer.headers['upload-offset'] = String(offset)
+  return { path, offset }
+}
+
+/** The bytes of the body. Throws where they are more or fewer than were said. */
+async function* exactly(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
+  let left = size
+  for await (const part of bytes) {
+    left -= part.length
+    if (left < 0) break
+    yield part
+  }
+  if (left !== 0)
+    refuse('invalid_parameter', {
+      param: 'Content-Range',
+      message: `\`Content-Range\` says ${size} bytes, and ${left < 0 ? 'more' : size - left} came.`,
+    })
+}
+
+async function fromDrive(
+  ctx: Ctx,
+  { id, path, overwrite = false, mode, modified_at }: Given & { path: string },
+  fileId: Id,
+) {
+  const about = { mode: mode ?? null, modified_at: modified_at ?? null }
+  const { body } = (await ctx.invoke('drive.download', { id: fileId })) as Bytes
+  if (!isStored(body)) return refuse('invalid_state', { param: 'drive_source' })
+  const { links } = ctx.engine
+  // The name is of these very bytes: those that came before a server was restarted need not be sent again.
+  const key = keyOf(ctx.principal.accountId, path, body.etag)
+  const { offset } = await links.ask(id, 'fs.upload_offset', { path, key }, { signal: ctx.signal })
+  const from = offset <= body.size ? offset : 0
+  await checkDisk(ctx, id, body.size - from)
+  const { entry } = await sendFile({
+    links,
+    computerId: id,
+    file: { path, key, overwrite, offset: from, size: body.size, complete: true, ...about },
+    source: body.read({ start: from, end: body.size }),
+    signal: ctx.signal,
+  })
+  return entry === null
+    ? refuse('upstream_error', { message: 'The computer did not say what became of it.' })
+    : shown(entry)
+}
+
+export async function uploadOffset(ctx: Ctx, { id, path, tag }: Input<typeof fileEndpoints.upload_offset>) {
+  const key = keyOfCaller(ctx, path, tag)
+  const { offset } = await ctx.engine.links.ask(id, 'fs.upload_offset', { path, key }, { signal: ctx.signal })
+  ctx.answer.headers['upload-offset'] = String(offset)
+  ctx.answer.headers['cache-control'] = 'no-store'
+  return { path, offset }
+}

@@ -1,0 +1,157 @@
+/**
+ * The releases that this server gives out for machines that become computers: per platform a bundle and the addon for
+ * terminals, named in a manifest of the form of `sha256sum`, whose own SHA-256 names the release. All files are found
+ * by their hashes.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { chmod, mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Log } from '#infra/log.ts'
+import { PLATFORMS, type Platform, addonFolder } from './addons.ts'
+import { bundle, isFolder, stampOf } from './bundle.ts'
+
+export interface Release {
+  version: string
+  /** The SHA-256 of the manifest. */
+  sha256: string
+  /** The bytes of all files together. */
+  size: number
+  manifest: string
+}
+
+export interface File {
+  path: string
+  size: number
+  sha256: string
+  modifiedAt: Date
+}
+
+export interface Releases {
+  /** The release for a platform such as `linux-x64`. Throws why there is none, in words for who runs the server. */
+  of(platform: string): Promise<Release>
+  /** This server's own Node, for machines like it that have none. */
+  node(platform: string): Promise<File | null>
+  /** A file of a release of any platform that is here, its manifest included. */
+  file(sha256: string): Promise<File | null>
+}
+
+/** A platform that could not be served is tried again after so long. */
+const AGAIN_MS = 600_000
+const ROOT = resolve(import.meta.dirname, '../../../..')
+const MAIN = 'src/interfaces/cli/commands/computer-program.ts'
+const BUNDLE = 'uk.mjs'
+
+interface Parts {
+  dataDir: string
+  log: Log
+  /** The root of another clone, of which only tests give out the program. */
+  root?: string
+}
+
+export function createReleases({ dataDir, log, root = ROOT }: Parts): Releases {
+  const place = join(dataDir, 'install')
+  const files = new Map<string, File>()
+  const kept = new Map<string, { release: Promise<Release>; until: number }>()
+  let bundled: Promise<string> | null = null
+  let node: Promise<File> | null = null
+  let looking: Promise<void> | null = null
+
+  async function make(platform: Platform, bring: boolean): Promise<Release> {
+    bundled ??= placeBundle(root, join(place, 'programs'))
+    bundled.catch(() => (bundled = null))
+    const addons = await addonFolder(platform, { root: ROOT, place: join(place, 'addons'), bring })
+    if (addons === null) throw new Error('it is not here')
+    const names = ['pty.node', 'spawn-helper']
+    const there = (await readdir(addons)).filter((name) => names.includes(name)).map((name) => join(addons, name))
+    const found = await Promise.all([join(await bundled, BUNDLE), ...there.toSorted()].map(fileAt))
+    for (const file of found) files.set(file.sha256, file)
+    const manifest = found.map(({ sha256, path }) => `${sha256}  ${path.slice(path.lastIndexOf('/') + 1)}\n`).join('')
+    const sha256 = createHash('sha256').update(manifest).digest('hex')
+    files.set(sha256, await placeManifest(join(place, 'manifests'), sha256, manifest))
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
+    return { version, sha256, size: found.reduce((sum, { size }) => sum + size, 0), manifest }
+  }
+
+  const releases: Releases = {
+    of(platform) {
+      if (!isPlatform(platform))
+        throw new Error(`there is no program for ${platform}: only for ${PLATFORMS.join(', ')}`)
+      const known = kept.get(platform)
+      if (known !== undefined && known.until > Date.now()) return known.release
+      const release = make(platform, true)
+      kept.set(platform, { release, until: Infinity })
+      release.catch((error: unknown) => {
+        log.warn({ error, platform }, 'there is no program for computers of this platform')
+        kept.set(platform, { release, until: Date.now() + AGAIN_MS })
+      })
+      return release
+    },
+
+    async node(platform) {
+      if (platform !== `${process.platform}-${process.arch}`) return null
+      node ??= fileAt(process.execPath)
+      node.catch(() => (node = null))
+      const file = await node
+      files.set(file.sha256, file)
+      return file
+    },
+
+    async file(sha256) {
+      const known = files.get(sha256)
+      if (known !== undefined || !/^[0-9a-f]{64}$/.test(sha256)) return known ?? null
+      // Another process of this server has named it. Strangers who guess look together.
+      await (looking ??= look().finally(() => (looking = null)))
+      return files.get(sha256) ?? null
+    },
+  }
+  async function look(): Promise<void> {
+    await releases.node(`${process.platform}-${process.arch}`)
+    for (const platform of PLATFORMS) if (!kept.has(platform)) await make(platform, false).catch(() => {})
+  }
+  return releases
+}
+
+const isPlatform = (words: string): words is Platform => (PLATFORMS as readonly string[]).includes(words)
+
+async function fileAt(path: string): Promise<File> {
+  const hash = createHash('sha256')
+  for await (const part of createReadStream(path)) hash.update(part as Buffer)
+  const { size, mtime } = await stat(path)
+  return { path, size, sha256: hash.digest('hex'), modifiedAt: mtime }
+}
+
+/** A manifest is a file like the others: the hash in HELLO leads to it. */
+async function placeManifest(place: string, sha256: string, manifest: string): Promise<File> {
+  const path = join(place, sha256)
+  const fresh = `${path}.${randomUUID()}`
+  await mkdir(place, { recursive: true, mode: 0o700 })
+  await writeFile(fresh, manifest, { mode: 0o600 })
+  await rename(fresh, path)
+  return fileAt(path)
+}
+
+/** Bundles kept beside the one of now: a machine may be in the middle of bringing it. */
+const KEPT = 3
+
+/** The folder of the bundle, named after the sources. Any number of processes may make it at once. */
+async function placeBundle(root: string, place: string): Promise<string> {
+  const target = join(place, await stampOf([join(root, 'src'), join(root, 'package.json')]))
+  if (await isFolder(target)) return target
+  await mkdir(place, { recursive: true, mode: 0o700 })
+  const making = await mkdtemp(join(place, 'making-'))
+  try {
+    await bundle(join(root, MAIN), join(making, BUNDLE))
+    await chmod(join(making, BUNDLE), 0o444)
+    await rename(making, target).catch(async (error: unknown) => {
+      if (!(await isFolder(target))) throw error
+    })
+  } finally {
+    await rm(making, { recursive: true, force: true })
+  }
+  const others = (await readdir(place)).filter((name) => /^[0-9a-f]{24}$/.test(name) && join(place, name) !== target)
+  const aged = await Promise.all(others.map(async (name) => ({ name, at: (await stat(join(place, name))).mtimeMs })))
+  for (const { name } of aged.toSorted((a, b) => b.at - a.at).slice(KEPT))
+    await rm(join(place, name), { recursive: true, force: true })
+  return target
+}

@@ -1,0 +1,134 @@
+// Versions of the program are bundled, and stand on trial for ten seconds.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { versionsIn } from '#test/computers/installed.ts'
+import { tamperingProxy } from '#test/computers/tampering.ts'
+import { releaseAt, updating } from '#test/computers/updating.ts'
+import type { Caller } from '#test/server.ts'
+import { until } from '#test/until.ts'
+
+const { server, updated, installed, show, at } = await updating()
+
+test('a version that cannot run, or ends once it is linked, is left again, and never tried twice', async () => {
+  await using proxy = await tamperingProxy(server.origin)
+  await using box = await installed(proxy)
+  const id = box.computerId()
+  const [pid, first] = [box.pid(), box.release()]
+  const echo = async (by: Caller) =>
+    (await by.post(`/computers/${id}/exec`, { command: 'echo here' })).body.data?.stdout as string
+  {
+    await using broken = await updated('0.2.0', {
+      'interfaces/cli/commands/computer-program.ts': ['loadAddon(ownAddon)', "throw new Error('this one is broken')"],
+    })
+    proxy.to(broken.origin)
+    await until(
+      async () => box.log(),
+      (log) => /is not taken: .*this one is broken/.test(log),
+    )
+    assert.equal(await echo(at(broken)), 'here\n')
+    // The program from before says why, at its next link as well, and is offered it no more.
+    proxy.to(broken.origin)
+    await until(
+      () => show(id),
+      (row) => row.connection === 'online',
+    )
+  }
+  await using crashes = await updated('0.3.0', {
+    'daemon/run.ts': ['parts.ready?.()', 'parts.ready?.()\n      setTimeout(() => process.exit(9), 300)'],
+  })
+  proxy.to(crashes.origin)
+  await until(
+    async () => box.log(),
+    (log) => /does not stand, and this one goes on: it ended with code 9/.test(log),
+  )
+  await until(
+    () => show(id),
+    (row) => row.connection === 'online' && row.daemon_version !== '0.3.0',
+  )
+  assert.equal(await echo(at(crashes)), 'here\n')
+  assert.deepEqual([box.pid(), box.release()], [pid, first])
+  const { failed_update } = JSON.parse((await box.uk('computer', 'status', '--json')).said)
+  assert.equal(failed_update.sha256, await releaseAt(crashes.origin))
+  const tried = () => box.log().match(/is tried out/g)!.length
+  proxy.to(crashes.origin)
+  const connected = () => box.log().match(/connected to/g)!.length
+  const links = connected()
+  await until(
+    async () => connected(),
+    (count) => count > links,
+  )
+  assert.equal(tried(), 1)
+})
+
+test('a daemon that is killed while it tries a version out leaves its place free, and the next one goes over', async () => {
+  await using proxy = await tamperingProxy(server.origin)
+  await using box = await installed(proxy)
+  const [pid, first] = [box.pid()!, box.release()]
+  await using later = await updated('0.2.0')
+  proxy.to(later.origin)
+  await until(
+    async () => box.pid(),
+    (holder) => holder !== null && holder !== pid,
+  )
+  process.kill(pid, 'SIGKILL')
+  await until(
+    async () => box.pid(),
+    (holder) => holder === null,
+  )
+  assert.equal(box.release(), first)
+  const { code, said } = await box.uk('computer', 'run', '--detach')
+  assert.equal(code, 0, said)
+  const offered = await releaseAt(later.origin)
+  await until(
+    async () => box.release(),
+    (release) => release === offered,
+  )
+})
+
+test('only what its hash says is taken, from the server itself: not what was exchanged on the way, nor from elsewhere', async () => {
+  await using proxy = await tamperingProxy(server.origin)
+  await using box = await installed(proxy)
+  const first = box.release()
+  await using later = await updated('0.2.0')
+  await using elsewhere = await tamperingProxy(later.origin)
+  proxy.redirect(/\/files\//, elsewhere.origin)
+  proxy.to(later.origin)
+  await until(
+    async () => box.log(),
+    (log) => /is not there yet: .* answered with 302; trying again/.test(log),
+  )
+  assert.deepEqual(elsewhere.asked, [])
+  proxy.redirect(null, '')
+  proxy.spoil(/\/files\//)
+  await until(
+    async () => box.log(),
+    (log) => /is not taken: (its bytes are not those|it is larger)/.test(log),
+  )
+  assert.deepEqual([versionsIn(box), box.release()], [[first], first])
+})
+
+test('an update is nothing that the server had not: where it may not run commands, or was told not to, none is taken', async () => {
+  await using proxy = await tamperingProxy(server.origin)
+  await using reads = await installed(proxy, ['--allow', 'fs_read', '--root', '/tmp'])
+  await using told = await installed(proxy, ['--no-update'])
+  await using asks = await installed(proxy, ['--allow', 'fs_read', '--root', '/tmp', '--update'])
+  await using later = await updated('0.2.0')
+  const offered = await releaseAt(later.origin)
+  proxy.asked.length = 0
+  proxy.to(later.origin)
+  await until(
+    async () => asks.release(),
+    (release) => release === offered,
+  )
+  for (const box of [reads, told]) {
+    await until(
+      () => show(box.computerId()),
+      (row) => row.connection === 'online',
+    )
+    assert.equal(JSON.parse((await box.uk('computer', 'status', '--json')).said).updates, false)
+    assert.doesNotMatch(box.log(), /offers/)
+    assert.notEqual(box.release(), offered)
+  }
+  // The machine's own capabilities stay: the new program says the same.
+  assert.deepEqual((await show(asks.computerId())).allows, ['fs_read'])
+})

@@ -1,0 +1,173 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import type { Engine } from '#infra/context.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import type { UpgradeMount } from '#core/exchange.ts'
+import type { Id } from '#core/ids.ts'
+import { DaemonHello, OLDEST_PROTOCOL, PROTOCOL, type ServerHello, readHello } from '#daemon-protocol/hello.ts'
+import { LARGEST_FRAME, Violation } from '#daemon-protocol/frames.ts'
+import { CLOSE, type Mux } from '#daemon-protocol/mux.ts'
+import { overWebSocket } from '#daemon-protocol/over-websocket.ts'
+import { type Machine, machineBy } from '../pairing/credentials.ts'
+import { waitOf } from '../install/spread.ts'
+import type { LiveLinks } from './live-links.ts'
+
+const PATH = '/v1/computers/link'
+const HELLO_MS = 10_000
+/** Machines that are being looked up. All daemons of an instance come at once when it has been away. */
+const MOST_AT_ONCE = 64
+/** Connections of one machine: its link, those before it that have not closed yet, and those that have said nothing. */
+const MOST_OF_ONE = 8
+
+/** The releases that are given out for a platform; see `install/releases.ts`. */
+export interface Offers {
+  of(platform: string): Promise<{ version: string; sha256: string; size: number }>
+}
+
+/** The way in for daemons: `Authorization: Bearer ukm_…` and nothing else, then a link. */
+export function linkMount(engine: Engine, links: LiveLinks, offers: Offers): UpgradeMount {
+  const handshake = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: LARGEST_FRAME,
+    skipUTF8Validation: true,
+  })
+  let coming = 0
+  const open = new Map<Id, number>()
+  function count({ computerId }: Machine, socket: Duplex): void {
+    const others = open.get(computerId) ?? 0
+    if (others >= MOST_OF_ONE)
+      refuse('unavailable', { message: 'This computer has many connections that have not ended yet.' })
+    open.set(computerId, others + 1)
+    socket.once('close', () => {
+      const left = open.get(computerId)! - 1
+      if (left === 0) open.delete(computerId)
+      else open.set(computerId, left)
+    })
+  }
+
+  return {
+    owns: (path) => path === PATH,
+    async upgrade(request, socket, head) {
+      if (coming >= MOST_AT_ONCE) refuse('unavailable', { headers: { 'retry-after': String(1 + (Date.now() % 5)) } })
+      coming++
+      try {
+        const machine = await machineOf(engine, request)
+        if (socket.destroyed) return
+        count(machine, socket)
+        handshake.handleUpgrade(request, socket, head, (opened) => accept(engine, links, offers, machine, opened))
+      } finally {
+        coming--
+      }
+    },
+    drain: () => links.drain(),
+    end: () => links.end(),
+  }
+}
+
+async function machineOf(engine: Engine, { headers }: IncomingMessage): Promise<Machine> {
+  const [, credential] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? []
+  if (credential === undefined)
+    return refuse('missing_credentials', {
+      message: 'Send the credential of the computer as `Authorization: Bearer ukm_…`.',
+    })
+  return (
+    (await machineBy(engine.postgres.db, credential)) ??
+    refuse('invalid_credentials', {
+      message: 'This credential is not one of a computer, or not any more: the computer was removed, or paired anew.',
+    })
+  )
+}
+
+function accept(engine: Engine, links: LiveLinks, offers: Offers, machine: Machine, socket: WebSocket): void {
+  const late = setTimeout(() => mux.close(CLOSE.violation, 'no HELLO came'), HELLO_MS).unref()
+  const mux = overWebSocket(socket, {
+    opens: 'even',
+    onHello(given) {
+      clearTimeout(late)
+      const hello = readHello(DaemonHello, given)
+      if (hello.protocol < OLDEST_PROTOCOL)
+        throw new Violation(
+          `protocol ${hello.protocol} is too old: this server speaks ${OLDEST_PROTOCOL} to ${PROTOCOL}`,
+        )
+      void greet(hello)
+    },
+    // A daemon answers and asks for nothing.
+    answer: () => Promise.reject(new Refusal('not_found', { message: 'A server answers no operations of a daemon.' })),
+    onFault: (error) =>
+      engine.log.error({ error, computer_id: machine.computerId }, 'what a computer said could not be taken'),
+    onClose(code, reason) {
+      clearTimeout(late)
+      engine.log.debug({ computer_id: machine.computerId, code, reason }, 'a link of a computer is over')
+      links.gone(mux, machine.computerId, code)
+    },
+  })
+
+  async function greet(hello: DaemonHello): Promise<void> {
+    try {
+      const update = await offerTo(engine, offers, machine, hello, mux)
+      const isAdded = await links.add(machine, mux, hello, (epoch) =>
+        mux.hello({
+          protocol: Math.min(PROTOCOL, hello.protocol),
+          server_version: engine.versions.newest,
+          computer_id: machine.computerId,
+          epoch,
+          update,
+        }),
+      )
+      if (isAdded) mux.ping()
+      else mux.close(CLOSE.restart, 'another link was faster')
+    } catch (error) {
+      engine.log.error({ error, computer_id: machine.computerId }, 'a link of a computer could not be taken')
+      mux.close(CLOSE.restart, 'the server failed')
+    }
+  }
+}
+
+/** The time that the first links after a start wait for the program to be bundled. */
+const BUNDLED_MS = 3_000
+
+/**
+ * Offers a release in the place of the one that speaks; null: there is none, it takes none, or it has tried this one
+ * lately.
+ */
+async function offerTo(
+  { log, postgres }: Engine,
+  offers: Offers,
+  { computerId }: Machine,
+  { protocol, release, failed_update, os, arch }: DaemonHello,
+  mux: Mux,
+): Promise<ServerHello['update']> {
+  if (protocol < 2 || release === null) return null
+  const isNew = (sha256: string): boolean => sha256 !== release && sha256 !== failed_update?.sha256
+  try {
+    const coming = offers.of(`${os}-${arch}`)
+    const given = await within(coming, BUNDLED_MS)
+    if (given === null) {
+      // The machine links again at once, and is told then.
+      coming
+        .then(({ sha256 }) => isNew(sha256) && mux.close(CLOSE.restart, 'there is another version now'))
+        .catch(() => {})
+      return null
+    }
+    const { version, sha256, size } = given
+    if (isNew(sha256)) return { version, sha256, size, wait_ms: await waitOf(postgres.db) }
+    if (failed_update?.sha256 === sha256)
+      log.warn({ computer_id: computerId, sha256, why: failed_update.why }, 'a computer could not be updated')
+  } catch {
+    // There is no program for its platform, which the releases have said to the log.
+  }
+  return null
+}
+
+async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<null>((resolve) => (timer = setTimeout(resolve, ms, null)))
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

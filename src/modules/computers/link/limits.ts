@@ -1,0 +1,91 @@
+import type { Engine } from '#infra/context.ts'
+import { Refusal } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { iso } from '#core/time.ts'
+import type { OperationName } from '#daemon-protocol/operations.ts'
+import { offline } from './offline.ts'
+import { findPlace } from './state.ts'
+
+/** Limits for calls to a computer, in milliseconds. */
+export interface UseLimits {
+  /** For a whole read or small change, including the wait for a computer that reconnects. */
+  answerMs: number
+  /** For the next bytes of a transfer, counted only while the server waits for the computer. */
+  stillMs: number
+}
+
+/** A dead link is detected within 45 s, and a transfer must survive that. */
+export const USE_LIMITS: UseLimits = { answerMs: 30_000, stillMs: 60_000 }
+
+/** Factors for slower operations: the daemon gives an engine 60 s to start, and `userdel` 30 s per try. */
+const TIMES: Partial<Record<OperationName, number>> = { 'engine.control': 4, 'users.delete': 2 }
+/** Operations that report progress: each event restarts the limit. */
+export const TELLS: ReadonlySet<OperationName> = new Set(['fs.remove'])
+
+export const answerMsOf = (op: OperationName, { answerMs }: UseLimits): number => answerMs * (TIMES[op] ?? 1)
+
+/** The running limit of one call to a computer. */
+export interface UseLimit extends Disposable {
+  /** Aborts with the caller's signal, or with a refusal when the limit is reached. */
+  readonly signal: AbortSignal
+  /** Restarts the limit after progress. `ms`: the limit from now on; Infinity turns it off. */
+  moved(ms?: number): void
+  /** Pauses the limit until `moved`, while the server doesn't wait for the computer. */
+  rest(): void
+  /** Returns what to throw for `error`: the refusal if the limit was reached. */
+  reasonFor(error: unknown): unknown
+}
+
+/** Node fires longer timers at once. No command may last this long. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** How long a refusal waits for `last_seen_at` from the database. */
+const LOOK_MS = 2_000
+
+export function startLimit(engine: Engine, computerId: Id, signal: AbortSignal, ms: number): UseLimit {
+  const late = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  let isOver = false
+  const stop = (): void => clearTimeout(timer)
+  let given = ms
+  const start = (next = given): void => {
+    stop()
+    given = next
+    if (!isOver && given < Infinity) timer = setTimeout(() => void end(), Math.min(given, LONGEST_TIMER_MS))
+  }
+  async function end(): Promise<void> {
+    isOver = true
+    late.abort(await silentRefusal(engine, computerId))
+  }
+  start()
+  return {
+    signal: AbortSignal.any([signal, late.signal]),
+    moved: (next) => start(next),
+    rest: stop,
+    reasonFor: (error) => (late.signal.aborted && !signal.aborted ? late.signal.reason : error),
+    [Symbol.dispose]() {
+      isOver = true
+      stop()
+    },
+  }
+}
+
+/** Returns the refusal for a silent computer: offline, or connected without answering. */
+export async function silentRefusal(engine: Engine, computerId: Id): Promise<Refusal> {
+  let timer: NodeJS.Timeout | undefined
+  const nothing = new Promise<null>((resolve) => (timer = setTimeout(resolve, LOOK_MS, null)))
+  const place = await Promise.race([findPlace(engine, computerId).catch(() => null), nothing])
+  clearTimeout(timer)
+  if (place !== null && place.processId === null) {
+    try {
+      offline(place)
+    } catch (error) {
+      if (error instanceof Refusal) return error
+    }
+  }
+  const seen = place?.last_seen_at ?? null
+  return new Refusal('timeout', {
+    message:
+      "The computer is connected, but it didn't answer in time. If this call changes something, check whether it did before you try again.",
+    details: { last_seen_at: seen === null ? null : iso(seen) },
+  })
+}

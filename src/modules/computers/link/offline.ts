@@ -1,0 +1,58 @@
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { iso } from '#core/time.ts'
+import type { Lifecycle } from '../store.ts'
+import type { Place } from './state.ts'
+
+interface Away {
+  id: Id
+  lifecycle: Lifecycle
+  last_seen_at: Date | null
+}
+
+/** The time in which a computer is expected back whose link broke. A daemon tries again every 15 s at least. */
+export const COMES_BACK_MS = 20_000
+/** The longest loss before this server began after which a computer is expected with the server. */
+const LOST_LATELY_MS = 3_600_000
+
+/**
+ * The milliseconds that a call waits for a computer that is away: 0 where nobody knows that it comes. `serverMs`: since
+ * this server began.
+ */
+export function comesWithin({ lifecycle, lost_ms }: Pick<Place, 'lifecycle' | 'lost_ms'>, serverMs: number): number {
+  if (lifecycle === 'starting') return COMES_BACK_MS
+  if (lifecycle !== 'running' || lost_ms === null || lost_ms > LOST_LATELY_MS) return 0
+  return Math.max(0, COMES_BACK_MS - Math.min(lost_ms, serverMs))
+}
+
+/** Refuses a call that needs a computer that is there, and says what brings it back. Null: it is gone. */
+export function offline(computer: Away | null): never {
+  const seen = computer?.last_seen_at ?? null
+  return refuse('computer_offline', {
+    message: (computer && resting(computer)) ?? unheard(seen),
+    details: { last_seen_at: seen === null ? null : iso(seen) },
+  })
+}
+
+const unheard = (seen: Date | null): string =>
+  seen === null
+    ? 'The computer is not connected.'
+    : `The computer is not connected; it was last heard of at ${iso(seen)}.`
+
+/** The words for a cloud computer that does not run; null where it should. */
+function resting({ id, lifecycle }: Away): string | null {
+  const start = `Start it with \`uk computers start ${id}\`, or \`POST /computers/${id}/start\`.`
+  switch (lifecycle) {
+    case 'stopped':
+      return `The computer is stopped. ${start}`
+    case 'error':
+      return `The computer does not run: its \`lifecycle_reason\` says why. ${start}`
+    case 'stopping':
+      return 'The computer is being stopped.'
+    case 'starting':
+    case 'provisioning':
+      return 'The computer is being started: it is there in a moment.'
+    default:
+      return null
+  }
+}

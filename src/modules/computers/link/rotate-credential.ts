@@ -1,0 +1,40 @@
+import type { Context } from '#infra/context.ts'
+import { Refusal } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { tell } from '../events.ts'
+import type { HasLinks } from './links.ts'
+import { audit, change, touch } from '../manage.ts'
+import { showComputer } from '../show.ts'
+import { addCredential, dropCredential, retireOthers } from '../pairing/credentials.ts'
+
+/**
+ * Hands the machine another credential. While it is not known whether it has come, both hold: another rotation ends the
+ * one that the machine does not use.
+ */
+export async function rotateCredential(
+  ctx: Context<HasLinks>,
+  { id, overlap_seconds }: { id: Id; overlap_seconds: number },
+) {
+  const fresh = await change(ctx, id, 'admin', (ctx) => addCredential(ctx.db, id))
+  const { credential } = fresh
+  const { links } = ctx.engine
+  using limit = links.limit(id, ctx.signal, links.limits.answerMs)
+  const { signal } = limit
+  try {
+    await links.ask(id, 'daemon.rotate', { credential, overlap_seconds }, { signal, withinMs: Infinity })
+  } catch (error) {
+    // A machine that answers too late may have the new credential, as one whose link broke.
+    const isKnown = error instanceof Refusal && error.code !== 'interrupted' && !signal.aborted
+    if (isKnown) await dropCredential(ctx.db, fresh.credentialId)
+    throw limit.reasonFor(error)
+  }
+  const row = await change(ctx, id, 'admin', async (ctx) => {
+    await retireOthers(ctx.db, fresh, overlap_seconds)
+    const row = await touch(ctx, id)
+    await tell(ctx, 'credential_rotated', row)
+    await audit(ctx, 'credential_rotated', row, { overlap_seconds })
+    ctx.afterCommit(() => ctx.engine.bus.poke('computers'))
+    return row
+  })
+  return showComputer(ctx.principal, row)
+}

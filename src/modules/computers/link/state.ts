@@ -1,0 +1,160 @@
+import { sql } from 'kysely'
+import { rightsChanged } from '#authz/rights.ts'
+import type { Engine } from '#infra/context.ts'
+import { writeOutbox } from '#infra/outbox/outbox.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { Id } from '#core/ids.ts'
+import type { Capability } from '#core/scopes.ts'
+import type { DaemonHello } from '#daemon-protocol/hello.ts'
+import { channelsOf } from '../events.ts'
+import { type ComputerRow, type Lifecycle, OFFLINE_SECONDS, computerStore, isLinked } from '../store.ts'
+
+type Parts = Pick<Engine, 'bus' | 'postgres'>
+
+/** One of a computer's links, as its row names it. */
+export interface LinkName {
+  computerId: Id
+  epoch: number
+}
+
+/** The process that holds the link of a computer, and its state. */
+export interface Place {
+  /** The process; null: none, or one that has died. */
+  processId: Id | null
+  /** The address at which that process listens for others. */
+  peer: string | null
+  id: Id
+  lifecycle: Lifecycle
+  last_seen_at: Date | null
+  /** Milliseconds since its link broke. Null: it is linked, was never, or its daemon said that it leaves. */
+  lost_ms: number | null
+}
+
+/** Notes a new link in the computer's row: from now on it is the live one. Null: the computer is gone. */
+export async function noteLinked(
+  { postgres, bus }: Parts,
+  processId: Id,
+  computerId: Id,
+  hello: DaemonHello,
+): Promise<number | null> {
+  const epoch = await postgres.db.transaction().execute(async (db) => {
+    const before = await computerStore.get(db, computerId)
+    if (before === null) return null
+    const allows: Capability[] = hello.allows
+    const { rows } = await sql<{ link_epoch: bigint }>`update computers set link_process_id = ${processId},
+      link_epoch = link_epoch + 1, last_seen_at = now(), lost_at = null, os = ${hello.os}, arch = ${hello.arch},
+      hostname = ${hello.hostname}, daemon_version = ${hello.daemon_version}, protocol = ${hello.protocol}, allows = ${allows}
+      where id = ${computerId} returning link_epoch`.execute(db)
+    const allowed = before.allows.includes('inference') !== allows.includes('inference')
+    if (allowed || before.link_process_id === null) await servesOtherwise(db, before)
+    const saysOtherwise = hello.os !== before.os || hello.arch !== before.arch || hello.hostname !== before.hostname
+    if (saysOtherwise) await tellOf(db, before, 'updated')
+    if (!before.online) await tellOf(db, before, 'connected')
+    return Number(rows[0]!.link_epoch)
+  })
+  if (epoch !== null) pokeAll(bus)
+  return epoch
+}
+
+/** Notes that a link is over, unless a newer one took its place. `lost`: its daemon is expected back. */
+export async function noteUnlinked(
+  { postgres, bus }: Parts,
+  { computerId, epoch }: LinkName,
+  { lost }: { lost: boolean },
+): Promise<void> {
+  await postgres.db.transaction().execute(async (db) => {
+    const { numAffectedRows } =
+      await sql`update computers set link_process_id = null, lost_at = ${lost ? sql`now()` : null}
+      where id = ${computerId} and link_epoch = ${epoch} and link_process_id is not null`.execute(db)
+    if (numAffectedRows === 1n) await noteGone(db, computerId)
+  })
+  pokeAll(bus)
+}
+
+/**
+ * Notes that these links of a process were heard of. Where nobody could note it for a while, another process may have taken
+ * their end for granted: they are live again.
+ */
+export async function noteHeard({ postgres, bus }: Parts, processId: Id, links: readonly LinkName[]): Promise<void> {
+  const ids = links.map(({ computerId }) => computerId)
+  const epochs = links.map(({ epoch }) => epoch)
+  const back = await postgres.db.transaction().execute(async (db) => {
+    const named = sql`from unnest(${ids}::ulid[], ${epochs}::bigint[]) as l(id, epoch) where c.id = l.id and c.link_epoch = l.epoch`
+    const { rows } = await sql<{
+      id: Id
+    }>`update computers c set link_process_id = ${processId}, last_seen_at = now(), lost_at = null ${named}
+      and c.link_process_id is null returning c.id`.execute(db)
+    await sql`update computers c set last_seen_at = now() ${named}`.execute(db)
+    for (const { id } of rows) {
+      const row = await computerStore.get(db, id)
+      if (row !== null) await tellOf(db, row, 'connected')
+    }
+    return rows.length
+  })
+  if (back > 0) bus.poke('outbox')
+}
+
+/** Notes that these computers are in use, for cloud computers that are stopped when nobody uses them. */
+export async function noteUsed({ postgres: { db } }: Parts, links: readonly LinkName[]): Promise<void> {
+  const ids = links.map(({ computerId }) => computerId)
+  await sql`update cloud_computers set used_at = now()
+    where computer_id = any(${ids}::ulid[]) and idle_stop_seconds is not null`.execute(db)
+}
+
+/** Notes the end of links whose process died without a word. */
+export async function noteDead({ postgres, bus }: Parts): Promise<void> {
+  const over = await postgres.db.transaction().execute(async (db) => {
+    const { rows } = await sql<{ id: Id }>`update computers c set link_process_id = null, lost_at = now()
+      where link_process_id is not null and (last_seen_at < now() - make_interval(secs => ${OFFLINE_SECONDS})
+        or not exists (select from processes p where p.id = c.link_process_id and p.expires_at > now())) returning id`.execute(
+      db,
+    )
+    for (const { id } of rows) await noteGone(db, id)
+    return rows.length
+  })
+  if (over > 0) pokeAll(bus)
+}
+
+export async function findPlace({ postgres: { db } }: Parts, computerId: Id): Promise<Place | null> {
+  const { rows } = await sql<Place>`
+    select c.id, p.id as "processId", p.peer, c.lifecycle, c.last_seen_at,
+      case when p.id is null and c.link_process_id is not null then 0
+        else (extract(epoch from now() - c.lost_at) * 1000)::float8 end as lost_ms
+    from computers c left join processes p on p.id = c.link_process_id and ${isLinked}
+    where c.id = ${computerId}`.execute(db)
+  return rows[0] ?? null
+}
+
+function pokeAll(bus: Parts['bus']): void {
+  bus.poke('outbox')
+  bus.poke('rights')
+}
+
+async function noteGone(db: Db, computerId: Id): Promise<void> {
+  const row = await computerStore.get(db, computerId)
+  if (row === null) return
+  await servesOtherwise(db, row)
+  await tellOf(db, row, 'disconnected')
+}
+
+/**
+ * Tells whether calls are answered otherwise now: whose calls its models answer, and when, hangs on whether it is
+ * there.
+ */
+async function servesOtherwise(db: Db, { id, workspace_id, exposures }: ComputerRow): Promise<void> {
+  const { rows } = await sql`select from local_models where computer_id = ${id} and status = 'ready' limit 1`.execute(
+    db,
+  )
+  if (rows.length > 0) await rightsChanged(db, [workspace_id, ...exposures.map((one) => one.workspace_id)])
+}
+
+async function tellOf(db: Db, row: ComputerRow, verb: 'connected' | 'disconnected' | 'updated'): Promise<void> {
+  const { id, workspace_id, name } = row
+  const event = {
+    type: `computer.${verb}`,
+    channels: channelsOf(row),
+    resource: { type: 'computer', id },
+    data: { id, workspace_id, name },
+  }
+  await writeOutbox(db, event, null)
+}

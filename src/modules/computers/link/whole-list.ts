@@ -1,0 +1,33 @@
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { Input, Output } from '#daemon-protocol/operations.ts'
+import type { Links } from './links.ts'
+
+type Lists = 'terminal.list' | 'ports.list' | 'users.list'
+
+const MOST_PARTS = 100
+
+/** All parts of a list that may be longer than what a computer can say at once. */
+export async function wholeList<O extends Lists>(
+  links: Links,
+  computerId: Id,
+  op: O,
+  signal: AbortSignal,
+): Promise<Output<O>[]> {
+  const parts: Output<O>[] = []
+  // All parts together take no longer than one answer may.
+  const until = performance.now() + links.limits.answerMs
+  for (let from = 0; parts.length < MOST_PARTS;) {
+    const asked: Input<Lists> = { from }
+    // Each of the three takes this input; of their union the compiler does not see it.
+    const part = await links.ask(computerId, op, asked as Input<O>, {
+      signal,
+      withinMs: Math.max(1, until - performance.now()),
+    })
+    parts.push(part)
+    if (part.next === null) return parts
+    if (part.next <= from) break
+    from = part.next
+  }
+  return refuse('upstream_error', { message: `The computer answers \`${op}\` without end.` })
+}

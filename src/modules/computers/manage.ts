@@ -1,0 +1,79 @@
+/** Changes of a computer: held while they are made, told to all concerned, in force here when they are answered. */
+import { writeAudit } from '#authz/audit.ts'
+import { accountsIn } from '#authz/members.ts'
+import { lockResource, updateResource } from '#authz/resources.ts'
+import { rightsChanged } from '#authz/rights.ts'
+import type { Context } from '#infra/context.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { Role } from '#core/scopes.ts'
+import { checkManages } from './access.ts'
+import { type ComputerRow, computerStore } from './store.ts'
+
+export const read = async (ctx: Context, id: Id): Promise<ComputerRow> =>
+  (await computerStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+
+/** Changes a computer for a caller who manages it: its kind and its users, as `before` had them, stay so meanwhile. */
+export function change<T>(
+  ctx: Context,
+  id: Id,
+  role: Role,
+  work: (ctx: Context, before: ComputerRow) => Promise<T>,
+): Promise<T> {
+  return ctx.transaction(async (ctx) => {
+    await lockResource(ctx, 'computer', id)
+    const before = await read(ctx, id)
+    checkManages(ctx.principal, before, 'computer:write', role)
+    return work(ctx, before)
+  })
+}
+
+export const touch = async (ctx: Context, id: Id, changes: { workspace_id?: Id } = {}): Promise<ComputerRow> => {
+  await updateResource(ctx, id, changes)
+  return read(ctx, id)
+}
+
+/** The most computers of one workspace. */
+const MOST_COMPUTERS = 1_000
+
+/** Refuses to bring one more computer into a workspace than it may have. */
+export async function checkRoom(ctx: Context, workspaceId: Id, kind: ComputerRow['kind']): Promise<void> {
+  const { all, cloud } = await computerStore.countForOneMore(ctx.db, workspaceId)
+  const most = ctx.engine.config.computersPerWorkspace
+  if (kind === 'cloud' && cloud >= most)
+    refuse('limit_reached', {
+      message: `A workspace has ${most} cloud computers at most (UK_COMPUTERS_PER_WORKSPACE).`,
+      details: { limit: most },
+    })
+  if (all >= MOST_COMPUTERS)
+    refuse('limit_reached', {
+      message: `A workspace has ${MOST_COMPUTERS} computers at most.`,
+      details: { limit: MOST_COMPUTERS },
+    })
+}
+
+/**
+ * Says that the members of these workspaces may do other things with a computer than before: their open uses are looked
+ * at again.
+ */
+export async function grantsChanged(ctx: Context, workspaceIds: readonly Id[]): Promise<void> {
+  // The workspaces themselves too: others may serve models there now.
+  await rightsChanged(ctx.db, [...(await accountsIn(ctx.db, workspaceIds)), ...workspaceIds])
+  ctx.afterCommit(() => {
+    ctx.engine.bus.poke('rights')
+    ctx.engine.bus.poke('computers')
+  })
+}
+
+export const audit = (
+  ctx: Context,
+  action: string,
+  { id, workspace_id: workspaceId, name }: Pick<ComputerRow, 'id' | 'workspace_id' | 'name'>,
+  details: Record<string, unknown> = {},
+): Promise<void> =>
+  writeAudit(ctx, {
+    action: `computer.${action}`,
+    workspaceId,
+    subject: { type: 'computer', id },
+    details: { name, ...details },
+  })

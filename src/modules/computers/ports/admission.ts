@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http'
+import { judgeNow } from '#authz/rights.ts'
+import type { Engine } from '#infra/context.ts'
+import { absent, refuse } from '#core/errors.ts'
+import { type Authority, type Principal, membershipIn } from '#core/principal.ts'
+import { cookieIn } from '#core/http/cookies.ts'
+import { checkMayUse } from '../access.ts'
+import { type ComputerRow, computerStore } from '../store.ts'
+import type { PreviewAddress } from './address.ts'
+import { holderOf } from '../tickets/tickets.ts'
+
+/** The path, at the origin of a preview, that takes a ticket. */
+export const ENTER = '/.well-known/ukiyo/enter'
+
+/** The ways to say at a preview who one is. */
+export type Pass = { kind: 'key'; secret: string } | { kind: 'cookie'; token: string }
+
+export interface Admission {
+  /** The pass that a request brings; a key beats the cookie. Null: nothing of ours. */
+  passOf(request: IncomingMessage): Pass | null
+  /** Checks that the holder may look at the computer's ports now, and answers the computer. Refuses else. */
+  check(pass: Pass, at: PreviewAddress, signal: AbortSignal): Promise<ComputerRow>
+  cookieName: string
+  /** The `Set-Cookie` for the session that a ticket was redeemed for. */
+  cookieFor(token: string): string
+}
+
+/** The form of our keys: another `Authorization` is the program's own. */
+export const OUR_KEY = /^uk_/
+export const OUR_COOKIE = /^(__Host-)?uk_(session|preview)$/
+
+export function createAdmission(engine: Engine, authority: Pick<Authority, 'byKey' | 'renew'>): Admission {
+  const secure = (): boolean => engine.origin().startsWith('https:')
+  const name = (): string => (secure() ? '__Host-uk_preview' : 'uk_preview')
+
+  async function principalOf(pass: Pass, at: PreviewAddress, signal: AbortSignal): Promise<Principal> {
+    if (pass.kind === 'key') return authority.byKey(pass.secret)
+    const holder = await holderOf(engine, at, pass.token, signal)
+    return holder?.principal ?? refuse('session_expired', { message: 'Open this port again from Ukiyo.' })
+  }
+
+  return {
+    get cookieName() {
+      return name()
+    },
+    cookieFor: (token) => `${name()}=${token}; Path=/; HttpOnly; SameSite=Lax${secure() ? '; Secure' : ''}`,
+    passOf({ headers }) {
+      const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
+      const secret = [bearer, headers['x-api-key']].find((one) => typeof one === 'string' && OUR_KEY.test(one))
+      if (typeof secret === 'string') return { kind: 'key', secret }
+      const token = cookieIn(headers.cookie, name())
+      return token === null ? null : { kind: 'cookie', token }
+    },
+    async check(pass, at, signal) {
+      const principal = await principalOf(pass, at, signal)
+      const row = await computerStore.get(engine.postgres.db, at.computerId)
+      const reached = row && [row.workspace_id, ...row.exposures.map((one) => one.workspace_id)]
+      return judgeNow(authority, principal, (judged) => {
+        if (row === null || !reached!.some((id) => membershipIn(judged, id)))
+          return refuse('not_found', { message: absent('computer') })
+        checkMayUse(judged, row, 'ports')
+        return row
+      })
+    },
+  }
+}

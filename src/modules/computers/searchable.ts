@@ -1,0 +1,28 @@
+import { searchableResource } from '#authz/searchable-resource.ts'
+import type { Searchable } from '#infra/text/index/searchable.ts'
+
+/** The events with which a computer's entry in the search changes; its daemon's coming and going is none. */
+const TELLING = new Set(['computer.created', 'computer.updated', 'computer.transferred', 'computer.deleted'])
+
+const resource = searchableResource('computer', 'computers', async (db, ids) => {
+  const rows = await db
+    .selectFrom('resources as r')
+    .innerJoin('computers as c', 'c.id', 'r.id')
+    .select(['r.id', 'r.created_at', 'r.updated_at', 'c.name as title', 'c.hostname', 'c.os', 'c.arch'])
+    .where('r.id', 'in', ids)
+    .execute()
+  return rows.map(({ hostname, os, arch, ...row }) => ({
+    ...row,
+    keywords: [hostname, os, arch].filter(Boolean).join(' '),
+    body: '',
+  }))
+})
+
+export const computerSearchable: Searchable = {
+  ...resource,
+  changed: (sources, events) =>
+    resource.changed(
+      sources,
+      events.filter(({ type }) => TELLING.has(type)),
+    ),
+}

@@ -1,0 +1,193 @@
+import type { Input } from '#core/contract.ts'
+import type { Context } from '#infra/context.ts'
+import type { Page } from '#core/answers.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#core/paging.ts'
+import type { Principal } from '#core/principal.ts'
+import { CHANNEL, type Input as Asked, type Output } from '#daemon-protocol/operations.ts'
+import type { AskedStream } from '#daemon-protocol/stream.ts'
+import type { terminal as endpoint } from '../contract-terminals.ts'
+import { unfinished } from '../exec/capture.ts'
+import { Gathered } from '../exec/gathered.ts'
+import { whilePermitted } from '../exec/permitted.ts'
+import type { HasLinks, Links } from '../link/links.ts'
+import { lossesOf } from '../link/losses.ts'
+import { wholeList } from '../link/whole-list.ts'
+
+type Given = Input<typeof endpoint>
+/** The most bytes that draw a screen: more than a person's, with a colour of its own for each character. */
+export const MOST_SNAPSHOT_BYTES = 16_777_216
+type Terminal = Output<'terminal.list'>['terminals'][number]
+
+/** The fields of each action: those that it needs, and the others that it takes. */
+const TAKES: Record<Given['action'], { needs: readonly (keyof Given)[]; may: readonly (keyof Given)[] }> = {
+  open: { needs: [], may: ['shell', 'argv', 'cwd', 'env', 'cols', 'rows', 'user', 'name'] },
+  write: { needs: ['terminal_id', 'data'], may: ['seq'] },
+  resize: { needs: ['terminal_id', 'cols', 'rows'], may: [] },
+  read: { needs: ['terminal_id'], may: ['from', 'max_bytes', 'wait_ms', 'screen'] },
+  close: { needs: ['terminal_id'], may: ['signal'] },
+  list: { needs: [], may: [] },
+}
+
+/** Does what was asked, and no longer than its caller may: a read may wait, and so may all of it for a computer that is lost. */
+export async function terminal(ctx: Context<HasLinks>, given: Given) {
+  checkFields(given)
+  await using permitted = whilePermitted(ctx, given.id, 'terminal', ctx.signal)
+  const { signal } = permitted
+  try {
+    return await act(ctx, given, signal)
+  } catch (error) {
+    // The reason for which it was broken off, where that was so.
+    throw signal.aborted && signal.reason instanceof Refusal ? signal.reason : error
+  }
+}
+
+async function act(
+  ctx: Context<HasLinks>,
+  given: Given,
+  signal: AbortSignal,
+): Promise<Terminal | Page<Terminal> | Awaited<ReturnType<typeof read>>> {
+  const { id, action } = given
+  const { links } = ctx.engine
+  const more = { signal }
+  const terminal_id = given.terminal_id!
+  switch (action) {
+    case 'open':
+      return open(links, given, signal)
+    case 'list':
+      return list(links, given, signal)
+    case 'read':
+      return read(links, given, signal)
+    case 'write': {
+      const data = Buffer.from(given.data!).toString('base64')
+      // The key makes it safe to ask again where the link breaks, whether the caller counts or not.
+      const input = { terminal_id, viewer: viewerOf(ctx.principal), data, seq: given.seq ?? null, key: newId() }
+      return links.ask(id, 'terminal.write', input, more)
+    }
+    case 'resize':
+      return links.ask(id, 'terminal.resize', { terminal_id, cols: given.cols!, rows: given.rows! }, more)
+    case 'close':
+      return links.ask(id, 'terminal.close', { terminal_id, signal: given.signal ?? null }, more)
+  }
+}
+
+function checkFields(given: Given): void {
+  const { needs, may } = TAKES[given.action]
+  const missing = needs.find((field) => given[field] === undefined)
+  if (missing !== undefined)
+    refuse('missing_parameter', { param: missing, message: `\`${given.action}\` needs \`${missing}\`.` })
+  const allowed = new Set<string>(['id', 'action', 'limit', 'cursor', ...needs, ...may])
+  const other = (Object.keys(given) as (keyof Given)[]).find(
+    (field) => given[field] !== undefined && !allowed.has(field),
+  )
+  if (other !== undefined)
+    refuse('unknown_parameter', { param: other, message: `\`${given.action}\` takes no \`${other}\`.` })
+}
+
+function open(
+  links: Links,
+  { id, shell, argv, cwd, env, cols, rows, user, name }: Given,
+  signal: AbortSignal,
+): Promise<Terminal> {
+  if (shell !== undefined && argv !== undefined)
+    refuse('invalid_parameter', { param: 'shell', message: 'Give either `shell` or `argv`.' })
+  const input = {
+    // The id is made here: asked twice, one terminal is opened.
+    terminal_id: newId(),
+    argv: argv ?? (shell === undefined ? null : [shell]),
+    cwd: cwd ?? null,
+    env: env ?? {},
+    user: user ?? null,
+    cols: cols ?? 80,
+    rows: rows ?? 24,
+    name: name ?? null,
+  }
+  return links.ask(id, 'terminal.open', input, { signal })
+}
+
+/** Lists terminals, newest first: the one that somebody looks for is hardly ever behind those that ended yesterday. */
+async function list(links: Links, { id, cursor, ...given }: Given, signal: AbortSignal): Promise<Page<Terminal>> {
+  // A call that comes without a query, such as an agent's, may leave it out whatever its type says.
+  const limit = (given.limit as number | undefined) ?? 25
+  const before = positionOf('terminals', id, cursor)?.map(String)
+  const parts = await wholeList(links, id, 'terminal.list', signal)
+  const terminals = parts
+    .flatMap((part) => part.terminals)
+    .toSorted((a, b) => later(placeOf(b), placeOf(a)))
+    .filter((one) => before === undefined || later(placeOf(one), before) < 0)
+  return pageOf(
+    terminals,
+    limit,
+    (last) => cursorOf('terminals', id, placeOf(last)),
+    (row) => row,
+  )
+}
+
+const placeOf = ({ created_at, terminal_id }: Terminal): string[] => [created_at, terminal_id]
+/** The order by time: above 0 where the first is the later one. */
+const later = ([a = '', x = '']: readonly string[], [b = '', y = '']: readonly string[]): number =>
+  a === b ? (x < y ? -1 : Number(x > y)) : a < b ? -1 : 1
+
+async function read(links: Links, { id, terminal_id, from, max_bytes, wait_ms, screen }: Given, signal: AbortSignal) {
+  const input = {
+    terminal_id: terminal_id!,
+    from: from ?? null,
+    max_bytes: max_bytes ?? 65_536,
+    wait_ms: wait_ms ?? 0,
+    screen: screen ?? false,
+  }
+  const { output, body, snapshot } = await readOver(links, id, input, signal)
+  const bytes = body.bytes()
+  // The rest of a character comes with the next read, unless nothing more comes at all.
+  const held = output.terminal.status === 'open' && bytes.length > unfinished(bytes) ? unfinished(bytes) : 0
+  return {
+    ...output.terminal,
+    offset: output.offset - held,
+    data: bytes.subarray(0, bytes.length - held).toString('utf8'),
+    from: output.from,
+    gap: output.gap,
+    dropped_bytes: output.dropped_bytes,
+    snapshot: output.at === null ? null : snapshot.bytes().toString('utf8'),
+    at: output.at,
+  }
+}
+
+interface Reading {
+  output: Output<'terminal.read'>
+  body: Gathered
+  snapshot: Gathered
+}
+
+/** Reads once, over another link where one breaks: reading changes nothing. */
+async function readOver(links: Links, id: Id, input: Asked<'terminal.read'>, caller: AbortSignal): Promise<Reading> {
+  using limit = links.limit(id, caller, input.wait_ms + links.limits.answerMs)
+  const { signal } = limit
+  const losses = lossesOf(links, id, { signal })
+  for (;;) {
+    try {
+      return await gather(await links.open(id, 'terminal.read', input, { signal }), input.max_bytes)
+    } catch (error) {
+      await losses.outlast(error)
+    }
+  }
+}
+
+async function gather(stream: AskedStream<'terminal.read'>, mostBytes: number): Promise<Reading> {
+  const body = new Gathered()
+  const snapshot = new Gathered()
+  for await (const item of stream) {
+    if (item.type !== 'bytes') continue
+    const drawn = item.channel === CHANNEL.snapshot
+    const to = drawn ? snapshot : body
+    to.add(item.bytes)
+    if (to.size <= (drawn ? MOST_SNAPSHOT_BYTES : mostBytes)) continue
+    stream.reset('more came than was asked for')
+    refuse('upstream_error', { message: 'The computer sent more of the terminal than was asked for.' })
+  }
+  return { output: await stream.output, body, snapshot }
+}
+
+/** The name under which a caller's typing is numbered: each key and each session has its own. */
+export const viewerOf = ({ accountId, credential }: Principal): string =>
+  credential.kind === 'server' ? `${accountId}:${credential.run?.id ?? 'server'}` : `${accountId}:${credential.id}`

@@ -1,0 +1,172 @@
+/** A live terminal: carries a stream of the link to a WebSocket, and back. The viewer never slows the program. */
+import { randomBytes } from 'node:crypto'
+import type { WebSocket } from 'ws'
+import type { Context } from '#infra/context.ts'
+import type { Input } from '#core/contract.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import { CHANNEL, TerminalEvent } from '#daemon-protocol/operations.ts'
+import type { AskedStream } from '#daemon-protocol/stream.ts'
+import type { attach as endpoint } from '../contract-terminals.ts'
+import { unfinished } from '../exec/capture.ts'
+import { Gathered } from '../exec/gathered.ts'
+import type { HasLinks } from '../link/links.ts'
+import { lossesOf } from '../link/losses.ts'
+import { MOST_SNAPSHOT_BYTES } from './actions.ts'
+import { Said } from './said.ts'
+import { readViewer } from './viewer.ts'
+import { shortenBytes } from '#core/text/shorten.ts'
+
+type Stream = AskedStream<'terminal.attach'>
+
+/**
+ * The most bytes that a viewer may have unread here. Then no more is asked for, and the keeper sends a snapshot instead
+ * of the rest.
+ */
+const UNREAD_BYTES = 262_144
+/** Close codes, of those that applications may define. */
+const CLOSE = { ended: 1000, offline: 4409, gone: 4404, failed: 1011 } as const
+
+/**
+ * Opens a terminal for a viewer. Answers what speaks on the socket once it stands. Refuses where the computer or its
+ * terminal cannot be reached.
+ */
+export async function openAttach(
+  ctx: Context<HasLinks>,
+  { id, terminal_id, from, viewer }: Input<typeof endpoint>,
+): Promise<(socket: WebSocket) => void> {
+  const { links } = ctx.engine
+  const { accountId } = ctx.principal
+  const who = `${accountId}:${viewer ?? newName()}`
+  /** The name under which input is numbered that its viewer does not number. */
+  const here = `${accountId}:${newName()}`
+  let count = 0
+  let at = from ?? null
+  const ask = (signal: AbortSignal): Promise<Stream> =>
+    links.open(id, 'terminal.attach', { terminal_id, viewer: who, from: at }, { signal })
+  let stream = await ask(ctx.signal)
+
+  const said = new Said(stream)
+
+  async function follow(socket: WebSocket, goOn: () => void): Promise<void> {
+    const losses = lossesOf(links, id, ctx)
+    const heard: Heard = {
+      seen: (offset) => (at = offset),
+      typed(by, seq) {
+        said.typed(by, seq)
+        goOn()
+        return by === who
+      },
+    }
+    for (let lost = false; ; lost = true) {
+      // The keeper sends the terminal's size first. After that a terminal may be silent for days.
+      using limit = links.limit(id, ctx.signal, links.limits.answerMs)
+      limit.signal.addEventListener('abort', () => stream.reset('it does not answer'), { once: true })
+      try {
+        if (lost) said.goOn((stream = await ask(limit.signal)))
+        for await (const item of toViewer(stream, heard)) {
+          limit.rest()
+          losses.over()
+          socket.send(item)
+          if (socket.bufferedAmount > UNREAD_BYTES) await drained(socket, ctx.signal)
+        }
+        await stream.output
+        return socket.close(CLOSE.ended)
+      } catch (error) {
+        if (ctx.signal.aborted) return
+        await losses.outlast(limit.reasonFor(error))
+      }
+    }
+  }
+
+  return (socket) => {
+    const { goOn } = readViewer(socket, {
+      say: (event) =>
+        said.add(
+          event.type === 'resize'
+            ? event
+            : event.seq === null
+              ? { ...event, viewer: here, seq: count++ }
+              : { ...event, viewer: who, seq: event.seq },
+        ),
+      isFull: () => said.isFull,
+    })
+    void follow(socket, goOn).catch((error: unknown) => {
+      if (ctx.signal.aborted) return
+      if (!(error instanceof Refusal)) ctx.log.error({ error }, 'an attached terminal failed')
+      socket.close(...closeFor(error))
+    })
+    socket.once('close', () => stream.reset('the viewer left'))
+  }
+}
+
+const newName = (): string => randomBytes(16).toString('hex')
+
+const closeFor = (error: unknown): [number, string] => {
+  if (!(error instanceof Refusal)) return [CLOSE.failed, 'the terminal cannot be followed']
+  const silent = error.code === 'computer_offline' || error.code === 'timeout'
+  const code = silent ? CLOSE.offline : error.code === 'not_found' ? CLOSE.gone : CLOSE.failed
+  return [code, shortenBytes(error.message, 123)]
+}
+
+interface Heard {
+  /** Says how far the bytes go. */
+  seen(offset: number): void
+  /** Says that the computer has this input. True: the viewer numbered it, and is told. */
+  typed(viewer: string, seq: number): boolean
+}
+
+/** The messages to a viewer: bytes as they are, events as JSON. */
+async function* toViewer(stream: Stream, { seen, typed }: Heard): AsyncGenerator<string | Uint8Array> {
+  let drawing: { at: number; left: number; parts: Gathered } | null = null
+  for await (const item of stream) {
+    if (item.type === 'event') {
+      const { data: event } = TerminalEvent.safeParse(item.event)
+      // The event is of a later version, or of a daemon that says anything.
+      if (event === undefined) continue
+      if (event.type === 'typed') {
+        const { type, viewer, seq } = event
+        if (typed(viewer, seq)) yield JSON.stringify({ type, seq })
+        continue
+      }
+      if (event.type !== 'snapshot') {
+        yield JSON.stringify(event)
+        continue
+      }
+      if (event.bytes > MOST_SNAPSHOT_BYTES)
+        refuse('upstream_error', { message: 'The computer draws a screen that is too large.' })
+      drawing = { at: event.at, left: event.bytes, parts: new Gathered() }
+      if (event.bytes > 0) continue
+    } else if (item.type === 'bytes') {
+      if (item.channel !== CHANNEL.snapshot) {
+        yield Uint8Array.from(item.bytes)
+        seen(item.offset + item.bytes.length)
+        continue
+      }
+      if (drawing === null) continue
+      drawing.parts.add(item.bytes)
+      drawing.left -= item.bytes.length
+      if (drawing.left > 0) continue
+    }
+    if (drawing === null) continue
+    const bytes = drawing.parts.bytes()
+    // A character whose rest is yet to come goes as bytes, to be whole there.
+    const held = unfinished(bytes)
+    const data = bytes.subarray(0, bytes.length - held).toString('utf8')
+    yield JSON.stringify({ type: 'snapshot', data, at: drawing.at - held })
+    if (held > 0) yield Uint8Array.from(bytes.subarray(bytes.length - held))
+    seen(drawing.at)
+    drawing = null
+  }
+}
+
+/** Resolves when a viewer has taken most of what it was sent, or has left. */
+function drained(socket: WebSocket, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (socket.bufferedAmount > UNREAD_BYTES / 2 && !signal.aborted && socket.readyState === socket.OPEN) return
+      clearInterval(timer)
+      resolve()
+    }
+    const timer = setInterval(look, 20)
+  })
+}

@@ -1,0 +1,72 @@
+/** The messages of a viewer over its WebSocket: bytes that are typed, or JSON. */
+import type { RawData, WebSocket } from 'ws'
+import { ViewerEvent } from '#daemon-protocol/operations.ts'
+import { z } from 'zod'
+
+type Said = z.infer<typeof ViewerEvent>
+
+/** The most bytes in one event of the link. */
+const MOST_AT_ONCE = 32_768
+/** The pace of input that a program types: faster input waits with the viewer, as a terminal may not read it. */
+const BYTES_PER_MS = 1_024
+
+const Message = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('input'), data: z.string(), seq: z.number().int().min(0).nullable().default(null) }),
+  z.object({
+    type: z.literal('resize'),
+    cols: z.number().int().min(1).max(1_000),
+    rows: z.number().int().min(1).max(1_000),
+  }),
+])
+
+export interface Viewer {
+  say(event: Said): void
+  /** Whether too much waits: nothing more is read from the viewer until `goOn` finds that false. */
+  isFull(): boolean
+}
+
+/** Hands over what is said, in order. A viewer that breaks the rules is told so and let go. */
+export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { goOn(): void } {
+  let resting = false
+  const goOn = (): void => {
+    if (socket.isPaused && !resting && !isFull()) socket.resume()
+  }
+  const input = (bytes: Buffer, seq: number | null): Said => ({ type: 'input', data: bytes.toString('base64'), seq })
+  socket.on('message', (message: RawData, isBinary: boolean) => {
+    const bytes = bytesOf(message)
+    if (isBinary) {
+      for (let at = 0; at < bytes.length; at += MOST_AT_ONCE) say(input(bytes.subarray(at, at + MOST_AT_ONCE), null))
+    } else {
+      const { data } = Message.safeParse(json(bytes))
+      if (data === undefined)
+        return socket.close(1008, 'a message is {type: input, data, seq} or {type: resize, cols, rows}')
+      if (data.type === 'resize') say(data)
+      else {
+        const typed = Buffer.from(data.data)
+        if (typed.length > MOST_AT_ONCE) return socket.close(1009, 'at most 32,768 bytes of input with a seq at once')
+        say(input(typed, data.seq))
+      }
+    }
+    const pause = Math.floor(bytes.length / BYTES_PER_MS)
+    if (pause === 0 && !isFull()) return
+    socket.pause()
+    if (pause === 0) return
+    resting = true
+    setTimeout(() => {
+      resting = false
+      goOn()
+    }, pause)
+  })
+  return { goOn }
+}
+
+const bytesOf = (message: RawData): Buffer =>
+  Buffer.isBuffer(message) ? message : Array.isArray(message) ? Buffer.concat(message) : Buffer.from(message)
+
+function json(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,66 @@
+import { BlobMissing } from '#infra/blobs/blobs.ts'
+import { readBlob } from '#infra/blobs/keep.ts'
+import type { Engine } from '#infra/context.ts'
+import type { Bytes } from '#core/answers.ts'
+import { refuse } from '#core/errors.ts'
+import { fileNameFields } from '#core/text/header-fields.ts'
+import type { FileRow } from '../store.ts'
+import { encodingOf } from './encoding.ts'
+
+/** Types that a browser may show by itself without running anything of them (contract, part 2). */
+const shown =
+  /^(image\/(png|jpeg|gif|webp|avif|bmp|tiff|x-icon|vnd\.microsoft\.icon|apng|heic|heif)|audio\/[\w.+-]+|video\/[\w.+-]+|application\/pdf|text\/plain)$/
+
+type Held = Pick<FileRow, 'name' | 'sha256' | 'size_bytes' | 'mime_type' | 'content_updated_at'>
+
+/** The bytes of a file with the headers that keep a browser from taking them for a page of ours. */
+export async function bytesOf(
+  engine: Engine,
+  row: Held,
+  disposition: 'inline' | 'attachment' = 'inline',
+): Promise<Bytes> {
+  const { sha256, size_bytes, content_updated_at } = row
+  if (sha256 === null)
+    return refuse('invalid_state', {
+      message: 'A folder has no bytes: download its archive.',
+      details: { status: 'active', allowed: ['archive'] },
+    })
+  return {
+    headers: safeHeaders(row.mime_type!, row.name, disposition, await charsetFor(engine, row)),
+    body: {
+      size: Number(size_bytes),
+      etag: `"${sha256}"`,
+      modifiedAt: content_updated_at!,
+      read: (range) => reading(readBlob(engine, sha256, { ...range, reuse: true })),
+    },
+  }
+}
+
+async function* reading(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* parts
+  } catch (error) {
+    if (error instanceof BlobMissing) refuse('unavailable', { message: 'The bytes of this file cannot be read now.' })
+    throw error
+  }
+}
+
+/** The encoding that reading uses. A text whose bytes can't be read now is sent without one. */
+const charsetFor = async (engine: Engine, row: Held): Promise<string | null> =>
+  row.mime_type!.startsWith('text/') ? encodingOf({ engine }, row).catch(() => null) : null
+
+export function safeHeaders(
+  mime: string,
+  name: string,
+  disposition: 'inline' | 'attachment',
+  charset: string | null = null,
+): Record<string, string> {
+  const how = disposition === 'inline' && shown.test(mime) ? 'inline' : 'attachment'
+  return {
+    'content-type': charset === null ? mime : `${mime}; charset=${charset}`,
+    'content-disposition': `${how}; ${fileNameFields(name)}`,
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'cache-control': 'private, no-cache',
+  }
+}

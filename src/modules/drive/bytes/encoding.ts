@@ -1,0 +1,34 @@
+import { readBlob } from '#infra/blobs/keep.ts'
+import type { Engine } from '#infra/context.ts'
+import { charsetOf, charsetWithin } from '#infra/text/charset/charset.ts'
+import { kindOf } from '#infra/text/documents/document.ts'
+import type { FileRow } from '../store.ts'
+
+const HEAD_BYTES = 65_536
+
+/**
+ * The encoding of a text file, null for what is no text: as it was found when the whole text was indexed, else by its
+ * first bytes. The same for reading, grep and the download's `Content-Type`.
+ */
+export async function encodingOf(
+  { engine }: { engine: Engine },
+  { sha256, mime_type, name }: Pick<FileRow, 'sha256' | 'mime_type' | 'name'>,
+): Promise<string | null> {
+  const { rows } = await engine.postgres.pool.query<{ charset: string | null }>({
+    name: 'charset_of',
+    text: `select coalesce(charset, case when plain then 'utf-8' end) as charset from contents where sha256 = $1`,
+    values: [sha256],
+  })
+  const learnt = rows[0]?.charset ?? null
+  if (learnt !== null) return learnt
+  const head = await headOf(engine, sha256!)
+  const kind = kindOf(mime_type, name)
+  const within = kind === 'html' || /xml/.test(mime_type ?? '') ? charsetWithin(head) : undefined
+  return charsetOf(head, { within, cut: head.length === HEAD_BYTES })
+}
+
+async function headOf(engine: Engine, sha256: string): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  for await (const part of readBlob(engine, sha256, { end: HEAD_BYTES, reuse: true })) parts.push(Buffer.from(part))
+  return Buffer.concat(parts)
+}

@@ -1,0 +1,91 @@
+import { extname } from 'node:path'
+import { HEAD_BYTES } from '#infra/blobs/blobs.ts'
+import { isText } from '#infra/text/charset/charset.ts'
+
+const UNKNOWN = 'application/octet-stream'
+
+/** Types by the ending of a name, for what its first bytes do not tell: text above all. */
+const byEnding: Record<string, string> = {
+  '.txt': 'text/plain',
+  '.log': 'text/plain',
+  '.md': 'text/markdown',
+  '.markdown': 'text/markdown',
+  '.csv': 'text/csv',
+  '.tsv': 'text/tab-separated-values',
+  '.html': 'text/html',
+  '.htm': 'text/html',
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
+  '.cjs': 'text/javascript',
+  '.jsx': 'text/javascript',
+  '.ts': 'text/x-typescript',
+  '.tsx': 'text/x-typescript',
+  '.json': 'application/json',
+  '.jsonl': 'application/x-ndjson',
+  '.ndjson': 'application/x-ndjson',
+  '.xml': 'application/xml',
+  '.yaml': 'application/yaml',
+  '.yml': 'application/yaml',
+  '.toml': 'application/toml',
+  '.ini': 'text/plain',
+  '.sql': 'application/sql',
+  '.sh': 'text/x-shellscript',
+  '.py': 'text/x-python',
+  '.rb': 'text/x-ruby',
+  '.go': 'text/x-go',
+  '.rs': 'text/x-rust',
+  '.java': 'text/x-java',
+  '.kt': 'text/x-kotlin',
+  '.c': 'text/x-c',
+  '.h': 'text/x-c',
+  '.cpp': 'text/x-c++',
+  '.hpp': 'text/x-c++',
+  '.cs': 'text/x-csharp',
+  '.php': 'text/x-php',
+  '.swift': 'text/x-swift',
+  '.tex': 'text/x-tex',
+  '.ics': 'text/calendar',
+  '.vcf': 'text/vcard',
+  '.diff': 'text/x-diff',
+  '.patch': 'text/x-diff',
+  '.svg': 'image/svg+xml',
+  '.pdf': 'application/pdf',
+  '.doc': 'application/msword',
+  '.docx': 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  '.xls': 'application/vnd.ms-excel',
+  '.xlsx': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  '.ppt': 'application/vnd.ms-powerpoint',
+  '.pptx': 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  '.odt': 'application/vnd.oasis.opendocument.text',
+  '.ods': 'application/vnd.oasis.opendocument.spreadsheet',
+  '.odp': 'application/vnd.oasis.opendocument.presentation',
+  '.epub': 'application/epub+zip',
+  '.rtf': 'application/rtf',
+  '.zip': 'application/zip',
+  '.gz': 'application/gzip',
+  '.tar': 'application/x-tar',
+  '.wasm': 'application/wasm',
+  '.gguf': UNKNOWN,
+}
+
+/** The type of a file: by its first bytes, else by its name, else by what the sender says, else text or not. */
+export async function mimeTypeOf(head: Uint8Array, name: string, said: string | null): Promise<string> {
+  const named = byEnding[extname(name).toLowerCase()]
+  const { fileTypeFromBuffer } = await import('file-type')
+  const seen = await fileTypeFromBuffer(head).catch(() => undefined)
+  // A container whose kind its name tells more closely: DOCX is a ZIP, SVG is XML.
+  if (seen !== undefined && named !== undefined && containers.has(seen.mime)) return named
+  if (seen !== undefined) return seen.mime
+  const text = isText(head, head.length === HEAD_BYTES)
+  if (named !== undefined && (text || !isTextType(named))) return named
+  if (said !== null && /^[\w.+-]+\/[\w.+-]+$/.test(said) && said.length <= 127 && said !== UNKNOWN) {
+    if (text || !isTextType(said)) return said.toLowerCase()
+  }
+  return text ? 'text/plain' : UNKNOWN
+}
+
+const containers = new Set(['application/zip', 'application/xml', 'application/x-cfb', 'text/xml'])
+
+export const isTextType = (type: string): boolean =>
+  /^text\/|^application\/(?:[\w.-]+\+)?(?:json|xml|yaml|toml|sql|x-ndjson|javascript)\b/.test(type)

@@ -1,0 +1,123 @@
+import { Busy } from '#infra/confined/turns.ts'
+import { visitInSlices } from '#infra/confined/slices.ts'
+import type { Context } from '#infra/context.ts'
+import { type Glob, InvalidGlob, compileGlobs } from '#infra/search-engine/glob/glob.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { cursorOf, positionOf } from '#core/paging.ts'
+import { type Position, findStore } from './find-store.ts'
+import { within } from './within.ts'
+import { showFile } from '../show.ts'
+import { fileStore } from '../store.ts'
+
+export const listOf = (value: string | string[] | undefined): string[] =>
+  value === undefined ? [] : Array.isArray(value) ? value : [value]
+
+/** A call answers what it has after this time. */
+const MOST_MS = 10_000
+const FIRST = 200
+const MOST = 20_000
+
+/** A folder as people write it: without slashes at its ends. */
+export const belowOf = (path: string | undefined): string => (path ?? '').normalize('NFC').replace(/^\.?\/+|\/+$/g, '')
+
+/** Throws a refusal that names the parameter, also where a path takes the globs too many steps. */
+export function globOf(patterns: string[], fold: boolean, param: string): Glob {
+  const orRefused = <T>(work: () => T): T => {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof InvalidGlob)) throw error
+      return refuse('invalid_pattern', { param, message: error.message })
+    }
+  }
+  const { matches, like } = orRefused(() =>
+    compileGlobs(
+      patterns.map((pattern) => pattern.normalize('NFC')),
+      { fold },
+    ),
+  )
+  return { matches: (path) => orRefused(() => matches(path)), like }
+}
+
+/** Refuses a call whose account has too many searches waiting. */
+export function orBusy(error: unknown): never {
+  if (!(error instanceof Busy)) throw error
+  return refuse('unavailable', {
+    message: 'Too many searches are waiting. Try again in a few seconds.',
+    headers: { 'retry-after': '5' },
+  })
+}
+
+export const positionAt = (position: (string | number)[] | null): Position | null =>
+  position === null ? null : { path: String(position[0]), id: String(position[1]) }
+
+interface GlobQuery {
+  pattern: string | string[]
+  path?: string | undefined
+  workspace_id?: Id | undefined
+  type: 'file' | 'folder' | 'any'
+  case: 'sensitive' | 'insensitive' | 'smart'
+  cursor?: string | undefined
+  limit: number
+}
+
+/** The paths that the globs name, and the rows of one page of them. */
+export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: GlobQuery) {
+  const patterns = listOf(asked.pattern)
+  const fold = asked.case === 'insensitive' || (asked.case === 'smart' && !patterns.some((one) => /\p{Lu}/u.test(one)))
+  const glob = globOf(patterns, fold, 'pattern')
+  const below = belowOf(asked.path)
+  const where = await within(ctx, asked.workspace_id)
+  let from = positionAt(positionOf('glob', asked, cursor))
+  const until = performance.now() + MOST_MS
+  const hits: { id: Id; path: string }[] = []
+  // A glob is held against the path below the folder that the search begins in, as ripgrep's is.
+  const inner = (path: string): string => (below === '' ? path : path.slice(below.length + 1))
+  const like = below === '' ? glob.like : '%'
+  let truncated = false
+  for (let window = Math.max(FIRST, limit + 1); hits.length <= limit; window = Math.min(MOST, window * 4)) {
+    const rows = await findStore.paths(ctx.db, {
+      ...where,
+      kind: asked.type === 'any' ? null : asked.type,
+      below,
+      like,
+      fold,
+      from: from && { ...from, included: false },
+      limit: window,
+    })
+    let late: Position | null = null
+    const visit = (row: { id: Id; path: string }): boolean => {
+      if (glob.matches(inner(row.path)) && hits.push(row) > limit) return false
+      if (performance.now() > until) late = place(row)
+      return late === null
+    }
+    await visitInSlices(ctx.principal.accountId, rows, visit, ctx.signal).catch(orBusy)
+    if (late !== null && hits.length <= limit) {
+      from = late
+      truncated = true
+      break
+    }
+    const last = rows.at(-1)
+    if (rows.length < window || last === undefined) break
+    from = { path: Array.from(last.path).slice(0, 400).join(''), id: last.id }
+    truncated = hits.length <= limit && performance.now() > until
+    if (truncated) break
+  }
+  const shown = hits.slice(0, limit)
+  const next = hits.length > limit ? place(shown.at(-1)!) : truncated ? from : null
+  const rows = await fileStore.all(
+    ctx.db,
+    shown.map(({ id }) => id),
+  )
+  return {
+    rows: rows.map(showFile),
+    next: next && cursorOf('glob', asked, [next.path, next.id]),
+    extra: { truncated },
+  }
+}
+
+export const place = ({ path, id }: { path: string; id: Id }): Position => ({
+  path: Array.from(path).slice(0, 400).join(''),
+  id,
+})

@@ -1,0 +1,119 @@
+import type { z } from 'zod'
+import { sharedPlace } from '#authz/shares.ts'
+import type { Context } from '#infra/context.ts'
+import { visibleWorkspaces } from '#authz/resources.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#core/paging.ts'
+import { type Membership, membershipIn } from '#core/principal.ts'
+import { atLeast } from '#core/scopes.ts'
+import { iso } from '#core/time.ts'
+import type { FilePlace, FolderRows } from '../contract-app.ts'
+import { showFile } from '../show.ts'
+import { type FileRow, fileStore } from '../store.ts'
+import { file, fileFor } from '../tree/locate.ts'
+
+/** The rows of one call: 10,000 come in five. */
+const MOST_ROWS = 2_000
+
+type Access = z.output<typeof FilePlace>['access']
+
+/** A file or folder, the folders above it as far as the caller may read them, and what the caller may do with it. */
+export async function placeOf(ctx: Context): Promise<z.output<typeof FilePlace>> {
+  const row = file.of(ctx)
+  const shown = showFile(row)
+  const { id, created_at, updated_at } = shown
+  const above = await fileStore.all(ctx.db, row.ancestors)
+  const member = membershipIn(ctx.principal, row.workspace_id) !== null
+  const readable = member ? above : await sharedAbove(ctx, above)
+  const ancestors = readable.map((folder) => ({ id: folder.id, name: folder.name }))
+  return { id, created_at, updated_at, file: shown, ancestors, access: accessOf(ctx.workspace!.membership, member) }
+}
+
+/** A share of a folder covers what is below it: the readable ones are the innermost, from the shared one on. */
+async function sharedAbove(ctx: Context, above: readonly FileRow[]): Promise<readonly FileRow[]> {
+  for (const [at, folder] of above.entries())
+    if ((await sharedPlace(ctx.db, ctx.principal, 'file', folder)) !== null) return above.slice(at)
+  return []
+}
+
+function accessOf({ role, permissions, status }: Membership, member: boolean): Access {
+  const writes = atLeast(role, 'member') && (permissions === null || permissions.has('drive:write'))
+  if (!writes || status === 'archived') return 'view'
+  return member ? 'all' : 'edit'
+}
+
+/** The rows that lie directly in a folder, or at the root of a workspace. */
+export async function rowsOf(
+  ctx: Context,
+  {
+    workspace_id,
+    parent_id,
+    before,
+  }: { workspace_id?: Id | undefined; parent_id?: Id | undefined; before?: Id | undefined },
+): Promise<z.output<typeof FolderRows>> {
+  const where = await whereOf(ctx, workspace_id, parent_id)
+  const rows = await fileStore.list(ctx.db, {
+    workspaces: [where.workspaceId],
+    parent: where.parent,
+    kind: null,
+    status: 'active',
+    before: before ?? null,
+    limit: MOST_ROWS + 1,
+  })
+  const files = rows.slice(0, MOST_ROWS).map(showFile)
+  return { ...where.base, files, next: rows.length > MOST_ROWS ? files.at(-1)!.id : null }
+}
+
+/** Files by when their content changed, the latest first. */
+export async function latestOf(
+  ctx: Context,
+  { workspace_id, cursor, limit }: { workspace_id?: Id | undefined; cursor?: string | undefined; limit: number },
+) {
+  const filters = { workspace_id }
+  const after = positionOf('latest_files', filters, cursor)
+  const rows = await fileStore.latest(ctx.db, {
+    workspaces: visibleWorkspaces(ctx, 'drive:read', workspace_id),
+    after: after && { at: momentAt(after), id: after[1] as Id },
+    limit: limit + 1,
+  })
+  return pageOf(
+    rows,
+    limit,
+    ({ content_updated_at, id }) => cursorOf('latest_files', filters, [iso(content_updated_at!), id]),
+    showFile,
+  )
+}
+
+function momentAt([at]: readonly (string | number)[]): Date {
+  // Four digits of a year: a `Date` goes on where PostgreSQL has no moment.
+  const moment = typeof at === 'string' && /^\d{4}-/.test(at) ? new Date(at) : null
+  return moment === null || Number.isNaN(moment.getTime()) ? refuse('invalid_cursor', { param: 'cursor' }) : moment
+}
+
+async function whereOf(ctx: Context, workspaceId: Id | undefined, parentId: Id | undefined) {
+  if (parentId !== undefined) {
+    const folder = await fileFor(ctx, parentId, 'drive:read', 'parent_id')
+    if (folder.kind !== 'folder')
+      refuse('invalid_parameter', { param: 'parent_id', message: 'This is a file, not a folder.' })
+    if (workspaceId !== undefined && workspaceId !== folder.workspace_id)
+      refuse('invalid_parameter', { param: 'workspace_id', message: 'The folder lies in another workspace.' })
+    const { id, created_at, updated_at } = folder
+    return {
+      workspaceId: folder.workspace_id,
+      parent: folder.id,
+      base: { id, created_at: iso(created_at), updated_at: iso(updated_at) },
+    }
+  }
+  const id = ctx.workspace!.id
+  const { created_at, updated_at } = await ctx.db
+    .selectFrom('workspaces')
+    .select(['created_at', 'updated_at'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return {
+    workspaceId: id,
+    parent: 'root' as const,
+    base: { id, created_at: iso(created_at), updated_at: iso(updated_at) },
+  }
+}

@@ -1,0 +1,136 @@
+/** Files as something else holds them: what they were at that moment, by the bytes that they had. */
+import { BlobMissing } from '#infra/blobs/blobs.ts'
+import { lockBlobs, wholeBlob } from '#infra/blobs/keep.ts'
+import type { Context, Engine } from '#infra/context.ts'
+import { checkTarget } from '#authz/resources.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { hasScope, membershipIn } from '#core/principal.ts'
+import type { Scope } from '#core/scopes.ts'
+import { fileFor, lockTree } from '../tree/locate.ts'
+import { checkRoom } from '../bytes/storage.ts'
+import type { FileRow } from '../store.ts'
+import { readText } from './read-text.ts'
+import { insert } from '../tree/write.ts'
+
+export interface Attachment {
+  file_id: Id
+  name: string
+  media_type: string
+  size_bytes: number
+  sha256: string
+}
+
+/** The most bytes of attachments: more than any vendor takes in one request. */
+const MOST_BYTES = 20 << 20
+/** Files that one thing takes along to another workspace. */
+const MOST_CARRIED = 500
+const MOST_LINES = 10_000
+
+/** A file that the caller may read, for a thing of this workspace; one that lies elsewhere is copied to it. */
+export async function attach(ctx: Context, fileId: Id, workspaceId: Id, param: string): Promise<Attachment> {
+  checkScope(ctx, 'drive:read')
+  const row = await fileFor(ctx, fileId, 'drive:read', param)
+  if (row.kind === 'folder') refuse('invalid_parameter', { param, message: 'This is a folder, not a file.' })
+  if (row.trashed)
+    refuse('invalid_state', {
+      param,
+      message: 'This file is in the trash.',
+      details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
+    })
+  if (Number(row.size_bytes) > MOST_BYTES)
+    refuse('payload_too_large', {
+      param,
+      message: `A file of ${row.size_bytes} bytes is too large for a message; it may have ${MOST_BYTES}.`,
+      details: { limit_bytes: MOST_BYTES },
+    })
+  const held = attachmentOf(row)
+  if (row.workspace_id === workspaceId) return held
+  if (membershipIn(ctx.principal, workspaceId) === null)
+    refuse('insufficient_role', {
+      param,
+      message: 'The file lies in another workspace, and you write no files where it would go: send its bytes instead.',
+    })
+  return (await carry(ctx, [held], workspaceId))[0]!
+}
+
+/**
+ * The same files once more, for a thing that is taken to another workspace: needs writing there. Reading where they come
+ * from is a matter of the thing that holds them. One whose bytes are gone stays what it was. In their order.
+ */
+export async function carry(ctx: Context, attachments: readonly Attachment[], workspaceId: Id): Promise<Attachment[]> {
+  checkScope(ctx, 'drive:write')
+  checkTarget(ctx, workspaceId, 'drive:write')
+  if (attachments.length > MOST_CARRIED)
+    refuse('limit_reached', {
+      message: `${attachments.length} files would go along; ${MOST_CARRIED} may.`,
+      details: { limit: MOST_CARRIED },
+    })
+  return ctx.transaction(async (ctx) => {
+    await lockTree(ctx, [workspaceId], 'shared')
+    const there = await lockBlobs(ctx.db, [...new Set(attachments.map(({ sha256 }) => sha256))])
+    const kept = attachments.filter(({ sha256 }) => there.has(sha256))
+    await checkRoom(
+      ctx,
+      workspaceId,
+      kept.reduce((sum, { size_bytes }) => sum + size_bytes, 0),
+      'held',
+    )
+    const carried: Attachment[] = []
+    for (const one of attachments) {
+      const { name, media_type: mime_type, size_bytes, sha256 } = one
+      const content = { sha256, mime_type, size_bytes: BigInt(size_bytes) }
+      const target = { workspaceId, folder: null }
+      carried.push(there.has(sha256) ? attachmentOf(await insert(ctx, target, name, 'rename', content)) : one)
+    }
+    return carried
+  })
+}
+
+/** The bytes of an attachment; null when they are gone. */
+export async function bytesAttached(engine: Engine, { sha256 }: Attachment): Promise<Buffer | null> {
+  const [there] = await engine.postgres.db
+    .selectFrom('blobs')
+    .select('sha256')
+    .where('sha256', '=', sha256)
+    .where('place', '<>', '')
+    .execute()
+  if (there === undefined) return null
+  return wholeBlob(engine, sha256).catch((error: unknown) => {
+    if (error instanceof BlobMissing) return null
+    throw error
+  })
+}
+
+/**
+ * The text of an attachment, or the text that was read out of it where it is a document. Refuses a file without text.
+ */
+export async function textAttached(
+  engine: Engine,
+  { file_id, name, media_type, size_bytes, sha256 }: Attachment,
+  signal: AbortSignal,
+): Promise<string> {
+  const file = { name, mime_type: media_type, size_bytes: BigInt(size_bytes), sha256 }
+  const asked = { kind: 'page', offset: 0, limit: MOST_LINES } as const
+  const { db } = engine.postgres
+  const found = await db
+    .selectFrom('resources')
+    .select(({ fn }) => fn.coalesce('created_by', 'workspace_id').as('account'))
+    .where('id', '=', file_id)
+    .executeTakeFirst()
+  const { lines } = await readText({ engine, db, signal, account: found?.account ?? file_id }, file, asked)
+  return lines.map(({ text }) => text).join('\n')
+}
+
+function checkScope({ principal }: Context, scope: Scope): void {
+  if (!hasScope(principal, scope))
+    refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })
+}
+
+const attachmentOf = ({ id, name, mime_type, size_bytes, sha256 }: FileRow): Attachment => ({
+  file_id: id,
+  name,
+  media_type: mime_type!,
+  size_bytes: Number(size_bytes),
+  sha256: sha256!,
+})

@@ -1,0 +1,62 @@
+import { sql } from 'kysely'
+import { lockBlobs } from '#infra/blobs/keep.ts'
+import type { Context } from '#infra/context.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { type Target, lockTarget, lockTree } from './locate.ts'
+import { checkRoom } from '../bytes/storage.ts'
+import { type FileRow, fileStore } from '../store.ts'
+import { insert } from './write.ts'
+
+/** A copy is made in one transaction. */
+const MOST_COPIED = 5_000
+
+/**
+ * A file or folder as it is now, once more, into a folder. Its history starts anew, and the bytes lie in the store once.
+ */
+export function copy(ctx: Context, row: FileRow, to: Target, name: string): Promise<FileRow> {
+  if (row.trashed)
+    refuse('invalid_state', {
+      message: `This ${row.kind} is in the trash, so it is not copied.`,
+      details: { status: 'trashed', allowed: ['restore'] },
+    })
+  return ctx.transaction(async (ctx) => {
+    await lockTree(ctx, [row.workspace_id, to.workspaceId], 'shared')
+    const target = await lockTarget(ctx, to)
+    const rows = row.kind === 'file' ? [row] : await withAllBelow(ctx, row)
+    await checkRoom(
+      ctx,
+      target.workspaceId,
+      rows.reduce((sum, { size_bytes }) => sum + Number(size_bytes), 0),
+      'held',
+    )
+    const hashes = new Set(rows.flatMap(({ sha256 }) => sha256 ?? []))
+    if ((await lockBlobs(ctx.db, [...hashes])).size < hashes.size)
+      throw new Error(`some bytes of ${row.id} have no row`)
+    const made = new Map<Id, FileRow>()
+    for (const one of rows) {
+      const { sha256, size_bytes, mime_type } = one
+      const content = sha256 === null ? null : { sha256, size_bytes, mime_type }
+      const first = one.id === row.id
+      const place = first ? target : { workspaceId: target.workspaceId, folder: made.get(one.parent_id!)! }
+      made.set(one.id, await insert(ctx, place, first ? name : one.name, first ? 'rename' : 'fail', content))
+    }
+    return made.get(row.id)!
+  })
+}
+
+/** Folders before what is in them. */
+async function withAllBelow(ctx: Context, row: FileRow): Promise<FileRow[]> {
+  const rows = await fileStore.below(ctx.db, row, MOST_COPIED)
+  if (rows.length >= MOST_COPIED)
+    refuse('limit_reached', {
+      message: `A folder is copied with ${MOST_COPIED - 1} things in it at most.`,
+      details: { limit: MOST_COPIED - 1 },
+    })
+  return [row, ...rows]
+}
+
+/** Drops a workspace's files before it goes: what they took is taken away in one statement, not one by one. */
+export async function dropFilesOf(ctx: Pick<Context, 'db'>, workspaceId: Id): Promise<void> {
+  await sql`delete from file_versions where workspace_id = ${workspaceId}`.execute(ctx.db)
+}

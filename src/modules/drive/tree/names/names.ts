@@ -1,0 +1,56 @@
+import { refuse } from '#core/errors.ts'
+import { MOST_NAME_BYTES, clipped } from '#core/files/numbered-name.ts'
+
+/** A path that the systems which files are copied to can open. */
+const MOST_PATH_BYTES = 4_096
+const MOST_DEPTH = 128
+
+/** A name in the form that is stored: NFC. Refuses by name what could mislead people or machines. */
+export function checkName(given: string, param = 'name', called = `\`${param}\``): string {
+  const name = given.normalize('NFC')
+  const wrong = whatIsWrong(name)
+  if (wrong !== null) refuse('invalid_parameter', { param, message: `${called} ${wrong}.` })
+  return name
+}
+
+function whatIsWrong(name: string): string | null {
+  if (name === '') return 'must not be empty'
+  if (name === '.' || name === '..') return `must not be \`${name}\``
+  if (name.includes('/')) return 'must not contain `/`: a folder is named by `parent_id`'
+  if (/\p{Cc}/u.test(name)) return 'must not contain control characters'
+  if (!name.isWellFormed()) return 'must not contain half of a surrogate pair'
+  // Embeddings, overrides and isolates make `gpj.exe` read as `exe.jpg` (Unicode TR 36, 2.10). Single marks do not.
+  if (/[\u202A-\u202E\u2066-\u2069]/.test(name)) return 'must not contain characters that turn the direction of text'
+  if (name.trim() === '') return 'must not be only spaces'
+  if (Buffer.byteLength(name) > MOST_NAME_BYTES) return `may take ${MOST_NAME_BYTES} bytes in UTF-8 at most`
+  return null
+}
+
+/** A sender's name for a file may hold anything: kept as far as it can be. */
+export function safeName(given: string): string {
+  const name = given
+    .toWellFormed()
+    .normalize('NFC')
+    .replaceAll(/[\p{Cc}/\u202A-\u202E\u2066-\u2069]/gu, '')
+    .trim()
+  return whatIsWrong(name) === null ? name : clipped(name === '' || /^\.\.?$/.test(name) ? 'file' : name, '')
+}
+
+/** The place of a thing in its workspace. */
+export interface TreePlace {
+  path: string
+  ancestors: string[]
+}
+
+export const placeBelow = (parent: (TreePlace & { id: string }) | null, name: string): TreePlace =>
+  parent === null
+    ? { path: name, ancestors: [] }
+    : { path: `${parent.path}/${name}`, ancestors: [...parent.ancestors, parent.id] }
+
+/** Refuses what lies so deep that it could not be copied to a disk. */
+export function checkDepth({ path, ancestors }: { path: string; ancestors: { length: number } }, param: string): void {
+  if (Buffer.byteLength(path) > MOST_PATH_BYTES)
+    refuse('invalid_parameter', { param, message: `The path may take ${MOST_PATH_BYTES} bytes in UTF-8 at most.` })
+  if (ancestors.length >= MOST_DEPTH)
+    refuse('invalid_parameter', { param, message: `Folders may lie ${MOST_DEPTH} deep at most.` })
+}

@@ -1,0 +1,216 @@
+import { sql } from 'kysely'
+import { type Staged } from '#infra/blobs/blobs.ts'
+import { keepBlob } from '#infra/blobs/keep.ts'
+import type { Context } from '#infra/context.ts'
+import { insertResource, updateResource } from '#authz/resources.ts'
+import { refuse } from '#core/errors.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { tell } from './file-events.ts'
+import { type Target, lockTarget, lockTree, readFile } from './locate.ts'
+import { mimeTypeOf } from '../bytes/mime.ts'
+import { aroundNumber } from '#core/files/numbered-name.ts'
+import { placeBelow, checkDepth } from './names/names.ts'
+import { checkRoom } from '../bytes/storage.ts'
+import { type Content, type FileRow, fileStore } from '../store.ts'
+
+export type OnConflict = 'fail' | 'rename' | 'version'
+/** The number of versions of a file that are kept. */
+const MOST_VERSIONS = 200
+
+export interface NewFile {
+  name: string
+  onConflict: OnConflict
+  /** The type that the sender names. */
+  said: string | null
+}
+
+/** Takes bytes to the store, and the staged bytes to `work`; whatever goes wrong, nothing of them stays. */
+export async function staging<T>(
+  ctx: Context,
+  source: AsyncIterable<Uint8Array>,
+  work: (staged: Staged) => Promise<T>,
+): Promise<T> {
+  const { file } = ctx.engine.config.storage
+  const staged = await ctx.engine.blobs.stage(source, { signal: ctx.signal, ...(file > 0 && { limit: file }) })
+  try {
+    return await work(staged)
+  } catch (error) {
+    await staged.discard()
+    throw error
+  }
+}
+
+/** A new file, or with `version` the next content of the one that has the name. */
+export async function putFile(
+  ctx: Context,
+  target: Target,
+  { name, onConflict, said }: NewFile,
+  staged: Staged,
+): Promise<{ row: FileRow; made: boolean }> {
+  const mime = await mimeTypeOf(staged.head, name, said)
+  return ctx.transaction(async (ctx) => {
+    await lockTree(ctx, [target.workspaceId], 'shared')
+    const { workspaceId, folder } = await lockTarget(ctx, target)
+    const there = onConflict === 'version' ? await heldByName(ctx, workspaceId, folder?.id ?? null, name) : undefined
+    if (there?.kind === 'file') return { row: await setContent(ctx, there, staged, mime), made: false }
+    await checkRoom(ctx, workspaceId, staged.size, 'held')
+    await keepBlob(ctx, staged)
+    const content = { sha256: staged.sha256, size_bytes: BigInt(staged.size), mime_type: mime }
+    const row = await tryInsert(ctx, { workspaceId, folder }, name, onConflict, content)
+    if (row !== null) return { row, made: true }
+    // Somebody was quicker since it was looked for: what they made gets these bytes.
+    const quicker = onConflict === 'version' ? await heldByName(ctx, workspaceId, folder?.id ?? null, name) : undefined
+    if (quicker?.kind !== 'file') return refuseTaken(ctx, workspaceId, folder?.id ?? null, name)
+    const same = quicker.sha256 === staged.sha256
+    return { row: same ? quicker : await nextVersion(ctx, quicker, content, null), made: false }
+  })
+}
+
+/** The one of this name, held if it is a file. While it was waited for it may have gone elsewhere. */
+async function heldByName(ctx: Context, workspaceId: Id, parentId: Id | null, name: string) {
+  for (;;) {
+    const there = await fileStore.named(ctx.db, workspaceId, parentId, name)
+    if (there?.kind !== 'file') return there
+    await lock(ctx, there)
+    const stays = there.workspace_id === workspaceId && there.parent_id === parentId && there.name === name
+    if (stays && !there.trashed) return there
+  }
+}
+
+type Bytes = Pick<Content, 'sha256' | 'size_bytes' | 'mime_type'>
+
+/** A row of a file, with its first version and its event. The tree is held, the bytes are kept. */
+export const insert = async (
+  ctx: Context,
+  target: Target,
+  name: string,
+  onConflict: 'fail' | 'rename',
+  content: Bytes | null,
+): Promise<FileRow> =>
+  (await tryInsert(ctx, target, name, onConflict, content)) ??
+  refuseTaken(ctx, target.workspaceId, target.folder?.id ?? null, name)
+
+/** Null, and nothing is written, where the name is taken. */
+async function tryInsert(
+  ctx: Context,
+  { workspaceId, folder }: Target,
+  name: string,
+  onConflict: OnConflict,
+  content: Bytes | null,
+): Promise<FileRow | null> {
+  const id = newId()
+  const register = await insertResource(ctx, { id, kind: 'file', workspace_id: workspaceId })
+  const stored: Content =
+    content === null
+      ? { sha256: null, size_bytes: null, mime_type: null, content_version: 0, content_updated_at: null }
+      : { ...content, content_version: 1, content_updated_at: register.updated_at }
+  for (
+    let tried = name;
+    ;
+    tried = await fileStore.freeName(ctx.db, workspaceId, folder?.id ?? null, aroundNumber(name))
+  ) {
+    const lies = placeBelow(folder, tried)
+    checkDepth(lies, 'parent_id')
+    const row = {
+      id,
+      workspace_id: workspaceId,
+      parent_id: folder?.id ?? null,
+      kind: content === null ? 'folder' : 'file',
+      name: tried,
+      ...lies,
+      ...stored,
+    } as const
+    if (await fileStore.insert(ctx.db, row)) break
+    // Whoever took a name that was free a moment ago has it now: of all who want one, somebody gets on each time.
+    if (onConflict === 'rename') continue
+    await ctx.db.deleteFrom('resources').where('id', '=', id).execute()
+    return null
+  }
+  if (content !== null)
+    await fileStore.insertVersion(ctx.db, {
+      id: newId(),
+      file_id: id,
+      workspace_id: workspaceId,
+      version: 1,
+      sha256: content.sha256!,
+      size_bytes: content.size_bytes!,
+      mime_type: content.mime_type!,
+      restored_from: null,
+      created_by: ctx.principal.accountId,
+      created_at: register.updated_at,
+    })
+  const row = await readFile(ctx, id)
+  await tell(ctx, 'created', row)
+  return row
+}
+
+/** Gives a file, whose row is locked, other bytes. The same bytes change nothing. */
+export async function setContent(ctx: Context, before: FileRow, staged: Staged, mime: string): Promise<FileRow> {
+  if (before.sha256 === staged.sha256) {
+    await staged.discard()
+    return before
+  }
+  await checkRoom(ctx, before.workspace_id, staged.size, 'held')
+  await keepBlob(ctx, staged)
+  return nextVersion(ctx, before, { sha256: staged.sha256, size_bytes: BigInt(staged.size), mime_type: mime }, null)
+}
+
+/** The bytes are kept, the row is held. */
+export async function nextVersion(
+  ctx: Context,
+  before: FileRow,
+  content: Bytes,
+  restoredFrom: number | null,
+): Promise<FileRow> {
+  const version = before.content_version + 1
+  const { updated_at } = await updateResource(ctx, before.id, {})
+  await fileStore.setContent(ctx.db, before.id, {
+    ...content,
+    content_version: version,
+    content_updated_at: updated_at,
+  })
+  await fileStore.insertVersion(ctx.db, {
+    id: newId(),
+    file_id: before.id,
+    workspace_id: before.workspace_id,
+    version,
+    sha256: content.sha256!,
+    size_bytes: content.size_bytes!,
+    mime_type: content.mime_type!,
+    restored_from: restoredFrom,
+    created_by: ctx.principal.accountId,
+    created_at: updated_at,
+  })
+  await fileStore.forgetVersions(ctx.db, before.id, version - MOST_VERSIONS)
+  const row = await readFile(ctx, before.id)
+  await tell(ctx, 'content_changed', row)
+  return row
+}
+
+/** Holds the row, and takes what was read before for stale. */
+async function lock(ctx: Context, row: FileRow): Promise<void> {
+  await sql`select 1 from resources where id = ${row.id} for update`.execute(ctx.db)
+  Object.assign(row, await readFile(ctx, row.id))
+}
+
+/** Checks a name before any bytes have come; the row that is written in the end decides. */
+export async function checkFree(ctx: Context, { workspaceId, folder }: Target, name: string): Promise<void> {
+  const parentId = folder?.id ?? null
+  if ((await fileStore.named(ctx.db, workspaceId, parentId, name)) !== undefined)
+    await refuseTaken(ctx, workspaceId, parentId, name)
+}
+
+export async function refuseTaken(
+  ctx: Context,
+  workspaceId: string,
+  parentId: string | null,
+  name: string,
+  param = 'name',
+): Promise<never> {
+  const there = await fileStore.named(ctx.engine.postgres.db, workspaceId, parentId, name)
+  return refuse('already_exists', {
+    param,
+    message: `There is a ${there?.kind ?? 'file'} of this name already.`,
+    details: { id: there?.id ?? null, kind: there?.kind ?? null },
+  })
+}

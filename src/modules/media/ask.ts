@@ -1,0 +1,225 @@
+import type { MediaFacts } from '#infra/media/facts.ts'
+import type {
+  ImageRequest,
+  MediaInput,
+  MediaKind,
+  MediaRequest,
+  PixelSize,
+  SpeechRequest,
+  TranscriptionRequest,
+  VideoRequest,
+} from '#gateway/media/adapter.ts'
+import { countIn } from '#gateway/media/request-fields.ts'
+import type { Input } from '#core/contract.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { MediaSource, mediaEndpoints } from './contract.ts'
+
+/** A request without what only one offer knows, and without the bytes that it brings. */
+type Plain<R> = Omit<R, 'model' | 'images' | 'mask' | 'firstFrame' | 'lastFrame' | 'references' | 'sound'>
+export type PlainRequest =
+  | Plain<ImageRequest>
+  | Plain<VideoRequest>
+  | Plain<SpeechRequest>
+  | Plain<TranscriptionRequest>
+
+/** A call of media as it is kept: JSON. */
+export interface MediaAsk {
+  model: string
+  request: PlainRequest
+  /** The folder for the call's files. */
+  folderId: Id | null
+  /** The name of the files, without the ending; null: named by what is asked for. */
+  name: string | null
+  subtitles: 'srt' | 'vtt' | null
+}
+
+/** A source that a field of the call names. */
+export interface NamedSource {
+  /** The field's name in the request to the adapter. */
+  field: 'images' | 'mask' | 'firstFrame' | 'lastFrame' | 'references' | 'sound'
+  /** The field's name in the caller's request. */
+  param: string
+  place: number
+  kind: 'image' | 'audio'
+  source: MediaSource
+}
+
+/** A source after it was read: what it is, and where its bytes lie. */
+export interface StoredInput {
+  field: string
+  place: number
+  /** Hexadecimal. */
+  sha256: string
+  name: string
+  facts: MediaFacts
+}
+
+export interface Asked {
+  ask: MediaAsk
+  sources: NamedSource[]
+}
+
+type Of<K extends keyof typeof mediaEndpoints> = Input<(typeof mediaEndpoints)[K]>
+
+const target = (input: { parent_id?: Id | undefined; name?: string | undefined }) => ({
+  folderId: input.parent_id ?? null,
+  name: input.name ?? null,
+  subtitles: null,
+})
+
+const sizeOf = (size: string | undefined): PixelSize | null => {
+  if (size === undefined) return null
+  const [width, height] = size.split('x').map(Number)
+  return { width: width!, height: height! }
+}
+
+/** Refuses options for the provider that say something that is priced by a field of the call. */
+function uncounted(options: Readonly<Record<string, unknown>>, kind: MediaKind): Readonly<Record<string, unknown>> {
+  const found = countIn(options, kind)
+  if (found === null) return options
+  return refuse('invalid_parameter', {
+    param: 'provider_options',
+    message: `\`provider_options\` may not have \`${found.name}\`, since calls are paid by it: say it as \`${found.field}\`.`,
+  })
+}
+
+const pictures = (field: NamedSource['field'], param: string, sources: readonly MediaSource[]): NamedSource[] =>
+  sources.map((source, place) => ({ field, param: `${param}.${place}`, place, kind: 'image', source }))
+
+const picture = (field: NamedSource['field'], param: string, source: MediaSource | undefined): NamedSource[] =>
+  source === undefined ? [] : [{ field, param, place: 0, kind: 'image', source }]
+
+export function imagesAsked(input: Of<'images'>): Asked {
+  return {
+    ask: {
+      ...target(input),
+      model: input.model,
+      request: {
+        kind: 'image',
+        providerOptions: uncounted(input.provider_options, 'image'),
+        prompt: input.prompt,
+        n: input.n,
+        size: sizeOf(input.size),
+        aspectRatio: input.aspect_ratio ?? null,
+        quality: input.quality ?? null,
+        transparent: input.transparent ?? null,
+        outputFormat: input.output_format ?? null,
+        seed: input.seed ?? null,
+        negativePrompt: input.negative_prompt ?? null,
+      },
+    },
+    sources: [...pictures('images', 'images', input.images), ...picture('mask', 'mask', input.mask)],
+  }
+}
+
+export function videoAsked(input: Of<'videos'>): Asked {
+  return {
+    ask: {
+      ...target(input),
+      model: input.model,
+      request: {
+        kind: 'video',
+        providerOptions: uncounted(input.provider_options, 'video'),
+        prompt: input.prompt,
+        seconds: input.seconds ?? null,
+        size: sizeOf(input.size),
+        resolution: input.resolution ?? null,
+        aspectRatio: input.aspect_ratio ?? null,
+        fps: input.fps ?? null,
+        audio: input.audio ?? null,
+        seed: input.seed ?? null,
+        negativePrompt: input.negative_prompt ?? null,
+      },
+    },
+    sources: [
+      ...picture('firstFrame', 'image', input.image),
+      ...picture('lastFrame', 'last_frame', input.last_frame),
+      ...pictures('references', 'reference_images', input.reference_images),
+    ],
+  }
+}
+
+export function speechAsked(input: Of<'speech'>, model: string): Asked {
+  return {
+    ask: {
+      ...target(input),
+      model,
+      request: {
+        kind: 'speech',
+        providerOptions: uncounted(input.provider_options, 'speech'),
+        input: input.input,
+        voice: input.voice ?? null,
+        format: input.format,
+        speed: input.speed ?? null,
+        language: input.language ?? null,
+        instructions: input.instructions ?? null,
+      },
+    },
+    sources: [],
+  }
+}
+
+export function transcriptionAsked(input: Of<'transcriptions'>): Asked {
+  return {
+    ask: {
+      model: input.model,
+      folderId: null,
+      name: null,
+      subtitles: input.subtitles ?? null,
+      request: {
+        kind: 'transcription',
+        providerOptions: uncounted(input.provider_options, 'transcription'),
+        language: input.language ?? null,
+        prompt: input.prompt ?? null,
+        // Subtitles are made of segments.
+        timestamps: input.subtitles !== undefined && input.timestamps === 'none' ? 'segment' : input.timestamps,
+        speakers: input.speakers,
+      },
+    },
+    sources:
+      input.audio === undefined
+        ? []
+        : [{ field: 'sound', param: 'audio', place: 0, kind: 'audio', source: input.audio }],
+  }
+}
+
+export type Inputs = ReadonlyMap<NamedSource['field'], readonly MediaInput[]>
+
+/** The request as this model is asked; `n`: of pictures, how many of them. */
+export function requestFor({ request }: MediaAsk, model: string, inputs: Inputs, n: number): MediaRequest {
+  const all = (field: NamedSource['field']): readonly MediaInput[] => inputs.get(field) ?? []
+  const one = (field: NamedSource['field']): MediaInput | null => all(field)[0] ?? null
+  switch (request.kind) {
+    case 'image':
+      return { ...request, model, n, images: all('images'), mask: one('mask') }
+    case 'video':
+      return {
+        ...request,
+        model,
+        firstFrame: one('firstFrame'),
+        lastFrame: one('lastFrame'),
+        references: all('references'),
+      }
+    case 'speech':
+      return { ...request, model }
+    case 'transcription':
+      return { ...request, model, sound: one('sound')! }
+  }
+}
+
+/** The words that files are named after. */
+export function wordsOf({ name, request }: MediaAsk): string {
+  if (name !== null) return name
+  switch (request.kind) {
+    case 'image':
+    case 'video':
+      return request.prompt
+    case 'speech':
+      return request.input
+    case 'transcription':
+      return ''
+  }
+}
+
+export const kindOf = ({ request }: MediaAsk): MediaKind => request.kind

@@ -1,0 +1,44 @@
+import type { Context } from '#infra/context.ts'
+import { type Meter, fetchThrough } from '#infra/http-client/fetch.ts'
+import { RetrieveFailed } from '#infra/http-client/retrieve.ts'
+import { refuse } from '#core/errors.ts'
+
+const MOST_HOPS = 5
+const WITHIN_MS = 120_000
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/** The bytes at an address that a call names: public addresses only, checked at each redirect. They are never held as a whole. */
+export async function* fetchedBytes(
+  ctx: Context,
+  address: URL,
+  { param }: { param: string },
+  mostBytes: number,
+): AsyncGenerator<Uint8Array> {
+  const meter: Meter = { left: mostBytes }
+  const wrong = (message: string): never => refuse('invalid_parameter', { param: `${param}.url`, message })
+  const ask = fetchThrough(ctx.engine.outside, meter, {
+    credential: '',
+    party: ctx.principal.accountId,
+    withinMs: WITHIN_MS,
+  })
+  try {
+    let url = address
+    for (let hop = 0; ; hop++) {
+      const answer = await ask(url, { signal: ctx.signal, headers: { 'accept-encoding': 'identity' } })
+      const location = REDIRECTS.has(answer.status) ? answer.headers.get('location') : null
+      if (location === null) {
+        if (answer.status !== 200) wrong(`The address answered ${answer.status}.`)
+        if (answer.body !== null) yield* answer.body
+        return
+      }
+      await answer.body?.cancel()
+      const next = URL.parse(location, url.href)
+      if (next === null || !/^https?:$/.test(next.protocol) || hop >= MOST_HOPS)
+        return wrong('The address redirects to where it cannot be followed.')
+      url = next
+    }
+  } catch (error) {
+    if (error instanceof RetrieveFailed) wrong(error.message)
+    throw error
+  }
+}

@@ -1,0 +1,101 @@
+import type { z } from 'zod'
+import { type FileRow, mintLink, showFile } from '#modules/drive/service.ts'
+import type { Context } from '#infra/context.ts'
+import type { Spoken } from '#gateway/media/adapter.ts'
+import { toUsd } from '#core/money.ts'
+import { storable } from '#core/text/storable.ts'
+import { iso } from '#core/time.ts'
+import { type MediaAsk, wordsOf } from '../ask.ts'
+import type { MediaAnswer, MediaFile, Transcription } from '../contract.ts'
+import { subtitlesOf } from '#gateway/media/transcript/subtitles.ts'
+import type { CollectedFile } from './collect.ts'
+import type { PartEnd } from './part-end.ts'
+import type { MediaJob, Settlement } from './store.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+/** A link lives as long as an answer is likely to be looked at; after that one is asked for. */
+const LINK_SECONDS = 86_400
+const NAME_CHARACTERS = 60
+
+type Answer = z.output<typeof MediaAnswer>
+
+export interface Made {
+  outcome: Settlement
+  rows: readonly FileRow[]
+  files: readonly CollectedFile[]
+  delivered: readonly Extract<PartEnd, { end: 'delivered' }>[]
+  /** Whether all that was asked for is there. */
+  complete: boolean
+}
+
+/** The answer to a call whose files are kept. */
+export async function answerOf(
+  ctx: Context,
+  job: MediaJob,
+  { outcome, rows, files, delivered, complete }: Made,
+): Promise<Answer | z.output<typeof Transcription>> {
+  const { request, subtitles } = job.request
+  const losses = new Set(delivered.flatMap(({ collected }) => collected.losses))
+  if (!complete) losses.add('n')
+  const offer = job.offer!
+  const answer: Answer = {
+    id: job.id,
+    created_at: iso(job.created_at),
+    kind: request.kind,
+    model: offer.slug,
+    provider: offer.endpoint.slug,
+    files: await Promise.all(rows.map((row, i) => shownFile(ctx, row, files[i]!))),
+    simulated: offer.endpoint.slug === 'sim',
+    losses: [...losses],
+    usage: outcome.usage,
+    cost_usd: outcome.cost === null ? null : toUsd(outcome.cost),
+  }
+  const transcript = delivered[0]?.collected.transcript
+  if (!transcript) return answer
+  return {
+    ...answer,
+    text: storable(transcript.text),
+    language: transcript.language,
+    duration_seconds: transcript.durationSeconds,
+    segments: transcript.segments.map(shownSpoken),
+    words: transcript.words?.map(shownSpoken) ?? null,
+    subtitles: subtitles === null ? null : storable(subtitlesOf(transcript.segments, subtitles)),
+  }
+}
+
+export async function shownFile(
+  ctx: Context,
+  row: FileRow,
+  { facts, revisedPrompt }: CollectedFile,
+): Promise<z.output<typeof MediaFile>> {
+  const { url, expires_at } = await mintLink(ctx, row, { seconds: LINK_SECONDS, once: false, disposition: 'inline' })
+  return {
+    ...showFile(row),
+    width: facts.width,
+    height: facts.height,
+    duration_seconds: facts.durationSeconds,
+    url,
+    url_expires_at: iso(expires_at),
+    revised_prompt: revisedPrompt === null ? null : storable(revisedPrompt),
+  }
+}
+
+const shownSpoken = ({ startSeconds, endSeconds, text, speaker }: Spoken) => ({
+  start_seconds: startSeconds,
+  end_seconds: endSeconds,
+  text: storable(text),
+  speaker: speaker === null ? null : storable(speaker),
+})
+
+/** A name per file: the caller's, else the first words of what was asked for; the ending says what is in it. */
+export function fileNames(ask: MediaAsk, files: readonly Pick<CollectedFile, 'facts'>[]): string[] {
+  const words = wordsOf(ask).replaceAll(/\s+/g, ' ').trim()
+  // The end of a sentence is not one of a name.
+  const stem = ask.name === null ? shorten(words, NAME_CHARACTERS).replace(/[\s.,;:]+$/, '') : words
+  return files.map(({ facts: { extension } }) => {
+    const ending = `.${extension}`
+    const base = stem.toLowerCase().endsWith(ending) ? stem.slice(0, -ending.length) : stem
+    // A name that begins with a dot is hidden on most systems.
+    return `${base.replace(/^\.+/, '').replaceAll('/', ' ').trim() || ask.request.kind}${ending}`
+  })
+}

@@ -1,0 +1,124 @@
+import type { Blobs, Staged } from '#infra/blobs/blobs.ts'
+import type { MediaFacts } from '#infra/media/facts.ts'
+import type { Media } from '#infra/media/media.ts'
+import { UnreadableMedia } from '#infra/media/probe/unreadable.ts'
+import {
+  type Delivered,
+  type MadeFile,
+  type MadeSound,
+  MediaFault,
+  type MediaKind,
+  type MediaUnits,
+  type Transcript,
+} from '#gateway/media/adapter.ts'
+import { Refusal } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+
+/** A file that was made, known for what it is, whose bytes wait to be kept. */
+export interface CollectedFile {
+  staged: Staged
+  facts: MediaFacts
+  revisedPrompt: string | null
+}
+
+export interface Collected {
+  files: readonly CollectedFile[]
+  transcript: Transcript | null
+  units: MediaUnits
+  losses: readonly string[]
+}
+
+/** The most bytes of a vendor's file (contract, part 16; for a video, of one answer). */
+const MOST_BYTES: Readonly<Record<MediaKind, number>> = {
+  image: 64 << 20,
+  video: 512 << 20,
+  speech: 512 << 20,
+  transcription: 0,
+}
+const WANTED: Readonly<Record<MediaKind, MediaFacts['kind']>> = {
+  image: 'image',
+  video: 'video',
+  speech: 'audio',
+  transcription: 'audio',
+}
+/** Bytes of a second of plain samples: 16 bit, one channel. */
+const SAMPLE_BYTES = 2
+
+/**
+ * Takes what a vendor hands over, believing nothing of it: what is empty, a page, cut off or of another kind is a fault
+ * `bad_answer`, and nothing of it stays.
+ */
+export async function collect(
+  { media, blobs }: { media: Media; blobs: Blobs },
+  kind: MediaKind,
+  delivered: Delivered,
+  { account, signal }: { account: Id; signal: AbortSignal },
+): Promise<Collected> {
+  if (delivered.kind === 'transcript') {
+    const { transcript, units, losses } = delivered
+    return { files: [], transcript, units, losses }
+  }
+  const files: CollectedFile[] = []
+  try {
+    if (delivered.kind === 'sound') {
+      const { sound, losses } = delivered
+      files.push(sound.format === 'pcm' ? await plainSamples(sound) : await probed(sound.bytes, null))
+      return { files, transcript: null, units: sound.units(), losses }
+    }
+    if (delivered.files.length === 0)
+      throw new MediaFault('bad_answer', 'The provider calls it done and has no result.')
+    for (const { bytes, revisedPrompt } of delivered.files) files.push(await probed(bytes, revisedPrompt))
+    return { files, transcript: null, units: delivered.units, losses: delivered.losses }
+  } catch (error) {
+    await discard(files)
+    throw error
+  }
+
+  async function probed(bytes: MadeFile['bytes'], revisedPrompt: string | null): Promise<CollectedFile> {
+    await using file = await media.stage(bytes, { mostBytes: MOST_BYTES[kind], signal }).catch(tooLarge)
+    const facts = await media.probe.facts(account, file.path, signal).catch(unusable)
+    if (facts.kind !== WANTED[kind])
+      throw new MediaFault('bad_answer', `The provider answered with ${facts.type}, which is not what was asked for.`)
+    return { staged: await blobs.stage(file.read(), { signal }), facts, revisedPrompt }
+  }
+
+  /** Plain samples as a WAV file: nothing in them says what they are, so their rate is taken as given. */
+  async function plainSamples({ bytes, sampleRate }: MadeSound): Promise<CollectedFile> {
+    const staged = await blobs.stage(bytes, { signal, limit: MOST_BYTES[kind] })
+    const begins = staged.head.toString('latin1', 0, 64).trimStart()
+    if (staged.size < SAMPLE_BYTES || /^(<|\{")/.test(begins)) {
+      await staged.discard()
+      throw new MediaFault('bad_answer', 'The provider answered with something that is not sound.')
+    }
+    const rate = sampleRate ?? 24_000
+    const durationSeconds = staged.size / SAMPLE_BYTES / rate
+    const facts = {
+      kind: 'audio',
+      type: `audio/l16`,
+      extension: 'pcm',
+      sizeBytes: staged.size,
+      width: null,
+      height: null,
+      durationSeconds,
+    } as const
+    return { staged, facts, revisedPrompt: null }
+  }
+}
+
+export async function discard(files: readonly CollectedFile[]): Promise<void> {
+  for (const { staged } of files) await staged.discard().catch(() => {})
+}
+
+function tooLarge(error: unknown): never {
+  if (error instanceof Refusal && error.code === 'payload_too_large')
+    throw new MediaFault('bad_answer', 'The provider’s result is larger than is kept.')
+  throw error
+}
+
+function unusable(error: unknown): never {
+  if (!(error instanceof UnreadableMedia)) throw error
+  // That nobody could look at it here is not the provider's fault, and it may be fetched again.
+  if (error.reason === 'busy' || error.reason === 'missing')
+    throw new Refusal('unavailable', { message: error.message })
+  throw new MediaFault('bad_answer', `The provider’s result cannot be used. ${error.message}`)
+}

@@ -1,0 +1,206 @@
+import type { Context } from '#infra/context.ts'
+import type { MeteredCall } from '#infra/ledger/ledger.ts'
+import type { MediaRequest } from '#gateway/media/adapter.ts'
+import { mediaRefusal } from '#gateway/media/fate.ts'
+import type { MediaCandidate } from '#gateway/media/gateway.ts'
+import { amountToHold } from '#gateway/media/cost/limits.ts'
+import type { MediaOffer } from '#gateway/model/offer.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import { newId } from '#core/ids.ts'
+import { actingIn } from '#core/principal.ts'
+import { type Inputs, requestFor } from '../ask.ts'
+import type { HasMediaGateway } from '../handles.ts'
+import { anotherMay, voiced } from '../voiced.ts'
+import { inputsOf } from '../sources.ts'
+import { discard } from './collect.ts'
+import { finish, settle } from './finish.ts'
+import { type Driving, JobLeft, type PartEnd } from './part-end.ts'
+import { actingNow } from './rights-now.ts'
+import { type PartRunner, follow, runPart, unclear } from './run-part.ts'
+import { type KeptOffer, type MediaJob, type Part, mediaJobs } from './store.ts'
+
+/**
+ * Sees a job to its end from wherever it stands: nothing that left for a vendor leaves again. The job is this process's.
+ * Answers it as it is then. Throws `JobLeft` where it is to go on elsewhere, and whatever keeps it from being begun.
+ */
+export async function driveJob(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driving): Promise<MediaJob> {
+  const { db } = ctx.engine.postgres
+  if (job.status === 'waiting') await begin(ctx, job, driving)
+  else if (job.status === 'sent') await resume(ctx, job, driving)
+  const made = (await mediaJobs.get(db, job.id)) ?? gone()
+  if (made.status === 'made') await settle(ctx.engine, made)
+  else await mediaJobs.forgetInputs(db, job.id)
+  return made
+}
+
+const gone = (): never => refuse('not_found', { message: 'The call is gone.' })
+
+/** Asks one candidate after the other, for as long as none has taken it up. */
+async function begin(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driving): Promise<void> {
+  const { engine, principal } = ctx
+  const inputs = inputsOf(engine, await mediaJobs.inputs(engine.postgres.db, job.id))
+  let refusal: unknown = null
+  const { mediaGateway } = engine
+  const kind = job.request.request.kind
+  const acting = actingIn(principal, job.workspace_id)
+  const candidates = await mediaGateway.candidates(acting, job.payer, { kind, model: job.request.model })
+  for (const candidate of candidates) {
+    if (driving.cancelled.aborted) return await finish(ctx, job, null, [{ end: 'cancelled', cost: 'nothing' }])
+    if (driving.leaving.aborted) throw new JobLeft()
+    let ends: PartEnd[] | null
+    try {
+      ends = await tryCandidate(ctx, job, candidate, inputs, driving)
+    } catch (error) {
+      if (!anotherMay(error)) throw error
+      refusal ??= error
+      continue
+    }
+    if (ends === null) return
+    const [first] = ends
+    refusal = first?.end === 'elsewhere' ? first.error : null
+  }
+  const error = refusal instanceof Refusal ? refusal : mediaRefusal(refusal)
+  await finish(ctx, job, null, [{ end: 'failed', error, cost: 'nothing' }])
+}
+
+/** Thrown where the operation was cancelled while its request was about to leave. */
+class CancelledBefore extends Error {}
+
+/** Null: it is over. Else nobody there took it up, and why. */
+async function tryCandidate(
+  ctx: Context<HasMediaGateway>,
+  job: MediaJob,
+  candidate: MediaCandidate,
+  inputs: Inputs,
+  driving: Driving,
+): Promise<PartEnd[] | null> {
+  const { engine } = ctx
+  const { ledger, postgres, processId, mediaGateway } = engine
+  const { offer } = candidate
+  const request = await voiced(engine, candidate, job.request)
+  const most = requestFor(request, offer.upstreamModel, inputs, countIn(job))
+  const call = callOf(job, offer)
+  const worst = amountToHold(most, offer, ledger.isGuarded(job.payer, offer.endpoint.billing))
+  await ledger.reserve(call, worst)
+  const parts = partsOf(countIn(job), most.kind === 'image' ? mediaGateway.mostImages(offer) : 1)
+  const sent = { call, offer: keptOf(offer), reserved: worst, parts }
+  try {
+    await postgres.db.transaction().execute(async (tx) => {
+      await ledger.outlive(tx, call.id)
+      if (!(await mediaJobs.send(tx, job.id, processId, sent))) throw new JobLeft()
+      // Behind the row: whoever cancels from now on finds it sent.
+      if (job.operation_id !== null && (await mediaJobs.isCancelled(tx, job.operation_id))) throw new CancelledBefore()
+    })
+  } catch (error) {
+    ledger.release(call)
+    if (error instanceof CancelledBefore) {
+      await finish(ctx, job, null, [{ end: 'cancelled', cost: 'nothing' }])
+      return null
+    }
+    throw error
+  }
+  const held: MediaJob = { ...job, request, call, offer: sent.offer, reserved_nano: worst, parts, status: 'sent' }
+  const ends = await runParts(ctx, held, offer, inputs, driving, (runner, part, request) => {
+    const maker = mediaGateway.makerOf(offer, request.kind, job.account_id)!
+    return runPart(runner, maker, request, part)
+  })
+  if (ends.every(({ end }) => end === 'elsewhere')) {
+    ledger.release(call)
+    await ledger.flush()
+    await mediaJobs.unsend(postgres.db, job.id)
+    return ends
+  }
+  await finish(ctx, held, most, ends)
+  return null
+}
+
+/** Looks on for what was begun at a vendor; of what may have been it is not known. */
+async function resume(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driving): Promise<void> {
+  const { engine, principal } = ctx
+  const { mediaGateway, postgres } = engine
+  const inputs = inputsOf(engine, await mediaJobs.inputs(postgres.db, job.id))
+  const kept = job.offer!
+  const acting = actingIn(principal, job.workspace_id)
+  const offer = await mediaGateway.again(acting, { slug: kept.slug, endpointId: kept.endpoint.id })
+  const most = requestFor(job.request, kept.upstreamModel, inputs, countIn(job))
+  const ends =
+    offer === null
+      ? job.parts.map(() => unclear(null))
+      : await runParts(ctx, job, offer, inputs, driving, (runner, part, request) => {
+          const maker = mediaGateway.makerOf(offer, request.kind, job.account_id)
+          if (part.job === null || maker?.how !== 'deferred') return Promise.resolve(unclear(null))
+          return follow(runner, maker, request, part)
+        })
+  await finish(ctx, job, most, ends)
+}
+
+/** Runs all parts at once. Where one is left to another process all are: what they have begun is known. */
+async function runParts(
+  ctx: Context<HasMediaGateway>,
+  job: MediaJob,
+  offer: MediaOffer,
+  inputs: Inputs,
+  driving: Driving,
+  run: (runner: PartRunner, part: Part, request: MediaRequest) => Promise<PartEnd>,
+): Promise<PartEnd[]> {
+  const { engine } = ctx
+  const again = async (): Promise<MediaOffer | null> => {
+    const now = await actingNow(engine, job, driving.leaving)
+    if (now === null) return null
+    const acting = actingIn(now.principal, job.workspace_id)
+    return engine.mediaGateway.again(acting, { slug: offer.slug, endpointId: offer.endpoint.id })
+  }
+  const settled = await Promise.allSettled(
+    job.parts.map((part, place) => {
+      const runner: PartRunner = {
+        engine,
+        gateway: engine.mediaGateway,
+        offer,
+        account: job.account_id,
+        party: `${job.account_id} media ${job.id} ${place}`,
+        driving,
+        again,
+        begun: (begun) => mediaJobs.begun(engine.postgres.db, job.id, place, begun),
+      }
+      return run(runner, part, requestFor(job.request, offer.upstreamModel, inputs, part.n))
+    }),
+  )
+  const failed = settled.filter((one): one is PromiseRejectedResult => one.status === 'rejected')
+  if (failed.length === 0) return settled.map((one) => (one as PromiseFulfilledResult<PartEnd>).value)
+  for (const one of settled)
+    if (one.status === 'fulfilled' && one.value.end === 'delivered') await discard(one.value.collected.files)
+  throw (failed.find(({ reason }) => !(reason instanceof JobLeft)) ?? failed[0]!).reason
+}
+
+const countIn = ({ request: { request } }: MediaJob): number => (request.kind === 'image' ? request.n : 1)
+
+function partsOf(count: number, most: number): Part[] {
+  const parts: Part[] = []
+  for (let left = count; left > 0; left -= most) parts.push({ n: Math.min(left, most), job: null, losses: [] })
+  return parts
+}
+
+const callOf = (job: MediaJob, { slug, endpoint }: MediaOffer): MeteredCall => ({
+  // A further candidate is a call of its own; the answer is known by that of the job.
+  id: newId(),
+  payer: job.payer,
+  surface: 'inference',
+  model: slug,
+  provider: endpoint.slug,
+  endpointId: endpoint.id,
+  billing: endpoint.billing,
+  startedAt: new Date(),
+})
+
+const keptOf = (offer: MediaOffer): KeptOffer => ({
+  slug: offer.slug,
+  upstreamModel: offer.upstreamModel,
+  contextLength: offer.contextLength,
+  maxOutputTokens: offer.maxOutputTokens,
+  capabilities: offer.capabilities,
+  pricing: offer.pricing,
+  priceSource: offer.priceSource,
+  priceDate: offer.priceDate,
+  media: offer.media,
+  endpoint: { id: offer.endpoint.id, slug: offer.endpoint.slug, billing: offer.endpoint.billing },
+})

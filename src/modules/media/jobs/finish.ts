@@ -1,0 +1,194 @@
+import { checkGeneratedTarget, keepGenerated } from '#modules/drive/service.ts'
+import { operationCosts } from '#modules/operations/service.ts'
+import type { Context, Engine } from '#infra/context.ts'
+import type { MediaRequest, MediaUnits } from '#gateway/media/adapter.ts'
+import { asSent, costOf, mediaUsage, worstCase } from '#gateway/media/cost/price.ts'
+import type { MediaOffer } from '#gateway/model/offer.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import type { Nano } from '#core/money.ts'
+import { type CostSource, type Usage, sumUsage, usageOf } from '#core/usage.ts'
+import type { HasMediaGateway } from '../handles.ts'
+import { answerOf, fileNames } from './answer.ts'
+import { type CollectedFile, discard } from './collect.ts'
+import { JobLeft, type PartEnd } from './part-end.ts'
+import { actingNow } from './rights-now.ts'
+import { type MediaJob, type KeptError, type Settlement, keptError, mediaJobs } from './store.ts'
+
+type Delivered = Extract<PartEnd, { end: 'delivered' }>
+
+/**
+ * Writes what came of a job: its files and its answer, or why there is none, all or nothing. `request` null: it was never
+ * sent, and nothing is held. Throws `JobLeft` where another process was quicker.
+ */
+export async function finish(
+  ctx: Context<HasMediaGateway>,
+  job: MediaJob,
+  request: MediaRequest | null,
+  ends: readonly PartEnd[],
+): Promise<void> {
+  const { postgres, processId, ledger, log } = ctx.engine
+  const delivered = ends.filter((end): end is Delivered => end.end === 'delivered')
+  const files = delivered.flatMap(({ collected }) => collected.files)
+  const settlement =
+    request === null ? null : settlementOf(job, request, ends, ledger.isGuarded(job.payer, job.call!.billing))
+  try {
+    if (delivered.length > 0)
+      try {
+        return await save(ctx, job, settlement!, delivered, files, ends)
+      } catch (error) {
+        await discard(files)
+        // Made and paid, though there is no room for it, or its maker has no place there any more.
+        if (!(error instanceof Refusal)) throw error
+        await endWith(keptError(error))
+        return
+      }
+    await endWith(errorOf(ends))
+  } catch (error) {
+    if (!(error instanceof JobLeft))
+      log.error({ error, media_job: job.id }, 'what came of a call of media could not be written')
+    throw error
+  }
+
+  async function endWith(error: KeptError | null): Promise<void> {
+    const outcome = settlement
+    if (!(await mediaJobs.end(postgres.db, job.id, processId, { outcome, result: null, error }))) throw new JobLeft()
+  }
+}
+
+async function save(
+  ctx: Context<HasMediaGateway>,
+  job: MediaJob,
+  outcome: Settlement,
+  delivered: readonly Delivered[],
+  files: readonly CollectedFile[],
+  ends: readonly PartEnd[],
+): Promise<void> {
+  const { request } = job
+  const target = { workspaceId: job.workspace_id, folderId: request.folderId }
+  if (files.length > 0) {
+    const now =
+      (await actingNow(ctx.engine, job, ctx.signal)) ?? refuse('not_found', { message: 'The account is gone.' })
+    await checkGeneratedTarget(now, target)
+  }
+  await ctx.transaction(async (tx) => {
+    const names = fileNames(request, files)
+    const rows =
+      files.length === 0
+        ? []
+        : await keepGenerated(
+            tx,
+            target,
+            files.map(({ staged, facts }, i) => ({ name: names[i]!, staged, type: facts.type })),
+          )
+    const result = await answerOf(tx, job, {
+      outcome,
+      rows,
+      files,
+      delivered,
+      complete: delivered.length === ends.length,
+    })
+    if (!(await mediaJobs.end(tx.db, job.id, tx.engine.processId, { outcome, result, error: null })))
+      throw new JobLeft()
+  })
+}
+
+/** The reason of the first that failed; null: it was cancelled. */
+function errorOf(ends: readonly PartEnd[]): KeptError | null {
+  const failures = ends.filter((end): end is Extract<PartEnd, { error: Refusal }> => 'error' in end)
+  // Of several reasons the one that costs is told.
+  const told = failures.find(({ error }) => error.code === 'outcome_unknown') ?? failures[0]
+  return told === undefined ? null : keptError(told.error)
+}
+
+/** The payment for all parts together. */
+function settlementOf(job: MediaJob, request: MediaRequest, ends: readonly PartEnd[], guarded: boolean): Settlement {
+  const offer = job.offer as unknown as MediaOffer
+  let cost: Nano | null = 0n
+  let source: CostSource | null = 'computed'
+  const usages: Usage[] = []
+  for (const [i, end] of ends.entries()) {
+    const one: MediaRequest = request.kind === 'image' ? { ...request, n: job.parts[i]!.n } : request
+    const paid = costOfPart(one, offer, end)
+    cost = cost === null || paid.nano === null ? null : cost + paid.nano
+    source = sourceOf(source, paid.source)
+    usages.push(usageOfPart(one, end))
+  }
+  const held = job.reserved_nano
+  if (guarded && held !== null && cost !== null && cost > held) cost = held
+  if (offer.endpoint.billing === 'free') source = 'free'
+  const usage = { ...sumUsage(usages), requests: ends.length }
+  const any = ends.some(({ end }) => end === 'delivered')
+  return {
+    status: any ? 'succeeded' : ends.some(({ end }) => end === 'cancelled') ? 'cancelled' : 'failed',
+    usage,
+    cost,
+    costSource: cost === null ? null : source,
+    durationMs: Date.now() - job.call!.startedAt.getTime(),
+  }
+}
+
+const WORTH: readonly (CostSource | null)[] = ['free', 'computed', 'reported', 'estimated']
+const sourceOf = (one: CostSource | null, other: CostSource | null): CostSource | null =>
+  WORTH.indexOf(one) >= WORTH.indexOf(other) ? one : other
+
+function costOfPart(
+  request: MediaRequest,
+  offer: MediaOffer,
+  end: PartEnd,
+): { nano: Nano | null; source: CostSource | null } {
+  const held = worstCase(request, offer)
+  const asHeld = { nano: held, source: held === null ? null : ('estimated' as const) }
+  switch (end.end) {
+    case 'delivered':
+      return costOf(asSent(request, end.collected.losses), unitsOf(end), offer, held)
+    case 'elsewhere':
+      return { nano: 0n, source: 'computed' }
+    case 'cancelled':
+      return end.cost === 'nothing' ? { nano: 0n, source: 'computed' } : asHeld
+    case 'failed':
+      if (end.cost === 'nothing') return { nano: 0n, source: 'computed' }
+      if (end.cost === 'held') return asHeld
+      return costOf(request, end.cost === 'asked' ? {} : end.cost, offer, held)
+  }
+}
+
+/**
+ * The units that are paid. Where the vendor does not say, the files count: pictures by their number and size, the rest
+ * by its length.
+ */
+function unitsOf({ collected: { units, files } }: Delivered): MediaUnits {
+  const seconds = files.reduce((sum, { facts }) => sum + (facts.durationSeconds ?? 0), 0)
+  const [first] = files
+  const kind = first?.facts.kind
+  return {
+    ...(kind === 'image' && {
+      images: files.length,
+      pixels: files.reduce((sum, { facts }) => sum + (facts.width ?? 0) * (facts.height ?? 0), 0),
+    }),
+    ...(kind === 'video' && seconds > 0 && { videoSeconds: seconds }),
+    ...(kind === 'audio' && seconds > 0 && { audioSeconds: seconds }),
+    ...units,
+  }
+}
+
+function usageOfPart(request: MediaRequest, end: PartEnd): Usage {
+  if (end.end === 'delivered') return mediaUsage(request, unitsOf(end))
+  if (end.end === 'failed' && end.cost === 'asked') return mediaUsage(request, {})
+  return usageOf({})
+}
+
+/** Settles what is held on what came of it, durably; harmless when it is done again. */
+export async function settle(
+  { ledger, postgres, mediaGateway }: Engine<HasMediaGateway>,
+  job: MediaJob,
+): Promise<void> {
+  const { call, outcome } = job
+  if (call !== null && outcome !== null) {
+    ledger.settle(call, { ...outcome, finishReason: null, firstTokenMs: null, streamed: false })
+    if (job.operation_id !== null && outcome.cost !== null)
+      await operationCosts(postgres.db, job.operation_id, outcome.cost)
+    await ledger.flush()
+    mediaGateway.counted(call.surface, outcome.status)
+  }
+  await mediaJobs.close(postgres.db, job.id)
+}

@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type OperationKind,
+  type Outcome,
+  type Running,
+  defineOperation,
+  startOperation,
+} from '#modules/operations/service.ts'
+import type { Context, Engine } from '#infra/context.ts'
+import { type Schedule, every } from '#infra/jobs/jobs.ts'
+import type { MediaKind } from '#gateway/media/adapter.ts'
+import type { Background } from '#core/answers.ts'
+import { Refusal, codes, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { HasMediaGateway } from '../handles.ts'
+import { driveJob } from './drive-job.ts'
+import { JobLeft } from './part-end.ts'
+import { actingNow } from './rights-now.ts'
+import { type KeptError, type MediaJob, mediaJobs } from './store.ts'
+
+interface Input {
+  jobId: Id
+}
+
+/** The time in which the lease of a process that died runs out. */
+const LEASE_MS = 40_000
+const AGAIN_MS = 1_000
+
+/** Done again by another process wherever it stands: the job's row says what has left for a vendor. */
+const kind = (name: string): OperationKind<Input, HasMediaGateway> =>
+  defineOperation<Input, HasMediaGateway>(name, (ctx, { jobId }, running) => goOn(ctx, jobId, running), {
+    repeatable: true,
+    attempts: 10_000,
+    scope: 'inference:run',
+  })
+
+const kinds: Readonly<Record<MediaKind, OperationKind<Input, HasMediaGateway>>> = {
+  image: kind('inference.images'),
+  video: kind('inference.videos'),
+  speech: kind('inference.speech'),
+  transcription: kind('inference.transcriptions'),
+}
+export const mediaOperations = Object.values(kinds)
+
+/** Shows a job as an operation, which sees it to its end. Within the caller's transaction, if there is one. */
+export async function showAsOperation(
+  ctx: Context<HasMediaGateway>,
+  job: Pick<MediaJob, 'id' | 'kind' | 'workspace_id'>,
+): Promise<Background> {
+  return ctx.transaction(async (tx) => {
+    const started = await startOperation(
+      tx,
+      kinds[job.kind],
+      { jobId: job.id },
+      { workspaceId: job.workspace_id, isAccepted: true },
+    )
+    if (!(await mediaJobs.showBy(tx.db, job.id, started.operation.id)))
+      refuse('invalid_state', { message: 'It is shown by another operation already.' })
+    return started
+  })
+}
+
+async function goOn(
+  ctx: Context<HasMediaGateway>,
+  jobId: Id,
+  { signal, cancelled, progress }: Running,
+): Promise<Outcome> {
+  const { postgres, processId } = ctx.engine
+  const job = await claimed(ctx, jobId, signal)
+  const leaving = new AbortController()
+  const onSignal = (): void => void (cancelled.aborted || leaving.abort())
+  signal.addEventListener('abort', onSignal, { once: true })
+  if (signal.aborted) onSignal()
+  try {
+    const ended =
+      job.status === 'over' ? job : await driveJob(ctx, job, { cancelled, leaving: leaving.signal, progress })
+    return outcomeOf(ended)
+  } catch (error) {
+    if (error instanceof JobLeft) throw new Refusal('shutting_down')
+    throw error
+  } finally {
+    signal.removeEventListener('abort', onSignal)
+    await mediaJobs.leave(postgres.db, jobId, processId, null)
+  }
+}
+
+/** The job, for this process alone. */
+async function claimed(ctx: Context<HasMediaGateway>, jobId: Id, signal: AbortSignal): Promise<MediaJob> {
+  const { postgres, processId } = ctx.engine
+  const until = performance.now() + LEASE_MS
+  for (;;) {
+    const job = await mediaJobs.claim(postgres.db, jobId, processId)
+    if (job !== null) return job
+    if ((await mediaJobs.get(postgres.db, jobId)) === null) return refuse('not_found', { message: 'The call is gone.' })
+    if (performance.now() > until) return refuse('unavailable', { message: 'Another server process works on it.' })
+    await sleep(AGAIN_MS, undefined, { signal })
+  }
+}
+
+function outcomeOf({ result, error, outcome, kind: made }: MediaJob): Outcome {
+  if (error !== null) throw refusalOf(error)
+  const answer = result as { files: { id: Id }[]; text?: string } | null
+  if (answer === null) return { cancelled: true }
+  const [first] = answer.files
+  return {
+    result: answer,
+    cost: outcome?.cost ?? null,
+    ...(first && { resource: { type: 'file', id: first.id }, content: { fileId: first.id } }),
+    ...(made === 'transcription' && { content: { type: 'text/plain; charset=utf-8', text: answer.text ?? '' } }),
+  }
+}
+
+const known: ReadonlySet<string> = new Set(codes)
+
+/** A refusal as it was kept. */
+export function refusalOf({ type, code = type, message, param, details, headers }: KeptError): Refusal {
+  return new Refusal(known.has(code) ? (code as Refusal['code']) : 'internal_error', {
+    message,
+    ...(param !== undefined && { param }),
+    ...(details && { details }),
+    ...(headers && { headers }),
+  })
+}
+
+/** Calls whose process or operation ended before they did. */
+export const mediaSchedules = (engine: Engine<HasMediaGateway>): Schedule[] => [
+  every('media.orphans', 10, ({ signal }) => adopt(engine, signal)),
+  every('media.retain', 3600, () => mediaJobs.retain(engine.postgres.db)),
+]
+
+async function adopt(engine: Engine<HasMediaGateway>, signal: AbortSignal): Promise<void> {
+  const { postgres, processId, log } = engine
+  for (const { id, status, operation_id: shown } of await mediaJobs.orphans(postgres.db)) {
+    if (signal.aborted) return
+    // Nobody waits for it, and nothing of it has left.
+    if (status === 'waiting') {
+      await mediaJobs.drop(postgres.db, id)
+      continue
+    }
+    const job = await mediaJobs.claim(postgres.db, id, processId)
+    if (job === null) continue
+    try {
+      const ctx = await actingNow(engine, job, signal)
+      if (ctx === null) continue
+      if (shown === null) {
+        await mediaJobs.leave(postgres.db, id, processId, null)
+        await showAsOperation(ctx, job)
+      } else {
+        // Its operation was cancelled or ran out of time while nobody worked on it.
+        const cancelled = AbortSignal.abort()
+        await driveJob(ctx, job, { cancelled, leaving: signal, progress() {} })
+      }
+    } catch (error) {
+      log.warn({ error, media_job: id }, 'a call of media that was left alone could not be ended')
+    } finally {
+      await mediaJobs.leave(postgres.db, id, processId, null)
+    }
+  }
+}

@@ -1,0 +1,238 @@
+import {
+  MediaFault,
+  type Deferred,
+  type Delivered,
+  type Immediate,
+  type MediaRequest,
+  type Polled,
+} from '#gateway/media/adapter.ts'
+import { fateOf, mediaRefusal, passes, pollDelayMs } from '#gateway/media/fate.ts'
+import type { MediaGateway } from '#gateway/media/gateway.ts'
+import { soundAs } from '#gateway/media/sound-as.ts'
+import { withLength } from '#gateway/media/transcript/length.ts'
+import type { MediaOffer } from '#gateway/model/offer.ts'
+import type { Blobs } from '#infra/blobs/blobs.ts'
+import type { Media } from '#infra/media/media.ts'
+import { Refusal } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { type Collected, collect } from './collect.ts'
+import { type Driving, JobLeft, type PartEnd, wait } from './part-end.ts'
+import type { Part } from './store.ts'
+
+/** Parts of one call that every request to the vendor uses. */
+export interface PartRunner {
+  engine: { media: Media; blobs: Blobs }
+  gateway: MediaGateway
+  offer: MediaOffer
+  account: Id
+  /** Names the connections of this call. */
+  party: string
+  driving: Driving
+  /** The offer as it is now: its key may be another, or it may serve its caller no more (null). */
+  again(): Promise<MediaOffer | null>
+  /** Keeps the job that a part has become. */
+  begun(part: Part): Promise<void>
+}
+
+/** A vendor that takes longer to answer one request has lost it. */
+const IMMEDIATE_MS = 590_000
+/** A submit only begins a job. */
+const SUBMIT_MS = 120_000
+const POLL_MS = 60_000
+const CANCEL_MS = 3_000
+/** The most fetches, and looks at a job, that fail before it is given up. */
+const MOST_FETCHES = 5
+const MOST_BLIND = 60
+
+/** Sends a request and sees it to its end. */
+export async function runPart<R extends MediaRequest>(
+  runner: PartRunner,
+  maker: Immediate<R> | Deferred<R>,
+  request: R,
+  part: Part,
+): Promise<PartEnd> {
+  // Cancelled while it was written down as sent: nothing of it has left.
+  if (runner.driving.cancelled.aborted) return { end: 'cancelled', cost: 'nothing' }
+  return maker.how === 'immediate' ? runAtOnce(runner, maker, request) : submit(runner, maker, request, part)
+}
+
+async function runAtOnce<R extends MediaRequest>(
+  runner: PartRunner,
+  maker: Immediate<R>,
+  request: R,
+): Promise<PartEnd> {
+  const { gateway, offer, driving } = runner
+  const signal = AbortSignal.any([driving.cancelled, AbortSignal.timeout(IMMEDIATE_MS)])
+  const startedAt = performance.now()
+  using place = gateway.place(signal)
+  let made: Delivered
+  try {
+    made = withLength(request, await maker.run(gateway.wireTo(offer, runner.party, signal, place), request))
+  } catch (error) {
+    if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
+    return failed(runner, error, 'immediate')
+  }
+  try {
+    const delivered = await asAsked(runner, request, made, signal)
+    const collected = await collect(runner.engine, request.kind, delivered, { account: runner.account, signal })
+    gateway.succeeded(offer, performance.now() - startedAt)
+    return { end: 'delivered', collected }
+  } catch (error) {
+    if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
+    // It was made, whatever keeps it from being fetched or kept here: nobody else is asked, and it is paid.
+    if (isFull(error)) return noRoom()
+    if (!(error instanceof MediaFault || error instanceof Refusal)) return unclear(error)
+    if (error instanceof MediaFault) gateway.failed(offer, error)
+    return { end: 'failed', error: mediaRefusal(error), cost: 'asked' }
+  }
+}
+
+/** Sound in the format asked, where the vendor makes another. */
+async function asAsked(
+  { engine, account, offer }: PartRunner,
+  request: MediaRequest,
+  delivered: Delivered,
+  signal: AbortSignal,
+): Promise<Delivered> {
+  if (delivered.kind !== 'sound' || request.kind !== 'speech') return delivered
+  const comment = offer.endpoint.slug === 'sim' ? { comment: 'Simulated' } : {}
+  const sound = await soundAs(delivered.sound, request.format, engine.media.converter, { account, signal, ...comment })
+  return { ...delivered, sound }
+}
+
+async function submit<R extends MediaRequest>(
+  runner: PartRunner,
+  maker: Deferred<R>,
+  request: R,
+  { n }: Part,
+): Promise<PartEnd> {
+  const { gateway, offer } = runner
+  let part: Part
+  try {
+    const until = AbortSignal.timeout(SUBMIT_MS)
+    using place = gateway.place(until)
+    const wire = gateway.wireTo(offer, runner.party, until, place)
+    part = { n, ...(await maker.submit(wire, request)) }
+  } catch (error) {
+    return failed(runner, error, 'deferred')
+  }
+  await runner.begun(part)
+  return follow(runner, maker, request, part)
+}
+
+function failed({ gateway, offer }: PartRunner, error: unknown, how: 'immediate' | 'deferred'): PartEnd {
+  if (error instanceof MediaFault) gateway.failed(offer, error)
+  switch (fateOf(error, how)) {
+    case 'elsewhere':
+      return { end: 'elsewhere', error: mediaRefusal(error) }
+    case 'refused':
+      return { end: 'failed', error: mediaRefusal(error), cost: 'nothing' }
+    case 'done':
+      return { end: 'failed', error: mediaRefusal(error), cost: 'asked' }
+    case 'unclear':
+      return unclear(error)
+  }
+}
+
+/** The disk, or a bucket's quota, takes no more. */
+const isFull = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+
+function noRoom(): PartEnd {
+  const message = 'The provider made it, and it counts as paid, but there is no room left on this server to keep it.'
+  return { end: 'failed', error: new Refusal('storage_full', { message }), cost: 'asked' }
+}
+
+export function unclear(error: unknown): PartEnd {
+  const why = error instanceof MediaFault ? ` ${error.message}` : ''
+  const message = `It is not known whether the provider got the request, so it is not sent again; it counts as paid.${why}`
+  return { end: 'failed', error: new Refusal('outcome_unknown', { message }), cost: 'held' }
+}
+
+/** Looks at a job that is begun there until it is over. Throws `JobLeft` where another process is to go on. */
+export async function follow<R extends MediaRequest>(
+  runner: PartRunner,
+  maker: Deferred<R>,
+  request: R,
+  part: Part,
+): Promise<PartEnd> {
+  const { driving, gateway } = runner
+  let { offer } = runner
+  const job = part.job!
+  const pace = offer.endpoint.slug === 'sim' ? 'simulated' : request.kind
+  let retryAfterSeconds: number | null = null
+  let blind = 0
+  let fetches = 0
+  for (let round = 0; ; round++) {
+    await wait(pollDelayMs(pace, round, retryAfterSeconds, Math.random()), driving)
+    if (driving.cancelled.aborted) return cancel(runner, maker, job)
+    if (driving.leaving.aborted) throw new JobLeft()
+    let polled: Polled
+    const until = AbortSignal.timeout(POLL_MS)
+    using place = gateway.place(until)
+    try {
+      offer = (await runner.again()) ?? withdrawn()
+      polled = await maker.poll(gateway.wireTo(offer, runner.party, until, place), job)
+      blind = 0
+    } catch (error) {
+      if (!passes(error) || ++blind >= MOST_BLIND) return lost(error)
+      retryAfterSeconds = (error as MediaFault).retryAfterSeconds
+      continue
+    }
+    if (polled.status === 'pending') {
+      retryAfterSeconds = polled.retryAfterSeconds
+      if (polled.progress !== null) driving.progress(polled.progress)
+      continue
+    }
+    if (polled.status !== 'done') return endedThere(polled)
+    try {
+      const signal = driving.cancelled
+      const delivered = withLength(request, polled.delivered)
+      const collected: Collected = await collect(runner.engine, request.kind, delivered, {
+        account: runner.account,
+        signal,
+      })
+      gateway.succeeded(offer, 0)
+      return { end: 'delivered', collected: { ...collected, losses: [...part.losses, ...collected.losses] } }
+    } catch (error) {
+      if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
+      if (isFull(error)) return noRoom()
+      const again = passes(error) || (error instanceof Refusal && error.code === 'unavailable')
+      if (!again || ++fetches >= MOST_FETCHES) return { end: 'failed', error: mediaRefusal(error), cost: 'asked' }
+      retryAfterSeconds = error instanceof MediaFault ? error.retryAfterSeconds : null
+    }
+  }
+}
+
+function withdrawn(): never {
+  throw new MediaFault('not_found', 'Its provider endpoint was disabled or deleted, or is not yours to use any more.')
+}
+
+/** The vendor knows it no more, or cannot be asked. */
+function lost(error: unknown): PartEnd {
+  const why = error instanceof MediaFault ? error.message : 'The provider answered what cannot be understood.'
+  const message = `The provider could not be asked what became of it, so it counts as paid. ${why}`
+  return { end: 'failed', error: new Refusal('outcome_unknown', { message }), cost: 'held' }
+}
+
+function endedThere({ status, message, reportedUsd }: Exclude<Polled, { status: 'pending' | 'done' }>): PartEnd {
+  const cost = reportedUsd === undefined ? 'nothing' : { reportedUsd }
+  const code = status === 'refused' ? 'content_refused' : 'provider_error'
+  return { end: 'failed', error: new Refusal(code, { message }), cost }
+}
+
+async function cancel<R extends MediaRequest>(
+  { gateway, offer, party }: PartRunner,
+  maker: Deferred<R>,
+  job: NonNullable<Part['job']>,
+): Promise<PartEnd> {
+  if (maker.cancel === undefined) return { end: 'cancelled', cost: 'held' }
+  try {
+    const until = AbortSignal.timeout(CANCEL_MS)
+    using place = gateway.place(until)
+    const confirmed = await maker.cancel(gateway.wireTo(offer, party, until, place), job)
+    return { end: 'cancelled', cost: confirmed ? 'nothing' : 'held' }
+  } catch {
+    return { end: 'cancelled', cost: 'held' }
+  }
+}

@@ -1,0 +1,327 @@
+import { type Generated, type Selectable, sql } from 'kysely'
+import type { MediaFacts } from '#infra/media/facts.ts'
+import type { MeteredCall, Outcome, Payer } from '#infra/ledger/ledger.ts'
+import { type Db, nextTime } from '#infra/postgres/client.ts'
+import type { MediaKind, VendorJob } from '#gateway/media/adapter.ts'
+import type { MediaOffer } from '#gateway/model/offer.ts'
+import { type ErrorBody, type Refusal, errorBody } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { Budget, Cap } from '#core/money.ts'
+import type { Behalf } from '#core/principal.ts'
+import type { MediaAsk, StoredInput } from '../ask.ts'
+
+declare module '#infra/postgres/tables.ts' {
+  interface Database {
+    media_jobs: MediaJobTable
+    media_job_inputs: MediaJobInputTable
+  }
+}
+
+/** One of a call's requests to the vendor. */
+export interface Part {
+  /** The pictures that it asks for; of others 1. */
+  n: number
+  /** Null: not known to be begun there. */
+  job: VendorJob | null
+  losses: readonly string[]
+}
+
+/** An offer without its endpoint: enough to settle a call whose endpoint is gone. */
+export type KeptOffer = Omit<MediaOffer, 'endpoint'> & {
+  endpoint: Pick<MediaOffer['endpoint'], 'id' | 'slug' | 'billing'>
+}
+
+/** The error in place of an answer, with what belongs to it beside its body. */
+export type KeptError = ErrorBody['error'] & { headers?: Readonly<Record<string, string>> }
+
+export const keptError = (refusal: Refusal): KeptError => ({
+  ...errorBody(refusal).error,
+  ...(refusal.headers && { headers: refusal.headers }),
+})
+
+/** The values that a call is settled with. */
+export type Settlement = Pick<Outcome, 'status' | 'usage' | 'cost' | 'costSource' | 'durationMs'>
+
+/** The result of a call that somebody waits for: an answer, or the error in its place. */
+interface MediaJobTable extends Behalf {
+  id: Id
+  workspace_id: Id
+  operation_id: Id | null
+  process_id: Id | null
+  kind: MediaKind
+  status: Generated<'waiting' | 'sent' | 'made' | 'over'>
+  request: MediaAsk | string
+  payer: Payer | string
+  call: (Omit<MeteredCall, 'payer' | 'startedAt'> & { startedAt: string }) | string | null
+  offer: KeptOffer | string | null
+  reserved_nano: bigint | null
+  parts: Generated<readonly Part[] | string>
+  outcome: Settlement | string | null
+  result: unknown
+  error: KeptError | string | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+interface MediaJobInputTable {
+  job_id: Id
+  field: string
+  place: number
+  sha256: string
+  name: string
+  facts: MediaFacts | string
+}
+
+type Row = Selectable<MediaJobTable>
+
+/** A call of media as it is worked on. */
+export interface MediaJob extends Omit<Row, 'request' | 'payer' | 'call' | 'offer' | 'parts' | 'outcome' | 'error'> {
+  request: MediaAsk
+  payer: Payer
+  call: MeteredCall | null
+  offer: KeptOffer | null
+  parts: readonly Part[]
+  outcome: Settlement | null
+  error: KeptError | null
+}
+
+/** A process that is alive. */
+const living = sql`select id from processes where expires_at > now()`
+
+export const mediaJobs = {
+  insert: async (
+    db: Db,
+    job: Behalf & {
+      id: Id
+      workspace_id: Id
+      operation_id: Id | null
+      process_id: Id | null
+      kind: MediaKind
+      request: MediaAsk
+      payer: Payer
+    },
+    inputs: readonly StoredInput[],
+  ): Promise<MediaJob> => {
+    const row = await db
+      .insertInto('media_jobs')
+      .values({ ...job, request: JSON.stringify(job.request), payer: write(job.payer) })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    if (inputs.length > 0)
+      await db
+        .insertInto('media_job_inputs')
+        .values(inputs.map(({ facts, ...input }) => ({ ...input, job_id: job.id, facts: JSON.stringify(facts) })))
+        .execute()
+    return read(row)
+  },
+
+  get: async (db: Db, id: Id): Promise<MediaJob | null> => {
+    const row = await db.selectFrom('media_jobs').selectAll().where('id', '=', id).executeTakeFirst()
+    return row === undefined ? null : read(row)
+  },
+
+  inputs: async (db: Db, id: Id): Promise<StoredInput[]> =>
+    (
+      await db
+        .selectFrom('media_job_inputs')
+        .select(['field', 'place', 'sha256', 'name', 'facts'])
+        .where('job_id', '=', id)
+        .orderBy('field')
+        .orderBy('place')
+        .execute()
+    ).map((row) => ({ ...row, facts: row.facts as MediaFacts })),
+
+  /** Takes a job that no living process works on. Null: one does, or it is gone. */
+  claim: async (db: Db, id: Id, processId: Id): Promise<MediaJob | null> => {
+    const row = await db
+      .updateTable('media_jobs')
+      .set({ process_id: processId, updated_at: nextTime })
+      .where('id', '=', id)
+      .where(sql<boolean>`(process_id is null or process_id not in (${living}))`)
+      .returningAll()
+      .executeTakeFirst()
+    return row === undefined ? null : read(row)
+  },
+
+  /** Leaves it to whoever takes it next, shown by this operation. */
+  leave: async (db: Db, id: Id, processId: Id, operationId: Id | null): Promise<void> => {
+    await db
+      .updateTable('media_jobs')
+      .set({ process_id: null, ...(operationId !== null && { operation_id: operationId }), updated_at: nextTime })
+      .where('id', '=', id)
+      .where('process_id', '=', processId)
+      .execute()
+  },
+
+  showBy: async (db: Db, id: Id, operationId: Id): Promise<boolean> => {
+    const { numUpdatedRows } = await db
+      .updateTable('media_jobs')
+      .set({ operation_id: operationId, updated_at: nextTime })
+      .where('id', '=', id)
+      .where('operation_id', 'is', null)
+      .executeTakeFirst()
+    return numUpdatedRows === 1n
+  },
+
+  /** Waiting → sent, before anything leaves. False: it was ended meanwhile, or another process has it. */
+  send: async (
+    db: Db,
+    id: Id,
+    processId: Id,
+    {
+      call,
+      offer,
+      reserved,
+      parts,
+    }: { call: MeteredCall; offer: KeptOffer; reserved: bigint | null; parts: readonly Part[] },
+  ): Promise<boolean> => {
+    const { payer: _, ...words } = call
+    const { numUpdatedRows } = await db
+      .updateTable('media_jobs')
+      .set({
+        status: 'sent',
+        call: JSON.stringify(words),
+        offer: JSON.stringify(offer),
+        reserved_nano: reserved,
+        parts: JSON.stringify(parts),
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .where('status', '=', 'waiting')
+      .where('process_id', '=', processId)
+      .executeTakeFirst()
+    return numUpdatedRows === 1n
+  },
+
+  /** Sent → waiting: nobody took it up, and nothing is held any more. */
+  /** Whether its operation is to end: what has not left by then does not leave. */
+  isCancelled: async (db: Db, operationId: Id): Promise<boolean> => {
+    const { rows } = await sql<{ cancelled: boolean }>`
+      select cancel_requested_at is not null or status <> 'running' as cancelled from operations where id = ${operationId}`.execute(
+      db,
+    )
+    return rows[0]?.cancelled ?? true
+  },
+
+  unsend: async (db: Db, id: Id): Promise<void> => {
+    await db
+      .updateTable('media_jobs')
+      .set({ status: 'waiting', call: null, offer: null, reserved_nano: null, parts: '[]', updated_at: nextTime })
+      .where('id', '=', id)
+      .where('status', '=', 'sent')
+      .execute()
+  },
+
+  /** The job that a part has become at the vendor. */
+  begun: async (db: Db, id: Id, place: number, part: Part): Promise<void> => {
+    await db
+      .updateTable('media_jobs')
+      .set({
+        parts: sql<string>`jsonb_set(parts, ${`{${place}}`}::text[], ${JSON.stringify(part)}::jsonb)`,
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .execute()
+  },
+
+  /** Writes a job's result, in the transaction that saves its files. False: another process was quicker. */
+  end: async (
+    db: Db,
+    id: Id,
+    processId: Id,
+    { outcome, result, error }: { outcome: Settlement | null; result: unknown; error: KeptError | null },
+  ): Promise<boolean> => {
+    const { numUpdatedRows } = await db
+      .updateTable('media_jobs')
+      .set({
+        status: outcome === null ? 'over' : 'made',
+        outcome: outcome === null ? null : write(outcome),
+        result: result === null ? null : JSON.stringify(result),
+        error: error === null ? null : JSON.stringify(error),
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .where('status', 'in', ['waiting', 'sent'])
+      .where('process_id', '=', processId)
+      .executeTakeFirst()
+    return numUpdatedRows === 1n
+  },
+
+  /** Settled. What it was made from is needed no more. */
+  close: async (db: Db, id: Id): Promise<void> => {
+    await mediaJobs.forgetInputs(db, id)
+    await db
+      .updateTable('media_jobs')
+      .set({ status: 'over', updated_at: nextTime })
+      .where('id', '=', id)
+      .where('status', '=', 'made')
+      .execute()
+  },
+
+  forgetInputs: async (db: Db, id: Id): Promise<void> => {
+    await db.deleteFrom('media_job_inputs').where('job_id', '=', id).execute()
+  },
+
+  drop: async (db: Db, id: Id): Promise<void> => {
+    await db.deleteFrom('media_jobs').where('id', '=', id).where('status', 'in', ['waiting', 'over']).execute()
+  },
+
+  /** Jobs that are not over and on which no living process works, nor an operation that is to come. */
+  orphans: async (db: Db): Promise<{ id: Id; status: Row['status']; operation_id: Id | null }[]> =>
+    await db
+      .selectFrom('media_jobs as j')
+      .select(['j.id', 'j.status', 'j.operation_id'])
+      .where('j.status', '<>', 'over')
+      .where(sql<boolean>`(j.process_id is null or j.process_id not in (${living}))`)
+      .where(sql<boolean>`j.updated_at < now() - interval '2 seconds'`)
+      .where(
+        sql<boolean>`not exists (select from operations o where o.id = j.operation_id and o.status in ('queued', 'running'))`,
+      )
+      .orderBy('j.id')
+      .limit(100)
+      .execute(),
+
+  retain: async (db: Db): Promise<void> => {
+    await db
+      .deleteFrom('media_jobs')
+      .where('status', '=', 'over')
+      .where('updated_at', '<', sql<Date>`now() - interval '30 days'`)
+      .execute()
+  },
+}
+
+/** JSON with amounts of money as decimals: its numbers are not exact. */
+const write = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? String(one) : one))
+
+function read({ request, payer, call, offer, parts, outcome, error, ...row }: Row): MediaJob {
+  // The column's type is that of what is written there.
+  const paying = payerOf(payer as unknown as WrittenPayer)
+  const kept = call as (Omit<MeteredCall, 'payer' | 'startedAt'> & { startedAt: string }) | null
+  const settlement = outcome as (Omit<Settlement, 'cost'> & { cost: string | null }) | null
+  return {
+    ...row,
+    request: request as MediaAsk,
+    payer: paying,
+    call: kept && { ...kept, payer: paying, startedAt: new Date(kept.startedAt) },
+    offer: offer as KeptOffer | null,
+    parts: parts as readonly Part[],
+    outcome: settlement && { ...settlement, cost: settlement.cost === null ? null : BigInt(settlement.cost) },
+    error: error as KeptError | null,
+  }
+}
+
+/** A payer as JSON has it: amounts are decimals. */
+type WrittenPayer = Omit<Payer, 'key' | 'budgets'> & {
+  key: { id: Id; cap: { nano: string; period: Cap['period'] } | null } | null
+  budgets?: readonly (Omit<Budget, 'nano'> & { nano: string | null })[]
+}
+
+function payerOf({ key, budgets, ...kept }: WrittenPayer): Payer {
+  return {
+    ...kept,
+    key: key && { ...key, cap: key.cap && { ...key.cap, nano: BigInt(key.cap.nano) } },
+    ...(budgets && {
+      budgets: budgets.map((budget) => ({ ...budget, nano: budget.nano === null ? null : BigInt(budget.nano) })),
+    }),
+  }
+}

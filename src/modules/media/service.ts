@@ -1,0 +1,151 @@
+import { checkGeneratedTarget } from '#modules/drive/service.ts'
+import { type HasOperationWatch, checkOperationRoom } from '#modules/operations/service.ts'
+import { keepBlob } from '#infra/blobs/keep.ts'
+import type { Context } from '#infra/context.ts'
+import { payerOf } from '#infra/ledger/payer.ts'
+import { lossesHeader } from '#gateway/translation/losses-header.ts'
+import type { Background } from '#core/answers.ts'
+import type { Input, Output } from '#core/contract.ts'
+import { refuse } from '#core/errors.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { actingIn, behalfOf } from '#core/principal.ts'
+import { type Asked, imagesAsked, kindOf, speechAsked, transcriptionAsked, videoAsked } from './ask.ts'
+import type { mediaEndpoints } from './contract.ts'
+import type { HasMediaGateway } from './handles.ts'
+import { refusalOf, showAsOperation } from './jobs/operations.ts'
+import { JobLeft } from './jobs/part-end.ts'
+import { type MediaJob, mediaJobs } from './jobs/store.ts'
+import type { MediaWork } from './jobs/work.ts'
+import { checkPayable } from './money/payable.ts'
+import { type ReadSource, inputsOf, readSources } from './sources.ts'
+import { modelFor } from './own-voice.ts'
+import { streamSpeech } from './speech/stream.ts'
+import { checkVoice } from './voiced.ts'
+
+export { mediaOperations, mediaSchedules } from './jobs/operations.ts'
+export { MediaWork } from './jobs/work.ts'
+export { createVideoShelf, videoShelfSchedules } from './video-shelf.ts'
+
+/** Handles that calls of media use. */
+export interface MediaHandles extends HasMediaGateway, HasOperationWatch {
+  mediaWork: MediaWork
+}
+
+type Of<K extends keyof typeof mediaEndpoints> = Input<(typeof mediaEndpoints)[K]>
+type Answered<K extends keyof typeof mediaEndpoints> = Promise<Output<(typeof mediaEndpoints)[K]>>
+type Ctx = Context<MediaHandles>
+
+/** Handlers of `mediaEndpoints`. */
+export const mediaHandlers = {
+  images: (ctx: Ctx, input: Of<'images'>) => run(ctx, imagesAsked(input), input.background) as Answered<'images'>,
+  videos: (ctx: Ctx, input: Of<'videos'>) => run(ctx, videoAsked(input), true) as Answered<'videos'>,
+  speech: async (ctx: Ctx, input: Of<'speech'>) =>
+    (await run(ctx, speechAsked(input, await modelFor(ctx, input)), input.background)) as Awaited<Answered<'speech'>>,
+  speech_stream: streamSpeech,
+  transcriptions: (ctx: Ctx, input: Of<'transcriptions'>) =>
+    run(ctx, transcriptionAsked(input), input.background) as Answered<'transcriptions'>,
+}
+
+async function run(ctx: Ctx, asked: Asked, background: boolean): Promise<unknown> {
+  const workspaceId = ctx.workspace!.id
+  const { ask, sources } = asked
+  const { principal, engine } = ctx
+  const { credential } = principal
+  const kind = kindOf(ask)
+  // An operation outlives the run, and would count for none of its budgets.
+  if (background && kind !== 'video' && credential.kind === 'server' && credential.run !== undefined)
+    refuse('invalid_parameter', { param: 'background', message: 'Within a run, ask without `background`.' })
+  const payer = payerOf(principal, workspaceId)
+  // What can be refused now is refused before anything is fetched.
+  if (background) await checkOperationRoom(ctx)
+  if (kind !== 'transcription') await checkGeneratedTarget(ctx, { workspaceId, folderId: ask.folderId })
+  else if (sources.length === 0 && ctx.upload === null)
+    refuse('missing_parameter', { param: 'audio', message: 'Send `audio`, or the part `file` of a form.' })
+  const acting = actingIn(principal, workspaceId)
+  const candidates = await engine.mediaGateway.candidates(acting, payer, { kind, model: ask.model })
+  await checkVoice(engine, candidates, ask)
+  const read = await readSources(ctx, sources)
+  let job: MediaJob
+  let shown: Background | null
+  try {
+    // An inline call reserves its money before it answers anything.
+    if (background) await checkPayable(engine, { ask, payer, inputs: inputsOf(engine, read) }, candidates)
+    ;({ job, shown } = await ctx.transaction(async (tx) => {
+      for (const { staged } of read) if (staged !== null) await keepBlob(tx, staged)
+      const job = await mediaJobs.insert(
+        tx.db,
+        {
+          id: newId(),
+          ...behalfOf(principal),
+          workspace_id: workspaceId,
+          operation_id: null,
+          process_id: background ? null : engine.processId,
+          kind,
+          request: ask,
+          payer,
+        },
+        read.map(({ field, place, sha256, name, facts }) => ({ field, place, sha256, name, facts })),
+      )
+      return { job, shown: background ? await showAsOperation(tx, job) : null }
+    }))
+  } catch (error) {
+    await discarded(read)
+    throw error
+  }
+  if (shown !== null) return shown
+  return inline(ctx, job, candidates[0]!.seed)
+}
+
+async function discarded(read: readonly ReadSource[]): Promise<void> {
+  for (const { staged } of read) await staged?.discard().catch(() => {})
+}
+
+/** Waits for it here. Whoever leaves or waits too long finds it among the operations, once it has left for a vendor. */
+async function inline(ctx: Ctx, job: MediaJob, seed: number): Promise<unknown> {
+  const { engine } = ctx
+  const running = engine.mediaWork.start(ctx, job)
+  const left = new AbortController()
+  // Nobody waits longer for an answer: then it is an operation.
+  const timer = setTimeout(() => left.abort(), engine.config.inlineMs)
+  const onGone = (): void => left.abort(ctx.signal.reason)
+  ctx.signal.addEventListener('abort', onGone, { once: true })
+  if (ctx.signal.aborted) onGone()
+  try {
+    const gone = new Promise<'gone'>((resolve) =>
+      left.signal.addEventListener('abort', () => resolve('gone'), { once: true }),
+    )
+    const first = await Promise.race([running.ended, gone])
+    if (first !== 'gone') return answered(ctx, first, seed)
+    return await handOver(ctx, job.id, running)
+  } finally {
+    clearTimeout(timer)
+    ctx.signal.removeEventListener('abort', onGone)
+  }
+
+  async function handOver(ctx: Ctx, id: Id, { leave, ended }: typeof running): Promise<unknown> {
+    const { db } = engine.postgres
+    leave()
+    try {
+      return answered(ctx, await ended, seed)
+    } catch (error) {
+      if (!(error instanceof JobLeft)) throw error
+    }
+    const now = await mediaJobs.get(db, id)
+    await mediaJobs.leave(db, id, engine.processId, null)
+    // Nothing of it has left: whoever does not wait does not get it.
+    if (now?.status === 'waiting' && ctx.signal.aborted) {
+      await mediaJobs.drop(db, id)
+      throw ctx.signal.reason
+    }
+    return await showAsOperation(ctx, job)
+  }
+}
+
+function answered(ctx: Ctx, { result, error, offer }: MediaJob, seed: number): unknown {
+  if (offer !== null) ctx.answer.headers['x-uk-route'] = `provider=${offer.endpoint.slug}; seed=${seed}`
+  if (error !== null) throw refusalOf(error)
+  if (result === null) return refuse('provider_error', { message: 'The call was cancelled.' })
+  const { losses } = result as { losses: string[] }
+  if (losses.length > 0) ctx.answer.headers['x-uk-losses'] = lossesHeader(losses)
+  return result
+}

@@ -1,0 +1,132 @@
+import { readableFile, decoded } from '#modules/drive/service.ts'
+import { readBlob } from '#infra/blobs/keep.ts'
+import type { Staged } from '#infra/blobs/blobs.ts'
+import type { Context } from '#infra/context.ts'
+import { checkGivenUrl } from '#infra/http-client/given-url.ts'
+import { UnreadableMedia } from '#infra/media/probe/unreadable.ts'
+import type { MediaFacts } from '#infra/media/facts.ts'
+import type { MediaInput } from '#gateway/media/adapter.ts'
+import { fetchedBytes } from './fetched.ts'
+import { refuse } from '#core/errors.ts'
+import { storable } from '#core/text/storable.ts'
+import type { Engine } from '#infra/context.ts'
+import type { Inputs, NamedSource, StoredInput } from './ask.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+/** The most bytes of one picture or recording that a call brings (contract, part 16). */
+const MOST_BYTES = { image: 64 << 20, audio: 512 << 20 } as const
+
+/** The most pictures of one call, as its contract says. */
+const MOST_PICTURES = 16
+
+/** A source whose bytes are here and known for what they are. `staged` null: they are in the store already. */
+export interface ReadSource extends StoredInput {
+  staged: Staged | null
+}
+
+/**
+ * Reads the files that a call brings: once, judged by their content, and ready to be kept. If anything fails, none of
+ * them stays.
+ */
+export async function readSources(ctx: Context, sources: readonly NamedSource[]): Promise<ReadSource[]> {
+  const read: ReadSource[] = []
+  try {
+    // The upload comes as its sender sends it, so it is looked at before anything that may take time.
+    for (let upload = ctx.upload; upload !== null; upload = (await upload.next?.()) ?? null)
+      read.push(await judged(ctx, upload.bytes, partOf(upload.part, read, sources), upload.name))
+    for (const source of sources) read.push(await readSource(ctx, source))
+    return read
+  } catch (error) {
+    for (const { staged } of read) await staged?.discard()
+    throw error
+  }
+}
+
+type Named = Omit<NamedSource, 'source'>
+
+/** The part of a form as a source. Refuses one too many. */
+function partOf(part: string | null, read: readonly ReadSource[], sources: readonly NamedSource[]): Named {
+  const field = part === 'images' || part === 'mask' ? part : 'sound'
+  const place = read.filter((one) => one.field === field).length
+  if (field === 'sound' && sources.some((one) => one.field === 'sound'))
+    refuse('invalid_parameter', { param: 'audio', message: 'Send `audio` or the part `file`, not both.' })
+  if (field === 'sound') return { field, param: 'file', place, kind: 'audio' }
+  if (place >= (field === 'mask' ? 1 : MOST_PICTURES))
+    refuse('invalid_parameter', {
+      param: field,
+      message: field === 'mask' ? 'There is one `mask` at most.' : `There are ${MOST_PICTURES} pictures at most.`,
+    })
+  return { field, param: field === 'mask' ? field : `${field}.${place}`, place, kind: 'image' }
+}
+
+async function readSource(ctx: Context, { source, ...named }: NamedSource): Promise<ReadSource> {
+  switch (source.kind) {
+    case 'file': {
+      const { name, size, read } = await readableFile(ctx, source.file_id, `${named.param}.file_id`)
+      if (size > MOST_BYTES[named.kind]) tooLarge(named)
+      return judged(ctx, read(0), named, name)
+    }
+    case 'url': {
+      checkGivenUrl(ctx.engine.config, source.url, `${named.param}.url`)
+      return judged(ctx, fetchedBytes(ctx, new URL(source.url), named, MOST_BYTES[named.kind]), named, null)
+    }
+    case 'base64':
+      return judged(ctx, [decoded(source.data, 'base64', `${named.param}.data`)], named, null)
+  }
+}
+
+/** Judged by content alone: names and declared types may say anything. */
+async function judged(
+  ctx: Context,
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  { field, param, place, kind }: Named,
+  name: string | null,
+): Promise<ReadSource> {
+  const { media, blobs } = ctx.engine
+  await using file = await media.stage(each(bytes), { mostBytes: MOST_BYTES[kind], signal: ctx.signal })
+  const account = ctx.principal.accountId
+  let facts: MediaFacts
+  let staged: Staged
+  try {
+    if (kind === 'image') {
+      const bare = await media.probe.bare(account, file.path, ctx.signal)
+      facts = bare.facts
+      staged = await blobs.stage(each([bare.bytes]), { signal: ctx.signal })
+    } else {
+      facts = await media.probe.facts(account, file.path, ctx.signal)
+      if (facts.kind === 'image') throw new UnreadableMedia('other_kind', `It is a picture (${facts.type}), not sound.`)
+      staged = await blobs.stage(file.read(), { signal: ctx.signal })
+    }
+  } catch (error) {
+    throw error instanceof UnreadableMedia ? unreadable(error, param) : error
+  }
+  const stem = shorten(storable(name ?? field).replace(/\.[^.]{1,8}$/, ''), 100)
+  return { field, place, sha256: staged.sha256, name: `${stem || field}.${facts.extension}`, facts, staged }
+}
+
+function unreadable({ reason, message }: UnreadableMedia, param: string): never {
+  if (reason === 'busy' || reason === 'missing') refuse('unavailable', { message, headers: { 'retry-after': '2' } })
+  return refuse('invalid_parameter', { param, message })
+}
+
+const tooLarge = ({ param, kind }: Named): never =>
+  refuse('payload_too_large', {
+    param,
+    message: `A ${kind === 'image' ? 'picture' : 'recording'} may have ${MOST_BYTES[kind] >> 20} MiB.`,
+    details: { limit_bytes: MOST_BYTES[kind] },
+  })
+
+/** The kept files, as the adapters read them. */
+export function inputsOf(engine: Pick<Engine, 'blobs' | 'postgres'>, stored: readonly StoredInput[]): Inputs {
+  const inputs = new Map<NamedSource['field'], MediaInput[]>()
+  for (const { field, sha256, name, facts } of stored) {
+    const input: MediaInput = { ...facts, name, read: () => readBlob(engine, sha256) }
+    const known = inputs.get(field as NamedSource['field']) ?? []
+    inputs.set(field as NamedSource['field'], [...known, input])
+  }
+  return inputs
+}
+
+async function* each(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* parts
+}

@@ -1,0 +1,256 @@
+import type { Context } from '#infra/context.ts'
+import type { MeteredCall } from '#infra/ledger/ledger.ts'
+import { payerOf } from '#infra/ledger/payer.ts'
+import { MediaFault, type MediaUnits, type SpeechRequest } from '#gateway/media/adapter.ts'
+import { fateOf, mediaRefusal } from '#gateway/media/fate.ts'
+import type { AnswerPlace } from '#infra/media/answer-room.ts'
+import type { MediaCandidate } from '#gateway/media/gateway.ts'
+import { costOf, mediaUsage, worstCase } from '#gateway/media/cost/price.ts'
+import { type ShapedSound, soundAs } from '#gateway/media/sound-as.ts'
+import type { MediaOffer } from '#gateway/model/offer.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { newId } from '#core/ids.ts'
+import type { Nano } from '#core/money.ts'
+import { actingIn } from '#core/principal.ts'
+import type { Usage } from '#core/usage.ts'
+import { type MediaAsk, requestFor } from '../ask.ts'
+import type { HasMediaGateway } from '../handles.ts'
+import { anotherMay, voiced } from '../voiced.ts'
+
+type Ctx = Context<HasMediaGateway>
+
+/** The values that a call was settled with. */
+export interface Settled {
+  usage: Usage
+  cost: Nano | null
+}
+
+/** A text that is being spoken: its first sound is there, so what can be refused has been refused. Disposing leaves it, and settles what is not settled. */
+export interface SpeechCall extends AsyncDisposable {
+  id: Id
+  offer: MediaOffer
+  seed: number
+  sound: ShapedSound
+  losses: readonly string[]
+  /** The sound from its first byte; once. */
+  parts: AsyncIterable<Uint8Array>
+  /** Settles the call once; later calls answer what the first one did. */
+  settle(status: 'succeeded' | 'failed' | 'cancelled'): Settled
+}
+
+/** Asks one candidate after the other until one speaks. Refuses as `POST /inference/speech` does. */
+export async function startSpeech(ctx: Ctx, ask: MediaAsk): Promise<SpeechCall> {
+  const { engine, principal } = ctx
+  const workspaceId = ctx.workspace!.id
+  const payer = payerOf(principal, workspaceId)
+  const acting = actingIn(principal, workspaceId)
+  const candidates = await engine.mediaGateway.candidates(acting, payer, { kind: 'speech', model: ask.model })
+  let refusal: Refusal | null = null
+  for (const candidate of candidates) {
+    ctx.signal.throwIfAborted()
+    const { offer } = candidate
+    const call: MeteredCall = {
+      id: newId(),
+      payer,
+      surface: 'inference',
+      model: offer.slug,
+      provider: offer.endpoint.slug,
+      endpointId: offer.endpoint.id,
+      billing: offer.endpoint.billing,
+      startedAt: new Date(),
+    }
+    let request: SpeechRequest
+    let worst: Nano | null
+    try {
+      const named = await voiced(engine, candidate, ask)
+      request = requestFor(named, offer.upstreamModel, new Map(), 1) as SpeechRequest
+      worst = worstCase(request, offer)
+      await engine.ledger.reserve(call, worst)
+    } catch (error) {
+      if (!anotherMay(error)) throw error
+      refusal ??= error
+      continue
+    }
+    const attempt = new SpeechAttempt(ctx, candidate, request, call, worst)
+    try {
+      return await attempt.start()
+    } catch (error) {
+      if (!attempt.passesOn(error)) throw error
+      refusal = mediaRefusal(error)
+    }
+  }
+  throw refusal ?? new Refusal('no_route')
+}
+
+/** The attempt to have one provider speak, and its money. */
+class SpeechAttempt {
+  readonly #ctx: Ctx
+  readonly #candidate: MediaCandidate
+  readonly #request: SpeechRequest
+  readonly #call: MeteredCall
+  readonly #worst: Nano | null
+  readonly #place: AnswerPlace
+  /** Ends the vendor's request, or the work of this machine. */
+  readonly #leaving = new AbortController()
+  readonly #startedAt = performance.now()
+  readonly #watch: Disposable
+  #firstMs: number | null = null
+  #settled: Settled | null = null
+  #sound: ShapedSound | null = null
+
+  constructor(ctx: Ctx, candidate: MediaCandidate, request: SpeechRequest, call: MeteredCall, worst: Nano | null) {
+    this.#ctx = ctx
+    this.#candidate = candidate
+    this.#request = request
+    this.#call = call
+    this.#worst = worst
+    const place = ctx.engine.mediaGateway.place(AbortSignal.any([ctx.signal, this.#leaving.signal]))
+    this.#leaving.signal.addEventListener('abort', () => place[Symbol.dispose](), { once: true })
+    this.#place = place
+    this.#watch = ctx.engine.endpoints.watch(candidate.offer.endpoint, () => {
+      const message = 'The provider’s endpoint was disabled or deleted while it spoke.'
+      this.#leaving.abort(new Refusal('no_route', { message }))
+    })
+  }
+
+  /** Throws what the provider did wrong; then nothing is held any more, or it is settled. */
+  async start(): Promise<SpeechCall> {
+    const { engine, signal } = this.#ctx
+    const { mediaGateway, ledger, media } = engine
+    const { offer, seed } = this.#candidate
+    const { accountId } = this.#call.payer
+    const leave = AbortSignal.any([signal, this.#leaving.signal])
+    const maker = mediaGateway.makerOf<SpeechRequest>(offer, 'speech', accountId)
+    ledger.sent(this.#call, this.#worst ?? 0n)
+    try {
+      if (maker?.how !== 'immediate') return refuse('unsupported_model', { param: 'model' })
+      const wire = mediaGateway.wireTo(offer, `${accountId} speech ${this.#call.id}`, leave, this.#place)
+      const delivered = await maker.run(wire, this.#request)
+      if (delivered.kind !== 'sound') throw new MediaFault('bad_answer', 'The provider answered no sound.')
+      const { format } = this.#request
+      const comment = offer.endpoint.slug === 'sim' ? { comment: 'Simulated' } : {}
+      const options = { account: accountId, signal: leave, ...comment }
+      const sound = await soundAs(delivered.sound, format, media.converter, options)
+      this.#sound = sound
+      const parts = sound.bytes[Symbol.asyncIterator]()
+      const first = await firstOf(parts)
+      checkSound(format, first)
+      this.#firstMs = performance.now() - this.#startedAt
+      mediaGateway.succeeded(offer, this.#firstMs)
+      return {
+        id: this.#call.id,
+        offer,
+        seed,
+        sound,
+        losses: delivered.losses,
+        parts: behind(first, parts),
+        settle: (status) => this.#settle(status),
+        [Symbol.asyncDispose]: async () => {
+          this.#leaving.abort(new Error('nobody listens'))
+          this.#settle('cancelled')
+        },
+      }
+    } catch (error) {
+      const gone = this.#leaving.signal.aborted
+      this.#watch[Symbol.dispose]()
+      this.#leaving.abort(error)
+      if (signal.aborted || gone) {
+        this.#settle(gone ? 'failed' : 'cancelled')
+        throw gone ? this.#leaving.signal.reason : signal.reason
+      }
+      throw this.#failed(error)
+    }
+  }
+
+  /** Whether nobody took it up, so that another provider may be asked. */
+  passesOn(error: unknown): boolean {
+    return this.#settled === null && error instanceof MediaFault
+  }
+
+  /** The error to throw: the fault itself where another provider may be asked. */
+  #failed(error: unknown): unknown {
+    const { engine } = this.#ctx
+    if (error instanceof MediaFault) engine.mediaGateway.failed(this.#candidate.offer, error)
+    else if (!(error instanceof Refusal)) {
+      this.#settle('failed')
+      return error
+    }
+    switch (fateOf(error, 'immediate')) {
+      case 'elsewhere':
+        engine.ledger.release(this.#call)
+        return error
+      case 'refused':
+        engine.ledger.release(this.#call)
+        return mediaRefusal(error)
+      case 'done':
+      case 'unclear':
+        this.#settle('failed')
+        return mediaRefusal(error)
+    }
+  }
+
+  /**
+   * Settles on the vendor's own count where it has spoken to the end; else on the whole text, for that is what it was
+   * sent.
+   */
+  #settle(status: 'succeeded' | 'failed' | 'cancelled'): Settled {
+    if (this.#settled !== null) return this.#settled
+    this.#watch[Symbol.dispose]()
+    const { ledger } = this.#ctx.engine
+    const seconds = this.#sound?.seconds() ?? null
+    const units: MediaUnits =
+      status === 'succeeded' ? { ...(seconds !== null && { audioSeconds: seconds }), ...this.#sound?.units() } : {}
+    const priced = costOf(this.#request, units, this.#candidate.offer, this.#worst)
+    const over = this.#worst !== null && priced.nano !== null && priced.nano > this.#worst
+    const cost = over && ledger.isGuarded(this.#call.payer, this.#call.billing) ? this.#worst : priced.nano
+    const usage = mediaUsage(this.#request, units)
+    this.#settled = { usage, cost }
+    ledger.settle(this.#call, {
+      status,
+      usage,
+      cost,
+      costSource: cost === null ? null : priced.source,
+      finishReason: null,
+      firstTokenMs: this.#firstMs === null ? null : Math.round(this.#firstMs),
+      durationMs: Math.round(performance.now() - this.#startedAt),
+      streamed: true,
+    })
+    return this.#settled
+  }
+}
+
+/** The first bytes, enough to tell what they are. */
+async function firstOf(parts: AsyncIterator<Uint8Array>): Promise<Buffer> {
+  const read: Uint8Array[] = []
+  for (let size = 0; size < 4;) {
+    const next = await parts.next()
+    if (next.done) break
+    // A part may hold only until the next is asked for.
+    read.push(Buffer.from(next.value))
+    size += next.value.length
+  }
+  return Buffer.concat(read)
+}
+
+/** Checks that an answer is sound before anything of it is sent on. */
+function checkSound(format: SpeechRequest['format'], first: Buffer): void {
+  const head = first.toString('latin1', 0, 4)
+  const fits =
+    format === 'mp3'
+      ? head.startsWith('ID3') || (first[0] === 0xff && (first[1]! & 0xe0) === 0xe0)
+      : format === 'opus'
+        ? head === 'OggS'
+        : !/^(?:<[!a-z?]|\{["\s])/i.test(head)
+  if (first.length === 0) throw new MediaFault('bad_answer', 'The provider answered no sound.')
+  if (!fits) throw new MediaFault('bad_answer', `The provider’s answer is not ${format}.`)
+}
+
+async function* behind(first: Buffer, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield first
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
+  } finally {
+    await rest.return?.()
+  }
+}

@@ -1,0 +1,37 @@
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import type { Media } from '#infra/media/media.ts'
+import type { StagedFile } from '#infra/media/staged-file.ts'
+
+/** The sound of a stream as it is kept aside to be saved at its end. */
+export interface SpeechCopy extends AsyncDisposable {
+  write(part: Uint8Array): Promise<void>
+  /** The whole of it, until this is disposed of. */
+  end(): Promise<StagedFile>
+}
+
+const MOST_BYTES = 512 << 20
+
+export function copyOf(media: Media, signal: AbortSignal): SpeechCopy {
+  const through = new PassThrough()
+  const staged = media.stage(through, { mostBytes: MOST_BYTES, signal })
+  // Told where it is waited for.
+  staged.catch((error: unknown) => through.destroy(error as Error))
+  through.on('error', () => {})
+  return {
+    async write(part) {
+      // A part may hold only until the next is asked for.
+      if (through.write(Buffer.from(part)) || through.destroyed) return
+      await Promise.race([once(through, 'drain'), staged])
+    },
+    async end() {
+      through.end()
+      return staged
+    },
+    async [Symbol.asyncDispose]() {
+      through.destroy()
+      const file = await staged.catch(() => null)
+      await file?.[Symbol.asyncDispose]()
+    },
+  }
+}

@@ -1,0 +1,141 @@
+import type { z } from 'zod'
+import { checkGeneratedTarget, keepGenerated } from '#modules/drive/service.ts'
+import type { Context } from '#infra/context.ts'
+import { MediaFault } from '#gateway/media/adapter.ts'
+import { mediaRefusal } from '#gateway/media/fate.ts'
+import { lossesHeader } from '#gateway/translation/losses-header.ts'
+import { type Event, eventsOf } from '#core/answers.ts'
+import type { Input } from '#core/contract.ts'
+import { type ErrorBody, Refusal, errorBody } from '#core/errors.ts'
+import { newId } from '#core/ids.ts'
+import { eventsSoon } from '#infra/late-events.ts'
+import { toUsd } from '#core/money.ts'
+import { iso } from '#core/time.ts'
+import { type MediaAsk, speechAsked } from '../ask.ts'
+import type { MediaFile, mediaEndpoints } from '../contract.ts'
+import type { HasMediaGateway } from '../handles.ts'
+import { fileNames, shownFile } from '../jobs/answer.ts'
+import { collect, discard } from '../jobs/collect.ts'
+import { modelFor } from '../own-voice.ts'
+import { type SpeechCopy, copyOf } from './speech-copy.ts'
+import { type SpeechCall, startSpeech } from './speech-call.ts'
+
+type Ctx = Context<HasMediaGateway>
+
+/** The most of an event: 200 ms of plain samples, or so many bytes of a file. */
+const DELTA_SECONDS = 0.2
+const DELTA_BYTES = 16 << 10
+
+/** `POST /inference/speech/stream`: the sound as it is made. Who disconnects ends the provider's request. */
+export async function streamSpeech(
+  ctx: Ctx,
+  { save, ...input }: Input<(typeof mediaEndpoints)['speech_stream']>,
+): Promise<AsyncIterable<Event>> {
+  const { ask } = speechAsked({ ...input, background: false }, await modelFor(ctx, input))
+  const target = { workspaceId: ctx.workspace!.id, folderId: ask.folderId }
+  if (save) await checkGeneratedTarget(ctx, target)
+  const started = startSpeech(ctx, ask).then((call) => {
+    ctx.answer.headers['x-uk-route'] = `provider=${call.offer.endpoint.slug}; seed=${call.seed}`
+    if (call.losses.length > 0) ctx.answer.headers['x-uk-losses'] = lossesHeader(call.losses)
+    return call
+  })
+  return eventsSoon(
+    started,
+    ctx.engine.headMs,
+    (call) => eventsOf(call, tell(ctx, ask, call, save)),
+    (thrown) => {
+      if (ctx.signal.aborted && !(ctx.signal.reason instanceof Refusal)) return null
+      const { error } = errorBody(why(ctx, thrown))
+      return { id: '1', event: 'audio.failed', data: { seq: 1, run_id: newId(), at: iso(ctx.now()), error } }
+    },
+  )
+}
+
+async function* tell(ctx: Ctx, ask: MediaAsk, call: SpeechCall, save: boolean): AsyncGenerator<Event, void, undefined> {
+  let seq = 0
+  const numbered = (event: string, data: Record<string, unknown>): Event => ({
+    id: String(++seq),
+    event,
+    data: { seq, run_id: call.id, at: iso(ctx.now()), ...data },
+  })
+  await using ending = call
+  await using copy = save ? copyOf(ctx.engine.media, ctx.signal) : null
+  const { sound } = ending
+  const kind = { format: sound.format, sample_rate: sound.sampleRate }
+  let size = 0
+  let error: ErrorBody['error'] | null = null
+  try {
+    for await (const part of ending.parts) {
+      size += part.length
+      await copy?.write(part)
+      for (const delta of cut(part, sound.sampleRate))
+        yield numbered('audio.delta', { audio: delta.toString('base64'), ...kind })
+    }
+  } catch (thrown) {
+    const reason: unknown = ctx.signal.aborted ? ctx.signal.reason : null
+    if (ctx.signal.aborted && !(reason instanceof Refusal)) return
+    error = errorBody(reason instanceof Refusal ? reason : why(ctx, thrown)).error
+  }
+  const { usage, cost } = ending.settle(error === null ? 'succeeded' : 'failed')
+  yield numbered('usage', { usage, cost_usd: cost === null ? null : toUsd(cost) })
+  let file: z.output<typeof MediaFile> | null = null
+  let seconds = sound.seconds()
+  if (error === null && copy !== null)
+    try {
+      ;({ file, seconds } = await saved(ctx, ask, call, copy))
+    } catch (thrown) {
+      error = errorBody(why(ctx, thrown)).error
+    }
+  yield error === null
+    ? numbered('audio.completed', {
+        id: call.id,
+        ...kind,
+        duration_seconds: seconds === null ? null : Math.round(seconds * 1_000) / 1_000,
+        size_bytes: size,
+        file,
+      })
+    : numbered('audio.failed', { error })
+}
+
+/** Cuts bytes at whole samples, where they are samples. */
+function* cut(part: Uint8Array, sampleRate: number | null): Generator<Buffer> {
+  const most = sampleRate === null ? DELTA_BYTES : Math.round(sampleRate * DELTA_SECONDS) * 2
+  for (let at = 0; at < part.length; at += most) {
+    const { buffer, byteOffset } = part
+    yield Buffer.from(buffer, byteOffset + at, Math.min(most, part.length - at))
+  }
+}
+
+async function saved(
+  ctx: Ctx,
+  ask: MediaAsk,
+  { sound, offer }: SpeechCall,
+  copy: SpeechCopy,
+): Promise<{ file: z.output<typeof MediaFile>; seconds: number | null }> {
+  const { engine } = ctx
+  const account = ctx.principal.accountId
+  const staged = await copy.end()
+  const made = { format: sound.format, sampleRate: sound.sampleRate, bytes: staged.read(), units: sound.units }
+  const delivered = { kind: 'sound', sound: made, losses: [] } as const
+  const { files } = await collect(engine, 'speech', delivered, { account, signal: ctx.signal })
+  try {
+    const target = { workspaceId: ctx.workspace!.id, folderId: ask.folderId }
+    const [name] = fileNames(ask, files)
+    const [one] = files
+    const row = await ctx.transaction(async (tx) => {
+      const [kept] = await keepGenerated(tx, target, [{ name: name!, staged: one!.staged, type: one!.facts.type }])
+      return kept!
+    })
+    return { file: await shownFile(ctx, row, one!), seconds: one!.facts.durationSeconds }
+  } finally {
+    // Those that were kept are beyond this.
+    await discard(files)
+    ctx.log.debug({ model: offer.slug }, 'a spoken text was saved')
+  }
+}
+
+function why(ctx: Ctx, thrown: unknown): Refusal {
+  if (thrown instanceof Refusal || thrown instanceof MediaFault) return mediaRefusal(thrown)
+  ctx.log.error({ error: thrown, request_id: ctx.requestId }, 'a stream of speech broke off')
+  return new Refusal('internal_error')
+}

@@ -1,0 +1,335 @@
+import { personBehind, personOf } from '#modules/accounts/service.ts'
+import { runToReport } from '#modules/chats/service.ts'
+import { invitationOf, workspaceName } from '#modules/workspaces/service.ts'
+import type { Engine } from '#infra/context.ts'
+import type { Consumer, DeliveredEvent } from '#infra/outbox/deliveries.ts'
+import type { Id } from '#core/ids.ts'
+import { isPresent } from '#modules/realtime/service.ts'
+import { filled } from './caps.ts'
+import { type NewNotification, notify } from './notify.ts'
+import { notificationStore } from './store.ts'
+
+/** Runs shorter than that are waited for by whoever asked. */
+const LONG_SECONDS = 30
+
+type Source = (engine: Engine, event: DeliveredEvent) => Promise<Omit<NewNotification, 'toldOf'>[]>
+
+/** Events that people are notified of. The id of the event is kept with each notification, so that a repeat tells nobody twice. */
+const sources: Readonly<Record<string, Source>> = {
+  'run.completed': async (engine, event) => runEnded(engine, event, false),
+  'run.failed': async (engine, event) => runEnded(engine, event, false),
+  'run.requires_action': async (engine, event) => runEnded(engine, event, true),
+  'operation.succeeded': operationEnded,
+  'operation.failed': operationEnded,
+  'operation.expired': operationEnded,
+  'automation.run.failed': async (_, event) => automation(event, 'automation.failed', 'A run of %s failed'),
+  'account.recovered': accountRecovered,
+  // Of those of a recovered account the word on the account tells.
+  'automation.paused': async (_, event) =>
+    event.data.paused_reason === 'agent_changed'
+      ? automation(
+          event,
+          'automation.paused',
+          '%s was paused because its agent was changed by somebody with fewer rights than it has',
+        )
+      : event.data.paused_reason !== 'account_recovered' && (event.actor === null || event.actor.via === 'server')
+        ? automation(event, 'automation.paused', '%s was paused because it kept failing')
+        : [],
+  'invitation.created': async ({ postgres: { db } }, event) => {
+    const invitation = await invitationOf(db, event.resource_id!)
+    const invited = invitation && (await personBehind(db, invitation.email))
+    if (!invitation || !invited) return []
+    const inviter = invitation.createdBy && (await personOf(db, invitation.createdBy))
+    return [
+      {
+        to: invited.id,
+        type: 'invitation.received',
+        title: `${inviter ? inviter.name : 'Somebody'} invites you to ${invitation.workspace}`,
+        body: `You would be a ${invitation.role} there.`,
+        resource: { type: 'invitation', id: event.resource_id! },
+        actionUrl: '/app/invitations',
+      },
+    ]
+  },
+  'invitation.accepted': async ({ postgres: { db } }, event) => {
+    const invitation = await invitationOf(db, event.resource_id!)
+    const who = invitation?.acceptedBy ? await personOf(db, invitation.acceptedBy) : null
+    if (!invitation?.createdBy || !who || who.id === invitation.createdBy) return []
+    return [
+      {
+        to: invitation.createdBy,
+        type: 'invitation.accepted',
+        title: `${who.name} joined ${invitation.workspace}`,
+        workspaceId: invitation.workspaceId,
+        resource: { type: 'workspace', id: invitation.workspaceId },
+      },
+    ]
+  },
+  'member.added': async ({ postgres: { db } }, event) => {
+    const workspaceId = event.data.workspace_id as Id
+    const name = await workspaceName(db, workspaceId)
+    return concerned(event).map((to) => ({
+      to,
+      type: 'member.added',
+      title: `You were added to ${name ?? 'a workspace'}`,
+      workspaceId,
+      resource: { type: 'workspace', id: workspaceId },
+    }))
+  },
+  'share.created': async ({ postgres: { db } }, event) => {
+    const sharer = event.actor && (await personOf(db, event.actor.account_id))
+    const thing = event.data.resource_type as string
+    return concerned(event).map((to) => ({
+      to,
+      type: 'share.received',
+      title: `${sharer ? sharer.name : 'Somebody'} shared ${thing === 'agent' ? 'an' : 'a'} ${thing} with you`,
+      resource: sharedThing(event),
+      actionUrl: '/app/shared-with-me',
+    }))
+  },
+  'credits.requested': creditsAsked,
+  'credits.granted': creditsAnswered,
+  'credits.refused': creditsAnswered,
+  'cap.near': cap,
+  'cap.reached': cap,
+  'webhook_endpoint.disabled': async (_, event) =>
+    // Of those of a recovered account the word on the account tells.
+    (event.data.reason === 'account_recovered' ? [] : concerned(event)).map((to) => ({
+      to,
+      type: 'webhook.disabled',
+      title: `The webhook ${(event.data.name as string | null) ?? ''} was switched off`.replaceAll(/\s+/g, ' '),
+      body: whyDisabled(event.data.reason),
+      workspaceId: (event.data.workspace_id as Id | null) ?? null,
+      resource: { type: 'webhook_endpoint', id: event.resource_id! },
+    })),
+  'provider_endpoint.status_changed': providerChanged,
+}
+
+export const notificationConsumer = (engine: Engine): Consumer => ({
+  name: 'notifications',
+  types: [...Object.keys(sources), 'account.created'],
+  // An automation tells of its own runs.
+  sift: async () => (event) => !event.type.startsWith('run.') || !event.data.automation_run_id,
+  async handle(event) {
+    const { db } = engine.postgres
+    if (event.type === 'credits.granted' || event.type === 'account.created') await filled(db, event.resource_id!)
+    const words = (await sources[event.type]?.(engine, event)) ?? []
+    if (words.length === 0) return
+    await db.transaction().execute(async (tx) => {
+      for (const word of words) await notify(engine, tx, { toldOf: event.id, ...word })
+    })
+    engine.bus.poke('outbox')
+  },
+})
+
+/** The accounts that an event names, apart from whoever made it happen. */
+const concerned = ({ channels, actor }: DeliveredEvent): Id[] =>
+  channels
+    .filter((channel) => channel.startsWith('user:'))
+    .map((channel) => channel.slice(5))
+    .filter((id) => id !== actor?.account_id)
+
+async function runEnded(engine: Engine, event: DeliveredEvent, atOnce: boolean) {
+  const run = await runToReport(engine.postgres, event.resource_id!)
+  // An automation tells of its own runs, and a person who looks at the chat sees it.
+  // A task's end is told by the run that handed it on; that its agent needs somebody, by the task itself.
+  if (!run || (atOnce ? run.status_reason === 'subagent' : run.delegated)) return []
+  if (run.automated || (!atOnce && run.seconds < LONG_SECONDS)) return []
+  if (await isPresent(engine.postgres.db, `chat:${run.chatId}`, run.accountId)) return []
+  return [runWord(event.type as 'run.completed', event.resource_id!, run)]
+}
+
+const runTitles = {
+  'run.completed': 'Finished: %s',
+  'run.failed': 'Failed: %s',
+  'run.requires_action': 'Waits for you: %s',
+} as const
+
+const runWord = (type: keyof typeof runTitles, id: Id, run: NonNullable<Awaited<ReturnType<typeof runToReport>>>) => ({
+  to: run.accountId,
+  type,
+  title: runTitles[type].replace('%s', () => run.title),
+  body: run.error,
+  workspaceId: run.workspaceId,
+  resource: { type: 'run', id },
+  actionUrl: `/app/chats/${run.chatId}`,
+  // A run in the background ends twice: as a run, and as its operation.
+  toldOf: `${type} ${id}`,
+})
+
+async function operationEnded(engine: Engine, event: DeliveredEvent) {
+  const { operation } = event.data as {
+    operation: { kind: string; resource: { type: string; id: Id } | null; error: { message: string } | null }
+  }
+  if (operation.resource?.type === 'run') {
+    const run = await runToReport(engine.postgres, operation.resource.id)
+    // One that waits for a person has told so itself, and is not at its end.
+    if (run?.status !== 'completed' && run?.status !== 'failed') return []
+    return [runWord(`run.${run.status}`, operation.resource.id, run)]
+  }
+  const failed = event.type !== 'operation.succeeded'
+  const late = event.type === 'operation.expired' ? 'It took too long, and was ended.' : null
+  return accountsOf(event).map((to) => ({
+    to,
+    type: failed ? 'operation.failed' : 'operation.succeeded',
+    title: `${failed ? 'Failed' : 'Done'}: ${operation.kind}`,
+    body: operation.error?.message ?? late,
+    resource: { type: 'operation', id: event.resource_id! },
+  }))
+}
+
+/** The accounts of an event's channels, its maker's included: it is their own work. */
+const accountsOf = ({ channels }: DeliveredEvent): Id[] =>
+  channels.filter((channel) => channel.startsWith('user:')).map((channel) => channel.slice(5))
+
+function automation(event: DeliveredEvent, type: 'automation.failed' | 'automation.paused', title: string) {
+  const { name, automation_id, workspace_id, error } = event.data
+  const message = typeof error === 'string' ? error : (error as { message?: string } | null)?.message
+  const id = (automation_id as Id | undefined) ?? event.resource_id!
+  return accountsOf(event).map((to) => ({
+    to,
+    type,
+    title: title.replace('%s', () => (typeof name === 'string' ? name : 'an automation')),
+    body: message ?? null,
+    workspaceId: (workspace_id as Id | undefined) ?? null,
+    resource: { type: 'automation', id },
+    actionUrl: `/app/automations/${id}`,
+  }))
+}
+
+function sharedThing({ data, resource_type, resource_id }: DeliveredEvent): { type: string; id: string } | null {
+  if (typeof data.resource_type === 'string' && typeof data.resource_id === 'string')
+    return { type: data.resource_type, id: data.resource_id }
+  return resource_type !== null && resource_id !== null ? { type: resource_type, id: resource_id } : null
+}
+
+function whyDisabled(reason: unknown): string {
+  if (reason === 'rights_lost') return 'Who answered for it is no longer an admin there. Who switches it on, does.'
+  if (reason === 'gone') return 'Its address answered 410 Gone. Enable it again when it is back.'
+  return 'Its address has refused every delivery for days. Enable it again when it is back.'
+}
+
+const CLOSED = {
+  keys: 'keys were revoked',
+  webhooks: 'webhooks were switched off',
+  provider_endpoints: 'providers were switched off',
+  automations: 'automations were paused',
+  invitations: 'invitations were revoked',
+  goals: 'goals were ended',
+} as const
+const TO_REVIEW = {
+  shares: 'things shared with others',
+  members: 'other members of your workspaces',
+  computers: 'computers',
+  agents_with_servers: 'agents with servers of their own',
+} as const
+
+/** Tells the owner of the address, once: whoever made the account with it may have been somebody else. */
+async function accountRecovered(_: Engine, event: DeliveredEvent) {
+  const { data, resource_id } = event
+  if (data.first !== true) return []
+  const closed = counted(data.closed, CLOSED)
+  const left = counted(data.to_review, TO_REVIEW)
+  const body = [
+    'Nobody had shown before that its address is theirs, so somebody else may have made it.',
+    ...(closed === '' ? [] : [`What was made before was closed: ${closed}.`]),
+    ...(left === '' ? [] : [`Look at what is left: ${left}.`]),
+  ].join(' ')
+  return accountsOf(event).map((to) => ({
+    to,
+    type: 'account.recovered' as const,
+    title: 'This account came to you by its address',
+    body,
+    resource: { type: 'account', id: resource_id! },
+    actionUrl: '/app/settings/security',
+  }))
+}
+
+const counted = (counts: unknown, words: Readonly<Record<string, string>>): string =>
+  Object.entries(words)
+    .flatMap(([key, what]) => {
+      const count = (counts as Record<string, number> | undefined)?.[key]
+      return count === undefined ? [] : [`${count} ${what}`]
+    })
+    .join(', ')
+
+/** Tells the administrators; the one who asks hears of the answer. */
+async function creditsAsked(_: Engine, event: DeliveredEvent) {
+  const { account_id, name, amount_usd, note } = event.data
+  const much = typeof amount_usd === 'number' ? `${amount_usd} USD` : 'As many as you see fit'
+  return accountsOf(event)
+    .filter((to) => to !== account_id)
+    .map((to) => ({
+      to,
+      type: 'credits.requested' as const,
+      title: `${String(name)} asks for credits`,
+      body: `${much}.${note ? ` “${String(note)}”` : ''}`,
+      resource: { type: 'credit_request', id: event.resource_id! },
+      actionUrl: '/app/accounts',
+    }))
+}
+
+/** Tells the one who asked; credits that were granted unasked are not an answer. */
+async function creditsAnswered(_: Engine, event: DeliveredEvent) {
+  const { request_id, amount_usd, note } = event.data
+  if (typeof request_id !== 'string') return []
+  const granted = event.type === 'credits.granted'
+  return accountsOf(event).map((to) => ({
+    to,
+    type: granted ? ('credits.granted' as const) : ('credits.refused' as const),
+    title: granted ? `You were given ${String(amount_usd)} USD of credits` : 'Your request for credits was refused',
+    body: note ? String(note) : null,
+    resource: { type: 'credit_request', id: request_id },
+  }))
+}
+
+async function cap(_: Engine, event: DeliveredEvent) {
+  const { kind, name, cap_usd, spent_usd } = event.data
+  const what =
+    kind === 'api_key'
+      ? `the cap of the key ${String(name)}`
+      : kind === 'workspace' || kind === 'member'
+        ? `the budget of ${String(name)}`
+        : 'your credits'
+  const reached = event.type === 'cap.reached'
+  return accountsOf(event).map((to) => ({
+    to,
+    type: event.type as 'cap.near' | 'cap.reached',
+    title: reached
+      ? `${what[0]!.toUpperCase()}${what.slice(1)} ${kind === 'account' ? 'are' : 'is'} used up`
+      : `80 % of ${what} ${kind === 'account' ? 'are' : 'is'} used`,
+    body: `${String(spent_usd)} of ${String(cap_usd)} USD.`,
+    workspaceId: kind === 'workspace' ? event.resource_id! : null,
+    resource: { type: String(kind), id: event.resource_id! },
+  }))
+}
+
+/** The most messages about one provider within an hour; the last one says that it fails and works by turns. */
+const TURNS = 3
+const HOUR_MS = 3_600_000
+
+/** Tells of a provider whose state changed, unless it never served: the page tells whoever is setting it up. */
+async function providerChanged({ postgres: { db } }: Engine, event: DeliveredEvent) {
+  const { status, before, worked_before, name, message, workspace_id } = event.data
+  const fails = status === 'failing' && worked_before === true
+  const works = status === 'working' && before === 'failing' && worked_before === true
+  if (!fails && !works) return []
+  const type = fails ? ('provider.failing' as const) : ('provider.working' as const)
+  const id = event.resource_id!
+  const words = []
+  for (const to of accountsOf(event)) {
+    const told = await notificationStore.toldSince(db, to, { type, resourceId: id, since: Date.now() - HOUR_MS })
+    if (told >= (fails ? TURNS : TURNS - 1)) continue
+    const why = fails ? `${String(message ?? '')} Calls go elsewhere where somebody else has the model.`.trim() : null
+    words.push({
+      to,
+      type,
+      title: fails ? `The provider ${String(name)} fails` : `The provider ${String(name)} works again`,
+      body: told === TURNS - 1 ? `${why} It fails and works by turns: for an hour no more is said of it here.` : why,
+      workspaceId: (workspace_id as Id | null) ?? null,
+      resource: { type: 'provider_endpoint', id },
+      actionUrl: '/app/ai-routing',
+    })
+  }
+  return words
+}

@@ -1,0 +1,263 @@
+import { z } from 'zod'
+import { area, base, deleted, endpoint, id, idOut, one, page, time, words } from '#core/contract.ts'
+
+const severity = z.enum(['info', 'success', 'warning', 'error'])
+const status = z.enum(['unread', 'read'])
+const channel = z.enum(['in_app', 'email', 'push'])
+const digest = z.enum(['none', 'hourly', 'daily'])
+const type = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/, 'must be words such as `run.failed`')
+  .max(64)
+const clock = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 22:30')
+  .meta({ examples: ['22:30'] })
+const resource = z.object({ type: z.string().max(64), id: z.string().max(64) })
+
+export const Notification = z
+  .object({
+    ...base,
+    workspace_id: idOut.nullable(),
+    type: z.string().describe('Such as `run.completed`; what people send is `message` unless they say otherwise.'),
+    title: z.string(),
+    body: z.string().nullable(),
+    severity,
+    resource: resource.nullable().describe('What it is about.'),
+    action_url: z.string().nullable().describe('Where to go about it.'),
+    sender_id: idOut.nullable().describe('The account that sent it; null for the server itself.'),
+    status,
+    read_at: time.nullable(),
+    deliveries: z
+      .array(
+        z.object({
+          channel: z.string(),
+          status: z.enum(['waiting', 'sent', 'failed', 'skipped']),
+          due_at: time,
+          error: z.string().nullable(),
+        }),
+      )
+      .describe('The ways out besides the app.'),
+  })
+  .meta({ id: 'Notification' })
+
+export const Preferences = z
+  .object({
+    ...base,
+    preferences: z.array(
+      z.object({
+        type: z.string(),
+        description: z.string().nullable(),
+        channel,
+        enabled: z.boolean(),
+        digest: digest.describe('Of e-mail: many at once, at the full hour or once a day.'),
+      }),
+    ),
+  })
+  .meta({ id: 'NotificationPreferences' })
+
+const quietHours = z.object({
+  start: clock,
+  end: clock,
+  time_zone: z.string().max(64).nullable().default(null).describe('IANA. Null: the one in your settings, else UTC.'),
+})
+
+export const NotificationConfig = z
+  .object({
+    ...base,
+    toasts: z.boolean(),
+    sound: z.boolean(),
+    quiet_hours: quietHours.nullable().describe('E-mail and push wait until their end, and toasts keep quiet.'),
+    quiet_now: z.boolean(),
+    digest_at: clock.describe('When the daily e-mail comes.'),
+    unread_count: z.number().int(),
+  })
+  .meta({ id: 'NotificationConfig' })
+
+export const PushSubscription = z
+  .object({ ...base, user_agent: z.string().nullable(), endpoint_origin: z.string(), last_success_at: time.nullable() })
+  .meta({ id: 'PushSubscription' })
+
+const EmailConfirmation = z
+  .object({ id: idOut, created_at: time, email: z.string(), verified: z.boolean() })
+  .meta({ id: 'EmailConfirmation' })
+
+const reading = 'notification:read'
+const writing = 'notification:write'
+
+export const notifications = area(
+  'notifications',
+  { title: 'Notifications', summary: 'What you are told, and where you hear of it: in the app, by e-mail, by push.' },
+  {
+    list: endpoint('GET /notifications', {
+      summary: 'List your notifications',
+      scope: reading,
+      query: {
+        status: status.optional().describe('Only those. Default: all.'),
+        type: type.optional(),
+        severity: severity.optional(),
+        workspace_id: id.optional(),
+        since: time.optional().describe('Only those made then or later.'),
+      },
+      reply: page(Notification),
+    }),
+    preferences: endpoint('GET /notifications/preferences', {
+      summary: 'Get where you hear of what',
+      scope: reading,
+      reply: one(Preferences),
+    }),
+    update_preferences: endpoint('PATCH /notifications/preferences', {
+      summary: 'Change where you hear of what, many at once',
+      scope: writing,
+      ofAccount: true,
+      body: {
+        preferences: z
+          .array(z.strictObject({ type, channel, enabled: z.boolean().optional(), digest: digest.optional() }))
+          .min(1)
+          .max(300),
+      },
+      reply: one(Preferences),
+    }),
+    config: endpoint('GET /notifications/config', {
+      summary: 'Get toasts, sound and quiet hours',
+      scope: reading,
+      reply: one(NotificationConfig),
+    }),
+    update_config: endpoint('PATCH /notifications/config', {
+      summary: 'Change toasts, sound and quiet hours',
+      scope: writing,
+      ofAccount: true,
+      body: {
+        toasts: z.boolean().optional(),
+        sound: z.boolean().optional(),
+        quiet_hours: z.strictObject(quietHours.shape).nullable().optional(),
+        digest_at: clock.optional(),
+      },
+      reply: one(NotificationConfig),
+      errors: ['invalid_time_zone'],
+    }),
+    request_email: endpoint('POST /notifications/request-email', {
+      summary: 'Have a mail sent that confirms your address',
+      description: 'Notifications go only to addresses that are known to be their account’s own.',
+      scope: writing,
+      ofAccount: true,
+      reply: one(EmailConfirmation),
+      errors: ['not_ready', 'rate_limited'],
+      beyond: true,
+    }),
+    confirm_email: endpoint('POST /notifications/confirm-email', {
+      summary: 'Confirm your address with the token that was mailed there',
+      scope: writing,
+      consent: 'person',
+      ofAccount: true,
+      body: { token: z.string().max(200) },
+      reply: one(EmailConfirmation),
+      errors: ['link_expired'],
+      beyond: true,
+    }),
+    push_key: endpoint('GET /notifications/push-key', {
+      summary: 'Get the key that a browser subscribes to pushes with',
+      description: 'The `applicationServerKey` of the Push API (VAPID, RFC 8292).',
+      scope: reading,
+      reply: one(z.object({ id: idOut, created_at: time, public_key: z.string() })),
+      beyond: true,
+    }),
+    push_subscriptions: endpoint('GET /notifications/push-subscriptions', {
+      summary: 'List the browsers that get your pushes',
+      scope: reading,
+      reply: page(PushSubscription),
+      beyond: true,
+    }),
+    push_subscribe: endpoint('POST /notifications/push-subscriptions', {
+      summary: 'Let a browser get your pushes',
+      description:
+        'Takes what `PushSubscription.toJSON()` of the Push API gives. The same browser again is an update. Made in a session, it ends with that.',
+      scope: writing,
+      consent: 'person',
+      ofAccount: true,
+      body: {
+        endpoint: z.url({ protocol: /^https?$/ }).max(2_048),
+        keys: z.strictObject({
+          // The examples are those of RFC 8291, 5.
+          p256dh: z
+            .string()
+            .regex(/^[\w-]{87}=?$/, 'must be a P-256 point in base64url')
+            .meta({
+              examples: ['BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4'],
+            }),
+          auth: z
+            .string()
+            .regex(/^[\w-]{22}={0,2}$/, 'must be 16 bytes in base64url')
+            .meta({ examples: ['BTBZMqHH6r4Tts7J_aSIgg'] }),
+        }),
+        expirationTime: z.number().nullable().optional().describe('Ignored: a push service says when it is over.'),
+      },
+      reply: one(PushSubscription),
+      status: 201,
+      errors: ['limit_reached'],
+      beyond: true,
+    }),
+    push_unsubscribe: endpoint('DELETE /notifications/push-subscriptions/:id', {
+      summary: 'Stop the pushes to a browser',
+      scope: writing,
+      consent: 'person',
+      on: 'push_subscription',
+      reply: deleted,
+      beyond: true,
+    }),
+    read_all: endpoint('POST /notifications/read-all', {
+      summary: 'Mark all as read',
+      scope: writing,
+      body: {
+        type: type.optional().describe('Only those.'),
+        workspace_id: id.optional(),
+        before: time.optional().describe('Only those made until then: what you have seen.'),
+      },
+      reply: one(z.object({ id: idOut, created_at: time, read_count: z.number().int() })),
+    }),
+    get: endpoint('GET /notifications/:id', {
+      summary: 'Get a notification',
+      scope: reading,
+      on: 'notification',
+      reply: one(Notification),
+    }),
+    send: endpoint('POST /notifications', {
+      summary: 'Send a notification to yourself or to somebody you share a workspace with',
+      example: { title: 'The print is ready' },
+      scope: writing,
+      body: {
+        user_id: id.optional().describe('Default: yourself.'),
+        type: type
+          .default('message')
+          .describe('`message`, or a name of your own such as `build.failed`. Types of the server itself are refused.'),
+        title: words(200).pipe(z.string().trim().min(1)),
+        body: words(4_000).nullable().default(null),
+        severity: severity.optional(),
+        resource: z.strictObject(resource.shape).nullable().default(null),
+        action_url: z
+          .string()
+          .max(2_048)
+          .regex(/^\/(?![/\\])[^\s\\]*$/, 'must be a path of this server, such as /app/chats')
+          .nullable()
+          .default(null)
+          .describe('The page to open: a path of this server, such as `/app/chats`.'),
+      },
+      reply: one(Notification),
+      status: 201,
+    }),
+    update: endpoint('PATCH /notifications/:id', {
+      summary: 'Mark a notification as read or unread',
+      scope: writing,
+      on: 'notification',
+      body: { status },
+      reply: one(Notification),
+    }),
+    delete: endpoint('DELETE /notifications/:id', {
+      summary: 'Delete a notification',
+      scope: writing,
+      consent: 'person',
+      on: 'notification',
+      reply: deleted,
+    }),
+  },
+)

@@ -1,0 +1,136 @@
+import { ECDH } from 'node:crypto'
+import type { Engine } from '#infra/context.ts'
+import { keptValue, replaceValue, valueOf } from '#infra/processes/instance.ts'
+import { RetrieveFailed, retrieve } from '#infra/http-client/retrieve.ts'
+import type { NotificationRow } from '../store.ts'
+import type { Subscription } from './push-store.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+export interface VapidKeys {
+  publicKey: string
+  privateKey: string
+}
+
+/** The keys that this instance signs its pushes with (RFC 8292): made once, the private one sealed. */
+export type PushKeys = () => Promise<VapidKeys>
+export interface HasPushKeys {
+  pushKeys: PushKeys
+}
+
+/** Read once per process, when they are first asked for. */
+export function createPushKeys({ postgres, secrets }: Pick<Engine, 'postgres' | 'secrets'>): PushKeys {
+  let known: Promise<VapidKeys> | null = null
+  const read = async (): Promise<VapidKeys> => {
+    const { generateVAPIDKeys } = (await import('web-push')).default
+    const fresh = generateVAPIDKeys()
+    const kept = await keptValue(postgres.db, 'vapid', {
+      public_key: fresh.publicKey,
+      private_key: secrets.seal(fresh.privateKey, 'vapid'),
+    })
+    const privateKey = secrets.open(kept.private_key, 'vapid')
+    if (secrets.isStale(kept.private_key))
+      await replaceValue(postgres.db, 'vapid', kept, { ...kept, private_key: secrets.seal(privateKey, 'vapid') })
+    return { publicKey: kept.public_key, privateKey }
+  }
+  return () => {
+    known ??= read().catch((error: unknown) => {
+      known = null
+      throw error
+    })
+    return known
+  }
+}
+
+/** Reads such keys, where this instance has them: that seals the private one again when an older root key sealed it. */
+export async function resealPushKey(engine: Pick<Engine<HasPushKeys>, 'postgres' | 'pushKeys'>): Promise<void> {
+  if ((await valueOf(engine.postgres.db, 'vapid')) !== null) await engine.pushKeys()
+}
+
+/** Whether a browser's public key can be sealed for: the form alone does not say that the point lies on the curve. */
+export function isPushKey(p256dh: string): boolean {
+  try {
+    ECDH.convertKey(p256dh, 'prime256v1', 'base64url', 'base64url', 'uncompressed')
+    return true
+  } catch {
+    return false
+  }
+}
+
+const DAY_SECONDS = 86_400
+/**
+ * Push services need not take more than 4,096 bytes, encryption included (RFC 8030, 7.2). The encryption adds 103 of
+ * them to one record: 86 for its header, 16 for the tag and 1 for the padding (RFC 8291, 4; RFC 8188, 2).
+ */
+const MOST_BYTES = 4_096
+const MOST_PLAIN = MOST_BYTES - 103
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+/** The longest start of a text whose JSON takes this many bytes. */
+function fitting(text: string, most: number): string {
+  if (bytesOf(text) <= most) return text
+  let [fits, over] = [0, text.length]
+  while (over - fits > 1) {
+    const middle = Math.floor((fits + over) / 2)
+    if (bytesOf(shorten(text, middle)) <= most) fits = middle
+    else over = middle
+  }
+  return shorten(text, fits)
+}
+
+/** What the browser is sent: the body gives way first, then the link, then the title. */
+export function payloadOf({ id, type, title, body, severity, action_url }: PushedRow): string {
+  const room = (value: object): number => MOST_PLAIN - bytesOf(value)
+  const bare = { id, type, title: '', body: null, severity, action_url: null }
+  const named = { ...bare, title: fitting(title, room(bare) + bytesOf('')) }
+  const linked = room({ ...named, action_url }) >= 0 ? { ...named, action_url } : named
+  if (body === null) return JSON.stringify(linked)
+  return JSON.stringify({ ...linked, body: fitting(body, room(linked) + bytesOf(null)) })
+}
+type PushedRow = Pick<NotificationRow, 'id' | 'type' | 'title' | 'body' | 'severity' | 'action_url'>
+
+/** `gone`: the browser wants no more. Throws on what may pass. */
+export async function push(
+  engine: Engine<HasPushKeys>,
+  subscription: Subscription,
+  row: NotificationRow,
+): Promise<'sent' | 'gone' | { refused: string }> {
+  const { publicKey, privateKey } = await engine.pushKeys()
+  const { generateRequestDetails } = (await import('web-push')).default
+  const { id, severity } = row
+  const details = generateRequestDetails(subscription, payloadOf(row), {
+    vapidDetails: { subject: contactOf(engine), publicKey, privateKey },
+    TTL: DAY_SECONDS,
+    urgency: severity === 'error' || severity === 'warning' ? 'high' : 'normal',
+    // A push that is sent twice replaces itself while it waits (RFC 8030, 5.4).
+    topic: id,
+  })
+  try {
+    const { status } = await retrieve(engine.outside, {
+      url: new URL(details.endpoint),
+      method: 'POST',
+      headers: Object.entries(details.headers).flatMap(([name, value]) =>
+        /^content-length$/i.test(name) ? [] : [name, value],
+      ),
+      body: details.body,
+      mostBytes: 65_536,
+      timeoutMs: 15_000,
+      hops: 0,
+      credential: 'vapid',
+      party: subscription.id,
+    })
+    if (status === 404 || status === 410) return 'gone'
+    if (status >= 200 && status < 300) return 'sent'
+    if (status === 429 || status >= 500) throw new Error(`the push service answered ${status}`)
+    return { refused: `The push service answered ${status}.` }
+  } catch (error) {
+    if (error instanceof RetrieveFailed && error.why === 'refused') return { refused: error.message }
+    throw error
+  }
+}
+
+/** The address that a push service may write to (RFC 8292, 2.1). */
+function contactOf({ config: { publicUrl, mailFrom } }: Engine): string {
+  if (publicUrl?.startsWith('https:')) return publicUrl
+  return `mailto:${/<([^<>]+)>/.exec(mailFrom)?.[1] ?? mailFrom}`
+}

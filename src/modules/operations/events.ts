@@ -1,0 +1,40 @@
+import type { Engine } from '#infra/context.ts'
+import { writeOutbox } from '#infra/outbox/outbox.ts'
+import type { Actor } from '#core/principal.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import { showOperation } from './show.ts'
+import type { OperationRow } from './store.ts'
+
+/** Tells of an operation's new state, in the transaction that made it. */
+export const tell = (db: Db, row: OperationRow, actor: Actor | null = null): Promise<void> =>
+  writeOutbox(
+    db,
+    {
+      type: `operation.${row.status}`,
+      channels: [`operation:${row.id}`, `user:${row.account_id}`],
+      resource: { type: 'operation', id: row.id },
+      // The result may be large and the events are kept for a day: readers fetch it.
+      data: { operation: { ...showOperation(row), result: null } },
+    },
+    actor,
+  )
+
+/** Wakes whoever waits for operations, here and in the other processes; called after the commit. */
+export function wake({ bus }: Engine): void {
+  bus.poke('operations')
+  bus.poke('outbox')
+}
+
+/** A transition made by the server itself, with its event; null and nothing when `change` finds nothing to change. */
+export async function transition(
+  engine: Engine,
+  change: (db: Db) => Promise<OperationRow | null>,
+): Promise<OperationRow | null> {
+  const row = await engine.postgres.db.transaction().execute(async (db) => {
+    const changed = await change(db)
+    if (changed) await tell(db, changed)
+    return changed
+  })
+  if (row) wake(engine)
+  return row
+}

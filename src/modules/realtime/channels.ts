@@ -1,0 +1,132 @@
+import type { Context } from '#infra/context.ts'
+import { sharedPlace } from '#authz/shares.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import { type Id, parseId } from '#core/ids.ts'
+import { checkPlace } from '#authz/place.ts'
+import { type Membership, type Principal, hasScope, membershipIn, isHeldToOne } from '#core/principal.ts'
+import { type Scope, isScope, scopes } from '#core/scopes.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+export type Channel =
+  | { kind: 'user' | 'workspace' | 'chat' | 'operation'; id: Id; name: string }
+  | { kind: 'custom'; workspaceId: Id; name: string }
+
+/** A name as the log has it (ids upper case), or null for what names no channel. */
+export function parseChannel(words: string): Channel | null {
+  const [kind = '', first = '', ...rest] = words.split(':')
+  const id = parseId(first)
+  if (id === null) return null
+  if (kind === 'custom') {
+    const own = rest.join(':')
+    return /^[A-Za-z0-9._-]{1,64}$/.test(own) ? { kind, workspaceId: id, name: `custom:${id}:${own}` } : null
+  }
+  if (rest.length > 0) return null
+  if (kind === 'user' || kind === 'workspace' || kind === 'chat' || kind === 'operation')
+    return { kind, id, name: `${kind}:${id}` }
+  return null
+}
+
+/** A channel that the caller may read, and which of what is told there. */
+export interface Readable {
+  channel: Channel
+  /** The scopes that the caller has there; null is all. */
+  scopes: ReadonlySet<Scope> | null
+  /** The workspace that it belongs to, if any, and the caller's place there or by a share. */
+  workspaceId: Id | null
+  place: Membership | null
+  /** Whether the caller has the channel by a share, which holds only while the thing is not in the trash. */
+  shared: boolean
+}
+
+/** A channel with what the caller may hear on it; null where it may not read it, or there is none. */
+export async function readable(ctx: Context, channel: Channel): Promise<Readable | null> {
+  const workspaceId = await placeOf(ctx, channel)
+  if (workspaceId === 'nowhere') return null
+  if (workspaceId === null) return { channel, workspaceId, place: null, shared: false, scopes: heardScopes(ctx, null) }
+  const member = membershipIn(ctx.principal, workspaceId)
+  if (member) return { channel, workspaceId, place: member, shared: false, scopes: heardScopes(ctx, member) }
+  const shared =
+    'id' in channel
+      ? await sharedPlace(ctx.db, ctx.principal, channel.kind, { id: channel.id, workspace_id: workspaceId })
+      : null
+  // The share was revoked since it let the caller in.
+  if (shared === null) return null
+  return {
+    channel,
+    workspaceId,
+    place: { ...shared, permissions: null },
+    shared: true,
+    scopes: heardScopes(ctx, shared),
+  }
+}
+
+/** The workspace of a channel that the caller may read; null where it is in none. */
+async function placeOf(ctx: Context, channel: Channel): Promise<Id | null | 'nowhere'> {
+  const { principal } = ctx
+  switch (channel.kind) {
+    case 'user': {
+      // A key that is held to one workspace sees nothing of the others, and this channel tells of all.
+      const held = isHeldToOne(principal)
+      return channel.id === principal.accountId && !held ? null : 'nowhere'
+    }
+    case 'custom':
+      return membershipIn(principal, channel.workspaceId) ? channel.workspaceId : 'nowhere'
+    case 'workspace':
+      return (await seen(ctx, 'workspaces.get', channel.id)) ? channel.id : 'nowhere'
+    case 'chat': {
+      const chat = (await seen(ctx, 'chats.get', channel.id)) as { workspace_id: Id } | null
+      return chat?.workspace_id ?? 'nowhere'
+    }
+    case 'operation':
+      return (await seen(ctx, 'operations.get', channel.id)) ? null : 'nowhere'
+  }
+}
+
+/** A thing as its own endpoint shows it, so that one rule holds for both; null where that refuses. */
+async function seen(ctx: Context, name: string, id: Id): Promise<unknown> {
+  try {
+    return await ctx.invoke(name, { id })
+  } catch (error) {
+    if (error instanceof Refusal && error.status < 500) return null
+    throw error
+  }
+}
+
+/** Stands for a role that nothing narrows. */
+const whole = {}
+const known = new WeakMap<Principal, WeakMap<object, ReadonlySet<Scope>>>()
+
+/**
+ * The scopes that a caller hears by. All callers with the same credential at the same place share one set: there may be
+ * thousands.
+ */
+function heardScopes({ principal }: Context, membership: Membership | null): ReadonlySet<Scope> | null {
+  const permissions = membership?.permissions ?? null
+  if (principal.credential.kind === 'session' && permissions === null) return null
+  const ofPrincipal = known.get(principal) ?? new WeakMap<object, ReadonlySet<Scope>>()
+  known.set(principal, ofPrincipal)
+  const heard =
+    ofPrincipal.get(permissions ?? whole) ??
+    new Set(scopes.filter((scope) => hasScope(principal, scope) && (permissions?.has(scope) ?? true)))
+  ofPrincipal.set(permissions ?? whole, heard)
+  return heard
+}
+
+/** The channel of a path, for callers who may read it; else 404. */
+export async function channelOf(ctx: Context, words: string): Promise<Readable> {
+  const channel = parseChannel(words)
+  return (
+    (channel && (await readable(ctx, channel))) ??
+    refuse('not_found', { param: 'channel', message: unknownChannel(words) })
+  )
+}
+
+/** Refuses speakers who are no more than a viewer in the workspace, or of what is shared with them. */
+export function checkMaySend({ place }: Readable): void {
+  if (place) checkPlace(place, 'realtime:write')
+}
+
+export const unknownChannel = (words: string): string => `There is no channel ${shorten(words, 130)} here.`
+
+export const mayReceive = ({ scopes }: Pick<Readable, 'scopes'>, scope: Scope | null): boolean =>
+  scope === null || scopes === null || (isScope(scope) && scopes.has(scope))

@@ -1,0 +1,139 @@
+import { sql } from 'kysely'
+import type { Context, Engine } from '#infra/context.ts'
+import { refuse } from '#core/errors.ts'
+import { implementWith } from '#core/implement.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#core/paging.ts'
+import { iso } from '#core/time.ts'
+import { channelOf, checkMaySend } from './channels.ts'
+import { realtime } from './contract.ts'
+import type { HasHub, Hub } from './hub.ts'
+import { type PresenceRow, presence } from './presence-store.ts'
+import type { Reader } from './reader.ts'
+import { subscribe } from './subscribe.ts'
+
+const MOST_DATA_BYTES = 4_096
+/** Followers whose rights are asked again at once. */
+const LOOKS = 8
+
+export { type HasHub, openHub } from './hub.ts'
+
+export const realtimeService = implementWith<Context<HasHub>>()(realtime, {
+  subscribe,
+
+  async broadcast(ctx, { channel: words, event, data }) {
+    const readable = await channelOf(ctx, words)
+    checkMaySend(readable)
+    const { name } = readable.channel
+    const at = iso(ctx.now())
+    ctx.engine.hub.say(name, 'broadcast', { channel: name, event, data, sender: ctx.principal.accountId, at })
+    return { id: newId(), created_at: at, channel: name, event }
+  },
+
+  async heartbeat(ctx, { channel: words, data }) {
+    const readable = await channelOf(ctx, words)
+    checkMaySend(readable)
+    if (data && Buffer.byteLength(JSON.stringify(data)) > MOST_DATA_BYTES)
+      refuse('invalid_parameter', { param: 'data', message: `\`data\` may have ${MOST_DATA_BYTES} bytes at most.` })
+    const channel = readable.channel.name
+    const row = await presence.heartbeat(ctx.db, { id: newId(), channel, userId: ctx.principal.accountId, data })
+    if (row.joined) tell(ctx.engine.hub, row, 'joined')
+    return show(row)
+  },
+
+  async present(ctx, { channel: words, user_id, cursor, limit }) {
+    const { channel } = await channelOf(ctx, words)
+    const of = { channel: channel.name, user_id }
+    const before = positionOf('presence', of, cursor)
+    const rows = await presence.list(ctx.db, {
+      channel: channel.name,
+      userId: user_id,
+      before: (before?.[0] as Id) ?? null,
+      limit: limit + 1,
+    })
+    return pageOf(rows, limit, ({ id }) => cursorOf('presence', of, [id]), show)
+  },
+})
+
+const show = (row: PresenceRow) => ({
+  id: row.id,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+  channel: row.channel,
+  user_id: row.user_id,
+  data: row.data,
+  expires_at: iso(row.expires_at),
+})
+
+const tell = (hub: Hub, row: PresenceRow, how: 'joined' | 'left'): void =>
+  hub.say(row.channel, 'presence', {
+    channel: row.channel,
+    joined: how === 'joined',
+    left: how === 'left',
+    member: show(row),
+  })
+
+const EXPIRE_MS = 1_000
+/** Rights that end without a change of rights, because a chat went elsewhere, are noticed within 5 s. */
+const PLACES_MS = 3_000
+
+/** Tends the subscribers of this process: people who no longer say that they are there, or may no longer read. */
+export function startRealtime(engine: Pick<Engine<HasHub>, 'hub' | 'log' | 'postgres'>): AsyncDisposable {
+  const { hub } = engine
+  const { db } = engine.postgres
+
+  async function expire(): Promise<void> {
+    for (const row of await presence.expire(db)) tell(hub, row, 'left')
+  }
+  const timers = [repeat(engine, EXPIRE_MS, expire), repeat(engine, PLACES_MS, () => checkPlaces(engine, hub))]
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all(timers.map((timer) => timer[Symbol.asyncDispose]()))
+    },
+  }
+}
+
+/** Looks where the chats are that are followed here; who may read them is asked again for those that moved or are gone. */
+async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgres'>, hub: Hub): Promise<void> {
+  const ids = [...hub.channels()].filter((name) => name.startsWith('chat:')).map((name) => name.slice(5))
+  if (ids.length === 0) return
+  const rows = await db
+    .selectFrom('resources')
+    .select(['id', 'workspace_id', 'status'])
+    .where(sql<boolean>`id = any(${ids}::ulid[])`)
+    .execute()
+  const doubted = new Set<Reader>()
+  const places = new Map(rows.map((row) => [row.id, row]))
+  for (const id of ids)
+    for (const reader of hub.readers(`chat:${id}`)) {
+      const held = reader.channels.get(`chat:${id}`)
+      const place = places.get(id)
+      if (held?.workspaceId !== place?.workspace_id || (held?.shared && place?.status === 'trashed'))
+        doubted.add(reader)
+    }
+  const left = [...doubted]
+  const lane = async (): Promise<void> => {
+    for (let reader = left.pop(); reader; reader = left.pop()) await reader.doubt()
+  }
+  await Promise.all(Array.from({ length: LOOKS }, lane))
+}
+
+/** Repeats `work`, one at a time, until disposed of. */
+function repeat({ log }: Pick<Engine, 'log'>, ms: number, work: () => Promise<void>): AsyncDisposable {
+  let running: Promise<void> | null = null
+  const timer = setInterval(() => {
+    running ??= work()
+      .catch((error: unknown) => log.warn({ error }, 'realtime cannot look into the database now'))
+      .finally(() => (running = null))
+  }, ms)
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+/** Whether somebody said so within the last 30 s. */
+export const isPresent = async (db: Context['db'], channel: string, userId: Id): Promise<boolean> =>
+  (await presence.list(db, { channel, userId, before: null, limit: 1 })).length > 0

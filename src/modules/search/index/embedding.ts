@@ -1,0 +1,214 @@
+import { sql } from 'kysely'
+import type { Context, Engine } from '#infra/context.ts'
+import { keptValue, replaceValue } from '#infra/processes/instance.ts'
+import { payerOf } from '#infra/ledger/payer.ts'
+import { Refusal } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { Payer } from '#infra/ledger/ledger.ts'
+import type { HasEndpoints } from '#modules/ai-gateway/service.ts'
+import type { Principal } from '#core/principal.ts'
+import { passagesOf } from './passages.ts'
+import { packed, signs } from './vectors.ts'
+
+/** Handles that embedding uses. */
+export interface SearchHandles extends HasEndpoints {
+  /** Texts as vectors, metered. */
+  embed(
+    principal: Principal,
+    model: string,
+    texts: readonly string[],
+    options: { signal: AbortSignal; payer: Payer; surface: string },
+  ): Promise<{ vectors: readonly Float32Array[] }>
+}
+
+/**
+ * The model whose vectors the index holds: `UK_EMBEDDING_MODEL`, else the first that a local engine offers for nothing.
+ * Only of the instance: what is found must not depend on whose own keys there are. Null: search by words only.
+ */
+export async function embeddingModel(engine: Engine<HasEndpoints>, principal: Principal): Promise<string | null> {
+  const named = engine.config.embeddingModel
+  if (named === 'off') return null
+  if (named !== '') {
+    const offers = await Promise.resolve(engine.endpoints.offers(principal, named)).catch((error: unknown) => {
+      if (error instanceof Refusal) return []
+      throw error
+    })
+    return offers.some(({ endpoint }) => endpoint.billing !== 'byok') ? named : null
+  }
+  const rows = await engine.endpoints.models(principal)
+  return rows.find(({ kind, endpoint }) => kind === 'embedding' && endpoint.billing === 'free')?.slug ?? null
+}
+
+/** The index is the server's own work, by no key: lists of models hold for it, a rule of keys does not. */
+const indexing = (payer: Payer): Payer =>
+  payer.rules ? { ...payer, rules: payer.rules.filter(({ kind }) => kind !== 'keys') } : payer
+
+/** Answers the vector of a question, and by which model; or why there is none. */
+export async function embedQuestion(
+  ctx: Context<SearchHandles>,
+  question: string,
+): Promise<{ model: string; vector: Float32Array } | string> {
+  const { engine, principal } = ctx
+  const model = await embeddingModel(engine, principal)
+  if (model === null) return 'semantic: no embedding model is configured'
+  try {
+    const payer = indexing(payerOf(principal, ctx.workspace?.id ?? principal.personalWorkspaceId))
+    const { vectors } = await engine.embed(principal, model, [question], {
+      signal: ctx.signal,
+      payer,
+      surface: 'search',
+    })
+    return { model, vector: vectors[0]! }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    ctx.log.warn({ model, reason: error.message }, 'a question was not embedded')
+    return error.status === 402 ? `semantic: ${error.message}` : 'semantic: the embedding model does not answer now'
+  }
+}
+
+const ROWS = 64
+const PASSAGES = 64
+
+interface Waiting {
+  row_id: bigint
+  type: string
+  title: string
+  body: string
+  /** A hash of the words that are embedded: they may be others when the vectors come. */
+  stamp: string
+  workspace_id: Id
+  account_id: Id | null
+}
+
+/**
+ * Embeds what has no vectors of the present model yet, until there is nothing left or nobody to pay for it: who made it, or
+ * an owner of its workspace where the maker has left that.
+ */
+export function createEmbedder(engine: Engine<SearchHandles>): (signal: AbortSignal) => Promise<void> {
+  // Once per process and model: two processes that are set up with two models do not undo, and pay for, each other's.
+  const followed = new Set<string>()
+  return (signal) => embedSome(engine, followed, signal)
+}
+
+async function embedSome(engine: Engine<SearchHandles>, followed: Set<string>, signal: AbortSignal): Promise<void> {
+  const { rows: some } = await sql<{ id: Id }>`select id from accounts where administrator order by id limit 1`.execute(
+    engine.postgres.db,
+  )
+  const administrator = some[0]?.id
+  const first = administrator === undefined ? null : await actor(engine, administrator, signal)
+  const model = first === null ? null : await embeddingModel(engine, first.principal)
+  if (model === null) return
+  await followModel(engine, followed, model, signal)
+  for (let after = 0n; !signal.aborted;) {
+    const { rows } =
+      await sql<Waiting>`select s.row_id, s.type, s.title, b.body, md5(s.title || b.body) as stamp, s.workspace_id,
+        coalesce(payer.account_id, ${administrator!}) as account_id
+      from search_rows s join search_bodies b on b.row_id = s.row_id join resources r on r.id = s.resource_id
+      left join lateral (select m.account_id from members m where m.workspace_id = s.workspace_id
+        order by m.account_id is not distinct from r.created_by desc, m.role = 'owner' desc, m.id limit 1) payer on true
+      where s.row_id > ${String(after)}::int8 and s.embedded is null and not s.hidden order by s.row_id limit ${ROWS}`.execute(
+        engine.postgres.db,
+      )
+    if (rows.length === 0) return
+    after = rows.at(-1)!.row_id
+    const byAccount = Map.groupBy(rows, ({ account_id, workspace_id }) => `${account_id} ${workspace_id}`)
+    for (const group of byAccount.values()) await embedRows(engine, model, group, signal)
+  }
+}
+
+const MODEL = 'search.model'
+/** Rows that wait anew at once: each is written to all indexes of its words. */
+const FORGOTTEN = 1_000
+
+/** Vectors of one model are nothing to a question in those of another: what another one read waits to be read again. */
+async function followModel(engine: Engine, followed: Set<string>, model: string, signal: AbortSignal): Promise<void> {
+  if (followed.has(model)) return
+  if (await forgetOthers(engine, model, signal)) followed.add(model)
+}
+
+async function forgetOthers({ postgres: { db } }: Engine, model: string, signal: AbortSignal): Promise<boolean> {
+  const before = await keptValue(db, MODEL, '')
+  if (before === model) return true
+  for (let after: string | null = '0'; after !== null && !signal.aborted;) {
+    const { rows }: { rows: { last: string | null }[] } = await sql<{
+      last: string | null
+    }>`with others as materialized (
+        select row_id from search_rows where row_id > ${after}::int8 and embedded <> ${model} order by row_id limit ${FORGOTTEN}
+      ), gone as (update search_rows s set embedded = null from others o where s.row_id = o.row_id)
+      select max(row_id)::text as last from others`.execute(db)
+    after = rows[0]!.last
+  }
+  if (signal.aborted) return false
+  await replaceValue(db, MODEL, before, model)
+  return true
+}
+
+const actor = (engine: Engine, accountId: Id, signal: AbortSignal): Promise<Context | null> =>
+  engine.actAs({ accountId, scopes: ['*'], workspaceId: null, payingKeyId: null, signal })
+
+async function embedRows(
+  engine: Engine<SearchHandles>,
+  model: string,
+  rows: readonly Waiting[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { account_id, workspace_id } = rows[0]!
+  const ctx = await actor(engine, account_id!, signal)
+  if (ctx === null) return
+  const passages = rows.flatMap((row) => passagesOf(row.title, row.body).map((text, chunk) => ({ row, text, chunk })))
+  const vectors: Float32Array[] = []
+  try {
+    for (let at = 0; at < passages.length; at += PASSAGES) {
+      const texts = passages.slice(at, at + PASSAGES).map(({ text }) => text)
+      const answer = await engine.embed(ctx.principal, model, texts, {
+        signal,
+        payer: indexing(payerOf(ctx.principal, workspace_id)),
+        surface: 'search',
+      })
+      vectors.push(...answer.vectors)
+    }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    engine.log.debug({ model, reason: error.message }, 'documents wait for their vectors')
+    return
+  }
+  await keep(
+    engine,
+    model,
+    passages.map(({ row, chunk }, i) => ({ row, chunk, vector: vectors[i]! })),
+  )
+}
+
+async function keep(
+  { postgres }: Engine,
+  model: string,
+  all: { row: Waiting; chunk: number; vector: Float32Array }[],
+): Promise<void> {
+  await postgres.db.transaction().execute(async (db) => {
+    const rows = [...new Map(all.map(({ row }) => [row.row_id, row])).values()]
+    // Held, so that what follows the register follows these too. A document written anew meanwhile has other words.
+    const held = await sql<{
+      row_id: bigint
+    }>`select s.row_id from search_rows s join search_bodies b on b.row_id = s.row_id
+      join unnest(${rows.map(({ row_id }) => String(row_id))}::int8[], ${rows.map(({ stamp }) => stamp)}::text[]) x(row_id, stamp)
+        on x.row_id = s.row_id and x.stamp = md5(s.title || b.body)
+      order by s.row_id for update of s`.execute(db)
+    const still = new Set(held.rows.map(({ row_id }) => row_id))
+    const kept = all.filter(({ row }) => still.has(row.row_id))
+    const rowIds = [...new Set(kept.map(({ row }) => String(row.row_id)))]
+    await sql`delete from search_vectors where row_id = any(${rowIds}::int8[])`.execute(db)
+    await sql`with given as (
+        select * from unnest(${kept.map(({ row }) => String(row.row_id))}::int8[], ${kept.map(({ chunk }) => chunk)}::int[],
+          ${kept.map(({ vector }) => signs(vector))}::text[], ${kept.map(({ vector }) => packed(vector).toString('base64'))}::text[]) x(row_id, chunk, bits, vector)
+      ), compared as (
+        insert into search_vectors (row_id, space, chunk, hidden, bits)
+        select s.row_id, search_space(${model}, length(g.bits), s.type, s.workspace_id), g.chunk, s.hidden, g.bits::bit varying
+        from given g join search_rows s on s.row_id = g.row_id returning row_id, chunk
+      )
+      insert into search_passages (row_id, chunk, vector)
+      select c.row_id, c.chunk, decode(g.vector, 'base64') from compared c join given g using (row_id, chunk)`.execute(
+      db,
+    )
+    await sql`update search_rows set embedded = ${model} where row_id = any(${rowIds}::int8[])`.execute(db)
+  })
+}

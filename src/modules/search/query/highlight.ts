@@ -1,0 +1,168 @@
+import { characterStart } from '#core/text/shorten.ts'
+import { foldWithPlaces } from '../index/fold.ts'
+import { isUnspaced, unspacedSpans } from '../index/unspaced.ts'
+import { wordsIn } from '../index/words.ts'
+
+/** The part of a text that shows best why it was found, and where the words stand in it. Pure. */
+export interface Span {
+  start: number
+  end: number
+}
+
+const SNIPPET = 300
+const BEFORE = 60
+const MOST_SPANS = 20
+/** The number of places of one word in one text that are weighed. */
+const MOST_PLACES = 200
+
+/** Words of the text that are forms of one of these stems. */
+export function spansOf(text: string, stems: readonly string[], prefix: string | null): Span[] {
+  const spans: Span[] = unspacedSpans(text, stems).slice(0, MOST_SPANS)
+  const spaced = stems.filter((stem) => !isUnspaced(stem))
+  for (const { text: word, start, end } of wordsIn(text)) {
+    if ((prefix !== null && word.startsWith(prefix)) || spaced.some((stem) => isForm(word, stem))) {
+      spans.push({ start, end })
+      if (spans.length >= MOST_SPANS) break
+    }
+  }
+  return spans.toSorted((a, b) => a.start - b.start)
+}
+
+/** `running`, `runs` of `run`; `study` of `studi`: English endings are few and short. */
+const isForm = (word: string, stem: string): boolean =>
+  word === stem ||
+  (word.startsWith(stem) && word.length - stem.length <= 4 && !/\d$/.test(stem)) ||
+  (stem.endsWith('i') && word === `${stem.slice(0, -1)}y`)
+
+/**
+ * The part of a text that holds most of the words, and of several such the first. Yields how much it does until the next
+ * time: others are to be served before the sum is more than 1.
+ */
+export function* snippetOf(
+  body: string,
+  stems: readonly string[],
+  prefix: string | null,
+): Generator<number, { snippet: string; spans: Span[] }, undefined> {
+  const first = yield* bestPlace(body, stems, prefix)
+  const start = first <= BEFORE ? 0 : characterStart(body, edge(body, first - BEFORE))
+  const end = characterStart(body, edge(body, start + SNIPPET))
+  const snippet = body.slice(start, end).toWellFormed()
+  return { snippet, spans: spansOf(snippet, stems, prefix).filter((span) => span.end <= snippet.length) }
+}
+
+interface Place {
+  at: number
+  kind: number
+}
+
+/** The place of the snippet-sized window that holds the most kinds of the words; 0 where none is found. */
+function* bestPlace(
+  body: string,
+  stems: readonly string[],
+  prefix: string | null,
+): Generator<number, number, undefined> {
+  const sought = [...stems, ...(prefix === null ? [] : [prefix])].map((stem) => ({ stem, places: 0 }))
+  const places: Place[] = []
+  for (const part of partsOf(body)) {
+    yield part.work
+    for (const [kind, word] of sought.entries()) {
+      const { found, tries } = placesOf(part, word.stem, word.stem === prefix, MOST_PLACES - word.places)
+      word.places += found.length
+      for (const at of found) places.push({ at, kind })
+      yield tries / TRIES
+    }
+    if (sought.every((word) => word.places >= MOST_PLACES)) break
+  }
+  return bestOf(places.toSorted((a, b) => a.at - b.at))
+}
+
+function bestOf(places: readonly Place[]): number {
+  let best = { at: 0, kinds: 0, words: 0 }
+  let from = 0
+  const inside = new Map<number, number>()
+  for (const { at, kind } of places) {
+    inside.set(kind, (inside.get(kind) ?? 0) + 1)
+    for (; places[from]!.at < at - (SNIPPET - BEFORE * 2); from++) {
+      const left = places[from]!.kind
+      const count = inside.get(left)! - 1
+      if (count === 0) inside.delete(left)
+      else inside.set(left, count)
+    }
+    const words = [...inside.values()].reduce((sum, count) => sum + count, 0)
+    if (inside.size > best.kinds || (inside.size === best.kinds && words > best.words))
+      best = { at: places[from]!.at, kinds: inside.size, words }
+  }
+  return best.at
+}
+
+/** UTF-16 units that are folded letter by letter before others have a turn. */
+const STRIDE = 4_096
+/** ASCII is folded so many times as fast. */
+const ASCII_FACTOR = 32
+/** Units of ASCII in one part. */
+const ASCII_STRIDE = 16_384
+/** Places that are looked at before others have a turn. */
+const TRIES = 2_000
+/** Units around a part that are read with it: a word may go on beyond its end. */
+const MARGIN = 400
+
+/** A part of a text, folded. */
+interface FoldedPart {
+  folded: string
+  /** The place in the whole text of a place in `folded`. */
+  placeOf: (at: number) => number
+  /** Where the part begins and ends in the whole text; around it stands what belongs to other parts. */
+  from: number
+  end: number
+  work: number
+}
+
+function* partsOf(body: string): Generator<FoldedPart, void, undefined> {
+  const isPlain = !/[\u0080-\uffff]/.test(body)
+  const stride = isPlain ? ASCII_STRIDE : STRIDE
+  const units = isPlain ? STRIDE * ASCII_FACTOR : STRIDE
+  for (let from = 0; from < body.length;) {
+    const end = characterStart(body, Math.min(body.length, from + stride))
+    const begin = characterStart(body, Math.max(0, from - MARGIN))
+    const { folded, placeOf } = foldWithPlaces(body.slice(begin, Math.min(body.length, end + MARGIN)))
+    const work = (end - from) / units
+    yield { folded, placeOf: (at) => begin + placeOf(at), from, end, work }
+    from = end
+  }
+}
+
+/** The places in the whole text where forms of a stem begin in a part, the first of them. */
+function placesOf(
+  { folded: text, placeOf, from, end }: FoldedPart,
+  stem: string,
+  isPrefix: boolean,
+  most: number,
+): { found: number[]; tries: number } {
+  const unspaced = isUnspaced(stem)
+  const sought = !unspaced && stem.endsWith('i') ? stem.slice(0, -1) : stem
+  const found: number[] = []
+  let tries = 0
+  if (sought === '') return { found, tries }
+  const inside = /^\p{N}/u.test(sought) ? /\p{N}/u : /[\p{L}\p{M}]/u
+  for (let at = text.indexOf(sought); at >= 0 && found.length < most; at = text.indexOf(sought, at + 1)) {
+    tries++
+    const place = placeOf(at)
+    if (place < from) continue
+    if (place >= end) break
+    if (unspaced || isFormAt(text, at, sought.length, stem, isPrefix, inside)) found.push(place)
+  }
+  return { found, tries }
+}
+
+function isFormAt(text: string, at: number, length: number, stem: string, isPrefix: boolean, inside: RegExp): boolean {
+  if (at > 0 && inside.test(text[at - 1]!)) return false
+  const [word] = wordsIn(text.slice(at, at + length + 40)).map((one) => one.text)
+  return word !== undefined && (isPrefix || isForm(word, stem))
+}
+
+/** The next beginning of a word at or behind a place, if it is near. */
+function edge(text: string, at: number): number {
+  if (at >= text.length) return text.length
+  const near = text.slice(at, at + 30).search(/\s/)
+  return near < 0 ? at : at + near + 1
+}

@@ -1,0 +1,59 @@
+import type { Engine } from '#infra/context.ts'
+import { writeOutbox } from '#infra/outbox/outbox.ts'
+import type { Db } from '#infra/postgres/client.ts'
+import type { Id } from '#core/ids.ts'
+import type { Span } from '#core/time.ts'
+import { atLeast } from '#core/scopes.ts'
+import { deliveryStore } from './delivery-store.ts'
+import { type DisabledReason, type EndpointRow, type Place, endpointStore } from './store.ts'
+
+/**
+ * The present place of the person who answers for an endpoint. Null, and it is switched off, once they are no longer an
+ * admin of its workspace: what was set up there outlives nobody's right to set it up.
+ */
+export async function placeOfResponsible(engine: Engine, endpoint: EndpointRow): Promise<Place | null> {
+  const place = await endpointStore.placeBehind(engine.postgres.db, endpoint)
+  if (place !== null && atLeast(place.role, 'admin')) return place
+  await disable(engine, endpoint.id, 'rights_lost')
+  return null
+}
+
+/** Switches an endpoint off: deliveries that wait for it are not sent. */
+export async function disable(
+  engine: Engine,
+  id: Id,
+  reason: Exclude<DisabledReason, 'manual' | 'account_recovered'>,
+): Promise<void> {
+  const row = await engine.postgres.db.transaction().execute(async (db) => {
+    const disabled = await endpointStore.disable(db, id, reason)
+    if (disabled) {
+      await deliveryStore.cancelWaiting(db, id)
+      await tellDisabled(db, disabled)
+    }
+    return disabled
+  })
+  if (row) engine.bus.poke('outbox')
+}
+
+/** Switches off what this account made in this time, because the account has come to its owner. Answers how many. */
+export async function disableWebhooksOf(db: Db, accountId: Id, made: Span): Promise<number> {
+  const ids = await endpointStore.enabledOf(db, accountId, made)
+  for (const id of ids) {
+    const row = await endpointStore.disable(db, id, 'account_recovered')
+    await deliveryStore.cancelWaiting(db, id)
+    if (row !== null) await tellDisabled(db, row)
+  }
+  return ids.length
+}
+
+const tellDisabled = (db: Db, row: EndpointRow): Promise<void> =>
+  writeOutbox(
+    db,
+    {
+      type: 'webhook_endpoint.disabled',
+      channels: [`workspace:${row.workspace_id}`, ...(row.created_by === null ? [] : [`user:${row.created_by}`])],
+      resource: { type: 'webhook_endpoint', id: row.id },
+      data: { id: row.id, workspace_id: row.workspace_id, name: row.name, reason: row.disabled_reason },
+    },
+    null,
+  )

@@ -1,0 +1,60 @@
+import { refuse } from '#core/errors.ts'
+import type { Membership } from '#core/principal.ts'
+import { type Role, atLeast, grants } from '#core/scopes.ts'
+
+/** A place in a workspace that somebody has, or is to have. */
+export interface Grant {
+  role: Role
+  permissions: readonly string[] | null
+}
+
+/** Refuses a grant of more than the giver has: neither a stronger role, nor a scope that their own permissions lack. */
+export function checkGrant(own: Grant, given: Grant): void {
+  if (!atLeast(own.role, given.role))
+    refuse('insufficient_role', {
+      param: 'role',
+      message: `Only ${given.role === 'owner' ? 'an owner' : `somebody who is ${given.role} or more`} can make somebody ${given.role}; your role is ${own.role}.`,
+      details: { required_role: given.role, role: own.role },
+    })
+  const lacked = firstBeyond(own, given)
+  if (lacked !== null)
+    refuse('insufficient_role', {
+      param: 'permissions',
+      message: `Your own permissions in this workspace are narrowed, so give some that they include (${lacked} is not one).`,
+      details: { role: own.role },
+    })
+}
+
+/** The first thing that is given and not owned, or null. */
+function firstBeyond(own: Grant, given: Grant): string | null {
+  if (own.permissions === null) return null
+  if (given.permissions === null) return 'all of the role'
+  const owned = grants(own.permissions)
+  return [...grants(given.permissions)].find((scope) => !owned.has(scope)) ?? null
+}
+
+/** Refuses to change or remove a member whose role is above the caller's. */
+export function checkAbove(own: Grant, target: Grant): void {
+  if (!atLeast(own.role, target.role))
+    refuse('insufficient_role', {
+      message: `This member is ${target.role}; your role is ${own.role}.`,
+      details: { required_role: target.role, role: own.role },
+    })
+}
+
+/** A change has to be within what the caller may grant unless it only takes away. */
+export const isRaise = (before: Grant, after: Grant): boolean =>
+  !atLeast(before.role, after.role) || firstBeyond(before, after) !== null
+
+/** Whether somebody could grant this now. */
+export function mayGrant(own: Grant | undefined, given: Grant): boolean {
+  return (
+    own !== undefined && atLeast(own.role, 'admin') && atLeast(own.role, given.role) && firstBeyond(own, given) === null
+  )
+}
+
+export const placeOf = (grant: Grant, status: Membership['status']): Membership => ({
+  role: grant.role,
+  permissions: grant.permissions && grants(grant.permissions),
+  status,
+})

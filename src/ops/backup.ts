@@ -1,0 +1,90 @@
+import about from '../../package.json' with { type: 'json' }
+import pg from 'pg'
+import { allSealed } from '#modules/sealed.ts'
+import { BackupRefused } from '#infra/backup/layout/refused.ts'
+import { makeBackup } from '#infra/backup/make.ts'
+import { sealKeys } from '#infra/backup/layout/root-keys.ts'
+import { openBlobs } from '#infra/blobs/open.ts'
+import { attachInstance } from '#infra/postgres/embedded/attach.ts'
+import { rootKeyId } from '#infra/secrets.ts'
+import { configHere, presentKeys } from './instance.ts'
+import { followed, say, sizeWords } from './report.ts'
+
+export interface BackupAsked {
+  to: string
+  /** Takes the root key along, under this. */
+  passphrase: string | null
+  /** The number of backups that are left in the folder. */
+  keep: number | null
+  json: boolean
+}
+
+/** `uk backup`. Answers the exit code: 1 too where the store had lost bytes, which are named. */
+export async function backup({ to, passphrase, keep, json }: BackupAsked, signal: AbortSignal): Promise<number> {
+  const config = configHere()
+  const keys = presentKeys(config)
+  if (passphrase !== null && keys.length === 0)
+    throw new BackupRefused(
+      `there is no root key to take along: neither UK_SECRET_KEY nor ${config.dataDir}/secret-key`,
+    )
+  await using database = await attachInstance(config)
+  await using blobs = await openBlobs(config)
+  const at = new Date()
+  using progress = followed(signal)
+  const began = performance.now()
+  const { manifest, where, removed, leftOut } = await makeBackup(
+    {
+      connection: database.connection,
+      blobs,
+      version: about.version,
+      key: { ids: keys.map(rootKeyId), sealed: passphrase === null ? null : sealKeys(keys, passphrase) },
+      signWith: keys[0] ?? null,
+      sealed: allSealed,
+    },
+    { to, keep, at },
+    progress,
+  )
+  progress[Symbol.dispose]()
+  await remember(database.connection, { at: manifest.at, where, version: about.version })
+  const { count, bytes, missing } = manifest.blobs
+  const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
+  const seconds = (performance.now() - began) / 1000
+  if (json)
+    process.stdout.write(
+      `${JSON.stringify({ backup: where, at: manifest.at, rows, files: count, bytes, missing, root_key: passphrase !== null, removed, left_out: leftOut, seconds })}\n`,
+    )
+  else {
+    if (to !== '-') process.stdout.write(`${where}\n`)
+    say(`${rows} rows and ${count} files (${sizeWords(bytes)}) in ${seconds.toFixed(1)} s.`)
+    if (removed > 0) say(`${removed} older ${removed === 1 ? 'backup was' : 'backups were'} removed.`)
+    if (leftOut.length > 0)
+      say(`Left out, because another program made them: ${leftOut.map((name) => `the table "${name}"`).join(', ')}.`)
+    if (keys.length === 0) say('There is no root key here, so the backup is not signed: restore it with --unsigned.')
+    else if (passphrase === null)
+      say(
+        config.secretKeys.length > 0
+          ? 'The root key is not in it: keep UK_SECRET_KEY somewhere else, or take it along with --with-key.'
+          : `The root key is not in it: keep ${config.dataDir}/secret-key somewhere else, or take it along with --with-key.`,
+      )
+    else say('The root key is in it, under the passphrase: without that nobody reads it.')
+  }
+  if (missing.length === 0) return 0
+  say(`uk: the bytes of ${missing.length} files are missing or damaged in the store, and so in this backup:`)
+  for (const sha256 of missing.slice(0, 20)) say(`  ${sha256}`)
+  return 1
+}
+
+/** Remembers a finished backup for `uk doctor`, which tells the age of the newest. */
+async function remember(connection: pg.ClientConfig, value: object): Promise<void> {
+  const client = new pg.Client(connection)
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query(
+      `insert into instance (name, value) values ('backup', $1::jsonb) on conflict (name) do update set value = excluded.value`,
+      [JSON.stringify(value)],
+    )
+  } finally {
+    await client.end()
+  }
+}

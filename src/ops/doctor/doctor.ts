@@ -1,0 +1,111 @@
+import { styleText } from 'node:util'
+import pg from 'pg'
+import { type Config, readConfig } from '#config'
+import { openBlobs } from '#infra/blobs/open.ts'
+import { attachDatabase } from '#infra/postgres/embedded/attach.ts'
+import { type Found, fail, off, wordsOf } from './check.ts'
+import * as database from './database.ts'
+import { checkBlobs, checkDataDir, checkDisk, checkRootKey, checkSettings, untriedFolder } from './machine.ts'
+import { checkBus, checkMail, checkPublicUrl } from './outside.ts'
+
+export interface DoctorAsked {
+  json: boolean
+}
+
+interface Named extends Found {
+  name: string
+}
+
+/**
+ * `uk doctor`. Writes nothing where there is no instance. Returns 1 if something must be fixed; `signal` stops it between
+ * two checks, and then it throws.
+ */
+export async function doctor({ json }: DoctorAsked, signal: AbortSignal): Promise<number> {
+  const { config, warnings } = readConfig(process.env)
+  const checks: Named[] = []
+  const check = async (name: string, ask: () => Found | Promise<Found>): Promise<Found> => {
+    signal.throwIfAborted()
+    const found = await Promise.resolve()
+      .then(ask)
+      .catch((error: unknown) => fail(`It could not be checked: ${wordsOf(error)}`, 'See whether the others tell why.'))
+    checks.push({ name, ...found })
+    if (!json) show({ name, ...found })
+    return found
+  }
+  await check('settings', () => checkSettings(warnings))
+  await check('data dir', () => checkDataDir(config))
+  await check('disk', () => checkDisk(config))
+  const started = await checkAllOfDatabase(config, check)
+  await check('files', async () => {
+    const untried = untriedFolder(config, started)
+    if (untried !== null) return untried
+    try {
+      await using blobs = await openBlobs(config)
+      return await checkBlobs(blobs, config)
+    } catch (error) {
+      return fail(
+        `The store of files cannot be opened: ${wordsOf(error)}`,
+        'Look at UK_BLOBS, UK_S3_ENDPOINT and AWS_*.',
+      )
+    }
+  })
+  await check('bus', () => checkBus(config))
+  await check('mail', () => checkMail(config))
+  await check('public url', () => checkPublicUrl(config))
+  const failed = checks.filter(({ status }) => status === 'fail').length
+  if (json) process.stdout.write(`${JSON.stringify({ ok: failed === 0, checks })}\n`)
+  else {
+    const warned = checks.filter(({ status }) => status === 'warn').length
+    process.stdout.write(`${failed} to be mended, ${warned} to be looked at.\n`)
+  }
+  return failed === 0 ? 0 : 1
+}
+
+type Check = (name: string, ask: () => Found | Promise<Found>) => Promise<Found>
+
+/** Returns whether a server was ever started on this database. */
+async function checkAllOfDatabase(config: Config, check: Check): Promise<boolean> {
+  await using stack = new AsyncDisposableStack()
+  let client: pg.Client | null = null
+  const opened = await check('database', async () => {
+    try {
+      const { connection } = stack.use(await attachDatabase(config))
+      client = new pg.Client({ ...connection, connectionTimeoutMillis: 10_000, application_name: 'ukiyo doctor' })
+      client.on('error', () => {})
+      await client.connect()
+      stack.adopt(client, (open) => open.end().catch(() => {}))
+      return await database.checkDatabase(client, config)
+    } catch (error) {
+      return fail(
+        `The database cannot be used: ${wordsOf(error)}`,
+        config.databaseUrl === null ? 'Look at UK_DATA_DIR and the log of the server.' : 'Look at DATABASE_URL.',
+      )
+    }
+  })
+  if (opened.status === 'fail' || client === null) return false
+  const asked: pg.Client = client
+  const schema = await check('schema', () => database.checkSchema(asked))
+  if (schema.status !== 'ok') {
+    await check('root key', () =>
+      off('What is sealed is looked at when the schema is of this version.', 'Start the server once.'),
+    )
+    return schema.status !== 'off'
+  }
+  await check('root key', async () => checkRootKey(config, await database.sealedWith(asked)))
+  await check('clock', () => database.checkClock(asked))
+  await check('server', () => database.checkServers(asked))
+  await check('jobs', () => database.checkJobs(asked))
+  await check('providers', () => database.checkProviders(asked, config))
+  await check('backups', () => database.checkBackups(asked))
+  return true
+}
+
+const signs = { ok: '✔', off: '–', warn: '!', fail: '✖' } as const
+const styles = { ok: 'green', off: 'dim', warn: 'yellow', fail: 'red' } as const
+
+function show({ name, status, message, advice }: Named): void {
+  const line = (style: 'dim' | 'green' | 'yellow' | 'red', text: string): string =>
+    styleText(style, text, { stream: process.stdout })
+  process.stdout.write(`${line(styles[status], signs[status])} ${name.padEnd(11)} ${message}\n`)
+  if (advice !== undefined) process.stdout.write(`  ${' '.repeat(11)} ${line('dim', advice)}\n`)
+}

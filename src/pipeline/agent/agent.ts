@@ -1,0 +1,213 @@
+import type { Answered } from '#core/answers.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Context } from '#infra/context.ts'
+import { logScope } from '#infra/log.ts'
+import { type Bytes, type Event, isFeed } from '#core/answers.ts'
+import { type ErrorBody, Refusal, refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { type Principal, hasScope } from '#core/principal.ts'
+import { checkShape } from '#core/json/json-text.ts'
+import type { Entry } from '#core/registry.ts'
+import type { Scope } from '#core/scopes.ts'
+import { admit, countedAs, limitOf, presentedKey } from '../admit.ts'
+import { allowCors, answerPreflight } from '../cors.ts'
+import type { Entrance } from '../entrance.ts'
+import type { Ready } from '../invoke.ts'
+import { questionOf, redeem } from './consents.ts'
+import { deeperThan, readBytes } from '../rest/read.ts'
+import { envelope, refusedAnswer } from '../rest/reply.ts'
+import { Watch } from '../watch.ts'
+import { echoClientRequestId, setHeaders } from '../rest/write.ts'
+
+const BODY_LIMIT = 1 << 20
+const DEEPEST = 64
+/** Lists and objects of a message around what it calls a tool with. */
+const ENVELOPE = 8
+/** A message, before it is known what it calls. */
+const MESSAGE = { limit: 'reads', scope: null } as const
+
+export interface AgentParts extends Entrance {
+  /** Fires when the server begins to close. */
+  closing: () => AbortSignal
+}
+
+export interface AgentDoor {
+  endpoints: readonly Entry<Context>[]
+  /** Refuses what is not to be heard; null when the request was a preflight and is answered. */
+  admit(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<Admitted | null>
+}
+
+/** A caller whose key holds, and its message. */
+export interface Admitted extends Disposable {
+  requestId: Id
+  origin: string
+  body: Buffer
+  /** Fires when the caller leaves before it is answered. */
+  signal: AbortSignal
+  may(scope: Scope | null): boolean
+  /** A call by name with flat input, in the envelope of REST. `consented`: a person has agreed to this very call. */
+  call(name: string, input: unknown, consented?: boolean): Promise<Answered>
+  /** The question that a person is asked before this very call, as it comes back with their yes. */
+  question(name: string, input: unknown): string
+  /** Takes a yes to that question, once; refuses where it was another's. */
+  redeem(question: string, name: string, input: unknown): Promise<void>
+  refusal(error: unknown): ErrorBody
+}
+
+/**
+ * The door of the agent tool to the line. Only keys: no cookie is read, so nothing of cross-site calls arises. Every
+ * message is a read, and a call counts in its endpoint's own class besides. It speaks the newest version, whatever
+ * the key is pinned to, since that is the one it describes.
+ */
+export function createAgentDoor({
+  engine,
+  line,
+  authority,
+  limits,
+  versions,
+  origins,
+  metrics,
+  closing,
+}: AgentParts): AgentDoor {
+  async function hear(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<Admitted | null> {
+    const startedAt = performance.now()
+    response.once('close', () => metrics.request('mcp', response.statusCode, (performance.now() - startedAt) / 1000))
+    response.setHeader('x-service-version', versions.newest)
+    echoClientRequestId(request, response)
+    origins.checkHost(request)
+    origins.checkOrigin(request)
+    allowCors(request, response)
+    if (request.method === 'OPTIONS') {
+      answerPreflight(response, ['POST'])
+      return null
+    }
+    if (request.method !== 'POST')
+      refuse('method_not_allowed', { message: 'This path takes POST.', headers: { allow: 'POST' } })
+    using stack = new DisposableStack()
+    const { key, principal } = await enter(request, response, stack)
+    const life = stack.use(lifeOf(response))
+    const body = await readBytes(request, BODY_LIMIT, principal.accountId, stack)
+    checkShape(body, DEEPEST + ENVELOPE)
+    const held = stack.move()
+    return {
+      requestId,
+      origin: engine.config.publicUrl ?? `http://${request.headers.host}`,
+      body,
+      signal: life.left,
+      may: (scope) => scope === null || hasScope(principal, scope),
+      call: (name, input, consented = false) =>
+        logScope.run({ request_id: requestId }, async () => {
+          if (deeperThan(input, DEEPEST))
+            refuse('invalid_parameter', { param: 'input', message: `\`input\` may be nested ${DEEPEST} deep at most.` })
+          count(principal, name)
+          const ctx = line.context({
+            principal,
+            requestId,
+            version: versions.newest,
+            signal: life.over.signal,
+            caller: origins.callerOf(request),
+            agent: { consented },
+          })
+          const ready = await line.admit(ctx, name, input)
+          // A reader may stop before its stream ends: the stream goes with the request.
+          if (ready.entry.endpoint.reply.kind === 'stream') held.defer(() => life.over.abort())
+          return answered(ready, await ready.entry.handle(ready.ctx, ready.input), key, request.socket, life.over)
+        }),
+      question: (name, input) => questionOf(engine, { principal, name, input }),
+      redeem: (question, name, input) => redeem(engine, question, { principal, name, input }),
+      refusal(error) {
+        const { body, fault } = refusedAnswer(error)
+        // The error of a call that was told to end, its caller having left or the server closing, is nobody's fault.
+        if (fault !== null && !life.over.signal.aborted)
+          engine.log.error({ error: fault, request_id: requestId }, 'a call of the agent tool failed')
+        return body
+      },
+      [Symbol.dispose]: () => held.dispose(),
+    }
+  }
+
+  /** Admits the message's key. A 401 says which scheme is wanted, and whether what was sent is at fault (RFC 6750, 3). */
+  async function enter(
+    request: IncomingMessage,
+    response: ServerResponse,
+    held: DisposableStack,
+  ): Promise<{ key: string; principal: Principal }> {
+    const { authorization, 'x-api-key': header } = request.headers
+    const fault = authorization === undefined && header === undefined ? '' : ', error="invalid_token"'
+    try {
+      const key = presentedKey(request.headers)
+      const principal = await admit({ authority, limits }, key, MESSAGE, {
+        connection: request.socket,
+        entered: (flight) => void held.use(flight),
+        counted: (rate) => setHeaders(response, rate),
+      })
+      return { key, principal }
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 401)
+        response.setHeader('www-authenticate', `Bearer realm="ukiyo"${fault}`)
+      throw error
+    }
+  }
+
+  /** The call's own token, beside the read that its message was. */
+  function count(principal: Principal, name: string): void {
+    const limit = limitOf(line.entries.get(name)?.endpoint)
+    if (limit !== 'reads') limits.take(countedAs(principal), limit)
+  }
+
+  function answered(ready: Ready, result: unknown, key: string, connection: object, over: AbortController): Answered {
+    const { endpoint } = ready.entry
+    switch (endpoint.reply.kind) {
+      case 'stream':
+        return {
+          kind: 'stream',
+          events: watched(ready, result as AsyncIterable<Event>, key, connection, over),
+          ended: over.signal,
+        }
+      case 'bytes':
+        return { kind: 'bytes', bytes: result as Bytes }
+      case 'none':
+        return { kind: 'none' }
+      default:
+        return { kind: 'json', body: envelope(endpoint.reply, result, ready.input) as Record<string, unknown> }
+    }
+  }
+
+  async function* watched(
+    ready: Ready,
+    events: AsyncIterable<Event>,
+    key: string,
+    connection: object,
+    over: AbortController,
+  ): AsyncGenerator<Event> {
+    using _watch = new Watch(
+      authority,
+      line,
+      { start: ready.ctx, entry: ready.entry, input: ready.input, credential: key, connection },
+      {
+        close: (why) => over.abort(why),
+        async kept(ctx) {
+          if (isFeed(events)) await events.recheck(ctx)
+        },
+      },
+    )
+    yield* events
+  }
+
+  /** `left` is the caller's doing; `over` also the server's that closes, and the end of a stream's request. */
+  function lifeOf(response: ServerResponse): Disposable & { left: AbortSignal; over: AbortController } {
+    const over = new AbortController()
+    const left = new AbortController()
+    const end = () => over.abort()
+    const closes = closing()
+    response.once('close', () => {
+      if (response.writableFinished) return
+      end()
+      left.abort()
+    })
+    closes.addEventListener('abort', end)
+    return { left: left.signal, over, [Symbol.dispose]: () => closes.removeEventListener('abort', end) }
+  }
+
+  return { endpoints: [...line.entries.values()], admit: hear }
+}

@@ -1,0 +1,66 @@
+/** A question put to a person over `/mcp`, as the client hands it back with the answer: it holds for one call and once. */
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Engine } from '#infra/context.ts'
+import { refuse } from '#core/errors.ts'
+import { newId } from '#core/ids.ts'
+import type { Principal } from '#core/principal.ts'
+import { isSameText } from '#core/text/same-text.ts'
+
+/** The time that a question stands. */
+const STANDS_MS = 600_000
+const LONGEST = 500
+
+/** A call that is asked for, and its caller. */
+export interface ConsentRequest {
+  principal: Principal
+  name: string
+  input: unknown
+}
+
+/** A question about this very call: `<id>.<when it expires>.<signature>`. */
+export function questionOf({ secrets }: Pick<Engine, 'secrets'>, wanted: ConsentRequest): string {
+  const id = newId()
+  const expires = String(Date.now() + STANDS_MS)
+  return [id, expires, signed(secrets, id, expires, wanted)].join('.')
+}
+
+/** Takes a question as answered with yes, once. Refuses what was asked about another call or by another key, or too long ago. */
+export async function redeem(
+  { secrets, postgres }: Pick<Engine, 'secrets' | 'postgres'>,
+  question: string,
+  wanted: ConsentRequest,
+): Promise<void> {
+  const [id = '', expires = '', ...signature] = question.length > LONGEST ? [] : question.split('.')
+  const expected = signed(secrets, id, expires, wanted)
+  if (!isSameText(signature.join('.'), expected) || Number(expires) < Date.now()) notThis()
+  const { db } = postgres
+  await sql`delete from consents_used where expires_at < now()`.execute(db)
+  const { rows } = await sql`insert into consents_used (id, expires_at) values (${id}, ${new Date(Number(expires))})
+    on conflict do nothing returning id`.execute(db)
+  if (rows.length === 0) notThis()
+}
+
+const notThis = (): never =>
+  refuse('consent_required', {
+    message: 'This consent was given to another call, was used, or is older than ten minutes: ask again.',
+  })
+
+function signed(
+  secrets: Engine['secrets'],
+  id: string,
+  expires: string,
+  { principal: { accountId, credential }, name, input }: ConsentRequest,
+): string {
+  const key = credential.kind === 'key' ? credential.id : ''
+  const digest = createHash('sha256').update(canonical(input)).digest('base64url')
+  return secrets.sign('consent', JSON.stringify([id, expires, accountId, key, name, digest])).toString('base64url')
+}
+
+/** The same words for the same input, in whatever order its fields come. */
+const canonical = (input: unknown): string =>
+  JSON.stringify(input ?? null, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  )

@@ -1,0 +1,240 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Reply, WholeRequest } from '#core/exchange.ts'
+import type { BodyMemory } from './body-memory.ts'
+import { type FastHead, FastHeads } from './head.ts'
+import { readAgain, readInto } from './read-into.ts'
+import { FastReply, type ReplyHow } from './reply.ts'
+
+/** A request up to here is gathered; a larger one is for the full server. */
+const LARGEST = 262_144
+const LARGEST_HEAD = 16_384
+
+// Reading is synchronous, so that all connections share one place to read into. A whole request fits.
+const inbox = Buffer.allocUnsafeSlow(LARGEST + LARGEST_HEAD)
+
+export interface FastOptions {
+  /** The paths whose POSTs are answered here. */
+  paths: { has(path: string): boolean }
+  /** Whether a host is another origin than the API's. */
+  elsewhere(host: string): boolean
+  answer(request: WholeRequest, reply: Reply): void
+  /** Takes a connection over for good; its first bytes are put back into it. */
+  handOver(socket: Socket): void
+  keepAliveSeconds: number
+}
+
+/** The holder of the connections, told how each fares. */
+export interface ConnectionOwner {
+  readonly options: FastOptions
+  readonly memory: BodyMemory
+  /** Whether the connection closes after its answer. */
+  readonly closing: boolean
+  /** A request has begun to come, and is not whole. */
+  gathers(connection: Connection): void
+  gathered(connection: Connection): void
+  gone(connection: Connection): void
+}
+
+/** A request whose head has come, and of its body the first `filled` bytes. */
+interface Gathered {
+  head: FastHead
+  /** The head as it came. */
+  bytes: Buffer
+  body: Buffer
+  filled: number
+}
+
+/** A connection that answers its requests one after the other. */
+export class Connection implements ReplyHow {
+  readonly #socket: Socket
+  readonly #owner: ConnectionOwner
+  readonly #heads: FastHeads
+  #reply: FastReply | null = null
+  #gathered: Gathered | null = null
+  /** The bytes behind the request that is being answered. */
+  #held: Buffer[] = []
+  #heldBytes = 0
+  #used = false
+  /** True: all that still comes is dropped. */
+  #deaf = false
+  /** Turns of the clock since something last came or went. */
+  #turns = 0
+  /** The time when the request in progress began to come, by `performance.now()`. */
+  gathersSince = 0
+
+  constructor(socket: Socket, owner: ConnectionOwner) {
+    this.#socket = socket
+    this.#owner = owner
+    this.#heads = new FastHeads(owner.options)
+    if (!readInto(socket, inbox, this.#taken)) socket.on('data', this.#data)
+    socket.on('drain', this.#drained)
+    socket.on('end', this.#ended).on('error', ignore).on('close', this.#closed)
+  }
+
+  /** Whether neither an answer nor a request is in progress. On a new connection the first request is on its way. */
+  get idle(): boolean {
+    return this.#reply === null && this.#gathered === null && (this.#used || this.#turns > 1)
+  }
+
+  get keepAliveSeconds(): number {
+    return this.#owner.options.keepAliveSeconds
+  }
+
+  stays(): boolean {
+    return !this.#owner.closing
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  turn(idleTurns: number): void {
+    if (this.#reply === null && ++this.#turns > idleTurns) this.#socket.destroy()
+  }
+
+  #taken = (size: number): boolean => {
+    this.#data(inbox.subarray(0, size))
+    return true
+  }
+
+  /** The memory of `bytes` is somebody else's afterwards. */
+  #data = (bytes: Buffer): void => {
+    if (this.#deaf) return
+    if (this.#gathered !== null) return this.#gather(this.#gathered, bytes)
+    if (this.#reply === null) return this.#read(bytes, false)
+    this.#hold(bytes, false)
+    // A client that sends on before its answer has come is not listened to beyond this.
+    if (this.#heldBytes > LARGEST) this.#socket.pause()
+  }
+
+  /** `own`: nobody else has their memory. */
+  #hold(bytes: Buffer, own: boolean): void {
+    if (bytes.length === 0) return
+    this.#held.push(own ? bytes : Buffer.from(bytes))
+    this.#heldBytes += bytes.length
+  }
+
+  #read(bytes: Buffer, own: boolean): void {
+    const end = bytes.indexOf('\r\n\r\n', 0, 'latin1') + 4
+    const head = end < 4 || end > LARGEST_HEAD ? null : this.#heads.read(bytes.toString('latin1', 0, end))
+    if (head === null || end + head.length > LARGEST) {
+      this.#hold(bytes, own)
+      return this.handOver()
+    }
+    const body = this.#owner.memory.take(head.length)
+    const whole = end + head.length
+    const filled = bytes.copy(body, 0, end, whole)
+    if (filled < head.length) return this.#await({ head, bytes: Buffer.from(bytes.subarray(0, end)), body, filled })
+    this.#hold(bytes.subarray(whole), own)
+    this.#answer(head, body)
+  }
+
+  #await(gathered: Gathered): void {
+    this.#gathered = gathered
+    this.#turns = 0
+    this.gathersSince = performance.now()
+    this.#owner.gathers(this)
+  }
+
+  #gather(gathered: Gathered, bytes: Buffer): void {
+    const { head, body } = gathered
+    const taken = bytes.copy(body, gathered.filled, 0, head.length - gathered.filled)
+    gathered.filled += taken
+    if (gathered.filled < head.length) return
+    this.#gathered = null
+    this.#owner.gathered(this)
+    this.#hold(bytes.subarray(taken), false)
+    this.#answer(head, body)
+  }
+
+  #answer({ url, headers, length }: FastHead, body: Buffer): void {
+    this.#used = true
+    const reply = (this.#reply = new FastReply(this.#socket, this))
+    const request = new FastRequest(url, headers, this.#socket, body, length, this.#owner.memory)
+    this.#owner.options.answer(request, reply)
+  }
+
+  over(stays: boolean): void {
+    this.#reply = null
+    this.#turns = 0
+    if (!stays) {
+      // Further bytes are nobody's to answer: their sender sees that they were not.
+      this.#deaf = true
+      return this.#socket.destroySoon()
+    }
+    if (this.#heldBytes === 0) return
+    if (this.#heldBytes > LARGEST) this.#socket.resume()
+    const bytes = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held)
+    this.#held = []
+    this.#heldBytes = 0
+    this.#read(bytes, true)
+  }
+
+  /** The full server goes on from the first byte that was not answered. */
+  handOver(): void {
+    const socket = this.#socket
+    socket.off('data', this.#data).off('drain', this.#drained)
+    socket.off('end', this.#ended).off('error', ignore).off('close', this.#closed)
+    readAgain(socket)
+    const gathered = this.#gathered
+    const held = gathered === null ? this.#held : [gathered.bytes, gathered.body.subarray(0, gathered.filled)]
+    this.#owner.gone(this)
+    // Else what is put back would wait for a read that is not ours to make.
+    socket.pause()
+    socket.unshift(Buffer.concat(held))
+    this.#forget()
+    this.#owner.options.handOver(socket)
+    socket.resume()
+  }
+
+  /** Drops what has come of a request that is not answered here. */
+  #forget(): void {
+    if (this.#gathered !== null) this.#owner.memory.giveBack(this.#gathered.body)
+    this.#gathered = null
+  }
+
+  #ended = (): void => void this.#socket.end()
+
+  #drained = (): void => this.#reply?.drained()
+
+  #closed = (): void => {
+    this.#owner.gone(this)
+    this.#forget()
+    this.#reply?.lost()
+  }
+}
+
+class FastRequest implements WholeRequest {
+  readonly method = 'POST'
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly socket: object
+  readonly whole: Buffer
+  readonly #memory: BodyMemory
+  #body: Buffer | null
+
+  constructor(
+    url: string,
+    headers: IncomingHttpHeaders,
+    socket: object,
+    body: Buffer,
+    length: number,
+    memory: BodyMemory,
+  ) {
+    this.url = url
+    this.headers = headers
+    this.socket = socket
+    this.whole = body.subarray(0, length)
+    this.#memory = memory
+    this.#body = body
+  }
+
+  done(): void {
+    if (this.#body !== null) this.#memory.giveBack(this.#body)
+    this.#body = null
+  }
+}
+
+/** A socket's error is told by its closing. */
+const ignore = (): void => {}

@@ -1,0 +1,227 @@
+import { EventEmitter } from 'node:events'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Reply } from '#core/exchange.ts'
+
+/** The most bytes that wait for the end of the turn; so many are copied behind their head, to leave in one piece. */
+const GATHERED = 65_536
+const NOTHING = Buffer.alloc(0)
+/** The buffer in which answers are put together. Sockets mostly take all of one at once, so it serves all of them. */
+let outbox = Buffer.allocUnsafeSlow(GATHERED + 16_384)
+
+export interface ReplyHow {
+  /** The connection goes on after this answer; asked when the head is written. */
+  stays(): boolean
+  keepAliveSeconds: number
+  /** The answer has wholly left, or never will: the connection may go on, or is closed where it does not stay. */
+  over(stays: boolean): void
+}
+
+/**
+ * An answer to a request that came whole, written straight to its socket: head and body in one write, and what is
+ * written in one turn of the event loop together. As `ServerResponse` on the wire.
+ */
+export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements Reply {
+  readonly #socket: Socket
+  readonly #how: ReplyHow
+  /** Written with the first bytes; null: it has left, or there is none yet. */
+  #head: string | null = null
+  #chunked = false
+  /** Bytes that the head promised and that have not been given yet. */
+  #due = 0
+  #stays = true
+  #gathered: Buffer[] = []
+  #size = 0
+  #closed = false
+  /**
+   * The stage of the answer. Each stage is left once and for good; the step to the next writes what ends the one
+   * before.
+   */
+  #stage: 'unbegun' | 'open' | 'ended' = 'unbegun'
+  writableNeedDrain = false
+  destroyed = false
+
+  constructor(socket: Socket, how: ReplyHow) {
+    super()
+    this.#socket = socket
+    this.#how = how
+  }
+
+  get headersSent(): boolean {
+    return this.#stage !== 'unbegun'
+  }
+
+  get writableEnded(): boolean {
+    return this.#stage === 'ended'
+  }
+
+  writeHead(status: number, head: string[]): this {
+    if (this.#stage !== 'unbegun') throw new Error('the head of this answer has been written')
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
+    // Of 204 and 304 both are forbidden (RFC 9110, 8.6; RFC 9112, 6.1).
+    let bounded = status === 204 || status === 304
+    for (let i = 0; i < head.length; i += 2) {
+      const name = head[i]!
+      const value = head[i + 1]!
+      if (proper.get(name) !== value) check(name, value)
+      if (name === 'content-length') {
+        bounded = true
+        this.#due = Number(value)
+      }
+      text += `${name}: ${value}\r\n`
+    }
+    this.#stays = this.#how.stays()
+    text += `Date: ${date()}\r\n`
+    text += this.#stays
+      ? `Connection: keep-alive\r\nKeep-Alive: timeout=${this.#how.keepAliveSeconds}\r\n`
+      : 'Connection: close\r\n'
+    this.#chunked = !bounded
+    this.#head = `${text}${bounded ? '' : 'Transfer-Encoding: chunked\r\n'}\r\n`
+    this.#stage = 'open'
+    return this
+  }
+
+  write(given: Buffer | string): boolean {
+    if (this.destroyed || !this.#isOpen()) return false
+    const bytes = typeof given === 'string' ? Buffer.from(given) : given
+    if (bytes.length > 0) {
+      if (this.#size === 0) process.nextTick(flush, this)
+      this.#gathered.push(bytes)
+      this.#size += bytes.length
+      this.#due -= bytes.length
+      if (this.#size >= GATHERED) this.#send(false)
+    }
+    return !this.writableNeedDrain
+  }
+
+  end(given: Buffer | string = NOTHING, encoding: 'utf8' | 'latin1' = 'utf8'): this {
+    if (this.destroyed || !this.#isOpen()) return this
+    this.#stage = 'ended'
+    const head = this.#head
+    if (head !== null && this.#size === 0 && !this.#chunked && encoding === 'latin1' && typeof given === 'string') {
+      this.#head = null
+      this.#due -= given.length
+      this.#socket.write(head + given, 'latin1')
+    } else {
+      const bytes = typeof given === 'string' ? Buffer.from(given, encoding) : given
+      if (bytes.length > 0) this.#gathered.push(bytes)
+      this.#size += bytes.length
+      this.#due -= bytes.length
+      this.#send(this.#chunked)
+    }
+    // Another answer would be read as the rest of this one, or what is too much as another answer.
+    if (!this.#chunked && this.#due !== 0) this.#stays = false
+    // Written bytes must have left before the next request: else a client that never reads could have answers piled up.
+    if (this.#socket.writableLength === 0) process.nextTick(close, this)
+    else this.#socket.write(NOTHING, () => this.close())
+    return this
+  }
+
+  /** Ends the answer; once it is over, the connection belongs to the next one. */
+  destroy(): this {
+    if (this.#closed) return this
+    this.destroyed = true
+    this.#socket.destroy()
+    return this
+  }
+
+  /** Writes what was gathered. Called at the end of a turn, when the answer may be over, and the connection another's. */
+  flush(): void {
+    if (this.#stage === 'open') this.#send(false)
+  }
+
+  #isOpen(): boolean {
+    if (this.#stage === 'unbegun') throw new Error('an answer begins with its head')
+    return this.#stage === 'open'
+  }
+
+  /** Writes what was gathered; `last`: and the last chunk. */
+  #send(last: boolean): void {
+    const head = this.#head ?? ''
+    const parts = this.#gathered
+    const size = this.#size
+    if (this.destroyed || (head === '' && size === 0 && !last)) return
+    this.#head = null
+    this.#gathered = []
+    this.#size = 0
+    if (size > GATHERED) return this.#sendLarge(head, parts, size, last)
+    const frame = this.#chunked && size > 0 ? `${head}${size.toString(16)}\r\n` : head
+    const socket = this.#socket
+    const length = frame.length + size + 7
+    // Bytes that wait leave from the memory that they were given in.
+    const room = socket.writableLength === 0 && length <= outbox.length ? outbox : Buffer.allocUnsafe(length)
+    let at = room.write(frame, 'latin1')
+    for (const part of parts) at += part.copy(room, at)
+    if (this.#chunked && size > 0) at += room.write('\r\n', at, 'latin1')
+    if (last) at += room.write(LAST_CHUNK, at, 'latin1')
+    this.#sent(socket.write(room.subarray(0, at)))
+    if (room === outbox && socket.writableLength > 0) outbox = Buffer.allocUnsafeSlow(outbox.length)
+  }
+
+  #sendLarge(head: string, parts: readonly Buffer[], size: number, last: boolean): void {
+    const socket = this.#socket
+    socket.cork()
+    socket.write(this.#chunked ? `${head}${size.toString(16)}\r\n` : head, 'latin1')
+    let taken = true
+    for (const part of parts) taken = socket.write(part)
+    if (this.#chunked) taken = socket.write(last ? `\r\n${LAST_CHUNK}` : '\r\n', 'latin1')
+    socket.uncork()
+    this.#sent(taken)
+  }
+
+  /** A writer told to wait waits for `drain`, though a later piece may find room: the socket says it only then. */
+  #sent(taken: boolean): void {
+    if (!taken) this.writableNeedDrain = true
+  }
+
+  /** The socket has room again. */
+  drained(): void {
+    if (!this.writableNeedDrain) return
+    this.writableNeedDrain = false
+    this.emit('drain')
+  }
+
+  /** The connection is gone. */
+  lost(): void {
+    this.destroyed = true
+    this.close()
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.emit('close')
+    this.#how.over(this.#stays && !this.#socket.destroyed)
+  }
+}
+
+const flush = (reply: FastReply): void => reply.flush()
+const close = (reply: FastReply): void => reply.close()
+
+/** The last proper value of each proper name: most of an answer's headers are those of the one before. */
+const proper = new Map<string, string>()
+const MOST_PROPER = 256
+
+function check(name: string, value: string): void {
+  if (!proper.has(name) && !NAME.test(name)) throw new TypeError('a header has no proper name')
+  if (!VALUE.test(value)) throw new TypeError(`the value of ${name} is not a header value`)
+  if (proper.size >= MOST_PROPER) proper.clear()
+  proper.set(name, value)
+}
+
+const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+const LAST_CHUNK = '0\r\n\r\n'
+
+let second = 0
+let words = ''
+
+/** The date header of this second, as RFC 9110, 5.6.7 writes it. */
+function date(): string {
+  const now = Math.floor(Date.now() / 1000)
+  if (now !== second) {
+    second = now
+    words = new Date(now * 1000).toUTCString()
+  }
+  return words
+}

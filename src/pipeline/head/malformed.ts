@@ -1,0 +1,58 @@
+import type { ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { Refusal } from '#core/errors.ts'
+import { type Id, newId } from '#core/ids.ts'
+import { repeatedField } from './fields.ts'
+
+/** An error of Node's parser (llhttp). */
+interface ParseError extends NodeJS.ErrnoException {
+  reason?: string
+  /** The bytes that came last, and how far they were read. */
+  rawPacket?: Buffer
+  bytesParsed?: number
+}
+
+const malformed = (message: string): Refusal => new Refusal('invalid_parameter', { message })
+
+const kinds: Record<string, [status: string, why: Refusal]> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', malformed('The header fields are too large.')],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', malformed('The request took too long to arrive.')],
+}
+const twoLengths: [string, Refusal] = ['400 Bad Request', repeatedField('Content-Length')]
+const other: [string, Refusal] = ['400 Bad Request', malformed('This is not well-formed HTTP.')]
+
+/**
+ * The answer to bytes that are not a request, which never come to the door: in the form of every other refusal. `bodyOf`
+ * is asked for that of an address; empty: it was not to be read.
+ */
+export function answerMalformed(
+  error: ParseError,
+  socket: Duplex,
+  version: string,
+  bodyOf: (url: string, why: Refusal, requestId: Id) => object,
+): void {
+  // Node keeps the answer in progress here, and looks at it so itself. Into one that has begun nothing more can be said.
+  const answer = (socket as { _httpMessage?: ServerResponse | null })._httpMessage
+  if (!socket.writable || error.code === 'ECONNRESET' || answer?.headersSent) return void socket.destroy()
+  const [status, why] = error.reason === 'Duplicate Content-Length' ? twoLengths : (kinds[error.code ?? ''] ?? other)
+  const requestId = String(answer?.getHeader('x-request-id') ?? newId())
+  const { method, url } = requestLine(error)
+  const body = JSON.stringify(bodyOf(url, why, requestId))
+  const head = [
+    `HTTP/1.1 ${status}`,
+    `x-request-id: ${requestId}`,
+    `x-service-version: ${version}`,
+    'access-control-allow-origin: *',
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${method === 'HEAD' ? '' : body}`)
+}
+
+/** The last request line that was read is that of the request at fault, unless its head came in several pieces. */
+function requestLine({ rawPacket, bytesParsed }: ParseError): { method: string; url: string } {
+  const read = rawPacket?.toString('latin1', 0, bytesParsed) ?? ''
+  const [, method = '', url = ''] = [...read.matchAll(/(?<=^|\n)([A-Z]+) (\S+) HTTP\/1\.[01]\r?\n/g)].at(-1) ?? []
+  return { method, url }
+}

@@ -1,0 +1,120 @@
+import { refuse } from '#core/errors.ts'
+import type { LimitClass } from '#core/contract.ts'
+import type { Id } from '#core/ids.ts'
+
+/**
+ * Token buckets per caller and class, refilled over a minute, in this process's memory. With several processes
+ * each takes an equal part of the quota (`processes()` of those alive), so that together they never give more.
+ */
+export interface Limits {
+  /** Takes a token or refuses with 429. Answers the headers of the IETF draft (draft-ietf-httpapi-ratelimit-headers). */
+  take(caller: Id, limit: LimitClass): Record<string, string>
+  /** Counts one more request of the caller in flight; disposing of the answer takes it back. */
+  enter(caller: Id): Disposable
+  state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[]
+}
+
+const WINDOW_SECONDS = 60
+
+/** The requests in flight of one caller; disposed of once per request. */
+class Flights implements Disposable {
+  [Symbol.dispose](): void {
+    this.count--
+  }
+
+  count = 0
+}
+
+interface Bucket {
+  tokens: number
+  at: number
+}
+
+export function createLimits(
+  quotas: Readonly<Record<LimitClass | 'in_flight', number>>,
+  processes: () => number,
+  now: () => number = () => performance.now(),
+): Limits {
+  const buckets: Record<LimitClass, Map<Id, Bucket>> = {
+    reads: new Map(),
+    writes: new Map(),
+    searches: new Map(),
+    inference: new Map(),
+  }
+  const flights = new Map<Id, Flights>()
+  const classes = ['reads', 'writes', 'searches', 'inference'] as const
+  let swept = now()
+
+  const quotaOf = (limit: LimitClass): number => Math.max(1, Math.floor(quotas[limit] / processes()))
+
+  function filled(caller: Id, limit: LimitClass): Bucket {
+    const quota = quotaOf(limit)
+    const at = now()
+    const bucket = buckets[limit].get(caller)
+    if (!bucket) {
+      const fresh = { tokens: quota, at }
+      buckets[limit].set(caller, fresh)
+      return fresh
+    }
+    bucket.tokens = Math.min(quota, bucket.tokens + ((at - bucket.at) / 1000 / WINDOW_SECONDS) * quota)
+    bucket.at = at
+    return bucket
+  }
+
+  // A bucket left alone for a window is full again, and as good as none.
+  function sweep(): void {
+    if (now() - swept < WINDOW_SECONDS * 1000) return
+    swept = now()
+    for (const name of classes)
+      for (const [caller, { at }] of buckets[name]) if (swept - at > WINDOW_SECONDS * 1000) buckets[name].delete(caller)
+    for (const [caller, flight] of flights) if (flight.count === 0) flights.delete(caller)
+  }
+
+  return {
+    take(caller, limit) {
+      if (quotas[limit] === 0) return {}
+      sweep()
+      const bucket = filled(caller, limit)
+      const quota = quotaOf(limit)
+      const perSecond = quota / WINDOW_SECONDS
+      const refused = bucket.tokens < 1
+      if (!refused) bucket.tokens -= 1
+      const remaining = Math.floor(bucket.tokens)
+      const headers = {
+        'ratelimit-policy': `"${limit}";q=${quota};w=${WINDOW_SECONDS}`,
+        ratelimit: `"${limit}";r=${remaining};t=${Math.ceil((quota - bucket.tokens) / perSecond)}`,
+      }
+      if (refused) {
+        // Never before a token is there, as the draft asks.
+        const wait = Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond))
+        refuse('rate_limited', {
+          message: `More than ${quota} ${limit} a minute. Try again in ${wait} s.`,
+          headers: { ...headers, 'retry-after': String(wait) },
+        })
+      }
+      return headers
+    },
+    enter(caller) {
+      const most = quotas.in_flight === 0 ? Infinity : Math.max(1, Math.floor(quotas.in_flight / processes()))
+      sweep()
+      let flight = flights.get(caller)
+      if (!flight) flights.set(caller, (flight = new Flights()))
+      if (flight.count >= most)
+        refuse('concurrency_limited', {
+          message: `More than ${most} requests at the same time.`,
+          headers: { 'retry-after': '1' },
+        })
+      flight.count++
+      return flight
+    },
+    state: (caller) =>
+      classes
+        .filter((limit) => quotas[limit] !== 0)
+        .map((name) => ({
+          name,
+          quota: quotaOf(name),
+          window_seconds: WINDOW_SECONDS,
+          remaining: Math.floor(filled(caller, name).tokens),
+        })),
+  }
+}

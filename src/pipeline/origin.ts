@@ -1,0 +1,124 @@
+import type { IncomingMessage } from 'node:http'
+import ipaddr from 'ipaddr.js'
+import type { Config } from '#config'
+import type { CallContext } from '#core/context.ts'
+import { refuse } from '#core/errors.ts'
+import { shorten } from '#core/text/shorten.ts'
+
+type Caller = CallContext['caller']
+
+/** The origins of a request: where it came from, and where it was sent to. */
+export interface Origins {
+  /** Refuses a `Host` that is not ours with 421: DNS rebinding ends here. */
+  checkHost(request: IncomingMessage): void
+  /** Refuses a changing call by cookie that another site may have made. */
+  checkCrossSite(request: IncomingMessage): void
+  /** Refuses a page of another site with 403; this machine's pages and programs, which send no `Origin`, pass. */
+  checkOrigin(request: IncomingMessage): void
+  /** The caller's address and program, as its service sees them. */
+  callerOf(request: IncomingMessage): Caller
+  /** Peer address, or the client's behind a trusted proxy. */
+  clientIp(request: IncomingMessage): string
+  isLoopback(request: IncomingMessage): boolean
+  /** `__Host-uk_session` on https. */
+  cookieName: string
+  secure: boolean
+}
+
+export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' | 'trustedProxies' | 'host'>): Origins {
+  const publicUrl = config.publicUrl === null ? null : new URL(config.publicUrl)
+  const secure = publicUrl?.protocol === 'https:'
+  const allowed = new Set(
+    [...config.allowedHosts, ...(publicUrl ? [publicUrl.hostname, publicUrl.host] : [])].map((host) =>
+      host.toLowerCase(),
+    ),
+  )
+  const proxies = config.trustedProxies.map((range) =>
+    range.includes('/')
+      ? ipaddr.parseCIDR(range)
+      : ([ipaddr.parse(range), ipaddr.parse(range).kind() === 'ipv4' ? 32 : 128] as const),
+  )
+  const trusts = (ip: string): boolean => {
+    const address = ipaddr.process(ip)
+    return proxies.some(([range, bits]) => range.kind() === address.kind() && address.match(range, bits))
+  }
+  /** An instance that says of itself that others reach it, or that a proxy stands before it, takes nobody for this machine. */
+  const alone =
+    isLoopbackName(config.host) &&
+    (publicUrl === null || isLoopbackName(hostName(publicUrl.host))) &&
+    config.trustedProxies.length === 0
+  const peer = (request: IncomingMessage): string => plainIp(request.socket.remoteAddress ?? '')
+
+  /** The `Origin` of a call from a page of ours: under the name that the call was sent to, or the public one. */
+  const ownOrigin = ({ headers }: Pick<IncomingMessage, 'headers'>): string | null => {
+    const origin = URL.canParse(headers.origin ?? '') ? new URL(headers.origin!) : null
+    if (origin === null) return null
+    return origin.host === headers.host?.toLowerCase() || origin.origin === publicUrl?.origin ? origin.origin : null
+  }
+
+  const origins: Origins = {
+    cookieName: secure ? '__Host-uk_session' : 'uk_session',
+    secure,
+    checkHost(request) {
+      const host = (request.headers.host ?? '').toLowerCase()
+      const name = hostName(host)
+      if (isLoopbackName(name) || allowed.has(host) || allowed.has(name)) return
+      refuse('misdirected_request')
+    },
+    checkCrossSite({ headers }) {
+      if (headers['sec-fetch-site'] === 'cross-site') refuse('cross_site')
+      if (headers.origin === undefined) {
+        if (headers['x-uk-csrf'] !== '1') refuse('cross_site')
+        return
+      }
+      if (ownOrigin({ headers }) === null) refuse('cross_site')
+    },
+    checkOrigin({ headers }) {
+      if (headers.origin === undefined) return
+      const origin = URL.canParse(headers.origin) ? new URL(headers.origin) : null
+      const known = (url: URL): boolean =>
+        isLoopbackName(hostName(url.host)) || allowed.has(url.host) || allowed.has(url.hostname)
+      if (origin && (origin.host === headers.host?.toLowerCase() || known(origin))) return
+      refuse('cross_site', { message: 'Pages of other sites may not call this. Name their host in UK_ALLOWED_HOSTS.' })
+    },
+    callerOf: (request) => ({
+      ip: origins.clientIp(request),
+      userAgent: shorten(request.headers['user-agent'] ?? '', 512) || null,
+      loopback: origins.isLoopback(request),
+      origin: ownOrigin(request),
+    }),
+    clientIp(request) {
+      let ip = peer(request)
+      // Right to left: each address is believed only as far as the one that named it is trusted.
+      const named = String(request.headers['x-forwarded-for'] ?? '')
+        .split(',')
+        .map((part) => part.trim())
+        .filter(Boolean)
+      while (named.length > 0 && ipaddr.isValid(ip) && trusts(ip)) ip = plainIp(named.pop()!)
+      return ip
+    },
+    isLoopback(request) {
+      return (
+        alone &&
+        !tellsOfProxy(request) &&
+        isLoopbackName(peer(request)) &&
+        isLoopbackName(hostName((request.headers.host ?? '').toLowerCase()))
+      )
+    },
+  }
+  return origins
+}
+
+/**
+ * nginx before 1.29.7 speaks HTTP/1.0 to what stands behind a bare `proxy_pass`, and says nothing else of itself. Later ones
+ * speak HTTP/1.1 there, kept alive, and cannot be told from a client on this machine: `UK_PUBLIC_URL` tells.
+ */
+const tellsOfProxy = ({ httpVersionMajor, httpVersionMinor, headers }: IncomingMessage): boolean =>
+  (httpVersionMajor === 1 && httpVersionMinor === 0) ||
+  Object.keys(headers).some((name) => /^(forwarded|via|x-real-ip|x-forwarded-.*|cf-.*)$/.test(name))
+
+const plainIp = (ip: string): string => ip.replace(/^::ffff:/i, '')
+const hostName = (host: string): string =>
+  host.startsWith('[') ? host.slice(1, host.indexOf(']')) : host.replace(/:\d+$/, '')
+export const isLoopbackName = (name: string): boolean =>
+  name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)

@@ -1,0 +1,93 @@
+import type { IncomingMessage } from 'node:http'
+import type { Context } from '#infra/context.ts'
+import { anonymous } from '#core/principal.ts'
+import type { Entry } from '#core/registry.ts'
+import { readHeaders, readJson, readJsonParts, readPath, readQuery } from './read.ts'
+import { isMultipart, readMultipart, readRaw } from './upload/upload.ts'
+import { parse } from '../parse.ts'
+import type { Versions } from '../version.ts'
+import { refuse } from '#core/errors.ts'
+
+/** A call as it came. */
+interface ReceivedCall {
+  entry: Entry<Context>
+  /** The values of the path's parameters. */
+  values: readonly string[]
+  request: IncomingMessage
+  /** The query, without its question mark. */
+  search: string
+  /** What is given back when the answer has ended: until then the body counts as the caller's. */
+  held: DisposableStack
+}
+
+/** Path, query, headers and body of a call as one checked object, lifted from the caller's version to the newest. */
+export async function readInput(
+  ctx: Context,
+  call: ReceivedCall,
+  versions: Versions,
+): Promise<Record<string, unknown>> {
+  const { entry, values, request } = call
+  const search = resumed(entry, request, call.search)
+  const query = search === '' ? {} : readQuery(search, entry.query)
+  const body = await readBody(ctx, call, search !== '')
+  const inHeaders = entry.headers && parse(entry.headers, readHeaders(request.headers, entry.headers))
+  if (ctx.version === versions.newest) {
+    return {
+      ...inHeaders,
+      ...((search === '' && entry.emptyQuery) || parse(entry.query, query)),
+      ...(entry.body && parse(entry.body, body)),
+      ...readPath(entry.endpoint, values),
+    }
+  }
+  const lifted = versions.lift(ctx.version, entry.name, { ...query, ...body })
+  const inBody = (name: string): boolean =>
+    entry.body !== null && (name in entry.body.shape || !(name in entry.query.shape))
+  const parts = Object.groupBy(Object.entries(lifted), ([name]) => (inBody(name) ? 'body' : 'query'))
+  return {
+    ...inHeaders,
+    ...parse(entry.query, Object.fromEntries(parts.query ?? [])),
+    ...(entry.body && parse(entry.body, Object.fromEntries(parts.body ?? []))),
+    ...readPath(entry.endpoint, values),
+  }
+}
+
+/** The fields of the body; bytes that come as the body, or in it, are the call's `upload`. */
+async function readBody(
+  ctx: Context,
+  { entry: { endpoint, body }, request, held }: ReceivedCall,
+  hasQuery: boolean,
+): Promise<Record<string, unknown>> {
+  if (endpoint.decodes === undefined && (body !== null || endpoint.takes !== undefined)) checkPlain(request)
+  if (endpoint.takes === 'bytes' || (endpoint.takes === 'bytes_or_json' && hasQuery)) {
+    ctx.upload = readRaw(request)
+    return {}
+  }
+  if (endpoint.takes === 'multipart' && isMultipart(request.headers)) {
+    const { fields, upload } = await readMultipart(request, endpoint.parts)
+    ctx.upload = upload
+    return body === null ? fields : readJsonParts(fields, body)
+  }
+  return body === null ? {} : readJson(request, endpoint, body, senderOf(ctx, request), held)
+}
+
+/** Refuses bodies that are coded: stored or parsed as they are, they would be broken text. */
+function checkPlain({ headers }: IncomingMessage): void {
+  const coding = headers['content-encoding']
+  if (coding === undefined || /^[\s,]*(?:identity[\s,]*)*$/i.test(coding)) return
+  refuse('unsupported_media_type', {
+    message: 'Send the body without `Content-Encoding`. This endpoint takes it only as it is.',
+    details: { accepted: ['identity'] },
+    headers: { 'accept-encoding': 'identity' },
+  })
+}
+
+/** The account that sends a body, or the address of a caller without one. */
+const senderOf = ({ principal }: Context, { socket }: IncomingMessage): string =>
+  principal === anonymous ? `address ${socket.remoteAddress}` : principal.accountId
+
+/** A browser that reconnects by itself names the place to go on from in a header; others do in the query. */
+function resumed({ query }: Entry<Context>, { headers }: IncomingMessage, search: string): string {
+  const last = headers['last-event-id']
+  if (typeof last !== 'string' || !('last_event_id' in query.shape) || /(^|&)last_event_id=/.test(search)) return search
+  return `${search}&last_event_id=${encodeURIComponent(last)}`
+}

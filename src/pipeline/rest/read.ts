@@ -1,0 +1,179 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { z } from 'zod'
+import { BodyPieces } from '#infra/bodies/body-pieces.ts'
+import { paceBody } from '#infra/bodies/read-turns.ts'
+import { receivedBodies } from '#infra/bodies/received-bodies.ts'
+import { WHOLE_MS, dropSender } from '#infra/bodies/slow-body.ts'
+import type { AnyEndpoint } from '#core/contract.ts'
+import { pathNames } from '#core/contract.ts'
+import { refuse } from '#core/errors.ts'
+import { checkCounts } from '#core/json/json-counts.ts'
+import { checkShape, refuseJson } from '#core/json/json-text.ts'
+import { parse, pathId } from '../parse.ts'
+import { countLimitsOf } from './count-limits.ts'
+
+const DEFAULT_LIMIT = 1 << 20
+const DEEPEST = 64
+
+/**
+ * The whole body, refused with 413 as soon as it is known to be too large, and with 429 while the sender has too much
+ * under way. `sender`: whose bytes it counts as, until `held` is disposed of.
+ */
+export function readBytes(
+  request: IncomingMessage,
+  limit: number,
+  sender: string,
+  held: DisposableStack,
+): Promise<Buffer> {
+  const tooLarge = () =>
+    refuse('payload_too_large', {
+      message: `The body may hold ${limit} bytes at most.`,
+      details: { limit_bytes: limit },
+    })
+  const length = request.headers['content-length']
+  if (length !== undefined && Number(length) > limit) tooLarge()
+  return new Promise((resolve, reject) => {
+    const share = held.use(receivedBodies.share(sender))
+    const pieces = new BodyPieces(Number(length ?? limit))
+    let size = 0
+    let refused = false
+    const slow = setTimeout(dropSender, WHOLE_MS, request).unref()
+    request.once('close', () => clearTimeout(slow))
+    request.on('data', (part: Buffer) => {
+      size += part.length
+      paceBody(request, sender, size)
+      if (refused) return
+      try {
+        if (size > limit) tooLarge()
+        share.add(part.length)
+        pieces.add(part)
+      } catch (error) {
+        share[Symbol.dispose]()
+        refused = true
+        pieces.clear()
+        reject(error)
+      }
+    })
+    request.on('end', () => {
+      if (refused) return
+      const read = (): void => resolve(pieces.join())
+      const turn = share.turn()
+      if (turn === null) read()
+      else void turn.then(read)
+    })
+    request.on('error', reject)
+    request.on('close', () => {
+      if (request.complete) return
+      share[Symbol.dispose]()
+      reject(new Error('the caller left before the body was whole'))
+    })
+  })
+}
+
+/** The JSON object of a body; an empty body is `{}`. */
+export async function readJson(
+  request: IncomingMessage,
+  { bodyLimit = DEFAULT_LIMIT }: AnyEndpoint,
+  schema: z.ZodObject,
+  sender: string,
+  held: DisposableStack,
+): Promise<Record<string, unknown>> {
+  const type = request.headers['content-type']
+  const bytes = await readBytes(request, bodyLimit, sender, held)
+  if (bytes.length === 0) return {}
+  if (type === undefined || !/^application\/([\w.-]+\+)?json\b/i.test(type))
+    refuse('unsupported_media_type', { message: 'Send the body as `Content-Type: application/json`.' })
+  if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
+  checkCounts(bytes, countLimitsOf(schema))
+  // An empty one may stand in the deepest.
+  checkShape(bytes, DEEPEST + 1)
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (error) {
+    return refuseJson(error)
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
+  if (deeperThan(value, DEEPEST))
+    refuse('malformed_json', { message: `The body may be nested ${DEEPEST} deep at most.` })
+  return value as Record<string, unknown>
+}
+
+/** Whether a value lies deeper than so many lists and objects. `most` bounds the stack, too. */
+export function deeperThan(value: unknown, most: number): boolean {
+  if (most < 0) return true
+  if (value === null || typeof value !== 'object') return false
+  return Object.values(value).some((inner) => deeperThan(inner, most - 1))
+}
+
+/** Query string → object; a key that comes more than once, or that the schema says is a list, is a list. */
+export function readQuery(search: string, schema: z.ZodObject): Record<string, unknown> {
+  const lists = new Map<string, string[]>()
+  for (const [key, value] of new URLSearchParams(search)) {
+    const list = lists.get(key)
+    if (list) list.push(value)
+    else lists.set(key, [value])
+  }
+  // Built by entries: a key such as `__proto__` is a key like any other.
+  return Object.fromEntries(
+    [...lists].map(([key, list]) => [key, list.length > 1 || isList(schema.shape[key]) ? list : list[0]]),
+  )
+}
+
+/** The headers that an endpoint takes as fields: `upload_offset` from `Upload-Offset`. */
+export const readHeaders = (headers: IncomingHttpHeaders, schema: z.ZodObject): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.keys(schema.shape)
+      .map((name) => [name, headers[name.replaceAll('_', '-')]] as const)
+      .filter(([, value]) => value !== undefined),
+  )
+
+/**
+ * The fields of a form, in which a part is text: what the schema says is an object or a list is the JSON in it (OpenAPI
+ * 3.1.1, "Encoding object"). What is not JSON stays text, and is refused as such.
+ */
+export const readJsonParts = (fields: Record<string, string>, { shape }: z.ZodObject): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, text]) => [
+      name,
+      Object.hasOwn(shape, name) && isStructured(shape[name]) ? jsonOr(text) : text,
+    ]),
+  )
+
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+interface Kind {
+  def?: { type?: string; innerType?: Kind; options?: Kind[] }
+}
+
+/** The kind of a schema, without what says that it may be left out. */
+function kindOf(schema: unknown): Kind | undefined {
+  let kind = schema as Kind | undefined
+  while (kind?.def && ['optional', 'default', 'nullable'].includes(kind.def.type ?? '')) kind = kind.def.innerType
+  return kind
+}
+
+const isList = (schema: unknown): boolean => kindOf(schema)?.def?.type === 'array'
+
+function isStructured(schema: unknown): boolean {
+  const { type, options } = kindOf(schema)?.def ?? {}
+  return type === 'union' ? options!.every(isStructured) : ['object', 'record', 'array'].includes(type ?? '')
+}
+
+/** Path parameters: ids in their stored form; what has no id's shape is 404. */
+export function readPath(endpoint: AnyEndpoint, values: readonly string[]): Record<string, unknown> {
+  const path: Record<string, unknown> = {}
+  pathNames(endpoint.path).forEach((name, i) => {
+    const schema: z.ZodType | undefined = endpoint.params?.[name]
+    path[name] = schema ? parse(schema, values[i], name) : pathId(endpoint.path, name, values[i]!)
+  })
+  return path
+}

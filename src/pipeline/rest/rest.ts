@@ -1,0 +1,298 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Context } from '#infra/context.ts'
+import { logScope } from '#infra/log.ts'
+import { asCaller } from '#infra/postgres/fair/callers.ts'
+import { dropRemainder } from '#infra/bodies/slow-body.ts'
+import { type Bytes, type Event, isFeed } from '#core/answers.ts'
+import type { Method } from '#core/contract.ts'
+import { refuse } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import { type Principal, anonymous } from '#core/principal.ts'
+import type { Entry } from '#core/registry.ts'
+import { PIECE, charactersOf } from '#core/json/json-pieces.ts'
+import { type PresentedCredential, admit, limitOf, presented } from '../admit.ts'
+import { allowCors, answerPreflight } from '../cors.ts'
+import type { Entrance } from '../entrance.ts'
+import { createFollowers } from './feed.ts'
+import { createIfMatch } from './if-match.ts'
+import { readInput } from './input.ts'
+import { type CallStart, callerOf, permitNow } from '../invoke.ts'
+import { envelope, isBackground } from './reply.ts'
+import { type Match, createRouter } from './router.ts'
+import { sendBytes } from './send-bytes.ts'
+import { EVENT_STREAM, sendEvents } from './sse.ts'
+import { Watch, checkAgain, whilePermitted } from '../watch.ts'
+import { clientRequestId, echoClientRequestId, sendJson, sendLargeJson, sendRefusal, setHeaders } from './write.ts'
+
+/** The time for telling a caller why its answer ends now. */
+export const LAST_WORDS_MS = 500
+
+export interface RestParts extends Entrance {
+  /** Fires when the server begins to close. */
+  closing: AbortSignal
+  /** Fires when the time that requests had to end is over. */
+  late: AbortSignal
+}
+
+/** A call whose caller was admitted. */
+interface AdmittedCall {
+  entry: Entry<Context>
+  values: readonly string[]
+  request: IncomingMessage
+  response: ServerResponse
+  search: string
+  credential: PresentedCredential
+  start: CallStart
+  life: Life
+  /** What is given back when the answer has ended. */
+  held: DisposableStack
+  flight: Disposable | null
+  /** The work goes on without its caller, who follows it or waits. */
+  isFollowed: boolean
+}
+
+interface Life extends Disposable {
+  signal: AbortSignal
+  end(why: unknown): void
+}
+
+/** REST over HTTP: finds the endpoint that is asked for, and takes its request along the line to its answer. */
+export function createRest(
+  parts: RestParts,
+): (request: IncomingMessage, response: ServerResponse, requestId: Id) => void {
+  const { engine, line, authority, limits, versions, origins, metrics, closing, late } = parts
+  const router = createRouter(
+    [...line.entries.values()].map((entry) => ({
+      method: entry.endpoint.method,
+      path: entry.endpoint.path,
+      greedy: entry.endpoint.greedy === true,
+      to: entry,
+    })),
+  )
+  const checkIfMatch = createIfMatch(line.entries.values(), versions)
+  const followers = createFollowers(authority, line, closing)
+
+  async function rest(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<void> {
+    const startedAt = performance.now()
+    let entry: Entry<Context> | null = null
+    try {
+      allowCors(request, response)
+      echoClientRequestId(request, response)
+      const url = request.url!
+      const mark = url.indexOf('?')
+      // A person who opens the address in a browser wants to use it.
+      if (url === '/' && (request.method === 'GET' || request.method === 'HEAD'))
+        return void response.writeHead(302, { location: '/app' }).end()
+      const path = restPath(mark < 0 ? url : url.slice(0, mark))
+      const match = path === null ? null : router.find(path)
+      if (request.method === 'OPTIONS' && match) {
+        for (const { endpoint } of match.methods.values()) setHeaders(response, endpoint.capabilities ?? {})
+        return answerPreflight(response, match.methods.keys())
+      }
+      entry = entryFor(request, match)
+      await answer(entry, match!.values, request, response, requestId, mark < 0 ? '' : url.slice(mark + 1))
+    } catch (error) {
+      const interrupted = late.aborted && error instanceof Error && error.name === 'AbortError'
+      sendRefusal(request, response, interrupted ? late.reason : error, requestId, engine.log)
+    } finally {
+      dropRemainder(request)
+      metrics.request(entry?.name ?? 'unmatched', response.statusCode, (performance.now() - startedAt) / 1000)
+    }
+  }
+
+  function entryFor(request: IncomingMessage, match: Match<Entry<Context>> | null): Entry<Context> {
+    if (match === null)
+      return refuse('not_found', { message: 'This path does not exist. GET /v1/openapi.json lists them all.' })
+    const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
+    const found = match.methods.get(method)
+    if (found && found.endpoint.refused === undefined) return found
+    const allow = [...match.methods]
+      .filter(([, { endpoint }]) => endpoint.refused === undefined)
+      .flatMap(([known]) => (known === 'GET' ? ['GET', 'HEAD'] : [known]))
+      .join(', ')
+    if (found) return refuse(found.endpoint.refused!, { headers: { allow } })
+    return refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
+  }
+
+  async function answer(
+    entry: Entry<Context>,
+    values: readonly string[],
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: Id,
+    search: string,
+  ): Promise<void> {
+    const { endpoint } = entry
+    const { headers, socket: connection } = request
+    // Before the key is looked at: a key has no place here, valid or not, one or two.
+    if (endpoint.auth === 'session' && (headers.authorization ?? headers['x-api-key']) !== undefined)
+      refuse('cookie_session_required')
+    const credential = presented(headers, origins.cookieName)
+    checkDoor(entry, credential, request)
+    const open = endpoint.auth === 'open'
+    using held = new DisposableStack()
+    let flight: Disposable | null = null
+    let version = ''
+    const speak = (principal: Principal): void => {
+      version = versionOf(headers['x-service-version'], principal)
+      response.setHeader('x-service-version', version)
+    }
+    let principal = anonymous
+    // A sign-in is counted where the password is looked at.
+    if (endpoint.auth === 'sign_in') speak(principal)
+    else
+      principal = await admit(
+        { authority, limits },
+        open ? { address: origins.clientIp(request) } : credential,
+        { limit: limitOf(endpoint), scope: open ? null : endpoint.scope },
+        {
+          connection,
+          entered: (taken) => void (flight = held.use(taken)),
+          counted(rate, known) {
+            if (!open) setHeaders(response, rate)
+            speak(known)
+          },
+        },
+      )
+
+    // A caller who follows or waits goes on elsewhere; a call that changes something is let run to its end.
+    const { reply } = endpoint
+    const callers =
+      reply.kind === 'stream' ? reply.belongs === 'caller' : reply.kind === 'operation' && 'events' in reply
+    const goesAtOnce = !callers && (endpoint.reply.kind === 'stream' || endpoint.method === 'GET')
+    using life = lifeOf(response, goesAtOnce ? closing : late)
+    const start = { principal, requestId, version, signal: life.signal, caller: origins.callerOf(request) }
+    await asCaller(callerOf(start, entry), () =>
+      serve({ entry, values, request, response, search, credential, start, life, held, flight, isFollowed: callers }),
+    )
+  }
+
+  /** The call of an admitted caller, up to its answer. */
+  async function serve(call: AdmittedCall): Promise<void> {
+    const { entry, request, response, credential, start, life, held, flight, isFollowed } = call
+    const { endpoint } = entry
+    const { headers, socket: connection } = request
+    const ctx = line.context(start)
+    if (endpoint.reply.kind === 'operation' && endpoint.reply.events && acceptsEvents(headers)) ctx.wantsEvents = true
+    const input = await readInput(ctx, call, versions)
+    await permitNow(ctx, entry, input)
+    start.principal = ctx.principal
+    if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
+    // The answer to a HEAD is known here: a stream has no end to wait for.
+    if (endpoint.reply.kind === 'stream' && request.method === 'HEAD')
+      return void response.writeHead(200, EVENT_STREAM).end()
+    if (ctx.upload !== null && ctx.principal !== anonymous) {
+      let changed = false
+      held.use(authority.onChange(ctx.principal.accountId, () => (changed = true)))
+      ctx.upload = {
+        ...ctx.upload,
+        bytes: whilePermitted(
+          ctx.upload.bytes,
+          () => changed,
+          async () => {
+            changed = false
+            ctx.principal = (
+              await checkAgain(authority, line, { start, entry, input, credential, connection })
+            ).principal
+          },
+        ),
+      }
+    }
+    // What is done with a computer lasts as long as its bytes and commands do, and no longer than the right to it.
+    if (endpoint.capability !== undefined)
+      held.use(
+        new Watch(
+          authority,
+          line,
+          { start, entry, input, credential, connection },
+          { close: life.end, kept: async () => {} },
+        ),
+      )
+    const result = await entry.handle(ctx, input)
+
+    setHeaders(response, ctx.answer.headers)
+    if (ctx.answer.session !== undefined) setSessionCookie(response, ctx.answer.session)
+    if (endpoint.reply.kind === 'stream' || isEvents(result)) {
+      const events = result as AsyncIterable<Event>
+      const watched = { start: { ...start, signal: closing }, entry, input, credential, connection }
+      if (isFeed(events)) {
+        held.move()
+        return followers.add(response, events, watched, flight)
+      }
+      using _watch = new Watch(authority, line, watched, { close: life.end, kept: async () => {} })
+      return await sendEvents(response, {}, events, life.signal, isFollowed ? LAST_WORDS_MS : 0)
+    }
+    if (endpoint.reply.kind === 'bytes')
+      return await sendBytes(request, response, result as Bytes, life.signal, callerOf(start, entry).name)
+    const status = ctx.answer.status ?? (isBackground(result) ? 202 : (endpoint.status ?? 200))
+    if (endpoint.reply.kind === 'none') return void response.writeHead(ctx.answer.status ?? 204).end()
+    const body = versions.lower(start.version, entry.name, envelope(endpoint.reply, result, input)) as object
+    const tagged = endpoint.method === 'GET' && endpoint.reply.kind === 'one'
+    if (charactersOf(body) < PIECE) return sendJson(request, response, status, JSON.stringify(body), tagged)
+    await sendLargeJson(request, response, status, body, { tagged, account: callerOf(start, entry).name })
+  }
+
+  /** Checks that come before anyone is known: hosts, cross-site calls, and keys where only a session will do. */
+  function checkDoor({ endpoint }: Entry<Context>, credential: PresentedCredential, request: IncomingMessage): void {
+    const session = typeof credential !== 'string'
+    if (session || endpoint.auth === 'sign_in') origins.checkHost(request)
+    const changes = endpoint.method !== 'GET'
+    if (changes && (endpoint.auth === 'sign_in' || (session && credential !== null && endpoint.auth !== 'open')))
+      origins.checkCrossSite(request)
+  }
+
+  function versionOf(asked: string | string[] | undefined, { credential }: Principal): string {
+    if (asked !== undefined) return versions.check(String(asked))
+    return credential.kind === 'key' ? credential.version : versions.newest
+  }
+
+  /** A signal that fires when the caller leaves, `end` is called, or `over` fires; with the reason where there is one. */
+  function lifeOf(response: ServerResponse, over: AbortSignal): Life {
+    const controller = new AbortController()
+    const leave = () => controller.abort()
+    const end = () => controller.abort(over.reason)
+    response.on('close', leave)
+    over.addEventListener('abort', end)
+    return {
+      signal: controller.signal,
+      end: (why) => controller.abort(why),
+      [Symbol.dispose]() {
+        // An answered call has nothing left to stop, and an abort costs an exception with its stack.
+        response.off('close', leave)
+        over.removeEventListener('abort', end)
+      },
+    }
+  }
+
+  function setSessionCookie(response: ServerResponse, session: { token: string; expiresAt: Date } | null): void {
+    const rest = `Path=/; HttpOnly; SameSite=Lax${origins.secure ? '; Secure' : ''}`
+    response.setHeader(
+      'set-cookie',
+      session === null
+        ? `${origins.cookieName}=; Max-Age=0; ${rest}`
+        : `${origins.cookieName}=${session.token}; Expires=${session.expiresAt.toUTCString()}; ${rest}`,
+    )
+  }
+
+  return (request, response, requestId) => {
+    const client_request_id = clientRequestId(request)
+    const scope = { request_id: requestId, ...(client_request_id !== null && { client_request_id }) }
+    // Even a refusal that cannot be written costs its own request alone.
+    const broken = (error: unknown): void => {
+      engine.log.error({ error, request_id: requestId }, 'a request could not be answered')
+      response.destroy()
+    }
+    logScope.run(scope, () => void rest(request, response, requestId).catch(broken))
+  }
+}
+
+const acceptsEvents = ({ accept = '' }: IncomingHttpHeaders): boolean => /\btext\/event-stream\b/i.test(accept)
+
+const isEvents = (result: unknown): result is AsyncIterable<Event> =>
+  result !== null && typeof result === 'object' && Symbol.asyncIterator in result
+
+/** The path under `/v1`; `/auth` and `/admin` also stand at the origin. Null is nowhere. */
+function restPath(path: string): string | null {
+  if (path.startsWith('/v1/')) return path.slice(3)
+  return /^\/(auth|admin)\//.test(path) ? path : null
+}

@@ -1,0 +1,312 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import { Busboy, type BusboyInstance } from '@fastify/busboy'
+import type { Upload } from '#core/context.ts'
+import { Refusal, refuse } from '#core/errors.ts'
+import { partNameIn } from './part-name.ts'
+
+const MOST_FIELDS = 32
+const MOST_FIELD_BYTES = 65_536
+/** A sender that is silent for so long has left. */
+const SILENT_MS = 120_000
+
+export interface Multipart {
+  /** The parts before `file`. */
+  fields: Record<string, string>
+  upload: Upload | null
+}
+
+export const isMultipart = ({ 'content-type': type = '' }: IncomingHttpHeaders): boolean =>
+  /^multipart\/form-data\b/i.test(type)
+
+/**
+ * Reads a form (RFC 7578) up to its part `file`, whose bytes the caller then takes at its own pace. They end in an error
+ * when the sender leaves early or anything comes after them, so that nobody takes half a file for a whole one.
+ */
+export function readMultipart(request: IncomingMessage, parts?: readonly string[]): Promise<Multipart> {
+  if (parts !== undefined) return readParts(request, parts)
+  const form = formOf(request, ['file'])
+  const fields: Record<string, string> = {}
+  let upload: Upload | null = null
+  const whole = Promise.withResolvers<void>()
+  whole.promise.catch(() => {})
+  watchSender(request, whole.reject)
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => {
+      whole.reject(error)
+      reject(error)
+    }
+    form.on('field', (sent, value, nameCut, valueCut) => {
+      const name = decodeName(sent)
+      if (upload !== null) return fail(invalid(name, `\`${name}\` must come before the part \`file\`.`))
+      if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` may hold ${MOST_FIELD_BYTES} bytes at most.`))
+      if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` comes twice.`))
+      fields[name] = value
+    })
+    form.on('file', (part, stream, name, _, mimeType) => {
+      stream.on('error', fail)
+      if (upload !== null) {
+        stream.resume()
+        return fail(invalid(part, 'Send the bytes once, as the part `file`.'))
+      }
+      const named = fileName(name)
+      if (named === undefined) {
+        stream.resume()
+        return fail(notUtf8(part))
+      }
+      upload = {
+        name: named,
+        mimeType: mimeType || null,
+        size: null,
+        part: 'file',
+        bytes: bytesOf(stream, whole.promise),
+      }
+      resolve({ fields, upload })
+    })
+    form.on('fieldsLimit', () => fail(invalid('file', `A form may have ${MOST_FIELDS} fields at most.`)))
+    form.on('finish', () => {
+      whole.resolve()
+      resolve({ fields, upload })
+    })
+    form.on('error', () => fail(invalid('file', 'The body is not a well-formed form.')))
+    whole.promise.catch(reject)
+    request.pipe(form)
+  })
+}
+
+/** Pictures of one call, and some more: how many it takes is for the call to say. */
+const MOST_PARTS = 64
+
+/** The same for a form with several parts of bytes, one after the other: the next one comes once the last was read. */
+function readParts(request: IncomingMessage, parts: readonly string[]): Promise<Multipart> {
+  const form = formOf(request, parts, MOST_PARTS)
+  const fields: Record<string, string> = {}
+  const waiting: Upload[] = []
+  let begun = false
+  let over = false
+  let failure: unknown = null
+  let wake = (): void => {}
+  const broken = Promise.withResolvers<void>()
+  broken.promise.catch(() => {})
+  const fail = (error: unknown): void => {
+    failure ??= error
+    broken.reject(error)
+    wake()
+  }
+  watchSender(request, fail)
+  const next = async (): Promise<Upload | null> => {
+    for (;;) {
+      const upload = waiting.shift()
+      if (upload !== undefined) return upload
+      if (failure !== null) throw failure
+      if (over) return null
+      await new Promise<void>((resolve) => (wake = resolve))
+    }
+  }
+  form.on('field', (sent, value, nameCut, valueCut) => {
+    const name = decodeName(sent)
+    if (begun) return fail(invalid(name, `\`${name}\` must come before the parts that are files.`))
+    if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` may hold ${MOST_FIELD_BYTES} bytes at most.`))
+    if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` comes twice.`))
+    fields[name] = value
+  })
+  form.on('file', (part, stream, name, _, mimeType) => {
+    begun = true
+    stream.on('error', fail)
+    // Whole with its own end; that the form has none is heard by whoever asks for the next.
+    const bytes = bytesOf(stream, Promise.race([broken.promise, Promise.resolve()]), { alone: false })
+    const named = fileName(name)
+    if (named === undefined) {
+      stream.resume()
+      return fail(notUtf8(part))
+    }
+    waiting.push({ name: named, mimeType: mimeType || null, size: null, part, bytes, next })
+    wake()
+  })
+  form.on('fieldsLimit', () => fail(invalid(parts[0]!, `A form may have ${MOST_FIELDS} fields at most.`)))
+  form.on('filesLimit', () => fail(invalid(parts[0]!, `A form may have ${MOST_PARTS} files at most.`)))
+  form.on('error', () => fail(invalid(parts[0]!, 'The body is not a well-formed form.')))
+  form.on('finish', () => {
+    over = true
+    wake()
+  })
+  request.pipe(form)
+  return next().then((upload) => ({ fields, upload }))
+}
+
+/**
+ * A name of a form as browsers write it: they send a quote as `%22`, CR as `%0D` and LF as `%0A`, and leave `%` alone
+ * (HTML, multipart/form-data encoding algorithm).
+ */
+const decodeName = (name: string): string => name.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')
+
+/** The name of a file, without the folders that a browser puts before it; undefined: it can't be read. */
+function fileName(packed: string | undefined): string | null | undefined {
+  if (packed === undefined || packed === '') return null
+  const name = partNameIn(Buffer.from(packed, 'hex').toString('latin1'))
+  return name && (name.slice(name.lastIndexOf('/') + 1) || null)
+}
+
+const notUtf8 = (part: string): Refusal =>
+  invalid(part, `The file name of the part \`${part}\` must be UTF-8, or \`filename*\` in the form of RFC 8187.`)
+
+/** Of the form's parser, the events before it reads a part's headers. */
+interface PartEvents {
+  on(
+    name: 'part',
+    hear: (part: { prependListener(name: 'header', hear: (head: PartHead) => void): void }) => void,
+  ): void
+}
+type PartHead = Record<string, string[] | undefined>
+
+/**
+ * Hands the whole `Content-Disposition` through the form's parser in the place of the file name, in hex: the parser removes
+ * backslashes and cuts names at quotes.
+ */
+function keepFileNames(form: BusboyInstance): BusboyInstance {
+  // The parser of this version keeps these events to itself; the types don't name them.
+  const { parser } = (form as unknown as { _parser: { parser: PartEvents } })._parser
+  parser.on('part', (part) =>
+    part.prependListener('header', (head) => {
+      const disposition = head['content-disposition']?.[0]
+      if (disposition === undefined || !/^form-data[ \t]*;.*?filename\*?[ \t]*=/is.test(disposition)) return
+      const name = /;[ \t]*name[ \t]*=[ \t]*("[^"]*"|[^;" \t]*)/i.exec(disposition)?.[1] ?? '""'
+      const packed = Buffer.from(disposition, 'latin1').toString('hex')
+      head['content-disposition'] = [`form-data; name=${name}; filename="${packed}"`]
+    }),
+  )
+  return form
+}
+
+function formOf(request: IncomingMessage, files: readonly string[], most = 2): BusboyInstance {
+  try {
+    return keepFileNames(
+      new Busboy({
+        headers: request.headers as IncomingHttpHeaders & { 'content-type': string },
+        // Names come as they were sent: a backslash is part of a name on most systems.
+        preservePath: true,
+        isPartAFile: (name) => name !== undefined && files.includes(name),
+        // Large enough that a sender is seldom told to wait.
+        fileHwm: 1 << 20,
+        highWaterMark: 1 << 18,
+        limits: {
+          fields: MOST_FIELDS,
+          fieldSize: MOST_FIELD_BYTES,
+          files: most,
+          parts: MOST_FIELDS + most,
+          headerPairs: 100,
+        },
+      }),
+    )
+  } catch {
+    return refuse('invalid_parameter', { message: '`Content-Type: multipart/form-data` needs its `boundary`.' })
+  }
+}
+
+/** The bytes that may wait here for their reader before the sender is told to wait. */
+const WAITING_BYTES = 1 << 20
+
+/**
+ * The parts of a stream as they came, each until the next is asked for. (A stream that is iterated over joins what waits
+ * into one part: a copy of every byte.) The slices of one piece of memory follow each other, so it is free once another
+ * one begins; unless it is not `alone`, and holds what comes behind it too. Ends in the error of `whole`, if there is one.
+ */
+async function* bytesOf(
+  stream: Readable,
+  whole: Promise<void>,
+  { alone = true }: { alone?: boolean } = {},
+): AsyncGenerator<Uint8Array> {
+  let waiting: Buffer[] = []
+  let size = 0
+  let ended = false
+  let failed: unknown = null
+  let read: ArrayBufferLike | null = null
+  let wake = (): void => {}
+  const fail = (error: unknown) => {
+    failed ??= error
+    wake()
+  }
+  whole.catch(fail)
+  stream.on('error', fail)
+  stream.on('end', () => {
+    ended = true
+    wake()
+  })
+  const take = (part: Buffer): void => {
+    waiting.push(part)
+    size += part.length
+    if (size > WAITING_BYTES) stream.pause()
+    wake()
+  }
+  stream.on('data', take)
+  try {
+    for (;;) {
+      const parts = waiting
+      waiting = []
+      if (parts.length > 0) {
+        size = 0
+        stream.resume()
+      }
+      for (const part of parts) {
+        if (alone && part.buffer !== read) free(read)
+        read = part.buffer
+        yield part
+      }
+      if (waiting.length > 0) continue
+      if (failed !== null) throw failed
+      if (ended) return await whole
+      await new Promise<void>((resolve) => (wake = resolve))
+    }
+  } finally {
+    if (alone) free(read)
+    // Neither destroyed nor paused: the answer goes back on the same connection, whose next request stands behind it.
+    stream.off('data', take).resume()
+  }
+}
+
+/** Smaller ones are shared: Node's pool, what the form's parser keeps of a boundary. */
+const FREED_BYTES = 16_384
+
+/**
+ * Gives back the memory of bytes that were read. Left to the collector they would pile up to 64 MB before it runs, and
+ * it would then look through the whole heap: with a gigabyte, every tenth of a second.
+ */
+function free(buffer: ArrayBufferLike | null): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength >= FREED_BYTES && !buffer.detached) buffer.transfer(0)
+}
+
+/** The body as it is. */
+export function readRaw(request: IncomingMessage): Upload {
+  const whole = Promise.withResolvers<void>()
+  whole.promise.catch(() => {})
+  watchSender(request, whole.reject)
+  request.once('end', () => whole.resolve())
+  const {
+    'content-type': mimeType = null,
+    'content-length': length,
+    'content-encoding': coding = null,
+  } = request.headers
+  const size = length === undefined ? null : Number(length)
+  return { name: null, mimeType, coding, size, part: null, bytes: bytesOf(request, whole.promise) }
+}
+
+function watchSender(request: IncomingMessage, left: (error: Error) => void): void {
+  const gone = () => {
+    request.setTimeout(0)
+    if (!request.complete) left(new SenderGone())
+  }
+  request
+    .once('close', gone)
+    .once('error', gone)
+    .once('end', () => request.setTimeout(0))
+  request.setTimeout(SILENT_MS, () => request.destroy())
+}
+
+/** The sender has gone: the server is not at fault, and nobody is there to be told. */
+export class SenderGone extends Refusal {
+  constructor() {
+    super('invalid_parameter', { message: 'The body ended before it was whole.' })
+  }
+}
+
+const invalid = (param: string, message: string): Refusal => new Refusal('invalid_parameter', { param, message })

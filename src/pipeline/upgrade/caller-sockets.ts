@@ -1,0 +1,127 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import type { CallerSocket } from '#infra/caller-socket.ts'
+import type { Context } from '#infra/context.ts'
+import { refuse } from '#core/errors.ts'
+import type { UpgradeMount } from '#core/exchange.ts'
+import type { Id } from '#core/ids.ts'
+import { type Entry, inputSchemas } from '#core/registry.ts'
+import { admit, limitOf, presented } from '../admit.ts'
+import type { Entrance } from '../entrance.ts'
+import { permitNow } from '../invoke.ts'
+import { readInput } from '../rest/input.ts'
+import { createRouter } from '../rest/router.ts'
+import { Watch } from '../watch.ts'
+
+const BEAT_MS = 15_000
+const SILENT_BEATS = 3
+const LARGEST_MESSAGE = 1 << 20
+
+export interface CallerSocketParts extends Entrance {
+  /** Fires when the server begins to close. */
+  closing(): AbortSignal
+  sockets: readonly CallerSocket[]
+}
+
+/** WebSockets of callers: the same admission as REST, then the handshake. */
+export function callerSockets(parts: CallerSocketParts): UpgradeMount {
+  const { line, authority, limits, versions, origins, metrics, closing, engine } = parts
+  const router = createRouter(
+    parts.sockets.map((socket) => ({
+      method: 'GET',
+      path: `/v1${socket.endpoint.path}`,
+      greedy: false,
+      to: { entry: entryOf(socket), socket },
+    })),
+  )
+  const handshake = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: LARGEST_MESSAGE })
+
+  async function upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, requestId: Id): Promise<void> {
+    const url = request.url!
+    const mark = url.indexOf('?')
+    const match = router.find(mark < 0 ? url : url.slice(0, mark))!
+    const { entry, socket: wanted } = match.methods.get('GET')!
+    const { headers, socket: connection } = request
+    const search = mark < 0 ? '' : url.slice(mark + 1)
+    const ticket = wanted.redeem ? new URLSearchParams(search).get('ticket') : null
+    const credential =
+      ticket === null ? presented(headers, origins.cookieName) : await wanted.redeem!(engine, match.values, ticket)
+    // Nobody's browser sends a ticket by itself.
+    if (typeof credential !== 'string' && ticket === null) {
+      origins.checkHost(request)
+      if (credential !== null) origins.checkCrossSite(request)
+    }
+    using held = new DisposableStack()
+    let version = versions.newest
+    const principal = await admit(
+      { authority, limits },
+      credential,
+      { limit: limitOf(entry.endpoint), scope: entry.endpoint.scope },
+      {
+        connection,
+        entered: (flight) => void held.use(flight),
+        counted(_rate, { credential: known }) {
+          const asked = headers['x-service-version']
+          if (asked !== undefined) version = versions.check(String(asked))
+          else if (known.kind === 'key') version = known.version
+        },
+      },
+    )
+    const gone = new AbortController()
+    held.defer(() => gone.abort())
+    stream.once('close', () => gone.abort())
+    const start = { principal, requestId, version, signal: gone.signal, caller: origins.callerOf(request) }
+    const ctx = line.context(start)
+    const input = await readInput(ctx, { entry, values: match.values, request, search, held }, versions)
+    await permitNow(ctx, entry, input)
+    start.principal = ctx.principal
+    const speak = await wanted.open(ctx, input)
+    if (gone.signal.aborted || closing().aborted) refuse('shutting_down', { headers: { 'retry-after': '1' } })
+    const watched = { start, entry, input, credential, connection }
+    const life = held.move()
+    stream.once('close', () => life.dispose())
+    handshake.handleUpgrade(request, stream, head, (socket) => {
+      metrics.request(entry.name, 101, 0)
+      const watch = new Watch(authority, line, watched, {
+        close: () => socket.close(1008, 'the right to this has ended'),
+        kept: async () => {},
+      })
+      const restart = () => socket.close(1012, 'the server restarts')
+      const end = closing()
+      end.addEventListener('abort', restart)
+      socket.on('error', (error) => engine.log.debug({ error, request_id: requestId }, 'a socket of a caller broke'))
+      socket.once('close', () => {
+        end.removeEventListener('abort', restart)
+        watch[Symbol.dispose]()
+      })
+      keepAlive(socket)
+      speak(socket)
+    })
+  }
+
+  return { owns: (path) => router.find(path) !== null, upgrade }
+}
+
+const entryOf = ({ name, endpoint, finder }: CallerSocket): Entry<Context> => ({
+  name,
+  verb: name.split('.')[1]!,
+  area: { name: name.split('.')[0]!, title: '', summary: '', endpoints: {} },
+  endpoint,
+  handle: () => {},
+  finder,
+  ...inputSchemas(endpoint),
+  emptyQuery: null,
+})
+
+/** Pings, and ends what nothing was heard of three times over: whatever comes is a sign of life. */
+function keepAlive(socket: WebSocket): void {
+  let silent = 0
+  const heard = () => (silent = 0)
+  socket.on('pong', heard).on('message', heard).on('ping', heard)
+  const timer = setInterval(() => {
+    if (++silent > SILENT_BEATS) return socket.terminate()
+    socket.ping()
+  }, BEAT_MS).unref()
+  socket.once('close', () => clearInterval(timer))
+}

@@ -1,0 +1,47 @@
+import { refuse } from '#core/errors.ts'
+import { newestVersion } from '#core/contract.ts'
+
+/**
+ * A dated contract. The newest needs no steps; an older one says how its requests are lifted to the next and how
+ * answers of the next are lowered to it, per endpoint name. Steps run one after the other.
+ */
+export interface Version {
+  date: string
+  lift?: Record<string, (input: Record<string, unknown>) => Record<string, unknown>>
+  lower?: Record<string, (body: unknown) => unknown>
+}
+
+/** Newest first. `lift` and `lower` of an entry lead to and from the entry before it. */
+export const versions: readonly Version[] = [{ date: newestVersion }]
+
+export interface Versions {
+  newest: string
+  /** Refuses what is not in the list, naming where it stood. */
+  check(date: string, param?: string): string
+  lift(date: string, name: string, input: Record<string, unknown>): Record<string, unknown>
+  lower(date: string, name: string, body: unknown): unknown
+}
+
+export function createVersions(list: readonly Version[] = versions): Versions {
+  const newest = list[0]!.date
+  const older = (date: string): readonly Version[] =>
+    list.slice(1, list.findIndex((version) => version.date === date) + 1)
+  return {
+    newest,
+    check(date, param = 'X-Service-Version') {
+      if (list.some((version) => version.date === date)) return date
+      return refuse('unsupported_version', {
+        message: `\`${param}\` must be one of ${list.map((version) => version.date).join(', ')}.`,
+        param,
+      })
+    },
+    lift: (date, name, input) =>
+      date === newest
+        ? input
+        : older(date)
+            .toReversed()
+            .reduce((lifted, { lift }) => lift?.[name]?.(lifted) ?? lifted, input),
+    lower: (date, name, body) =>
+      date === newest ? body : older(date).reduce((lowered, { lower }) => lower?.[name]?.(lowered) ?? lowered, body),
+  }
+}

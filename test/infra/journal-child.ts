@@ -1,0 +1,23 @@
+/** A server process whose calls nothing holds: one ended, one is under way, one was never sent; then it hangs until it is killed. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLedger } from '#infra/ledger/create-ledger.ts'
+import type { Payer } from '#infra/ledger/ledger.ts'
+import { createLog } from '#infra/log.ts'
+import { connectPostgres } from '#infra/postgres/client.ts'
+import { startProcess } from '#infra/processes/processes.ts'
+import { call, outcome } from './ledger-calls.ts'
+
+const [connection, words, journalDir] = process.argv.slice(2)
+const log = createLog('error')
+const postgres = connectPostgres(JSON.parse(connection!), () => {})
+const { id: processId } = await startProcess({ postgres, log })
+const ledger = createLedger({ postgres, processId, log, journalDir: journalDir! })
+const payer = JSON.parse(words!) as Payer
+const [ended, open, unsent] = [call(payer), call(payer), call(payer)]
+for (const each of [ended, open, unsent]) ledger.sent(each)
+ledger.settle(ended, outcome(300n, { finishReason: 'a\tword\nof theirs' }))
+ledger.release(unsent)
+// Longer than a line waits, shorter than a settlement does.
+await sleep(20)
+process.stdout.write(`${JSON.stringify([ended, open, unsent].map(({ id }) => id))}\n`)
+Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)

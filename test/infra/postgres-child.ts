@@ -1,0 +1,24 @@
+// A server process in small, for tests that kill it: locks a data dir, starts its PostgreSQL, says so in one JSON line.
+// Arguments: the folder of the supervisor's source, the data dir.
+import type { lockDataDir as Lock } from '../../src/infra/postgres/embedded/datadir.ts'
+import type { startPostgres as Start } from '../../src/infra/postgres/embedded/supervisor.ts'
+
+const [source, dataDir] = process.argv.slice(2) as [string, string]
+const { lockDataDir }: { lockDataDir: typeof Lock } = await import(`${source}/embedded/datadir.ts`)
+const { startPostgres }: { startPostgres: typeof Start } = await import(`${source}/embedded/supervisor.ts`)
+
+const logged: string[] = []
+// First of all: a signal that comes during the start must not leave a postgres behind.
+const asked = Promise.withResolvers<void>()
+process.once('SIGTERM', asked.resolve)
+try {
+  using data = lockDataDir(dataDir)
+  await using postgres = await startPostgres({ dataDir: data.dir, log: (line) => logged.push(line) })
+  console.log(JSON.stringify({ connection: postgres.connection, pid: postgres.pid, logged }))
+  await Promise.race([asked.promise, postgres.exited])
+} catch (error) {
+  console.log(
+    JSON.stringify({ refused: error instanceof Error ? `${error.name}: ${error.message}` : String(error), logged }),
+  )
+  process.exitCode = 1
+}

@@ -1,0 +1,147 @@
+/**
+ * A change of the account is not for a caller held to one of its workspaces: every endpoint that writes, and that names
+ * neither a thing of a workspace nor the workspace, is judged here.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { loadContracts } from '#modules/contracts.ts'
+import { newId } from '#core/ids.ts'
+import { list } from '#core/registry.ts'
+import { call, results, say, script, tools } from '../chats/chats.ts'
+import { pathOf, required, validBody } from './least-call.ts'
+import { type Caller, type Person, type TestServer, testServer } from '../server.ts'
+
+const all = list(await loadContracts())
+const unplaced = all.filter(({ endpoint: { auth = 'any', method, scope, on, within, refused } }) => {
+  const writes = method !== 'GET' && scope?.endsWith(':read') !== true
+  return writes && auth === 'any' && on === undefined && within === undefined && refused === undefined
+})
+const ofAccount = unplaced.filter(({ endpoint }) => endpoint.ofAccount)
+
+/** Endpoints that change nothing of the account, and why. */
+const judged: Record<string, string> = {
+  'shares.create': 'the workspace of the resource it names',
+  'shares.update': 'the workspace of the resource it names',
+  'shares.revoke': 'the workspace of the resource it names',
+  'drive.upload': 'the workspace or folder it names',
+  'drive.create_folder': 'the workspace or folder it names',
+  'drive.begin_upload': 'the workspace or folder it names',
+  'ai_gateway.create': 'the workspace that the key is held to',
+  'notifications.send': 'told of that workspace',
+  'notifications.read_all': 'what came from that workspace',
+  'cloud_computers.delete_snapshot': 'the workspace that the snapshot belongs to',
+  'realtime.broadcast': 'the workspace of its channel',
+  'realtime.heartbeat': 'the workspace of its channel',
+}
+
+test('each endpoint that writes belongs to the account or is judged', () => {
+  const names = unplaced.filter(({ endpoint }) => !endpoint.ofAccount).map(({ name }) => name)
+  assert.deepEqual(names.toSorted(), Object.keys(judged).toSorted())
+  assert.ok(ofAccount.length >= 8)
+})
+
+let server: TestServer
+let alice: Person
+let vera: Person
+let eve: Person
+let team: string
+before(async () => {
+  server = await testServer({ environment: { UK_LIMIT_READS: '0', UK_LIMIT_WRITES: '0' } })
+  ;[alice, vera, eve] = [await server.person('Alice'), await server.person('Vera'), await server.person('Eve')]
+  team = (await alice.post('/workspaces', { name: 'Team' })).body.data.id
+  for (const [person, role] of [
+    [vera, 'viewer'],
+    [eve, 'admin'],
+  ] as const) {
+    const invited = await alice.post(`/workspaces/${team}/invitations`, { email: person.email, role })
+    assert.equal((await person.post('/invitations/accept', { token: invited.body.data.token })).status, 200)
+  }
+})
+after(() => server[Symbol.asyncDispose]())
+
+/** Everything of an account that could have been changed. */
+async function stateOf(person: Person): Promise<string[]> {
+  const subjects = [
+    '/settings',
+    '/notifications/config',
+    '/notifications/preferences',
+    '/notifications/push-subscriptions',
+  ]
+  const texts = await Promise.all(subjects.map(async (path) => (await person.get(path)).text))
+  const { data } = (await person.get('/workspaces')).body
+  // Not what was spent there: an agent at work pays for its words.
+  return [...texts.map((text) => text.replace(/"unread_count":\d+/, '')), ...data.map(({ id }: { id: string }) => id)]
+}
+
+const held: Record<string, () => Promise<[Person, Caller]>> = {
+  'an owner’s key to the team': async () => [alice, await alice.key({ workspace_id: team })],
+  'a key to the personal workspace': async () => [alice, await alice.key({ workspace_id: alice.workspaceId })],
+  'a viewer’s key to the team': async () => [vera, await vera.key({ workspace_id: team })],
+  'an ex-member’s key to the team': async () => {
+    const key = await eve.key({ workspace_id: team })
+    assert.equal((await alice.delete(`/workspaces/${team}/members/${eve.id}`)).status, 200)
+    return [eve, key]
+  },
+}
+for (const [title, arrange] of Object.entries(held))
+  test(`${title} changes nothing of the account`, async () => {
+    const [person, key] = await arrange()
+    const state = await stateOf(person)
+    for (const { name, endpoint } of ofAccount) {
+      const path = pathOf(endpoint, newId()) + required(endpoint)
+      const answer = await key.request(endpoint.method, path, validBody(endpoint))
+      assert.deepEqual([answer.status, answer.body.error?.code], [403, 'capability_denied'], name)
+    }
+    assert.deepEqual(await stateOf(person), state)
+  })
+
+test('a key to all of an account, and a session, are let in', async () => {
+  for (const who of [alice, await alice.key()])
+    for (const { name, endpoint } of ofAccount) {
+      const path = pathOf(endpoint, newId()) + required(endpoint)
+      const answer = await who.request(endpoint.method, path, validBody(endpoint))
+      assert.notEqual(answer.body?.error?.code, 'capability_denied', name)
+    }
+})
+
+test('an agent at work in a workspace changes nothing of the account either', async () => {
+  const names = ofAccount.filter(({ endpoint }) => endpoint.consent === undefined).map(({ name }) => name)
+  assert.ok(names.length > 0)
+  const allowed = tools(Object.fromEntries(names.map((name) => [name, 'allow'])))
+  const agent = (await alice.post('/agents', { name: 'Worker', model: 'sim/script', tools: allowed })).body.data.id
+  const chat = (await alice.post('/chats', { agent_id: agent })).body.data.id
+  const calls = ofAccount
+    .filter(({ name }) => names.includes(name))
+    .map(({ name, endpoint }) => call(name.replace('.', '_'), validBody(endpoint) ?? {}))
+  const state = await stateOf(alice)
+  const sent = await alice.post(`/chats/${chat}/messages`, { content: script(calls, [say('done')]) })
+  assert.equal(sent.status, 200, sent.text)
+  const told = results(sent.body.data.message ?? sent.body.data)
+  assert.equal(told.length, names.length, sent.text)
+  for (const { output, is_error } of told) {
+    assert.equal(is_error, true)
+    assert.match(JSON.stringify(output), /capability_denied/)
+  }
+  assert.deepEqual(await stateOf(alice), state)
+})
+
+test('what a held key makes without naming a place is of its workspace alone', async () => {
+  const key = await alice.key({ workspace_id: team })
+  const provider = {
+    name: 'Ours',
+    slug: 'ours',
+    shape: 'openai-chat',
+    base_url: 'https://api.example.com/v1',
+    api_key: 'sk-1',
+  }
+  const made = await key.post('/ai-gateway/provider-endpoints', provider)
+  assert.deepEqual([made.status, made.body.data?.workspace_id], [201, team], made.text)
+  await alice.post('/notifications', { title: 'Of no workspace' })
+  assert.equal((await key.post('/notifications', { title: 'Of the team' })).body.data.workspace_id, team)
+  assert.equal((await key.post('/notifications/read-all', {})).status, 200)
+  const { data } = (await alice.get('/notifications?status=unread')).body
+  assert.deepEqual(
+    data.map(({ title }: { title: string }) => title).filter((title: string) => title.startsWith('Of ')),
+    ['Of no workspace'],
+  )
+})

@@ -1,0 +1,92 @@
+/** Lists of too many elements are refused by their bytes, before the body is parsed, wherever large JSON is taken. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { loadContracts } from '#modules/contracts.ts'
+import { surfaces } from '#gateway/mount.ts'
+import { newId } from '#core/ids.ts'
+import { inputSchemas, list } from '#core/registry.ts'
+import { type Caller, testServer } from '../../server.ts'
+import { pathOf, required } from '../least-call.ts'
+
+const CONVERSATIONS =
+  /\/(chat\/completions|responses|responses\/compact|responses\/input_tokens|messages|messages\/count_tokens)$/
+
+/** The paths of the surfaces that take conversations. */
+const chatPaths = surfaces.flatMap(({ roots: [root], routes }) =>
+  Object.entries(routes).flatMap(([path, methods]) =>
+    CONVERSATIONS.test(path) && 'POST' in methods ? [root + path] : [],
+  ),
+)
+
+/** A list of so many elements, in a body that breaks off: a parser would say that, and not how many there are. */
+const broken = (name: string, element: string, times: number): string => `{"${name}":[${`${element},`.repeat(times)}`
+const refused = async (caller: Caller, path: string, body: string, field: string, most: number) => {
+  const answer = await caller.request('POST', path, Buffer.from(body))
+  assert.equal(answer.status, 400, `${path} ${field}: ${answer.text}`)
+  assert.ok(answer.text.includes(`\`${field}\` holds more than ${most} elements.`), `${path}: ${answer.text}`)
+}
+
+test('the gateways name the list that is too long and its limit: messages, their parts, tools, anything else', async () => {
+  await using server = await testServer()
+  const key = await (await server.person('Alice')).key()
+  assert.ok(chatPaths.length >= 8, chatPaths.join())
+  const message = '{"role":"user","content":"x"}'
+  for (const path of chatPaths) {
+    const field = path.includes('/responses') ? 'input' : 'messages'
+    await refused(key, path, broken(field, message, 330_000), field, 20_000)
+    await refused(key, path, broken('tools', '{"type":"function","name":"f"}', 50_000), 'tools', 10_000)
+    await refused(key, path, broken('t\\u006fols', '{"type":"function","name":"f"}', 50_000), 'tools', 10_000)
+    await refused(key, path, broken('stop', '"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"', 2_000), 'stop', 256)
+    const parts = broken('content', '{"type":"text","text":""}', 6_000)
+    await refused(key, path, `{"${field}":[${message},${parts}`, `${field}.1.content`, 5_000)
+    const values = await key.request('POST', path, Buffer.from(`{"metadata":{"a":[${'[{},1],'.repeat(100_000)}`))
+    assert.match(values.text, /holds more than 250000 values, counted up to `metadata`/, path)
+  }
+})
+
+test('endpoints of the platform name a list that is longer than their contract allows', async () => {
+  await using server = await testServer()
+  const session = await server.person('Alice')
+  const key = await session.key()
+  let lists = 0
+  for (const { endpoint } of list(await loadContracts())) {
+    const { body } = inputSchemas(endpoint)
+    if (body === null || !['POST', 'PATCH', 'PUT'].includes(endpoint.method) || endpoint.takes !== undefined) continue
+    const path = pathOf(endpoint, newId()) + required(endpoint)
+    const caller = endpoint.auth === 'session' ? session : key
+    for (const name of Object.keys(body.shape)) {
+      const answer = await caller.request(endpoint.method, path, Buffer.from(broken(name, '""', 25_000)))
+      // Some are refused before their body is read.
+      if (answer.status !== 400) continue
+      assert.match(answer.text, new RegExp(`\`${name}\` holds more than \\d+ elements`), `${endpoint.method} ${path}`)
+      lists++
+      break
+    }
+  }
+  assert.ok(lists > 20, String(lists))
+  const messages = broken('messages', '{"role":"user","content":"x"}', 330_000)
+  await refused(key, '/inference/text', messages, 'messages', 10_000)
+})
+
+test('bodies of very many fields and models with very long names are refused in a few words, wherever they are sent', async () => {
+  await using server = await testServer()
+  const key = await (await server.person('Alice')).key()
+  const fields = Array.from({ length: 90_000 }, (_, n) => `"f${n}":0`).join()
+  for (const path of ['/chats', '/inference/text', '/drive/files', ...chatPaths]) {
+    const many = await key.request('POST', path, Buffer.from(`{${fields}`))
+    assert.equal(many.status, 400, path)
+    assert.match(many.text, /The body has more than 1000 fields\./, path)
+    const few = await key.request('POST', path, Buffer.from(`{${fields.slice(0, fields.indexOf('"f900"') - 1)}}`))
+    assert.equal(few.status, 400, path)
+    assert.ok(few.text.length < 1_000, `${path}: ${few.text.slice(0, 1_200)}`)
+    const metadata = await key.request('POST', path, Buffer.from(`{"metadata":{${fields}`))
+    assert.match(metadata.text, /`metadata` holds more than (5000|20000) elements/, path)
+  }
+  for (const path of ['/inference/text', ...chatPaths]) {
+    const message = { role: 'user', content: 'x' }
+    const body = { model: `sim/${'x'.repeat(900_000)}`, max_tokens: 5, messages: [message], input: [message] }
+    const { text, status } = await key.post(path, body)
+    assert.ok(status >= 400 && status < 500, `${path} ${status}`)
+    assert.ok(text.length < 2_000, `${path}: ${text.length} characters`)
+  }
+})

@@ -1,0 +1,158 @@
+/**
+ * A write to anything, while somebody else deletes that very thing for good: it is found, and gone by the time of the
+ * write. The other deletion is held open until somebody waits for it, so that each run meets the moment.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { loadContracts } from '#modules/contracts.ts'
+import { list } from '#core/registry.ts'
+import { pathOf, required, validBody } from './least-call.ts'
+import { makers } from '../makers.ts'
+import { readableLog } from './readable-log.ts'
+import { type Caller, type Person, type TestServer, caller, testServer } from '../server.ts'
+import { until } from '../until.ts'
+
+const writing = list(await loadContracts()).filter(
+  ({ endpoint: { on, method } }) => on !== undefined && method !== 'GET',
+)
+/** The table of a kind that has its own row; all others are resources. */
+const tables: Record<string, string> = {
+  workspace: 'workspaces',
+  upload: 'uploads',
+  operation: 'operations',
+  notification: 'notifications',
+  push_subscription: 'push_subscriptions',
+  webhook_endpoint: 'webhook_endpoints',
+  provider_endpoint: 'provider_endpoints',
+}
+
+const { log, errors } = readableLog()
+const stack = new AsyncDisposableStack()
+let server: TestServer
+let alice: Person
+let beyond: Caller
+let deleter: pg.Client
+let slow: string
+before(async () => {
+  server = stack.use(
+    await testServer({
+      log,
+      environment: {
+        UK_LIMIT_READS: '0',
+        UK_LIMIT_WRITES: '0',
+        UK_FETCH_ALLOW: '127.0.0.0/8',
+        UK_UPSTREAM_ALLOW: '127.0.0.0/8',
+      },
+    }),
+  )
+  const twin = stack.use(await server.twin())
+  alice = await server.person('Alice')
+  beyond = caller(twin.origin, alice.headers)
+  deleter = new pg.Client(server.database.connection)
+  await deleter.connect()
+  stack.defer(() => deleter.end())
+  // A vendor, and a receiver of webhooks, that answers after the caller who asked has gone on.
+  const vendor = createServer((request, response) => {
+    request.resume()
+    void sleep(30).then(() => response.end(JSON.stringify({ data: [{ id: `m${Math.random()}` }] })))
+  }).listen(0, '127.0.0.1')
+  stack.defer(() => {
+    vendor.closeAllConnections()
+    vendor.close()
+  })
+  await once(vendor, 'listening')
+  slow = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`
+})
+after(() => stack.disposeAsync())
+
+/** Does something while the thing is being deleted, which ends once the work waits for it, or is over. */
+async function whileDeleting<T>(kind: string, id: string, work: () => Promise<T>): Promise<T> {
+  const { rows } = await deleter.query<{ pid: number }>('select pg_backend_pid() as pid')
+  await deleter.query('begin')
+  await deleter.query(`delete from ${tables[kind] ?? 'resources'} where id = $1`, [id])
+  let over = false
+  const working = work().finally(() => (over = true))
+  await until(
+    () =>
+      server.app.engine.postgres.pool.query(
+        'select from pg_stat_activity where datname = current_database() and $1 = any(pg_blocking_pids(pid))',
+        [rows[0]!.pid],
+      ),
+    ({ rowCount }) => over || rowCount! > 0,
+  )
+  await deleter.query('commit')
+  return working
+}
+
+/** Once nothing waits any more that parts of the server are to be told of. */
+const handled = () =>
+  until(
+    () =>
+      deleter.query<{ n: number }>(
+        'select ((select count(*) from outbox) + (select count(*) from deliveries))::int as n',
+      ),
+    ({ rows }) => rows[0]!.n === 0,
+  )
+
+for (const { name, endpoint } of writing)
+  test(`${name}: what is deleted meanwhile is not there, and that is no fault`, async () => {
+    const before = errors().length
+    const id = await makers[endpoint.on!]!(alice)
+    const { status, text } = await whileDeleting(endpoint.on!, id, () =>
+      alice.request(endpoint.method, pathOf(endpoint, id) + required(endpoint), validBody(endpoint)),
+    )
+    assert.ok(status < 500, `${status} ${text}`)
+    assert.deepEqual(errors().slice(before), [])
+  })
+
+test('an event whose receiver is deleted meanwhile is told to all others', async () => {
+  const before = errors().length
+  const receiver = { workspace_id: alice.workspaceId, name: 'Ours', url: slow, events: ['agent.created'] }
+  const [gone, kept] = await Promise.all(
+    [1, 2].map(async () => (await alice.post('/webhook-endpoints', receiver)).body.data.id as string),
+  )
+  await handled()
+  await whileDeleting('webhook_endpoint', gone!, async () => {
+    await makers.agent!(alice)
+    await handled()
+  })
+  const told = (await alice.get(`/webhook-endpoints/${kept}/deliveries`)).body.data
+  assert.equal(told.length, 1)
+  assert.deepEqual(errors().slice(before), [])
+})
+
+test('endpoints of providers and of webhooks that are deleted at once after they were made, or tested, leave no fault behind', async () => {
+  const before = errors().length
+  const kinds = {
+    '/ai-gateway/provider-endpoints': () => ({
+      slug: `s${Math.random().toString(36).slice(2, 10)}`,
+      shape: 'openai-chat',
+      base_url: `${slow}/v1`,
+      api_key: 'sk-0123456789',
+    }),
+    '/webhook-endpoints': () => ({ workspace_id: alice.workspaceId, name: 'Ours', url: slow, events: ['*'] }),
+  }
+  const rounds = Array.from({ length: 24 }, async (_, i) => {
+    const [here, there] = i % 2 === 0 ? [alice, beyond] : [beyond, alice]
+    for (const [at, body] of Object.entries(kinds)) {
+      const made = await here.post(at, body())
+      assert.equal(made.status, 201, made.text)
+      const path = `${at}/${made.body.data.id}`
+      const tested = i % 3 === 0 ? [] : [here.post(`${path}/test`), there.get('/models')]
+      if (i % 3 === 1) await sleep(i)
+      const answers = await Promise.all([...tested, there.delete(path)])
+      assert.ok(
+        answers.every(({ status }) => status < 500),
+        answers.map(({ text }) => text).join(),
+      )
+    }
+  })
+  await Promise.all(rounds)
+  await handled()
+  assert.deepEqual(errors().slice(before), [])
+})

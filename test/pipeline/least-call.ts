@@ -1,0 +1,49 @@
+/** The least that an endpoint can be asked with, read off its contract. */
+import assert from 'node:assert/strict'
+import { z } from 'zod'
+import type { AnyEndpoint } from '#core/contract.ts'
+import { newId } from '#core/ids.ts'
+import { inputSchemas } from '#core/registry.ts'
+import { values } from '../makers.ts'
+
+/** Its path with this id for each that it names. */
+export const pathOf = ({ path, params }: AnyEndpoint, id: string): string =>
+  path.replace(/:(\w+)/g, (_: string, name: string) => (params?.[name] ? (values[name] ?? 'x') : id))
+
+/** The query parameters without which an endpoint cannot be asked at all. */
+export function required(endpoint: AnyEndpoint): string {
+  const query = inputSchemas(endpoint).query
+  const needed = Object.entries(query.shape).filter(([, schema]) => !(schema as z.ZodType).safeParse(undefined).success)
+  const pairs = needed.map(([name]) => [name, values[name] ?? newId()])
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs as [string, string][]).toString()}`
+}
+
+/** The least body that an endpoint takes, so that what is refused is the id. */
+export function validBody(endpoint: AnyEndpoint): Record<string, unknown> | undefined {
+  const { body } = inputSchemas(endpoint)
+  if (body === null) return undefined
+  const needed = Object.entries(body.shape).filter(([, schema]) => !(schema as z.ZodType).safeParse(undefined).success)
+  return Object.fromEntries(needed.map(([name, schema]) => [name, sample(name, schema as z.ZodType)]))
+}
+
+function sample(name: string, schema: z.ZodType): unknown {
+  const candidates = [
+    values[name],
+    newId(),
+    'x',
+    'list',
+    'status',
+    null,
+    { url: 'https://example.com/x.gguf' },
+    'a@example.com',
+    1,
+    true,
+    ['user:read'],
+    [],
+    {},
+    [{ type: 'text', text: 'x' }],
+  ]
+  const found = candidates.find((value) => value !== undefined && schema.safeParse(value).success)
+  assert.notEqual(found, undefined, `test/makers.ts has no value for ${name}`)
+  return found
+}

@@ -1,0 +1,292 @@
+/**
+ * Every endpoint that finds something, asked by its maker in each place that a maker can come to: the answer is judged by
+ * rule from the contract. Having made a thing that lives in a workspace gives no right to it.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { loadContracts } from '#modules/contracts.ts'
+import { type AnyEndpoint, pathNames } from '#core/contract.ts'
+import { type Listed, list } from '#core/registry.ts'
+import { type Role, atLeast, roleFor } from '#core/scopes.ts'
+import { pathOf, required, validBody } from './least-call.ts'
+import { makers } from '../makers.ts'
+import { type Answer, type Caller, type Person, type TestServer, testServer } from '../server.ts'
+
+const all = list(await loadContracts())
+const finding = all.filter(({ endpoint }) => endpoint.on !== undefined)
+
+/** The kinds that belong to an account, wherever they came from. */
+const ofAccount = new Set(['notification', 'push_subscription'])
+const shareable = new Set(['agent', 'chat', 'file'])
+
+let server: TestServer
+let owner: Person
+before(async () => {
+  server = await testServer({ environment: { UK_LIMIT_READS: '0', UK_LIMIT_WRITES: '0', UK_LIMIT_SEARCHES: '0' } })
+  owner = await server.person('Olga Owner')
+})
+after(() => server[Symbol.asyncDispose]())
+
+/** The answer that `permit` must give: it lets the call in, or refuses with this status and code. */
+type Judged = 'in' | readonly [status: number, code: string]
+const hidden = [404, 'not_found'] as const
+const role = [403, 'insufficient_role'] as const
+const denied = [403, 'capability_denied'] as const
+const state = [409, 'invalid_state'] as const
+
+const scopeOn = ({ onScope, scope }: AnyEndpoint) => onScope ?? scope
+const roleOn = (endpoint: AnyEndpoint): Role =>
+  endpoint.role ?? (uses(endpoint) ? 'member' : scopeOn(endpoint) === null ? 'viewer' : roleFor(scopeOn(endpoint)!))
+/** What needs a capability acts on a machine, also where it only looks: viewers have none, and an archived workspace neither. */
+const uses = ({ capability, errors }: AnyEndpoint): boolean =>
+  // Which one `POST …/fs` needs depends on what is done.
+  capability !== undefined || errors?.includes('capability_denied') === true
+const reads = (endpoint: AnyEndpoint): boolean =>
+  !uses(endpoint) && (endpoint.method === 'GET' || scopeOn(endpoint)?.endsWith(':read') === true)
+
+type Change = (team: Team, things: Thing[]) => Promise<unknown>
+interface Situation {
+  /** The change of the maker, or of the thing, once it is made. */
+  change?: Change
+  caller?: (team: Team) => Promise<Caller>
+  /** Of the things that live in a workspace. */
+  judge: (endpoint: AnyEndpoint) => Judged
+  /** Of those that belong to an account; they stay theirs. */
+  judgeOwn?: (endpoint: AnyEndpoint) => Judged
+  /** Nothing that was made may show in any list or search. */
+  unseen?: true
+  kinds?: ReadonlySet<string>
+}
+interface Team {
+  id: string
+  maker: Person
+}
+interface Thing {
+  listed: Listed
+  id: string
+  /** The workspace that it was made in. */
+  team: Team
+}
+
+const regrant =
+  (grant: object): Change =>
+  async ({ id, maker }) =>
+    ok(await owner.patch(`/workspaces/${id}/members/${maker.id}`, grant))
+const remove: Change = async ({ id, maker }) => ok(await owner.delete(`/workspaces/${id}/members/${maker.id}`))
+
+/** The answer that a share leaves: 404 where there is none, 403 for more than it gives. */
+const byShare =
+  (access: 'view' | 'edit') =>
+  (endpoint: AnyEndpoint): Judged => {
+    const needed =
+      endpoint.onShare ??
+      (scopeOn(endpoint)?.endsWith(':read') === true && endpoint.role === undefined ? 'view' : 'none')
+    return needed === 'none' || (needed === 'edit' && access === 'view') ? role : 'in'
+  }
+const share =
+  (access: string): Change =>
+  async (team, things) => {
+    for (const { listed, id } of things)
+      ok(
+        await owner.post('/shares', {
+          resource_type: listed.endpoint.on,
+          resource_id: id,
+          grantee: { email: team.maker.email },
+          access,
+        }),
+      )
+    await server.app.engine.postgres.pool.query('update accounts set email_verified_at = now() where id = $1', [
+      team.maker.id,
+    ])
+    await remove(team, things)
+  }
+/** A key of one workspace hears of what came from there, and changes nothing of the account. */
+const ofKey = (endpoint: AnyEndpoint): Judged => (endpoint.on === 'notification' ? hidden : denied)
+const trash: Change = async (_, things) => {
+  for (const { listed, id } of things) {
+    const at = all.find(({ area, verb }) => area === listed.area && verb === 'trash')!
+    ok(await owner.request('DELETE', pathOf(at.endpoint, id)))
+  }
+}
+
+const situations: Record<string, Situation> = {
+  'an ex-member is told that there is nothing': { change: remove, judge: () => hidden, unseen: true },
+  'an ex-member’s key to the workspace finds nothing': {
+    caller: async ({ id, maker }) => {
+      const key = await maker.key({ workspace_id: id })
+      await remove({ id, maker }, [])
+      return key
+    },
+    judge: () => hidden,
+    judgeOwn: ofKey,
+    unseen: true,
+  },
+  'a key held to another workspace finds nothing': {
+    caller: ({ maker }) => maker.key({ workspace_id: maker.workspaceId }),
+    judge: () => hidden,
+    judgeOwn: ofKey,
+    unseen: true,
+  },
+  'a viewer reads': {
+    change: regrant({ role: 'viewer' }),
+    judge: (endpoint) => (atLeast('viewer', roleOn(endpoint)) ? 'in' : role),
+  },
+  'a member does what members may': {
+    change: regrant({ role: 'member' }),
+    judge: (endpoint) => (atLeast('member', roleOn(endpoint)) ? 'in' : role),
+  },
+  'permissions that were narrowed hold for what one made before': {
+    change: regrant({ permissions: ['settings:read'] }),
+    judge: (endpoint) => {
+      const scope = scopeOn(endpoint)
+      return scope === null || scope === 'user:read' ? 'in' : role
+    },
+  },
+  'in an archived workspace everything is read-only': {
+    change: async ({ id }) => ok(await owner.post(`/workspaces/${id}/archive`)),
+    judge: (endpoint) =>
+      // Who may not do it at all hears that first.
+      !atLeast('admin', roleOn(endpoint))
+        ? role
+        : reads(endpoint) || endpoint.inArchivedWorkspace || endpoint.on === 'workspace'
+          ? 'in'
+          : state,
+  },
+  'in the trash everything is read-only': {
+    kinds: shareable,
+    change: trash,
+    judge: (endpoint) => (reads(endpoint) || endpoint.inAnyStatus ? 'in' : state),
+  },
+  'an ex-member to whom it is shared to view, views': {
+    kinds: shareable,
+    change: share('view'),
+    judge: byShare('view'),
+  },
+  'an ex-member to whom it is shared to edit, edits': {
+    kinds: shareable,
+    change: share('edit'),
+    judge: byShare('edit'),
+  },
+  'what is shared and in the trash is hidden': {
+    kinds: shareable,
+    change: async (team, things) => {
+      await share('edit')(team, things)
+      await trash(team, things)
+    },
+    judge: () => hidden,
+    unseen: true,
+  },
+}
+
+let made = 0
+for (const [title, situation] of Object.entries(situations))
+  describe(title, () => {
+    const { kinds, change, judge, judgeOwn = () => 'in' } = situation
+    const asked = finding.filter(({ endpoint }) => kinds === undefined || kinds.has(endpoint.on!))
+
+    test(`${asked.length} endpoints`, async () => {
+      const maker = await server.person(`Maker ${(made += 1)}`)
+      const shared = await teamOf(maker)
+      const expectedOf = ({ endpoint }: Listed): Judged =>
+        ofAccount.has(endpoint.on!) ? judgeOwn(endpoint) : judge(endpoint)
+      const things: Thing[] = []
+      const unchanged = new Map<string, Thing>()
+      for (const listed of asked) {
+        const on = listed.endpoint.on!
+        // A call that is let in may change its thing, or its workspace: each has its own. The others share one.
+        const changes = expectedOf(listed) === 'in' && listed.endpoint.method !== 'GET'
+        const known = changes ? undefined : unchanged.get(on)
+        const team = on === 'workspace' && changes ? await teamOf(maker) : shared
+        const id = known?.id ?? (on === 'workspace' ? team.id : await makers[on]!(maker, team.id))
+        const thing = { listed, team, id }
+        things.push(thing)
+        if (!changes) unchanged.set(on, thing)
+      }
+      const each = [...new Map(things.map((thing) => [thing.id, thing])).values()]
+      const teams = [...new Set(things.map(({ team }) => team))]
+      for (const team of teams)
+        await change?.(
+          team,
+          each.filter((thing) => thing.team === team),
+        )
+      const wrong: unknown[] = []
+      const callers = new Map<Team, Caller>()
+      for (const team of teams) callers.set(team, (await situation.caller?.(team)) ?? maker)
+      for (const { listed, id, team } of things) {
+        const { endpoint, name } = listed
+        const expected = expectedOf(listed)
+        const answer = await ask(callers.get(team)!, listed, id)
+        if (!fits(answer, endpoint, expected)) wrong.push([name, expected, answer.status, answer.body?.error])
+      }
+      assert.deepEqual(wrong, [])
+    })
+
+    if (situation.unseen)
+      test('lists, searches and channels', async () => {
+        const maker = await server.person(`Maker ${(made += 1)}`)
+        const team = await teamOf(maker)
+        const things: Thing[] = []
+        for (const listed of new Map(asked.map((listed) => [listed.endpoint.on, listed])).values()) {
+          const kind = listed.endpoint.on!
+          if (kind !== 'workspace' && !ofAccount.has(kind))
+            things.push({ listed, team, id: await makers[kind]!(maker, team.id) })
+        }
+        const ids = [team.id, ...things.map(({ id }) => id)]
+        await change?.(team, things)
+        const caller = (await situation.caller?.(team)) ?? maker
+        const wrong: unknown[] = []
+        for (const { endpoint, name, area } of all) {
+          // A notification that somebody was told while they had a place there stays told.
+          if (area.name === 'notifications' && situation.judgeOwn === undefined) continue
+          const lists = endpoint.on === undefined && endpoint.method === 'GET' && endpoint.auth === undefined
+          if (!lists || endpoint.reply.kind === 'stream') continue
+          if (pathNames(endpoint.path).length > 0) continue
+          for (const within of [{}, { workspace_id: team.id }]) {
+            const query = new URLSearchParams(required(endpoint))
+            for (const [key, value] of Object.entries(within)) if (key in (endpoint.query ?? {})) query.set(key, value)
+            if ('q' in (endpoint.query ?? {})) query.set('q', 'Helper Talk Report hello Team')
+            const answer = await caller.get(`${endpoint.path}?${query.toString()}`)
+            // People's own calls stay in their own usage, with the ID of the workspace they were made in and nothing else of it.
+            const isOwnUsage = name === 'ai_gateway.usage_export' && situation.judgeOwn === undefined
+            for (const id of ids)
+              if (answer.status < 300 && answer.text.includes(id) && !(isOwnUsage && id === team.id))
+                wrong.push([name, within, id])
+          }
+        }
+        for (const id of ids)
+          for (const kind of ['workspace', 'chat', 'operation'])
+            if ((await caller.get(`/realtime/${kind}:${id}/presence`)).status !== 404) wrong.push([kind, id])
+        assert.deepEqual(wrong, [])
+      })
+  })
+
+/** A workspace of the owner's with this maker as an admin. */
+async function teamOf(maker: Person): Promise<Team> {
+  const { id } = ok(await owner.post('/workspaces', { name: 'Team of many' })).body.data
+  const invited = ok(await owner.post(`/workspaces/${id}/invitations`, { email: maker.email, role: 'admin' }))
+  ok(await maker.post('/invitations/accept', { token: invited.body.data.token }))
+  return { id, maker }
+}
+
+function ok(answer: Answer): Answer {
+  assert.ok(answer.status < 300, answer.text)
+  return answer
+}
+
+async function ask(caller: Caller, { endpoint }: Listed, id: string): Promise<Answer> {
+  const body = endpoint.takes === 'bytes' ? '' : validBody(endpoint)
+  const headers = endpoint.takes === 'bytes' ? { 'content-type': 'application/offset+octet-stream' } : {}
+  const sent = endpoint.method === 'GET' ? undefined : body
+  return caller.request(endpoint.method, pathOf(endpoint, id) + required(endpoint), sent, headers)
+}
+
+function fits({ status, body }: Answer, { path, on }: AnyEndpoint, expected: Judged): boolean {
+  const error = body?.error ?? {}
+  const code = error.code ?? error.type
+  if (expected !== 'in') return status === expected[0] && code === expected[1]
+  // A handler's answer to a call that was let in is its own story.
+  if (status === 401 || status === 403) return false
+  if (status === 404) return error.param !== pathNames(path)[0]
+  // Of an archived workspace itself some things are changed; which, its own area says.
+  return on === 'workspace' || !(code === 'invalid_state' && error.details?.allowed?.includes('unarchive'))
+}

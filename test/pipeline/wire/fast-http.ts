@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import { type IncomingMessage, type Server, createServer } from 'node:http'
+import { type AddressInfo, type Socket, connect } from 'node:net'
+import type { Reply, WholeRequest } from '#core/exchange.ts'
+import { FastConnections } from '#pipeline/fast-http/connections.ts'
+
+export const PATHS = new Set(['/one', '/two/three', '/stream', '/at-once', '/large'])
+
+/** More than the kernel keeps between two sockets. */
+export const LARGE = 40 << 20
+
+/** Says what it was asked; `/stream` in pieces, one each turn; `/at-once` as a stream that ends in its first turn. */
+function answer(request: IncomingMessage | WholeRequest, body: Buffer, reply: Reply): void {
+  const { method, url, headers } = request
+  const said = Buffer.from(JSON.stringify({ method, url, headers, body: body.toString('latin1') }))
+  const head = ['x-one', 'ein\tWert ÿ', 'content-type', 'application/json']
+  if (url!.startsWith('/stream')) {
+    reply.writeHead(200, head)
+    reply.write(said)
+    return void setImmediate(() => {
+      reply.write('zwei ü')
+      setImmediate(() => reply.end(body.length % 2 === 0 ? undefined : 'drei'))
+    })
+  }
+  if (url!.startsWith('/at-once')) {
+    reply.writeHead(200, head)
+    reply.write(said)
+    return void reply.end()
+  }
+  if (url!.startsWith('/large')) {
+    reply.writeHead(200, [...head, 'content-length', String(LARGE)])
+    return void reply.end(Buffer.alloc(LARGE, 'x'))
+  }
+  reply.writeHead(method === 'POST' ? 200 : 404, [...head, 'content-length', String(said.length)])
+  // As text or as bytes: what arrives is the same.
+  if (body.length % 2 === 0) reply.end(said.toString('latin1'), 'latin1')
+  else reply.end(said)
+}
+
+export interface Pair extends AsyncDisposable {
+  /** Requests that came the short way. */
+  fast: number
+  connections: FastConnections
+  bare: Server
+  fronted: Server
+}
+
+const started = async (server: Server): Promise<Server> => {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return server
+}
+
+/** Node's own server, and one with fast connections in front, which answer alike. */
+export async function pair(slow?: (reply: Reply, request: WholeRequest) => void): Promise<Pair> {
+  const full = (): Server =>
+    createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
+      const parts: Buffer[] = []
+      request.on('data', (part: Buffer) => parts.push(part))
+      request.on('end', () => answer(request, Buffer.concat(parts), response))
+    })
+  const [bare, fronted] = await Promise.all([started(full()), started(full())])
+  const [taken] = fronted.listeners('connection') as ((this: Server, socket: Socket) => void)[]
+  const connections = new FastConnections({
+    paths: PATHS,
+    elsewhere: () => false,
+    keepAliveSeconds: 65,
+    handOver: (socket) => taken!.call(fronted, socket),
+    answer(request, reply) {
+      both.fast++
+      if (slow) slow(reply, request)
+      else answer(request, request.whole, reply)
+    },
+  })
+  fronted.removeAllListeners('connection').on('connection', (socket: Socket) => connections.take(socket))
+  const both: Pair = {
+    fast: 0,
+    connections,
+    bare,
+    fronted,
+    async [Symbol.asyncDispose]() {
+      connections.closeAll()
+      for (const server of [bare, fronted]) {
+        server.closeAllConnections()
+        await new Promise((resolve) => server.close(resolve))
+      }
+    },
+  }
+  return both
+}
+
+export const open = (server: Server): Socket =>
+  connect((server.address() as AddressInfo).port, '127.0.0.1').setNoDelay()
+
+export const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** A pair that answers nothing by itself of what comes the short way. */
+export async function held() {
+  const replies: Reply[] = []
+  const both = await pair((reply) => void replies.push(reply))
+  return Object.assign(both, {
+    open: () => open(both.fronted),
+    /** To the nth request, from 0. */
+    async reply(n: number): Promise<Reply> {
+      while (replies.length <= n) await turn()
+      return replies[n]!
+    },
+  })
+}
+
+export const post = (path: string, body: string, more = ''): string =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}Content-Length: ${body.length}\r\n\r\n${body}`
